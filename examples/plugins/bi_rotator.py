@@ -1,4 +1,4 @@
-"""Bi-rotator graphs: node x is linked to every x with its first k symbols rotated, either way."""
+"""Bi-rotator graphs: a link rotates the first k symbols of a node by one place, either way."""
 
 import starcast
 
@@ -10,7 +10,7 @@ import starcast
     noun="bi-rotator graphs",
 )
 def bi_rotator(n):
-    """Return the rotations of the first 2, 3, .., n positions to the left and to the right."""
+    """Return one permutation per link: the first 2, 3, .., n symbols rotated left or right."""
     rotations = [[2, 1, *range(3, n + 1)]]
     for k in range(3, n + 1):
         rest = range(k + 1, n + 1)

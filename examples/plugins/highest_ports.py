@@ -1,4 +1,4 @@
-"""A spanning tree of shortest paths on every topology: the highest port that leads closer wins."""
+"""Shortest-path trees in which each node takes its highest port that leads closer to the root."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ import starcast
     source="starcast: an example of a plug-in",
 )
 def highest_ports(topology, root):
-    """Return for each node the highest port towards the root."""
+    """Return, for each node, the highest port that leads closer to the root."""
     distances = topology.distances(root)
     parent_port = np.zeros(topology.nodes, dtype=np.uint8)
     for port in topology.ports:

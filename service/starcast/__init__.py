@@ -1,7 +1,7 @@
 """A laboratory for collective communication on star graphs.
 
-The names below are the public Python API. They are imported on first use, so that the command line
-starts fast.
+The names in ``__all__`` are the public Python API. They are imported on first use, so that the
+command line starts fast.
 """
 
 from importlib import import_module

@@ -1,7 +1,7 @@
-"""Pictures: topologies, forests, schedules, and the subgraph that a query result names.
+"""Pictures of topologies, forests and schedules, and of the nodes and links in a query result.
 
-All pictures are SVG documents that follow the dark mode of a page and fit a narrow page; `convert`
-turns them into PNG and PDF. Every picture is a `Scene`, which `starcast.drawing.svg` writes.
+All pictures are SVG documents that adapt to dark mode and to narrow pages; `convert` turns them
+into PNG and PDF. A picture is first built as a `Scene`, which `starcast.drawing.svg` renders.
 """
 
 from starcast.drawing.display import represent

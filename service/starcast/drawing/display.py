@@ -23,8 +23,8 @@ def represent(thing: object, form: Form) -> str | None:
         form: ``svg`` for a picture, ``html`` for the table of an object too large for a picture.
 
     Returns:
-        An SVG document or an HTML fragment; None if the object is shown in the other form, or if it
-        cannot be shown, such as an array that is not a forest: notebooks then print it as text.
+        An SVG document or an HTML fragment; None if the object is shown in the other form or cannot
+        be shown, such as an array that is not a forest. Notebooks print such an object as text.
     """
     renderers = [
         (draw, summarize) for kind, draw, summarize in _RENDERERS if isinstance(thing, kind)

@@ -25,15 +25,15 @@ from starcast.trees import Forest
 
 Facts = dict[str, Any]
 
-#: The largest number of nodes of a topology that a page shows; S8 has 40 320.
+#: The largest topology that a page shows, in nodes; S8 has 40 320.
 MAX_NODES = 50_000
-#: The largest number of rows of a schedule on a page.
+#: The largest schedule that a page shows, in rows.
 MAX_ROWS = 4_000_000
 
-#: The explorer page that a server sends.
+#: The explorer page as the web server serves it.
 EXPLORER = STATIC / "explorer" / "explorer.html"
 
-#: Families for which the scripts compute the labels of nodes from their ranks.
+#: Families whose node labels the page's scripts can compute from the ranks.
 _LABELLED_FAMILIES = ("star", "nk-star", "hypercube")
 
 
@@ -50,9 +50,9 @@ def build_page(
     Args:
         forests: forests on the topology.
         schedules: schedules on the topology.
-        state: the initial state of the page, as in the explorer's URLs: ``step=3&node=21345``. The
-            page shows the first schedule, or else the first forest, unless the state names another
-            or is empty.
+        state: the initial state of the page, as in the explorer's URLs: ``step=3&node=21345``. If
+            it names no schedule or forest, the page shows the first schedule, or else the first
+            forest. An empty text selects neither.
 
     Raises:
         InputError: a forest or schedule is on another topology.
@@ -99,7 +99,7 @@ def _check(topology: Topology, forests: Sequence[Forest], schedules: Sequence[Sc
 
 
 def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedule:
-    """Build the schedule with this short name.
+    """Build the schedule that a short name describes.
 
     Args:
         name: collective, algorithm with its arguments, and optionally the port model:
@@ -121,7 +121,7 @@ def build_schedule(topology: Topology, name: str, root: int | str = 0) -> Schedu
 
 
 def describe_topology(topology: Topology) -> Facts:
-    """Return the properties of a topology that the explorer shows, with its layouts."""
+    """Return the properties of a topology for the explorer, with the names of its layouts."""
     names = layouts(topology)
     return {
         "spec": topology.spec,
@@ -139,7 +139,7 @@ def describe_topology(topology: Topology) -> Facts:
 
 
 def describe_forest(forest: Forest) -> Facts:
-    """Return the properties of a forest that the explorer shows."""
+    """Return the properties of a forest for the explorer."""
     return {
         "id": forest.id,
         "name": forest.id.partition(":")[2] if forest.root else _construction(forest),
@@ -149,7 +149,7 @@ def describe_forest(forest: Forest) -> Facts:
 
 
 def describe_schedule(schedule: Schedule) -> Facts:
-    """Return the properties of a schedule that the explorer shows."""
+    """Return the properties of a schedule for the explorer."""
     return {
         "id": schedule.id,
         "name": _short_name(schedule),
@@ -166,13 +166,14 @@ def describe_schedule(schedule: Schedule) -> Facts:
 
 
 def pack_topology(topology: Topology) -> Facts:
-    """Return the properties of a topology, its neighbours, and the positions in all layouts."""
+    """Return a topology's properties, its table of neighbours, and the node positions by layout."""
     facts: Facts = {
         **describe_topology(topology),
         "neighbors": pack(neighbour_table(topology)),
         "positions": {name: pack(layout(topology, name)) for name in layouts(topology)},
     }
-    # The scripts number symbols from 1 and know few families, so other labels have to be sent.
+    # The scripts compute labels only for some families, with symbols numbered from 1. All other
+    # labels have to be sent.
     counts_from_one = topology.label(0) == topology.stored_label(0)
     if topology.family not in _LABELLED_FAMILIES or not counts_from_one:
         facts["labels"] = topology.labels().tolist()
@@ -180,12 +181,12 @@ def pack_topology(topology: Topology) -> Facts:
 
 
 def pack_forest(forest: Forest) -> Facts:
-    """Return the properties of a forest, and its array of parent ports."""
+    """Return a forest's properties and its array of parent ports."""
     return {**describe_forest(forest), "parent_ports": pack(forest.parent_port)}
 
 
 def pack_schedule(schedule: Schedule) -> Facts:
-    """Return the properties of a schedule, and its rows."""
+    """Return a schedule's properties and its rows."""
     return {**describe_schedule(schedule), "rows": pack(schedule_rows(schedule))}
 
 
@@ -195,19 +196,22 @@ def neighbour_table(topology: Topology) -> NDArray[Any]:
 
 
 def schedule_rows(schedule: Schedule) -> NDArray[Any]:
-    """Return the rows of a schedule, int32 ``[columns, rows]``; reductions have ``combine`` too."""
+    """Return the columns of a schedule as one array, int32 ``[columns, rows]``.
+
+    Reductions have the additional column ``combine``.
+    """
     return np.stack([column.astype(np.int32) for column in schedule.columns.present().values()])
 
 
 def pack(array: NDArray[Any]) -> Facts:
-    """Return an array as dtype, shape, and its little-endian bytes, compressed, in base64."""
+    """Return an array's dtype, shape and content: little-endian bytes, compressed, in base64."""
     little = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
     data = base64.b64encode(zlib.compress(little.tobytes(), 9)).decode()
     return {"dtype": array.dtype.name, "shape": list(array.shape), "data": data}
 
 
 def _short_name(schedule: Schedule) -> str:
-    """Return collective and algorithm, with arguments and port model unless they are defaults."""
+    """Return a schedule's collective, algorithm, and non-default arguments and port model."""
     arguments = dict(schedule.arguments)
     ports = schedule.ports
     try:
@@ -227,7 +231,7 @@ def _construction(forest: Forest) -> str:
 
 
 def _name_apart(schedules: dict[str, Any]) -> None:
-    """Replace a short name that several schedules share by the id without the topology."""
+    """If several schedules share a short name, use their ids without the topology instead."""
     names = [entry["name"] for entry in schedules.values()]
     for schedule_id, entry in schedules.items():
         if names.count(entry["name"]) > 1:

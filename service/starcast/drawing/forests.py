@@ -1,10 +1,9 @@
-"""Pictures of forests: a tree by levels, all trees, and trees and their load on the topology.
+"""Pictures of forests: single trees, all trees, trees drawn on the topology, and link loads.
 
-In the layout of a tree, levels are rows, and parents are centred above their children. A subtree is
-described by its contours: how far it extends to the left and right of its root on each of its
-levels. Subtrees are pushed together until their contours touch, once from the left and once from
-the right. The mean of these two layouts is just as narrow, and centres small subtrees between large
-ones (Reingold & Tilford 1981).
+A tree is drawn with its levels as rows and each parent centred above its children. A subtree's
+contours say how far it extends to the left and right of its root on each level. Subtrees are pushed
+together until their contours touch, once from the left and once from the right. The mean of the two
+layouts is just as narrow, and centres small subtrees between large ones (Reingold & Tilford 1981).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -112,7 +111,7 @@ def _merge(merged: _Contour, contour: _Contour, position: float) -> None:
     merged.right[:depth] = [position + x for x in contour.right]
 
 
-#: The largest number of nodes of all trees together; S5 with its n-1 trees has 480.
+#: The largest total number of nodes in a picture of all trees; four trees on S5 have 480.
 MAX_NODES = 2_048
 
 _ROW, _DOT = 22.0, 2.6  # distance between two levels; radius of a node
@@ -122,7 +121,7 @@ _MAX_WIDE = 5.0  # width of the links with the largest load
 
 
 class _Arc(NamedTuple):
-    """An edge from a parent to a child, over a port of the parent."""
+    """An edge of a tree: the parent, its port to the child, and the child."""
 
     parent: int
     port: int
@@ -161,7 +160,7 @@ def draw_tree(forest: Forest, tree: int = 0, force: bool = False) -> str:
     Args:
         forest: a verified forest; forests that a construction builds are verified.
         tree: the number of the tree, from 0.
-        force: whether to draw trees of more than `READABLE` nodes.
+        force: whether to draw the tree even if it has more than `READABLE` nodes.
 
     Raises:
         InputError: the forest has no such tree.
@@ -190,13 +189,12 @@ def draw_tree(forest: Forest, tree: int = 0, force: bool = False) -> str:
 def draw_forest(forest: Forest, layout: str | None = None) -> str:
     """Return all trees of a forest side by side as an SVG document, each in its own colour.
 
-    Nodes are dots. A node shows its label, and an edge its port, when a pointer is over it.
+    Nodes are dots. Pointing at a node shows its label, and pointing at an edge shows its port.
 
     Args:
         forest: a forest, which is verified first.
-        layout: one of `starcast.drawing.layouts.layouts`, in which all trees have the nodes in
-            the same positions; by default every tree has its root at the top and its levels as
-            rows.
+        layout: one of `starcast.drawing.layouts.layouts`, which places a node at the same position
+            in all trees. By default, every tree has its root at the top and its levels as rows.
 
     Raises:
         InputError: the topology has no such layout.
@@ -223,7 +221,7 @@ def draw_forest(forest: Forest, layout: str | None = None) -> str:
 
 
 def draw_trees(forest: Forest, trees: Iterable[int], layout: str | None = None) -> str:
-    """Return trees on the topology side by side as an SVG document, each in its own colour.
+    """Return an SVG document with a panel per tree: the topology, with the tree's edges in colour.
 
     Args:
         forest: a verified forest.
@@ -254,7 +252,7 @@ def draw_trees(forest: Forest, trees: Iterable[int], layout: str | None = None) 
 
 
 def draw_load(forest: Forest, layout: str | None = None) -> str:
-    """Return the load of all directed links as an SVG document: higher loads are wider.
+    """Return a forest's load on the directed links as an SVG document: wider links have more load.
 
     Args:
         forest: a verified forest.
@@ -286,7 +284,7 @@ def draw_load(forest: Forest, layout: str | None = None) -> str:
 
 
 def _boxed_tree(forest: Forest, tree: _Tree) -> Panel:
-    """Return a tree with a box for each node, and its edges in the colours of their ports."""
+    """Draw a tree with boxes for nodes, and with edges in the colours of their ports."""
     width = box_width(tree.labels[0])
     x = {node: position * (width + GAP) + width / 2 for node, position in tree.x.items()}
     reaches = [0.0] * max(tree.level.values())
@@ -313,7 +311,7 @@ def _boxed_tree(forest: Forest, tree: _Tree) -> Panel:
 
 
 def _dotted_tree(forest: Forest, tree: _Tree) -> Panel:
-    """Return a tree with a dot for each node, in the tree's colour."""
+    """Draw a tree in its own colour, with dots for nodes."""
     widest = max(tree.x.values())
     spacing = min(_FAR, max(_NEAR, _WIDE / (widest + 1)))
     centers = {
@@ -338,6 +336,6 @@ def _dotted_tree(forest: Forest, tree: _Tree) -> Panel:
 
 
 def _summarize(forest: Forest) -> str:
-    """Return the line below the title of a picture of a forest."""
+    """Return the subtitle of a forest's picture: number of trees, height and congestion."""
     trees = pluralize(forest.trees, "tree")
     return f"{trees}, height {forest.height}, congestion {forest.congestion}"

@@ -1,8 +1,8 @@
 """Positions of the nodes of a topology, for pictures and for the explorer.
 
-A layout is one array, float32 ``[nodes, 2]``: x to the right and y downwards. Nodes are about 1
-apart where they are nearest. Every layout is a function of the topology alone, so the pictures of
-all steps of a schedule, and of all trees of a forest, show a node in the same position.
+A layout is one array, float32 ``[nodes, 2]``: x to the right and y downwards. The smallest distance
+between nodes is about 1. A layout depends only on the topology, so the pictures of all steps of a
+schedule, and of all trees of a forest, show a node in the same position.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ Positions = NDArray[np.float32]
 
 #: The largest number of nodes in a layout; S9 has 362 880.
 MAX_NODES = 400_000
-#: From this number of nodes on, the quotient by substars is the default layout.
+#: From this number of nodes on, the default layout is the quotient, with one dot per substar.
 QUOTIENT_FROM = 40_320
 _SMALLEST_QUOTIENT = 120
 
@@ -65,7 +65,7 @@ def layouts(topology: str | Topology) -> tuple[LayoutName, ...]:
 
 
 def choose_layout(topology: Topology, name: str | None) -> LayoutName:
-    """Return the name of a topology's layout after checking it; by default the first layout.
+    """Check the name of a layout and return it; return the topology's first layout for None.
 
     Raises:
         InputError: the topology has no such layout.
@@ -112,9 +112,9 @@ def layout(topology: str | Topology, name: str | None = None) -> Positions:
 
 
 def substar_groups(topology: Topology) -> NDArray[np.int64]:
-    """Return the number of each node's substar in the quotient, int64 ``[nodes]``.
+    """Return, for each node, the number of its substar in the quotient layout, int64 ``[nodes]``.
 
-    The nodes of a substar share the last symbol, or the last two symbols from 720 nodes on.
+    The nodes of a substar share the last symbol; in topologies of 720 or more nodes, the last two.
     """
     symbols = 2 if topology.nodes >= 720 else 1
     ends = [label[-symbols:] for label in topology.labels().tolist()]

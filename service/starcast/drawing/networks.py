@@ -1,6 +1,6 @@
-"""Pictures of a topology in one of its layouts: alone, or as panels side by side.
+"""Pictures of a topology in one of its layouts, as a single panel or as panels side by side.
 
-A node has the same position in all panels, and the same as in the explorer.
+A node has the same position in all panels and in the explorer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,11 +45,11 @@ _LINK = 36.0  # the visible part of the shortest link between boxes
 _PANEL, _WIDEST = 224.0, 1_000.0  # width of one of several panels, and of a single panel
 _NEAR, _BEND, _SLACK = 0.25, 0.5, 0.12
 _MAX_BENT = 200  # links of larger topologies are straight
-_CUT = 0.6  # share of a link across the border of the torus that is drawn at each of its ends
+_CUT = 0.6  # fraction drawn at each end of a link that crosses the border of the torus
 
 
 class Frame:
-    """The positions of all nodes, for panels of one size.
+    """The positions of all nodes of a topology, shared by panels of equal size.
 
     Args:
         name: the layout; by default the topology's first layout.
@@ -103,7 +103,7 @@ class Frame:
         return Stroke(curves, LINE, 0.8)
 
     def coloured_links(self) -> list[Stroke]:
-        """Return a stroke for each link, once, from the lower rank, in the colour of its port."""
+        """Return one stroke per link, from its lower rank, in the colour of the port there."""
         strokes = []
         for port in self.topology.ports:
             colour, dashes = style(self.topology, port)
@@ -123,7 +123,7 @@ class Frame:
         caption: str = "",
         colour: str = INK,
     ) -> Panel:
-        """Return a panel with strokes, and with nodes shaded by their share, from 0 to 1."""
+        """Return a panel with the given strokes, and nodes shaded by their shares (0 to 1)."""
         nodes = list(self._nodes)
         for rank, share in (shares or {}).items():
             ink = "white" if share > 0.6 else INK  # white keeps its colour in the dark mode
@@ -135,7 +135,7 @@ class Frame:
         return Panel(strokes, nodes, self._size.real, self._size.imag, caption, colour)
 
     def curves(self, sender: int, receiver: int, shift: float = 0.0) -> list[Curve]:
-        """Return a link as one curve, or as two pieces if it crosses the border of the torus."""
+        """Return the curve of a link, or two curves if it crosses the border of the torus."""
         start, end = self._nodes[sender], self._nodes[receiver]
         over = self._shift_over_border(sender, receiver)
         if not over:
@@ -145,17 +145,17 @@ class Frame:
         return [(tail, tail + part), (tip - over - part, tip - over)]
 
     def _shift_over_border(self, sender: int, receiver: int) -> complex:
-        """Return the translation to the nearest image of the receiver; 0 except on a torus."""
+        """Return the shift from the receiver to its image nearest the sender; 0 if not a torus."""
         if self._periods is None:
             return 0j
         first, second = self._periods
         shifts = [i * first + j * second for i in (0, -1, 1) for j in (0, -1, 1)]
         along = self._points[receiver] - self._points[sender]
-        # Rounded, so that rounding errors do not choose among images at equal distances.
+        # Distances are rounded, so that rounding errors do not decide between equal distances.
         return complex(min(shifts, key=lambda shift: round(abs(along + shift), 3)))
 
     def _bend(self, sender: int, receiver: int) -> float:
-        """Return how far a link must bend to its left to avoid other nodes."""
+        """Return how far to bend a link so that it avoids other nodes; positive is to its left."""
         if self._periods is not None or self.topology.nodes > _MAX_BENT:
             return 0.0
         start, end = self._points[sender], self._points[receiver]
@@ -166,14 +166,15 @@ class Frame:
         between[[sender, receiver]] = False
         if not between.any():
             return 0.0
-        # Bending to the same side as seen from the outer end keeps the rotational symmetry.
+        # As seen from its outer end, every link bends to the left. This keeps the picture's
+        # rotational symmetry.
         middle = self._size / 2
         size = _BEND * self._gap + _SLACK * length
         return size if abs(start - middle) > abs(end - middle) else -size
 
 
 def draw_topology(topology: Topology, layout: str | None = None) -> str:
-    """Return a topology as an SVG document, with its links coloured by dimension.
+    """Return a picture of a topology as an SVG document, with links coloured by dimension.
 
     Args:
         layout: one of `starcast.drawing.layouts.layouts`; by default the first.

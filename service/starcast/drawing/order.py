@@ -1,4 +1,4 @@
-"""The order of nodes on levels, with few crossings, and in rings, with neighbours adjacent."""
+"""Orders of nodes: on levels with few crossing links, and in rings with neighbours side by side."""
 
 from collections.abc import Collection, Sequence
 
@@ -11,11 +11,11 @@ _SWEEPS = 12
 
 
 def arrange(level: NDArray[np.integer], weight: Floats) -> Floats:
-    """Return the horizontal position of every node in a layout by levels.
+    """Return the horizontal positions of nodes whose levels are given.
 
-    Sweeps order every level by the mean positions of the nodes' neighbours (Sugiyama, Tagawa & Toda
-    1981). The order with the fewest crossings over all sweeps is chosen; then nodes move towards
-    their neighbours as far as the order permits.
+    Repeated sweeps sort each level by the mean position of each node's neighbours (Sugiyama, Tagawa
+    & Toda 1981). The order with the fewest crossings is kept. Nodes then move towards their
+    neighbours as far as this order permits.
 
     Args:
         level: the level of each node.
@@ -33,8 +33,8 @@ def arrange(level: NDArray[np.integer], weight: Floats) -> Floats:
     best, fewest = x.copy(), _crossings(level, weight, x)
     for sweep in range(_SWEEPS):
         for row in rows if sweep % 2 == 0 else rows[::-1]:
-            # Stable sorting: nodes with equal means keep their order, so equal input gives
-            # equal pictures.
+            # The sort is stable: nodes with equal means keep their order, so equal input
+            # gives equal pictures.
             row[:] = row[np.argsort(_neighbour_means(row, weight, x), kind="stable")]
             x[row] = np.arange(len(row)) - (len(row) - 1) / 2
         crossings = _crossings(level, weight, x)
@@ -44,10 +44,10 @@ def arrange(level: NDArray[np.integer], weight: Floats) -> Floats:
 
 
 def order_ring(adjacent: Sequence[Collection[int]], start: int = 0) -> list[int]:
-    """Return all nodes in an order in which many nodes are adjacent to the next.
+    """Return all nodes in an order in which many successive nodes are neighbours.
 
-    The next node is the neighbour with the fewest unvisited neighbours (Warnsdorff's rule, which
-    finds most Hamiltonian paths). If all neighbours are visited, it is the first unvisited node.
+    Each node is followed by its unvisited neighbour with the fewest unvisited neighbours
+    (Warnsdorff's rule, which finds most Hamiltonian paths), or else by the first unvisited node.
 
     Args:
         adjacent: the neighbours of each node.
@@ -68,17 +68,17 @@ def order_ring(adjacent: Sequence[Collection[int]], start: int = 0) -> list[int]
 
 
 def nearest_distance(points: NDArray[np.complex128]) -> float:
-    """Return the smallest distance of two different points, sampled if there are over 1,024."""
+    """Return the smallest distance between distinct points, from a sample if they exceed 1,024."""
     sample = points if len(points) <= 1_024 else points[:: len(points) // 64]
     apart = np.abs(sample[:, None] - points)
-    # Nodes coincide in a quotient, and a distance of 0 cannot be used as a scale.
+    # In a quotient layout nodes coincide, and their distance 0 cannot serve as a scale.
     apart[apart < 1e-5] = np.inf
     least = float(apart.min())
     return least if np.isfinite(least) else 1.0
 
 
 def _neighbour_means(row: NDArray[np.integer], weight: Floats, x: Floats) -> Floats:
-    """Return the mean position of each node's neighbours, or its own if it has no neighbours."""
+    """For each node of a row, return its neighbours' mean position, or its own if it has none."""
     total = weight[row].sum(axis=1)
     mean = weight[row] @ x / np.where(total > 0, total, 1)
     means: Floats = np.where(total > 0, mean, x[row])
@@ -86,7 +86,7 @@ def _neighbour_means(row: NDArray[np.integer], weight: Floats, x: Floats) -> Flo
 
 
 def _crossings(level: NDArray[np.integer], weight: Floats, x: Floats) -> float:
-    """Return the weighted number of pairs of crossing links between the same levels."""
+    """Return the number of crossing pairs of links, each pair weighted by the links' weights."""
     upper, lower = np.nonzero(np.where(level[:, None] < level[None, :], weight, 0))
     same = level[upper][:, None] == level[upper][None, :]
     apart = (x[upper][:, None] - x[upper]) * (x[lower][:, None] - x[lower])
@@ -103,7 +103,7 @@ def _move_to_neighbours(rows: Sequence[NDArray[np.integer]], weight: Floats, x: 
 
 
 def _space_out(wanted: Floats) -> Floats:
-    """Return positions near the wanted positions, in the same order, at least 1 apart.
+    """Return positions close to the wanted positions, in the same order and at least 1 apart.
 
     This is a least-squares fit by the pool-adjacent-violators algorithm.
     """

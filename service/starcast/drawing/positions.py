@@ -1,14 +1,15 @@
 """The positions of nodes in each layout; `starcast.drawing.layouts` chooses among them.
 
-* Recursive substars: nodes with the same last symbol lie together, and recursively within them.
-* Levels: rows of nodes by their distance from the identity.
-* Rings of necklaces: the rotation of a star graph is a rotation of the picture.
-* S_4 on the torus: its 24 nodes and 36 links bound 12 hexagons. The links of two dimensions
-  form four hexagons, and there are three pairs of dimensions. Around even permutations the
-  dimensions 2, 3, 4 follow each other clockwise, around odd permutations counterclockwise; hence
-  the hexagons are the faces. Unrolled into the plane, they form a honeycomb, in which every node
-  occurs once per period.
-* A hypercube as a projection: every bit has its own direction, along which it moves a node.
+* Recursive substars: nodes with the same last symbol lie together, and each such group is arranged
+  in the same way by its next-to-last symbol.
+* Levels: the nodes at each distance from the identity form a row.
+* Rings of necklaces: the nodes of a necklace, which rotations of the star graph map to one another
+  (`starcast.topologies.necklaces`), are equally spaced on a ring.
+* S_4 on the torus: its 24 nodes and 36 links bound 12 hexagons, four for each of the three pairs of
+  dimensions. The dimensions 2, 3, 4 follow each other clockwise around even permutations and
+  counterclockwise around odd permutations, so the hexagons are the faces of the torus. Unrolled
+  into the plane, they form a honeycomb, in which every node occurs once per period.
+* Projection of a hypercube: every bit has its own direction, in which setting the bit moves a node.
 """
 
 from math import pi, sin, sqrt
@@ -30,8 +31,8 @@ _TURNS = range(0, 360, 15)  # candidate angles for the rotation of a substar
 def place_by_substars(topology: Topology) -> NDArray[np.float64]:
     """Return the positions of the nodes of a star graph or (n,k)-star, float64 ``[nodes, 2]``.
 
-    The substars lie around a circle, and so on recursively. Rotating the picture by one substar
-    adds 1 to all symbols, cyclically.
+    The n substars lie on a circle, and each is arranged in the same way. Rotating the picture by
+    one substar adds 1 to all symbols, cyclically.
     """
     length = topology.n if topology.k is None else topology.k
     points = substar_points(topology.n, length)
@@ -39,11 +40,11 @@ def place_by_substars(topology: Topology) -> NDArray[np.float64]:
 
 
 def substar_points(n: int, length: int) -> Points:
-    """Return the positions of all arrangements of n symbols, by rank, with minimum distance 1.
+    """Return the positions of all arrangements of the given length, by rank, at least 1 apart.
 
     Args:
         n: the number of symbols.
-        length: the length of the arrangements, n for a star graph.
+        length: the number of symbols in an arrangement: n for a star graph, k for an (n,k)-star.
     """
     if n == length == 2:
         return np.array([-0.5, 0.5], dtype=np.complex128)
@@ -64,7 +65,7 @@ def substar_points(n: int, length: int) -> Points:
         np.exp(-2j * pi * last / n) * (inner[index] * np.exp(2j * pi * turn / 360) - 1j * radius)
         for turn in ([0] if is_hexagon else _TURNS)
     ]
-    # Rounded, so that every machine chooses the same of several equally good rotations.
+    # Lengths are rounded, so that all machines choose the same of several equally good rotations.
     return min(candidates, key=lambda points: round(np.abs(points - points[neighbour]).sum(), 6))
 
 
@@ -77,7 +78,7 @@ _ASPECT = 1.6  # ratio of width to height
 def place_on_levels(topology: Topology) -> NDArray[np.float64]:
     """Return the positions of nodes on levels from top to bottom, float64 ``[nodes, 2]``.
 
-    A level of a large topology is a band of several rows, since single rows would be too wide.
+    In large topologies, a level is a band of several rows, since a single row would be too wide.
     """
     level = topology.distances().astype(np.int64)
     neighbours = topology.table()
@@ -104,7 +105,7 @@ def _place_bands(level: NDArray[np.int64], neighbours: NDArray[np.int32]) -> NDA
     rows = [np.flatnonzero(level == number) for number in range(int(level.max()) + 1)]
     columns = int(np.ceil(np.sqrt(len(level) * 2 * _ASPECT)))
     share = np.zeros(len(level))  # the position in the level, from -1 to 1
-    # `arrange` needs a matrix of all pairs, too large for the up to 400,000 nodes here.
+    # `arrange` is not used, because its matrix of all pairs of nodes would be too large.
     for sweep in range(_BAND_SWEEPS):
         for row in rows if sweep % 2 == 0 else rows[::-1]:
             wanted = share[neighbours[:, row]].mean(axis=0)
@@ -132,8 +133,8 @@ _SINGLE_RINGS = 128
 def place_necklaces(topology: Topology) -> NDArray[np.float64]:
     """Return the positions of the nodes of S_n, float64 ``[nodes, 2]``.
 
-    The identity is the centre, and rings around it hold the nodes at each distance. The n-1 nodes
-    of a necklace are equally spaced on their ring. A level of a large star graph is several rings.
+    The identity is at the centre. The nodes at each distance from it lie on a ring or, in large
+    star graphs, on several rings. The nodes of a necklace are equally spaced on their ring.
     """
     n = topology.n
     level = topology.distances().astype(np.int64)
@@ -147,7 +148,7 @@ def place_necklaces(topology: Topology) -> NDArray[np.float64]:
     for number in range(1, topology.diameter + 1):
         leaders = np.flatnonzero((level == number) & (rings.turns == 0))
         ahead = neighbours[:, leaders]
-        # The mean direction of the neighbours nearer to the centre, with all sectors overlaid.
+        # Mean direction of the neighbours nearer to the centre, as angles within a sector.
         angles = (slot + turned)[ahead] * (n - 1)
         means = np.where(level[ahead] < number, np.exp(1j * angles), 0).sum(axis=0)
         order = leaders[np.argsort(np.angle(means) % (2 * pi), kind="stable")]
@@ -166,21 +167,22 @@ def place_necklaces(topology: Topology) -> NDArray[np.float64]:
 
 
 def _count_rings(innermost: float, nodes: int) -> int:
-    """Return how many rings around a disc are needed for these nodes at distance 1."""
+    """Return how many rings around a disc hold this number of nodes at least 1 apart."""
     count = 1
     while 2 * pi * innermost * count < nodes:
         count += 1
     return count
 
 
-#: Translations of the honeycomb that map every node to an image of itself; links have length 1.
+#: Translations of the honeycomb, with links of length 1, that map each node to its own image.
 PERIODS: NDArray[np.float64] = np.array([[6.0, 0.0], [3.0, 3.0 * sqrt(3)]])
 
 
 def place_on_torus(topology: Topology) -> NDArray[np.float64]:
     """Return the positions of the nodes of S_4 on the torus, float64 ``[24, 2]``.
 
-    A link joins the nearest images of its ends under `PERIODS`.
+    In the plane, every node is repeated by the translations `PERIODS`, and a link joins the nearest
+    images of its two nodes.
     """
     points: dict[int, complex] = {0: 0j}
     first = {0: 0.0}  # the direction of dimension 2
@@ -201,7 +203,10 @@ def place_on_torus(topology: Topology) -> NDArray[np.float64]:
 
 
 def _centred(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the images nearest to the centre of a hexagon: that hexagon and the six around it."""
+    """Move each node to its image nearest to the centre of one hexagon.
+
+    The chosen images are that hexagon and the six around it.
+    """
     pairs = [(first, second) for first in range(-2, 3) for second in range(-2, 3)]
     shifts = np.array(pairs) @ PERIODS
     images = (points - points[0] - [0.5, sqrt(3) / 2]) + shifts[:, None]
@@ -209,11 +214,11 @@ def _centred(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(images[nearest, np.arange(len(points))])
 
 
-_GROWTH = 1.37  # ratio of the lengths of successive directions: with equal lengths nodes coincide
+_GROWTH = 1.37  # length ratio of successive directions; with equal lengths, nodes would coincide
 
 
 def place_by_projection(topology: Topology) -> NDArray[np.float64]:
-    """Return the positions of the nodes of Q_d, float64 ``[nodes, 2]``."""
+    """Return the positions of the nodes of a hypercube, float64 ``[nodes, 2]``."""
     bits = topology.n
     exponents = np.arange(bits)
     directions = _GROWTH**exponents * np.exp(1j * (np.pi * exponents / bits + 0.12))

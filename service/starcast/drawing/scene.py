@@ -1,8 +1,8 @@
-"""The parts of every picture: nodes, strokes between them, panels, and the scene with all panels.
+"""The parts of a picture: nodes, strokes between them, panels, and the scene with all panels.
 
 A position is a complex number in pixels: the real part to the right, the imaginary part downwards.
-The colours are those of Okabe and Ito, which people with the common kinds of colour blindness can
-distinguish; from the eighth port on they are repeated with dashes.
+The colours of ports are the palette of Okabe and Ito, which people with the common kinds of colour
+blindness can distinguish. From the eighth port on, the colours are repeated with dashed lines.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from starcast.topologies import Topology
 
-#: The largest number of nodes in a readable picture with labels; S5 has 120.
+#: The largest number of nodes at which a picture with labels is readable; S5 has 120.
 READABLE = 128
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000")
@@ -21,17 +21,17 @@ INK, FAINT, PAPER = "#222222", "#8A8A8A", "#FFFFFF"
 #: The colour of idle links, and the colour that shades nodes by the units that they hold.
 LINE, ACCENT = "#D0D7DE", "#0072B2"
 
-CHARACTER = 7.3  # width in the labels' font, 12 pixels high
+CHARACTER = 7.3  # width of a character in the labels' font, which is 12 pixels high
 BOX_HEIGHT = 18.0
-GAP = 10.0  # between two boxes of a row
+GAP = 10.0  # distance between two boxes of a row
 _LOWEST_ROW, _HIGHEST_ROW, _SLOPE = 56.0, 150.0, 0.2
 
-#: The ends of a straight line, or of a quadratic curve with its control point between them.
+#: The two ends of a straight line, or of a quadratic curve, with its control point in between.
 Curve = tuple[complex, ...]
 
 
 class Node(NamedTuple):
-    """A node: a box around its label, or a dot whose label is shown under a pointer.
+    """A node, drawn as a box around its label, or as a dot whose label appears on hovering.
 
     Attributes:
         center: the position of the node.
@@ -43,7 +43,7 @@ class Node(NamedTuple):
         outline: the colour of the outline, or "none".
         outline_width: the width of the outline in pixels.
         ink: the colour of the label.
-        title: the text shown under a pointer instead of the label.
+        title: the text that appears on hovering, instead of the label.
     """
 
     center: complex
@@ -59,13 +59,13 @@ class Node(NamedTuple):
 
     @property
     def half(self) -> complex:
-        """Half the width and half the height."""
+        """Half the node's width and height, as a complex number."""
         if self.radius:
             return complex(self.radius, self.radius)
         return complex((self.width or box_width(self.label)) / 2, BOX_HEIGHT / 2)
 
     def border(self, inside: complex, towards: complex) -> complex:
-        """Return the point, one pixel outside, where a line from inside leaves the node."""
+        """Return the point, one pixel outside the node, where a line from its inside ends."""
         way = towards - inside
         reach = self.half + 1 + 1j
         if self.radius:
@@ -83,8 +83,8 @@ class Stroke(NamedTuple):
         curves: the pieces of the line.
         colour: the colour of the line.
         width: the width in pixels.
-        title: the text shown under a pointer, if any.
-        arrow: whether the last curve has an arrowhead.
+        title: the text that appears on hovering, if any.
+        arrow: whether the last curve ends in an arrowhead.
         dashes: the dash pattern, or "" for a solid line.
         opacity: the opacity, from 0 to 1.
     """
@@ -99,7 +99,7 @@ class Stroke(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Nodes and strokes in an area, whose upper left corner is at position 0.
+    """Nodes and strokes in a rectangular area whose upper left corner is at position 0.
 
     Attributes:
         strokes: the strokes, which are painted below the nodes.
@@ -107,7 +107,7 @@ class Panel(NamedTuple):
         height: the height of the area.
         caption: a line above the area.
         colour: the colour of the caption.
-        levels: the level number of each row of nodes, by its vertical position.
+        levels: the level number of each row of nodes, keyed by the row's vertical position.
     """
 
     strokes: Sequence[Stroke]
@@ -120,14 +120,14 @@ class Panel(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """A picture.
+    """A complete picture: title, legend and panels.
 
     Attributes:
         topology: the topology of the nodes.
         lines: lines below the title.
         panels: the panels, which are side by side in rows.
         ports: the ports in the legend; empty for a picture without a legend.
-        animated: whether the other panels are shown one after the other on top of the first.
+        animated: whether the first panel is a background on which the others appear in turn.
     """
 
     topology: Topology
@@ -153,13 +153,13 @@ def box_width(label: str) -> float:
 
 
 def style(topology: Topology, port: int) -> tuple[str, str]:
-    """Return the colour of a port and its dash pattern, "" for solid lines."""
+    """Return a port's colour and its dash pattern, which is "" for solid lines."""
     number = topology.ports.index(port)
     return COLOURS[number % len(COLOURS)], _DASHES[number // len(COLOURS) % len(_DASHES)]
 
 
 def port_noun(topology: Topology) -> str:
-    """Return the word for a port of this topology: "dimension", or "port" for (n,k)-stars."""
+    """Return the topology's word for a port: "dimension", or "port" for (n,k)-stars."""
     return "port" if topology.family == "nk-star" else "dimension"
 
 
@@ -185,7 +185,7 @@ def row_heights(reaches: Sequence[float]) -> list[float]:
 
     Args:
         reaches: for every row but the first, the largest horizontal extent of a link to the row
-            above. Wide links need height, because they are told apart by their slopes.
+            above. Rows with wide links are farther apart, so that the links differ in slope.
     """
     steps = [min(max(_LOWEST_ROW, _SLOPE * reach), _HIGHEST_ROW) for reach in reaches]
     return list(accumulate(steps, initial=BOX_HEIGHT / 2))

@@ -1,4 +1,4 @@
-"""Pictures of schedules: units by step and port, and the steps on the topology."""
+"""Pictures of schedules: charts of units per step and port, and steps drawn on the topology."""
 
 from collections.abc import Sequence
 
@@ -33,9 +33,9 @@ _PALEST, _DARKEST = 0.12, 0.65
 def draw_schedule(schedule: Schedule) -> str:
     """Return a schedule as an SVG document with a row for each port and a column for each step.
 
-    A cell has the colour of its port, and shows the number of units that cross links of the port in
-    the step; cells with more units are darker. For a symmetric schedule, the units of one source
-    are counted.
+    A cell has the colour of its port and shows how many units cross links of the port in the step;
+    cells with more units are darker. For a symmetric schedule, only the units of one source (in
+    reductions, of one destination) are counted.
 
     Raises:
         InputError: the schedule has no steps.
@@ -91,7 +91,7 @@ def _word(text: str, x: float, row: int) -> Node:
 
 
 def count_units(schedule: Schedule) -> NDArray[np.int64]:
-    """Return how many units cross links of each port in each step, int64 ``[ports, steps]``."""
+    """Return the number of units sent through each port in each step, int64 ``[ports, steps]``."""
     ports = np.array(schedule.topology.ports)
     counts = np.zeros((len(ports), schedule.steps), dtype=np.int64)
     np.add.at(counts, (np.searchsorted(ports, schedule.port), schedule.step - 1), 1)
@@ -101,10 +101,10 @@ def count_units(schedule: Schedule) -> NDArray[np.int64]:
 def draw_steps(
     schedule: Schedule, steps: Sequence[int] | None = None, layout: str | None = None
 ) -> str:
-    """Return an SVG document of steps: busy links, and how much each node holds afterwards.
+    """Return an SVG document that shows, for each step, busy links and what nodes hold after it.
 
     Args:
-        schedule: the schedule; if it is symmetric, the rows of its source are drawn.
+        schedule: the schedule; if it is symmetric, only the rows of one source are drawn.
         steps: the steps, from 1; by default all, side by side.
         layout: one of `starcast.drawing.layouts.layouts`; by default the first.
 
@@ -125,7 +125,7 @@ def draw_steps(
 
 
 def animate_schedule(schedule: Schedule, layout: str | None = None) -> str:
-    """Return an animated SVG document that shows one step after the other, without a script.
+    """Return an animated SVG document, without scripts, that shows one step after the other.
 
     In browsers set to reduced motion, only the last step is shown.
 
@@ -164,7 +164,7 @@ def _lines(schedule: Schedule) -> tuple[str, str]:
 
 
 def _part(schedule: Schedule) -> str:
-    """Return a suffix that says which units are counted if a schedule is symmetric, or ""."""
+    """For a symmetric schedule, return a suffix that says which units are counted; else ""."""
     if not schedule.symmetric:
         return ""
     return " of one destination" if schedule.collective in REDUCTIONS else " of one source"
@@ -185,7 +185,8 @@ def _step_panel(
         title = f"{frame.labels[sender]} -{schedule.port[row]}-> {frame.labels[receiver]}"
         title += f": {pluralize(count, 'unit')}"
         colour = COLOURS[int(schedule.tree[row]) % len(COLOURS)]
-        # Logarithmic, because linearly wide packets of a hundred units would hide all others.
+        # The width is logarithmic: with a linear scale, packets of a hundred units would hide
+        # all others.
         width = float(min(1.2 + 0.5 * np.log2(count), 4.0))
         shift = 2.5 if (sender, receiver) in opposite else 0.0
         curves = frame.curves(sender, receiver, shift)
@@ -196,24 +197,28 @@ def _step_panel(
 
 
 def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
-    """Return each node's share of units after a step, relative to the largest final number."""
+    """Return the number of units at each node after a step, divided by the largest final number.
+
+    For a reduction, return each node's share of the contributions to all units.
+    """
     nodes = schedule.topology.nodes
     postcondition = derive_postcondition(schedule)
-    if postcondition.reduces:  # the share of the contributions to all units
+    if postcondition.reduces:
         rows = Rows(schedule)
         sums = Sums(postcondition, rows, int(np.searchsorted(rows.step, step, side="right")))
         return np.asarray(sums.contributions().mean(axis=1) / nodes)
     source = postcondition.source(np.arange(schedule.units))
     initial = np.bincount(source, minlength=nodes)
     pairs = schedule.receiver.astype(np.int64) * schedule.units + schedule.unit
-    _, first = np.unique(pairs, return_index=True)  # rows are in the order of time
+    _, first = np.unique(pairs, return_index=True)  # rows are sorted by step
     held = source[schedule.unit[first]] != schedule.receiver[first]
     first = first[held]
     final = initial + np.bincount(schedule.receiver[first], minlength=nodes)
     now = initial + np.bincount(
         schedule.receiver[first[schedule.step[first] <= step]], minlength=nodes
     )
-    # The source of a scatter holds all units from the start, so it would make other nodes pale.
+    # The source of a scatter is not counted: it holds all units from the start, and relative to
+    # it all other nodes would be pale.
     counted = np.ones(nodes, dtype=bool) if postcondition.to_all else initial == 0
     most = max(int(final[counted].max(initial=1)), 1)
     return np.minimum(now / most, 1.0)

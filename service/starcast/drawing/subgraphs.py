@@ -1,4 +1,4 @@
-"""Pictures of the nodes and links that a query result names; other links are drawn faintly."""
+"""Pictures of the nodes and links in a query result; other links between them are drawn faintly."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -31,12 +31,12 @@ from starcast.topologies import Topology
 
 _SMALLEST_RING, _FLATTEST = 90.0, 0.62
 _LINK = 26.0  # the visible part of a link between neighbours in a ring
-_WIDEST = 5.0  # largest width in pixels, for links that many rows name
+_WIDEST = 5.0  # largest width in pixels, for links that occur in many rows
 _ASIDE = 9.0  # how far two links between the same nodes bend away from each other
 
 
 class Link(NamedTuple):
-    """A link between two ranks by a port of the sender; ``arrow`` if its direction is shown."""
+    """A link from a sender to a receiver, both ranks; ``arrow`` if its direction is shown."""
 
     sender: int
     port: int
@@ -46,13 +46,14 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True)
 class Subgraph:
-    """Nodes and links of a topology, to be drawn.
+    """Nodes and links from the rows of a query result, to be drawn.
 
     Attributes:
         topology: the topology of the nodes.
         subtitle: a line below the title.
-        nodes: ranks without repetition, in the order in which the rows name them.
-        links: for each link, how many rows name it; its ends are among ``nodes`` or the source.
+        nodes: ranks without repetition, in the order in which they occur in the rows.
+        links: the number of rows in which each link occurs; its ends are in ``nodes`` or are the
+            source.
         source: the node from which levels are counted, if any; it is always drawn.
     """
 
@@ -71,7 +72,7 @@ class Subgraph:
 
     @cached_property
     def others(self) -> tuple[Link, ...]:
-        """The links among the drawn nodes that no row names, each once, from the lower rank."""
+        """The links between drawn nodes that occur in no row, each once, from the lower rank."""
         ranks = np.array(self.drawn)
         named = {frozenset((link.sender, link.receiver)) for link in self.links}
         links: list[Link] = []
@@ -88,8 +89,8 @@ def draw_subgraph(subgraph: Subgraph, layout: Layout | None = None) -> str:
 
     Args:
         subgraph: the nodes and links to draw.
-        layout: ``levels``, by distance from the source, or ``ring``; by default levels if there
-            are a source and named links, else a ring.
+        layout: ``levels`` (by distance from the source) or ``ring``. The default is levels if the
+            subgraph has a source and links, else a ring.
 
     Raises:
         InputError: there are no nodes, or the layout is levels but there is no source.
@@ -143,7 +144,8 @@ def _place_on_levels(
 ) -> tuple[dict[int, complex], complex, dict[float, int]]:
     """Place boxes on levels from top to bottom; return their centers, the area, and the levels.
 
-    Nodes are placed near their neighbours on other levels; named links attract more strongly.
+    Nodes are placed near their neighbours on other levels; links of the result attract more
+    strongly than other links.
     """
     index = {node: number for number, node in enumerate(subgraph.drawn)}
     level = subgraph.topology.distances(source)[list(index)]
@@ -168,7 +170,7 @@ def _place_on_levels(
 def _place_in_ring(subgraph: Subgraph) -> tuple[dict[int, complex], complex]:
     """Place boxes on an ellipse, from the top; return their centers and the area.
 
-    The source is the first node, or is at the centre if it is not one of the nodes.
+    The source is at the top, or at the centre if it is not one of ``nodes``.
     """
     nodes, source = subgraph.nodes, subgraph.source
     index = {node: number for number, node in enumerate(nodes)}
@@ -208,7 +210,7 @@ def _summarize(subgraph: Subgraph, *, by_levels: bool) -> str:
 def _strokes(subgraph: Subgraph, boxes: Mapping[int, Node], *, by_levels: bool) -> Iterator[Stroke]:
     """Yield the strokes of the links, beginning with the faint links, which are painted below.
 
-    If no link is named, no link is faint.
+    The faint links are those that occur in no row. If no row has a link, no link is faint.
     """
     faint_width, opacity = (1.0, 0.3) if subgraph.links else (1.5, 1.0)
     opposite = {(link.receiver, link.sender) for link in subgraph.links}
@@ -218,9 +220,9 @@ def _strokes(subgraph: Subgraph, boxes: Mapping[int, Node], *, by_levels: bool) 
         colour, dashes = style(subgraph.topology, link.port)
         title = f"{start.label} -{link.port}{'->' if link.arrow else '-'} {end.label}"
         is_turned = (link.sender, link.receiver) in opposite
-        # If both directions of a link were straight, they would cover each other.
+        # Straight strokes for the two directions of a link would cover each other.
         bend = _ASIDE if is_turned else 0.0
-        if by_levels and start.center.imag == end.center.imag:  # bend around the boxes between
+        if by_levels and start.center.imag == end.center.imag:  # bend around boxes in between
             along = end.center.real - start.center.real
             bend = BOX_HEIGHT + 0.12 * abs(along)
             bend = bend if (along > 0) != is_turned else -bend

@@ -1,6 +1,6 @@
-"""Scenes as SVG documents, which follow the dark mode of a page and fit a narrow page.
+"""Rendering of scenes as SVG, and conversion of SVG to PNG and PDF.
 
-Other formats are converted from these documents.
+The SVG documents adapt to dark mode and to narrow pages.
 """
 
 import re
@@ -24,7 +24,7 @@ from starcast.drawing.scene import (
 )
 from starcast.support.errors import InputError
 
-#: Replacements of colours on a dark page; all other colours are legible on light and dark.
+#: Colours replaced in dark mode; all other colours are legible on light and dark backgrounds.
 _DARK = {
     PAPER: "#12161C",
     INK: "#E6E9EE",
@@ -38,11 +38,12 @@ _DARK = {
 _FONT = "'DejaVu Sans Mono', Menlo, Consolas, monospace"
 
 _MARGIN = 24.0
-_HEAD, _LINE, _LEGEND = 38.0, 18.0, 22.0  # title with the space below the head; a line; the legend
-_CAPTION, _BETWEEN = 20.0, 26.0  # the line above a panel; between two panels
+# Heights: the title with the space below the head; a line below the title; the legend.
+_HEAD, _LINE, _LEGEND = 38.0, 18.0, 22.0
+_CAPTION, _BETWEEN = 20.0, 26.0  # height of a panel's caption; distance between two panels
 _LEVELS = 34.0  # width of the column of level numbers
 _WIDEST = 1_000.0  # panels are wrapped into rows of this width
-_WORD, _SAMPLE = 80.0, 58.0  # widths in the legend: its title, and each port
+_WORD, _SAMPLE = 80.0, 58.0  # widths in the legend: of its title, and of the entry of a port
 _SECONDS = 1.2  # duration of a step of an animation
 
 
@@ -99,14 +100,14 @@ def _document(title: str, width: float, height: float) -> ET.Element:
 
 
 def _style() -> str:
-    """Return the CSS rules that fit a picture to a narrow page and follow the dark mode."""
+    """Return the CSS rules that adapt a picture to dark mode and to narrow pages."""
     rules = [
         f'.starcast [{name}="{light}"] {{ {name}: {dark}; }}'
         for light, dark in _DARK.items()
         for name in ("fill", "stroke")
     ]
     fit = ".starcast { max-width: 100%; height: auto; }"
-    # Dark colours only on screens, because paper is light.
+    # Dark colours are used only on screens, because paper is light.
     return f"{fit} @media screen and (prefers-color-scheme: dark) {{ {' '.join(rules)} }}"
 
 
@@ -146,7 +147,7 @@ def _head_width(scene: Scene) -> float:
 
 
 def _draw_panel(parent: ET.Element, panel: Panel, corner: complex, right: float) -> None:
-    """Draw a panel; lines that mark its levels extend to ``right``."""
+    """Draw a panel; the horizontal lines that mark its levels extend to ``right``."""
     if panel.caption:
         caption = _text(parent, panel.caption, corner - 8j, panel.colour)
         caption.set("font-weight", "bold")
@@ -176,7 +177,7 @@ def _draw_stroke(parent: ET.Element, stroke: Stroke, corner: complex) -> None:
         size = 3 + 2 * stroke.width
         along = size * (tip - before[-1]) / (abs(tip - before[-1]) or 1.0)
         neck = tip - along
-        # The line ends behind the arrowhead, whose tip it would otherwise cover.
+        # The line ends where the arrowhead begins; otherwise it would cover the tip.
         curves[-1] = (*before, neck)
         head = " ".join(map(_point, (tip, neck + along * 0.5j, neck - along * 0.5j)))
     path = _element(group, "path", d=" ".join(map(_path, curves)))
@@ -193,7 +194,7 @@ def _path(curve: tuple[complex, ...]) -> str:
 
 def _draw_node(parent: ET.Element, node: Node, corner: complex) -> None:
     center = node.center + corner
-    if node.opacity < 1:  # the strokes below would be seen
+    if node.opacity < 1:  # paper-coloured, so that the strokes below do not show through
         _draw_shape(parent, node, center, fill=PAPER)
     if node.fill != "none":
         paint: dict[str, float | str] = {"fill": node.fill, "stroke": node.outline}
@@ -225,7 +226,7 @@ def _text(
 
 
 def _element(parent: ET.Element | None, tag: str, **attributes: float | str) -> ET.Element:
-    """Add an element and return it; ``_`` in the names of its attributes stands for ``-``."""
+    """Add an element and return it; ``_`` in the names of the arguments stands for ``-``."""
     values = {
         name.replace("_", "-"): value if isinstance(value, str) else _number(value)
         for name, value in attributes.items()
@@ -238,11 +239,11 @@ def _point(position: complex) -> str:
 
 
 def _number(value: float) -> str:
-    # A tenth of a pixel suffices, and hides the rounding errors of different machines.
+    # A tenth of a pixel suffices, and rounding hides the small differences between machines.
     return f"{value:.1f}".removesuffix(".0")
 
 
-#: The formats of pictures.
+#: The file formats of pictures.
 PictureFormat = Literal["svg", "png", "pdf"]
 
 _DOTS_PER_INCH = 192.0
@@ -251,7 +252,7 @@ _PAGE = '#set page(width: auto, height: auto, margin: 0pt)\n#image("picture.svg"
 
 
 def convert(picture: str, form: PictureFormat) -> bytes:
-    """Convert a picture to PNG, with two dots per pixel, or to PDF, with lines as vectors.
+    """Convert an SVG picture to PNG, with two dots per pixel, or to PDF, which keeps vector lines.
 
     Args:
         picture: an SVG document without animation.
@@ -276,7 +277,7 @@ def convert(picture: str, form: PictureFormat) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.typ"
         page.write_text(_PAGE, encoding="utf-8")
-        # The style rules are only for browsers; other files have the colours of a light page.
+        # The style rules are only for browsers; PNG and PDF files have the light colours.
         plain = _STYLE.sub("", picture)
         (page.parent / "picture.svg").write_text(plain, encoding="utf-8")
         return bytes(typst.compile(page, format=form, ppi=_DOTS_PER_INCH))

@@ -1,6 +1,7 @@
-"""File formats of other tools: export of schedules, topologies and forests; import of schedules.
+"""Export to the file formats of other tools, and import of schedules from them.
 
-`docs/formats.md` describes the contents and limits of each format, and the data that it loses.
+Schedules, topologies and forests can be exported. `docs/formats.md` describes the contents and
+limits of each format, and the data that it omits.
 """
 
 from starcast.formats.goal_reader import schedule_from_goal

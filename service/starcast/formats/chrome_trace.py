@@ -1,4 +1,6 @@
-"""The trace event format of Chrome, which Perfetto displays: nodes as processes, ports as threads.
+"""Export to Chrome's trace event format, which Perfetto displays.
+
+Nodes are shown as processes, and ports as threads.
 
 Reference: the document "Trace Event Format" of the Chromium project.
 """
@@ -16,9 +18,9 @@ from starcast.judges.simulator.rows import Rows
 def write_chrome_trace(
     rows: Rows, timing: Timing, parameters: dict[str, str | int]
 ) -> Iterator[str]:
-    """Yield a trace with one complete event per packet, from its start to its end.
+    """Yield the parts of a trace with one event per packet, from its start to its end.
 
-    One time unit of T_s and T_c is displayed as one microsecond.
+    The time unit of T_s and T_c is displayed as one microsecond.
 
     Args:
         rows: the rows of all sources, in the order of packets.
@@ -37,7 +39,7 @@ def write_chrome_trace(
     packets = timing.packets
     begin = np.cumsum(packets.units) - packets.units
     columns = (packets.step, packets.sender, packets.port, packets.receiver)
-    # JSON has no fractions, and a viewer needs no exact times.
+    # JSON has no fractions, and viewers do not need exact times.
     times = (packets.start.astype(float), (packets.end - packets.start).astype(float))
     values = (column.tolist() for column in (*columns, begin, begin + packets.units, *times))
     for step, sender, port, receiver, first, end, start, duration in zip(*values, strict=True):

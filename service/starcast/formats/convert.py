@@ -1,8 +1,8 @@
 """Conversion of topologies and forests to objects of networkx, igraph and scipy.sparse.
 
 Each library is installed by an extra of the same name, and is imported on demand. Nodes are ranks,
-with labels as attributes. For large topologies, working with arrays is faster: networkx creates
-Python objects for every edge.
+with labels as attributes. For large topologies, working with arrays is faster, because networkx
+creates Python objects for every edge.
 """
 
 from importlib import import_module
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _Edges(NamedTuple):
-    """Edges as columns of equal length; the attributes are columns by name."""
+    """Edges as columns of equal length: the two ends, and further columns by name."""
 
     start: NDArray[np.int64]
     end: NDArray[np.int64]
@@ -34,10 +34,11 @@ def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Gra
     """Convert a topology to a `networkx.Graph`, a forest to a `networkx.DiGraph`.
 
     Nodes have the attribute ``label``. A link has the ``port`` of its end with the lower rank. An
-    edge of a forest, from parent to child, has its ``tree``, its ``level`` (the child's distance
-    from the root in the tree, from 1) and the parent's ``port``. Since trees may share links, a
-    forest becomes a `networkx.MultiDiGraph`, a subclass of DiGraph, with the tree as the edge's
-    key; a single tree becomes a plain `networkx.DiGraph`. Nodes that are in no tree are omitted.
+    edge of a forest leads from parent to child. Its attributes are its ``tree``, its ``level`` (the
+    child's distance from the root in the tree) and the parent's ``port``. Since trees may share
+    links, a forest becomes a `networkx.MultiDiGraph`, a subclass of DiGraph, in which the key of an
+    edge is its tree. A single tree becomes a plain `networkx.DiGraph`. Nodes that are in no tree
+    are omitted.
 
     Args:
         artifact: a topology or a forest.
@@ -74,8 +75,9 @@ def to_networkx(artifact: Topology | Forest, tree: int | None = None) -> "nx.Gra
 def to_igraph(artifact: Topology | Forest, tree: int | None = None) -> "igraph.Graph":
     """Convert a topology to an undirected `igraph.Graph`, a forest to a directed one.
 
-    Vertex v is the node of rank v, with its ``label``; every node becomes a vertex. Edges have the
-    same attributes as in `to_networkx`. Trees that share a link give parallel edges.
+    Every node becomes a vertex, whose number is the node's rank and whose attribute is its
+    ``label``. Edges have the same attributes as in `to_networkx`. If trees share a link, the graph
+    has parallel edges.
 
     Args:
         artifact: a topology or a forest.
@@ -117,7 +119,7 @@ def to_scipy(artifact: Topology | Forest, tree: int | None = None) -> "sparse.cs
     """
     sparse = import_library("scipy.sparse")
     topology, edges = _topology_of(artifact), _edges(artifact, tree)
-    # The sums reach 256, the largest number of trees, which int8 cannot hold.
+    # An entry can be 256, the largest number of trees, which does not fit into int8.
     ones = np.ones(len(edges.start), dtype=np.int16)
     shape = (topology.nodes, topology.nodes)
     matrix = sparse.csr_array((ones, (edges.start, edges.end)), shape=shape)  # adds equal positions
@@ -137,7 +139,7 @@ def import_library(module: str, extra: str = "") -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        # If an installed package lacks one of its dependencies, this hint would not help.
+        # If an installed package lacks a dependency of its own, the hint below would not help.
         if (error.name or "").partition(".")[0] != package:
             raise
         raise UnavailableError(

@@ -1,9 +1,9 @@
-"""GOAL: the text format of the simulators LogGOPSim and ATLAHS.
+"""Export to GOAL, the text format of the simulators LogGOPSim and ATLAHS.
 
-Each rank has its sends and receives, and `requires` says which operations must end before another
-operation begins. A packet is one send and one receive with a unique tag. Its units, trees and step
-are written as comments, from which `schedule_from_goal` restores the schedule; simulators ignore
-comments.
+A file lists the sends and receives of each rank, and `requires` says which operations must end
+before another operation begins. A packet is one send and one receive with a unique tag. Its units,
+trees and step are written as comments, which simulators ignore and from which `schedule_from_goal`
+restores the schedule.
 
 Reference: T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim: simulating large-scale applications
 in the LogGOPS model", HPDC 2010; ``sim/LogGOPSim`` of spcl/atlahs.
@@ -25,14 +25,16 @@ MAX_INTERFACES = 256
 
 
 def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Iterator[str]:
-    """Yield a GOAL file.
+    """Yield the parts of a GOAL file.
 
     A send requires the receives of its units and the previous packet on its link; in the one-port
-    model, it requires the previous packet that its node sent. All-port nodes have a network
-    interface per port, so that ports do not wait for each other. For LogGOPSim, nodes have one CPU:
-    it keeps a clock per CPU, so a send would not wait for a required receive on another CPU. For
-    ATLAHS, which passes the end time of a receive to the operations that require it, nodes have a
-    CPU per port and direction, so that these do not wait for each other.
+    model, it requires the previous packet of its node instead. In the all-port model, nodes have a
+    network interface per port, so that ports do not wait for each other.
+
+    For LogGOPSim, nodes have one CPU: LogGOPSim keeps a clock per CPU, so a send would not wait for
+    a required receive on another CPU. For ATLAHS, nodes have a CPU per port and direction, so that
+    these do not wait for each other; ATLAHS passes the end time of a receive to the operations that
+    require it.
 
     Raises:
         LimitError: a node has more ports than LogGOPSim has interfaces or CPUs.
@@ -52,8 +54,8 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
     yield f"// starcast {schedule.id}\nnum_ranks {topology.nodes}\n"
     operations = _Operations(executed, packets, unit_bytes, dialect)
     count = len(packets)
-    # Receives are listed after the sends of the same step, which do not depend on them. Packet i is
-    # sent by operation i and received by operation count + i.
+    # Receives are listed after the sends of the same step, because these do not depend on them.
+    # Packet i is sent by operation i and received by operation count + i.
     rank = np.concatenate([columns.sender, columns.receiver])
     step = np.concatenate([columns.step, columns.step])
     order = np.lexsort((np.arange(2 * count), step, rank))
@@ -67,7 +69,7 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
 
 
 class _Operations:
-    """The lines of each packet's send and receive."""
+    """The lines of a GOAL file for the send and the receive of each packet."""
 
     def __init__(
         self, executed: Executed, packets: Packets, unit_bytes: int, dialect: GoalDialect
@@ -89,7 +91,7 @@ class _Operations:
         self._combine = None if combine is None else combine.tolist()
         self._arrivals, self._arrival_bounds = _list_arrivals(executed, packets)
         before = [find_previous(chain.number).tolist() for chain in packets.chains()]
-        self._sent_before = before[0]  # previous packet on the link, or one-port: of the sender
+        self._sent_before = before[0]  # previous packet on the link; one-port: of the sender
         self._received_before = before[-1]
 
     def send(self, packet: int) -> str:
@@ -126,7 +128,7 @@ class _Operations:
         return int(self._packets.units[packet]) * self._unit_bytes
 
     def _place(self, port: int, direction: int) -> str:
-        """Return the CPU and the interface of an operation; if omitted, they are number 0."""
+        """Return the CPU and network interface of an operation as text; if omitted, they are 0."""
         number = self._interfaces[port]
         if self._has_cpus:
             number = 2 * number + direction
@@ -135,7 +137,11 @@ class _Operations:
 
 
 def _list_arrivals(executed: Executed, packets: Packets) -> tuple[list[int], list[int]]:
-    """Return the packets that each send must have received: one list, and each send's bounds."""
+    """Return the packets that must arrive before each send.
+
+    The first list has the packets for all sends, one after the other. The second list has the
+    positions in the first list at which the packets for each send begin, and the list's length.
+    """
     packet_of = np.repeat(np.arange(len(packets)), packets.units)
     pairs = packet_of[find_awaited(packets, executed)]
     pairs = np.unique(pairs, axis=1)

@@ -1,6 +1,6 @@
 """Reading of schedules from GOAL files, written by `starcast.formats.goal` or other programs.
 
-A file is not trusted: line lengths, numbers and the count of operations are limited, and errors
+Files are not trusted: line lengths, numbers and the count of operations are limited, and errors
 name the file and the line. The simulator, not this module, decides whether a schedule is valid.
 """
 
@@ -39,7 +39,7 @@ _FORMS = "num_ranks, rank, send, recv, calc, requires, irequires, comments and }
 
 
 class _Row(NamedTuple):
-    """A unit of a packet, from a comment that starcast wrote."""
+    """A row of the schedule (a unit in a packet), from a comment that starcast wrote."""
 
     unit: int
     tree: int
@@ -49,7 +49,7 @@ class _Row(NamedTuple):
 
 @dataclass
 class _Operation:
-    """A send, receive or calculation, with the operations that must end or start before it."""
+    """A send, receive or calculation, and the operations that must end or start before it."""
 
     kind: str
     line: int
@@ -69,11 +69,11 @@ def schedule_from_goal(
     ports: Ports = "all",
     root: int | str = 0,
 ) -> Schedule:
-    """Return the schedule of a GOAL file, whose ranks are the nodes of a topology.
+    """Read a schedule from a GOAL file whose ranks are the nodes of a topology.
 
     A file that starcast wrote has the units, trees and steps of its packets in comments. In other
     files, a send carries one unit, whose number is the tag. Its step follows from `requires`: it is
-    the first step after all sends that this send depends on. The schedule is not checked here; use
+    the first step after all sends on which it depends. The schedule is not checked; check it with
     `starcast.simulate`.
 
     Args:
@@ -84,8 +84,8 @@ def schedule_from_goal(
         root: rank or label of the root.
 
     Raises:
-        InputError: the file cannot be read, is not GOAL, has a send without its receive, or sends
-            between nodes that are not linked; the message names the file and the line.
+        InputError: the file cannot be read, is not GOAL, has a send without a matching receive, or
+            sends between nodes that are not linked. The message names the file and the line.
         LimitError: the file has too many operations.
     """
     network = as_topology(topology)
@@ -108,7 +108,7 @@ def schedule_from_goal(
 
 
 class _Reader:
-    """Reads the operations of one file; `fail` reports a line, by default the last line read."""
+    """Reads the operations of one file. Errors name a line, by default the last line read."""
 
     def __init__(self, path: str, nodes: int) -> None:
         self._path = path
@@ -120,7 +120,7 @@ class _Reader:
         self._operations: list[_Operation] = []
 
     def read(self, file: BinaryIO) -> list[_Operation]:
-        """Return all operations, which refer to required operations by number."""
+        """Return all operations; each refers to its required operations by number."""
         ranks: set[int] = set()
         has_count = False
         for text in self._lines(file):
@@ -150,11 +150,11 @@ class _Reader:
         return self._operations
 
     def fail(self, problem: str, hint: str, line: int | None = None) -> NoReturn:
-        """Raise an error that names a line."""
+        """Raise an error that names the file and a line, by default the last line read."""
         raise InputError(f"{self._path}, line {line or self._line} {problem}", hint=hint)
 
     def _lines(self, file: BinaryIO) -> Iterator[str]:
-        """Yield the stripped lines, without empty lines and ``/* */`` comments."""
+        """Yield the stripped lines of a file, without empty lines and ``/* */`` comments."""
         inside = False
         while line := file.readline(_MAX_LINE + 1):
             self._line += 1
@@ -192,7 +192,7 @@ class _Reader:
     def _end_rank(self) -> None:
         self._check_comments()
         self._rank = None
-        # Labels of operations are local to a rank.
+        # The labels of operations are local to a rank.
         self._names = {}
 
     def _read_comment(self, text: str) -> None:
@@ -211,7 +211,7 @@ class _Reader:
             needs = operation.start_requires if is_start else operation.requires
             needs.append(self._named(second))
             return
-        # A row needs at least one send and one receive.
+        # A schedule of `MAX_ROWS` rows needs at most one send and one receive per row.
         if len(self._operations) == 2 * MAX_ROWS:
             raise LimitError(
                 f"{self._path} has more than {2 * MAX_ROWS:,} operations",
@@ -247,11 +247,12 @@ class _Reader:
 def _columns(
     reader: _Reader, topology: Topology, operations: list[_Operation]
 ) -> dict[str, Indices]:
-    """Return the columns of a schedule, with one row per unit of each send."""
+    """Return the columns of a schedule that has one row for each unit of each send."""
     receives = _match(reader, operations)
     sends = [number for number, operation in enumerate(operations) if operation.kind == "send"]
     described = [bool(operations[number].rows) for number in sends]
-    # Units in comments and units in tags are numbered independently, so they cannot be mixed.
+    # The units in comments and the units in tags are numbered independently, so a file cannot mix
+    # them.
     if any(described) and not all(described):
         line = operations[sends[described.index(False)]].line
         reader.fail("has a send without its units", "describe all sends or none", line)
@@ -275,7 +276,10 @@ def _columns(
 
 
 def _match(reader: _Reader, operations: list[_Operation]) -> dict[int, int]:
-    """Return the send of each receive: the first unmatched send with the same ends and tag."""
+    """Return the send that each receive matches, by the number of the receive.
+
+    It is the first unmatched send with the same sender, receiver and tag.
+    """
     waiting: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
     for number, operation in enumerate(operations):
         if operation.kind == "send":
@@ -306,8 +310,8 @@ def _match(reader: _Reader, operations: list[_Operation]) -> dict[int, int]:
 def _derive_steps(
     reader: _Reader, operations: list[_Operation], sends: dict[int, int]
 ) -> dict[int, int]:
-    """Return the step of each send: the first step after the sends that it depends on."""
-    # For each operation: pairs of an earlier operation, and whether its start suffices.
+    """Return the step of each send: the first step after all sends on which it depends."""
+    # For each operation, the operations on which it depends, and whether their start suffices.
     before: list[list[tuple[int, bool]]] = [
         [
             *((needed, False) for needed in operation.requires),
@@ -321,9 +325,10 @@ def _derive_steps(
         for needed, _ in needs:
             after[needed].append(number)
     left = [len(needs) for needs in before]
-    # A queue instead of recursion, because a chain of requirements can be as long as the file.
+    # A queue is used instead of recursion, because a chain of requirements can be as long as the
+    # file.
     ready = deque(number for number, count in enumerate(left) if not count)
-    # The step of a send; for other operations, the last step on which they depend.
+    # The step of a send; for another operation, the last step of the sends on which it depends.
     level = [0] * len(operations)
     done = 0
     while ready:

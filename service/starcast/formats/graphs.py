@@ -1,6 +1,6 @@
-"""Topologies and forests in the formats of graph tools.
+"""Export of topologies and forests to the file formats of graph tools.
 
-Nodes are ranks, from 0 unless a format counts from 1.
+Nodes are numbered by rank, from 0 or, if the format requires it, from 1.
 """
 
 import json
@@ -32,7 +32,10 @@ def write_gexf(topology: Topology) -> Iterator[str]:
 
 
 def write_topology_dot(topology: Topology) -> Iterator[str]:
-    """Yield an undirected graph in DOT; a link has the port of its end with the lower rank."""
+    """Yield a topology as an undirected graph in DOT.
+
+    A link has the port of its end with the lower rank.
+    """
     yield f"graph {_dot_quote(topology.spec)} {{\n"
     yield from _dot_nodes(topology, np.arange(topology.nodes))
     for port in topology.ports:
@@ -44,7 +47,7 @@ def write_topology_dot(topology: Topology) -> Iterator[str]:
 
 
 def write_forest_dot(forest: Forest, tree: int | None = None) -> Iterator[str]:
-    """Yield a directed graph in DOT, with an edge from parent to child for each edge of a tree."""
+    """Yield a forest as a directed graph in DOT, with edges from parents to children."""
     edges = edges_of(forest, tree)
     yield f"digraph {_dot_quote(forest.id)} {{\n"
     yield from _dot_nodes(forest.topology, np.union1d(edges.child, [forest.root]))
@@ -68,7 +71,7 @@ def _dot_quote(text: str) -> str:
 
 
 def write_metis(topology: Topology) -> Iterator[str]:
-    """Yield a METIS graph file: one line of neighbours per node; nodes are numbered from 1."""
+    """Yield a METIS graph file, which lists each node's neighbours in a line, numbered from 1."""
     yield f"% {topology.spec}\n"
     yield f"{topology.nodes} {topology.links}\n"
     for row in _neighbour_lists(topology):
@@ -76,7 +79,7 @@ def write_metis(topology: Topology) -> Iterator[str]:
 
 
 def write_anynet(topology: Topology) -> Iterator[str]:
-    """Yield a network file for BookSim's ``anynet``: one router per node, with one terminal."""
+    """Yield a file for BookSim's network ``anynet``, with one router and one terminal per node."""
     for rank, row in enumerate(_neighbour_lists(topology)):
         neighbours = "".join(f" router {neighbour}" for neighbour in row)
         yield f"router {rank} node {rank}{neighbours}\n"
@@ -90,14 +93,14 @@ def _neighbour_lists(topology: Topology) -> Iterator[list[int]]:
 
 
 def write_graph6(topology: Topology) -> Iterator[bytes]:
-    """Yield the graph6 line: the upper triangle of the adjacency matrix, six bits per byte.
+    """Yield a graph6 line: the upper triangle of the adjacency matrix, with six bits per byte.
 
     Raises:
         LimitError: the matrix does not fit into memory.
     """
     count = topology.nodes
     bits = count * (count - 1) // 2
-    # The format is dense: its size is quadratic in the number of nodes, whatever the degree.
+    # The size of the format is quadratic in the number of nodes, whatever the degree.
     memory.require(bits // 6, f"the adjacency matrix of {count:,} nodes as graph6")
     body = np.zeros(-(-bits // 6), dtype=np.uint8)
     ranks = np.arange(count, dtype=np.int64)
@@ -114,7 +117,7 @@ def write_graph6(topology: Topology) -> Iterator[bytes]:
 
 
 def _graph6_size(count: int) -> list[int]:
-    """Encode the number of nodes in 1, 4 or 8 characters."""
+    """Return the number of nodes as 1, 4 or 8 characters of the graph6 format."""
     if count <= 62:
         return [count + 63]
     digits, marks = (3, [126]) if count <= 258_047 else (6, [126, 126])
@@ -122,7 +125,7 @@ def _graph6_size(count: int) -> list[int]:
 
 
 def write_newick(forest: Forest, tree: int | None = None) -> Iterator[str]:
-    """Yield one line of Newick per tree; all nodes have labels, all branches have length 1."""
+    """Yield one Newick line per tree, with the labels of all nodes and branches of length 1."""
     labels = forest.topology.labels().tolist()
     for children in _children_by_tree(forest, tree):
         for node, opens, is_first in _walk(children, forest.root):
@@ -134,9 +137,9 @@ def write_newick(forest: Forest, tree: int | None = None) -> Iterator[str]:
 
 
 def write_json_trees(forest: Forest, tree: int | None = None) -> Iterator[str]:
-    """Yield a JSON object whose ``trees`` are nested nodes: ``id``, ``label``, ``children``.
+    """Yield a JSON object whose ``trees`` are nested nodes with ``id``, ``label`` and ``children``.
 
-    Each tree has the form of `networkx.tree_data`, which D3's hierarchies also use.
+    Each tree has the form that `networkx.tree_data` returns and D3's hierarchies read.
     """
     labels = forest.topology.labels().tolist()
     header = {"forest": forest.id, "topology": forest.topology.spec, "root": forest.root}
@@ -154,7 +157,7 @@ def write_json_trees(forest: Forest, tree: int | None = None) -> Iterator[str]:
 
 
 def _children_by_tree(forest: Forest, tree: int | None) -> Iterator[dict[int, list[int]]]:
-    """Yield for each tree the children of its inner nodes, in ascending order."""
+    """Yield, for each tree, the children of its inner nodes in ascending order."""
     edges = edges_of(forest, tree)
     for number in range(forest.trees) if tree is None else [tree]:
         chosen = edges.tree == number
@@ -166,9 +169,10 @@ def _children_by_tree(forest: Forest, tree: int | None) -> Iterator[dict[int, li
 
 
 def _walk(children: dict[int, list[int]], root: int) -> Iterator[tuple[int, bool, bool]]:
-    """Traverse a tree: yield (node, True, is first child) on entry, (node, False, ...) on exit.
+    """Traverse a tree depth-first, and yield each node on entry and on exit.
 
-    Without recursion, because the height of a tree may be close to its number of nodes.
+    Each item is (node, whether it is entered, whether it is its parent's first child). There is no
+    recursion, because a tree may be almost as high as its number of nodes.
     """
     stack = [(root, True, True)]
     while stack:

@@ -1,11 +1,12 @@
-"""MSCCL XML: algorithms that MSCCL and RCCL execute on GPUs.
+"""Export to MSCCL XML, the format of algorithms that MSCCL and RCCL execute on GPUs.
 
-A node is a GPU, and a unit is a chunk. Each direction of a link has a thread block at either end:
-one sends the chunks of the link in the order of the steps, the other receives them. A send waits
-for the receive that brought its chunk. Chunks in transit are kept in the scratch buffer. In a
-reduction, a receive that adds (``rrc``) reads a partial sum and writes the next partial sum to a
-separate chunk, so that no chunk is overwritten before it is sent. A send also has the attributes
-``step`` and ``tree`` of its row, for `starcast.schedule_from_msccl`; other parsers ignore them.
+A node becomes a GPU, and a unit becomes a chunk. For each direction of a link, a thread block at
+one end sends the chunks in the order of the steps, and a thread block at the other end receives
+them. A send waits for the receive that brought its chunk. Chunks in transit are kept in the scratch
+buffer. In a reduction, a receive that adds (``rrc``) reads a partial sum and writes the next
+partial sum to a separate chunk, so that no chunk is overwritten before it is sent. A send also has
+the ``step`` and ``tree`` of its row as attributes, for `starcast.schedule_from_msccl`; other
+parsers ignore them.
 
 Reference: ``src/include/msccl.h`` and ``src/graph/xml.h`` of microsoft/msccl; M. Cowan et al.,
 "MSCCLang: Microsoft Collective Communication Language", ASPLOS 2023.
@@ -32,14 +33,14 @@ MAX_BLOCKS = 216
 MAX_ELEMENTS = 4096
 MAX_CHILDREN = 1024
 MAX_CHUNKS_PER_STEP = 71
-#: Limits by field width, without sign: 7 bits for the number of a thread block in a dependency, and
-#: 15 bits for an offset in a buffer.
+#: Limits that follow from MSCCL's field widths, without the sign: 7 bits for the number of a thread
+#: block in a dependency, and 15 bits for an offset in a buffer.
 MAX_DEPENDED_BLOCKS = 2**7
 MAX_OFFSET = 2**15 - 1
 #: One step of each channel is reserved for a dependency on the previous channel.
 _SENDS_PER_CHANNEL = MAX_STEPS - 1
 _MAX_NAME = 63
-#: Upper limit of the message sizes for which MSCCL may use the algorithm: practically none.
+#: The largest message for which MSCCL may use the algorithm: in practice, there is no limit.
 _MAX_BYTES = 2**62
 
 #: Collectives whose message is the whole vector, not a part per rank.
@@ -57,13 +58,13 @@ class _Place(NamedTuple):
 
 
 class Buffer(NamedTuple):
-    """The units in an input or output buffer: messages whose first units are a stride apart.
+    """The units in an input or output buffer, which holds messages of consecutive units.
 
     Attributes:
         first: the first unit of the first message.
         stride: the difference between the first units of successive messages.
         messages: the number of messages.
-        units: the number of units of a message.
+        units: the number of units in a message.
     """
 
     first: int
@@ -73,11 +74,11 @@ class Buffer(NamedTuple):
 
     @property
     def chunks(self) -> int:
-        """The number of chunks, each of which holds one unit."""
+        """The number of chunks in the buffer; each holds one unit."""
         return self.messages * self.units
 
     def unit(self, offset: int) -> int:
-        """Return the unit in the chunk with this offset."""
+        """Return the unit in the chunk at an offset."""
         message, index = divmod(offset, self.units)
         return self.first + message * self.stride + index
 
@@ -91,7 +92,7 @@ class Buffer(NamedTuple):
 def lay_out(
     collective: Collective, nodes: int, units: int, root: int, rank: int
 ) -> tuple[Buffer, Buffer]:
-    """Return the input and the output buffer of a rank, for messages of this many units."""
+    """Return the input and output buffers of a rank, for messages with this number of units."""
     message = Buffer(rank * units, units, 1, units)
     all_messages = Buffer(0, units, nodes, units)
     vector = Buffer(0, units, 1, units)
@@ -123,7 +124,9 @@ class _Copy(NamedTuple):
 
 
 def write_msccl(rows: Rows) -> Iterator[str]:
-    """Yield an MSCCL XML file, without an XML declaration, which MSCCL's parsers do not support.
+    """Yield the parts of an MSCCL XML file.
+
+    There is no XML declaration, because MSCCL's parsers do not support it.
 
     Raises:
         LimitError: the file would exceed a limit of MSCCL.
@@ -137,7 +140,8 @@ def write_msccl(rows: Rows) -> Iterator[str]:
             hint="use a smaller topology",
         )
     program = _Program(rows)
-    # All GPUs are rendered before the first line, so that a limit leaves no incomplete file.
+    # All GPUs are rendered before the first line is written, so that an exceeded limit leaves no
+    # incomplete file.
     blocks = [program.write_gpu(rank) for rank in range(nodes)]
     yield (
         f'<algo name="{escape(schedule.id[:_MAX_NAME])}" proto="Simple" '
@@ -151,7 +155,7 @@ def write_msccl(rows: Rows) -> Iterator[str]:
 
 
 class _Program:
-    """The thread blocks of a schedule, as text."""
+    """The thread blocks of a schedule, written as XML text."""
 
     def __init__(self, rows: Rows) -> None:
         schedule = rows.schedule
@@ -231,7 +235,8 @@ class _Program:
                 f"{MAX_STEPS * MAX_CHUNKS_PER_STEP:,}",
                 hint=_HINT,
             )
-        # The parser also counts the root and the GPUs, and needs one more element for an end tag.
+        # The parser also counts the root element and all GPUs, and needs one more element for an
+        # end tag.
         elements = 1 + self._ranks + sum(block.count("<tb ") for block in blocks)
         elements += sum(block.count("<step ") for block in blocks)
         if elements >= MAX_ELEMENTS:
@@ -253,7 +258,7 @@ class _Program:
         blocks: dict[tuple[int, int], list[int]] = {}
         for row in rows:
             blocks.setdefault((peer[row], self._channel[row]), []).append(row)
-        # Sorted, because the thread block of a channel waits for that of the previous channel.
+        # Sorted by channel, because a channel's thread block waits for the previous channel's.
         return dict(sorted(blocks.items()))
 
     def _receive_block(
@@ -271,7 +276,7 @@ class _Program:
     def _end_of_receive(
         self, numbers: dict[tuple[str, int, int], int], row: int
     ) -> tuple[int, int]:
-        """Return the thread block and step that receive a row, or (-1, -1) for the row -1."""
+        """Return the thread block and step that receive a row; (-1, -1) if the row is -1."""
         if row < 0:
             return -1, -1
         return numbers["r", self._sender[row], self._channel[row]], self._step[row]
@@ -288,14 +293,14 @@ class _Program:
         steps: list[str] = []
         waits = (-1, -1)
         if channel:
-            # To keep the units of a link in order, wait for the last send of the previous channel.
+            # Waiting for the last send of the previous channel keeps the units of a link in order.
             before = numbers["s", peer, channel - 1]
             waits = before, self._last_steps[before]
         for row in rows:
             needs = waits
             delivery = self._delivery[row]
             if delivery >= 0:
-                # A step has only one dependency, so the second dependency needs a step of its own.
+                # A step can have only one dependency, so a second one needs a step of its own.
                 if waits != (-1, -1):
                     steps.append(_step(len(steps), "nop", _NO_BUFFERS, waits, count=0))
                 needs = self._end_of_receive(numbers, delivery)
@@ -307,7 +312,7 @@ class _Program:
         return _block(numbers["s", *key], send=peer, receive=-1, channel=channel, steps=steps)
 
     def _copy(self, rank: int) -> _Copy:
-        """Return the units to copy from a rank's input to its output; none in a reduction."""
+        """Return the chunks that a rank copies from input to output; none in a reduction."""
         inputs, outputs = self._buffers[rank]
         for source in range(0, inputs.chunks, self._chunks):
             target = outputs.offset(inputs.unit(source))
@@ -316,9 +321,9 @@ class _Program:
         return _Copy(0, 0, 0)
 
     def _fixed_place(self, node: int, unit: int) -> _Place | None:
-        """Return the chunk of a unit in a node's input or output; None if the unit is in transit.
+        """Return the chunk for a unit in a node's input or output; None if neither has the unit.
 
-        The input of a reduction holds contributions, not units.
+        The input of a reduction is not considered, because it holds contributions, not units.
         """
         for name, buffer in zip("io", self._buffers[node], strict=True):
             offset = buffer.offset(unit)
@@ -327,7 +332,7 @@ class _Program:
         return None
 
     def _place_chunks(self) -> list[_Place]:
-        """Return the chunk that each row writes.
+        """Return the chunk to which each row's unit is written at the receiver.
 
         Each unit and each partial sum in transit has its own chunk in the scratch buffer.
         """
@@ -345,7 +350,7 @@ class _Program:
         return places
 
     def _write_buffers(self, nodes: list[int], writers: list[int]) -> list[str]:
-        """Return for each row the XML attributes of the chunk that it reads, and of its target."""
+        """Return, for each row, the XML attributes of its source and target chunks."""
         texts = []
         for node, writer, unit, b in zip(nodes, writers, self._unit, self._targets, strict=True):
             offset = self._buffers[node][0].offset(unit) or 0  # None if the row adds to no chunk
@@ -357,23 +362,23 @@ class _Program:
 
 
 def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
-    """For each row, find the rows that wrote the chunk it sends and the chunk it adds to.
+    """For each row, return which row wrote the chunk that it sends, and the chunk that it adds to.
 
-    A value of -1 stands for a chunk of the input. The third result is the set of rows that write
-    partial sums. A node has a separate sum for each tree.
+    In both lists, -1 stands for a chunk of the input. The third result is the set of rows that
+    write partial sums. A node has a separate sum for each tree.
     """
     delivery, addend = [-1] * len(rows), [-1] * len(rows)
     partial: set[int] = set()
     if rows.combine is None:
         return find_deliveries(rows).tolist(), addend, partial
-    # In keys, -1 instead of a tree stands for a complete unit.
+    # Keys have the tree of a partial sum, or -1 for a complete unit.
     of_unit = rows.unit.tolist(), np.where(rows.combine, rows.tree, np.int64(-1)).tolist()
     sent = list(zip(rows.sender.tolist(), *of_unit, strict=True))
     received = list(zip(rows.receiver.tolist(), *of_unit, strict=True))
     nodes, own = rows.schedule.topology.nodes, (-1, 1)
     held: dict[tuple[int, int, int], tuple[int, int]] = {}  # writing row, number of contributions
     for _, step in groupby(range(len(rows)), key=rows.step.tolist().__getitem__):
-        # A step sends only chunks that were held before the step.
+        # Only chunks that a node holds before a step can be sent in it.
         for row, (writer, arriving) in {row: held.get(sent[row], own) for row in step}.items():
             delivery[row] = writer
             size = arriving
@@ -389,7 +394,7 @@ def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
 
 
 def _places_on_links(rows: Rows) -> tuple[Indices, int]:
-    """Number the rows of each link from 0; return the numbers, and the most rows of any link."""
+    """Number the rows of each link from 0; return the numbers and the largest count on a link."""
     # Ports are uint8, so no two links have the same number.
     link = rows.sender * np.int64(256) + rows.port
     order = np.argsort(link, kind="stable")  # rows are in the order of steps

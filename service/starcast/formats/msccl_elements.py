@@ -1,7 +1,8 @@
-"""The elements of an MSCCL XML file: GPUs, thread blocks and steps, each checked when it is read.
+"""Reading the elements of an MSCCL XML file: GPUs, thread blocks and steps.
 
-A file is not trusted: a document type, and thus entities, are refused, and the file size and all
-numbers have limits. Elements and types of steps that are not supported are named in the error.
+Files are not trusted. Every element is checked when it is read, document types (and thus entities)
+are refused, and the file size and all numbers have limits. If an element or a type of step is not
+supported, the error names it.
 
 Reference: ``msccl/language/ir.py`` of microsoft/msccl-tools, ``src/misc/msccl/msccl_parser.cc`` of
 ROCm/rccl; M. Cowan et al., "MSCCLang: Microsoft Collective Communication Language", ASPLOS 2023.
@@ -27,11 +28,11 @@ from starcast.support.vocabulary import Collective
 from starcast.topologies import Topology
 
 HINT = "write the file again, for this topology and collective"
-#: Types of steps that send, and that receive; `rcs` receives a chunk and sends it on.
+#: Types of steps that send, and types that receive; `rcs` receives a chunk and sends it on.
 SENDS, RECEIVES = ("s", "rcs", "rrs", "rrcs"), ("r", "rcs", "rrc", "rrs", "rrcs")
-#: Types of steps that add: to a chunk of the GPU the received chunk, or (`re`) another chunk.
+#: Types of steps that add a received chunk, or for `re` another own chunk, to a chunk of the GPU.
 ADDS = ("re", "rrc", "rrs", "rrcs")
-#: Types of steps that write a chunk of the GPU, and that read one.
+#: Types of steps that write a chunk of the GPU, and types that read one.
 WRITES = ("r", "rcs", "cpy", "re", "rrc", "rrcs")
 _READS = ("s", "cpy", *ADDS)
 _TYPES = ("s", "cpy", "nop", *RECEIVES, "re")
@@ -40,7 +41,8 @@ _IN_PLACE = ("broadcast", "allgather", "alltoall", *REDUCTIONS)
 
 #: Maximum size of a file in bytes: several times the largest file that starcast writes for S5.
 _MAX_BYTES = 100 * MB
-#: Maximum size of a tag or comment in bytes. The parser rescans it whenever more of it is read.
+#: Maximum size of a tag or comment in bytes. The parser scans an incomplete tag again each time
+#: that it gets more data.
 _MAX_TOKEN = MB
 _CHUNK = 2**16
 _PARENTS = {"algo": "", "gpu": "algo", "tb": "gpu", "step": "tb"}
@@ -52,13 +54,13 @@ class Instruction(NamedTuple):
 
     Attributes:
         type: one of ``s``, ``r``, ``rcs``, ``rrc``, ``rrs``, ``rrcs``, ``re``, ``cpy`` and ``nop``.
-        source: buffer and offset of the first chunk of its own GPU that it reads, if any.
-        target: buffer and offset of the first chunk that it writes.
+        source: buffer and offset of the first chunk that the step reads from its GPU, if any.
+        target: buffer and offset of the first chunk that the step writes.
         chunks: the number of chunks.
         needs: the thread block and step that must end first; -1 for none.
-        has_dependent: whether another step depends on its end.
-        row_step: the step of the schedule; 0 if the file does not have it.
-        tree: the tree of the schedule.
+        has_dependent: whether another step depends on the end of this step.
+        row_step: the step of the schedule to which a send belongs; 0 if the file does not say.
+        tree: the tree of the schedule to which a send belongs.
     """
 
     type: str
@@ -73,7 +75,7 @@ class Instruction(NamedTuple):
 
 @dataclass
 class Block:
-    """A thread block: the peers that it sends to and receives from (or -1), channel, and steps."""
+    """A thread block: its rank and number, send and receive peers (-1: none), channel and steps."""
 
     rank: int
     number: int
@@ -93,7 +95,7 @@ class Gpu:
 
 
 class ElementReader:
-    """Reads the elements of one file.
+    """Reads the elements of one MSCCL XML file.
 
     Attributes:
         gpus: the GPUs by rank.
@@ -120,7 +122,7 @@ class ElementReader:
         self._parser.StartDoctypeDeclHandler = lambda *_: self._fail("declares a document type")
 
     def read(self, path: str | Path) -> None:
-        """Read a file; check that it has all GPUs, and that steps wait only for existing steps.
+        """Read a file; check that no GPU is missing and that steps wait only for existing steps.
 
         Raises:
             InputError: the file cannot be read, is not valid, or uses unsupported features.

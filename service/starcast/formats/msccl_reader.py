@@ -1,9 +1,9 @@
-"""Reading of schedules from MSCCL XML of `starcast.formats.msccl`, of msccl-tools, and for RCCL.
+"""Reading of schedules from MSCCL XML, written by starcast, by msccl-tools, or for RCCL.
 
-The thread blocks of all GPUs are executed with unit numbers instead of data. This gives the unit of
-each send, and checks that each step waits for the chunks that it reads and overwrites. In a
-reduction, each chunk also records the ranks whose contributions it holds, so that a contribution
-that is counted twice or lost is detected.
+The thread blocks of all GPUs are executed with unit numbers instead of data. The execution finds
+the unit of each send, and checks that each step waits for the chunks that it reads and overwrites.
+In a reduction, each chunk also records the ranks whose contributions it holds, so that
+contributions that are lost or counted twice are detected.
 """
 
 from collections import defaultdict, deque
@@ -33,9 +33,9 @@ from starcast.support.errors import InputError, LimitError, RejectedError, Starc
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
 
-#: Rank, buffer and offset of a chunk.
+#: The place of a chunk: rank, buffer and offset.
 Place = tuple[int, str, int]
-#: A row of the schedule, with the values of these columns.
+#: A row of the schedule, with the values of `_COLUMNS`.
 Row = tuple[int, ...]
 _COLUMNS = ("step", "sender", "port", "receiver", "unit", "tree", "combine")
 
@@ -47,12 +47,12 @@ def schedule_from_msccl(
     ports: Ports = "all",
     root: int | str = 0,
 ) -> Schedule:
-    """Return the schedule of an MSCCL XML file, whose ranks are the nodes of a topology.
+    """Read a schedule from an MSCCL XML file whose ranks are the nodes of a topology.
 
     A file that starcast wrote has the steps and trees of its units in additional attributes. In
-    other files, a send is in the first step after all sends that it waits for: the earlier sends of
-    its thread block, and sends that it depends on through ``depid`` and receives. The chunks of a
-    step are one packet.
+    other files, a send belongs to the first step after all sends that it waits for. These are the
+    earlier sends of its thread block, and those on which it depends through ``depid`` and receives.
+    The chunks that a thread block's step sends are one packet.
 
     Args:
         path: the file.
@@ -63,12 +63,12 @@ def schedule_from_msccl(
 
     Raises:
         InputError: the file cannot be read, is not MSCCL XML, is for another collective or
-            topology, adds although the collective does not, or sends between nodes that are not
-            linked.
+            topology, adds chunks although the collective is not a reduction, or sends between nodes
+            that are not linked.
         LimitError: the file is too large, or has too many sends.
         RejectedError: a thread block waits for ever, uses a chunk without waiting for its unit,
             counts a contribution twice, or leaves a wrong unit or an incomplete sum in an output;
-            or the simulator finds a violation. The message names rank, thread block and step.
+            or the simulator finds a violation. The message names the rank, thread block and step.
     """
     network = as_topology(topology)
     check_collective(collective)
@@ -95,7 +95,7 @@ def schedule_from_msccl(
 
 
 class _Knowledge(NamedTuple):
-    """The events that a thread block has waited for, directly or indirectly.
+    """The events for which a thread block has waited, directly or indirectly.
 
     Attributes:
         ended: for each thread block of the GPU, its last step that has ended; -1 for none.
@@ -116,7 +116,7 @@ class _Knowledge(NamedTuple):
 
 @dataclass
 class _RunningBlock:
-    """A thread block with its knowledge, now and after each step that it has executed."""
+    """A thread block, with the events it has waited for: now, and after each executed step."""
 
     block: Block
     now: _Knowledge
@@ -127,7 +127,7 @@ class _RunningBlock:
         return len(self.after)
 
     def knows(self, uses: dict[int, int]) -> Iterator[bool]:
-        """Yield, for each of these steps, whether it is known to have ended."""
+        """Yield whether each step in ``uses``, keyed by thread block, is known to have ended."""
         for number, step in uses.items():
             yield number == self.block.number or self.now.ended[number] >= step
 
@@ -140,7 +140,7 @@ class _RunningBlock:
 
 
 class _Sum(NamedTuple):
-    """A unit number; in reductions also a bit for each rank whose contribution is in the sum."""
+    """A unit number and, in reductions, a bit for each rank whose contribution is in the sum."""
 
     unit: int
     ranks: int
@@ -152,8 +152,9 @@ class _Chunk:
 
     Attributes:
         held: the unit.
-        written: for each thread block that wrote the chunk, its first such step; empty for input.
-        used: for each thread block that read or wrote the chunk, its last such step.
+        written: for each thread block that wrote the unit, the first step that did; empty for
+            input.
+        used: for each thread block that read or wrote the unit, the last step that did.
     """
 
     held: _Sum
@@ -189,11 +190,11 @@ class _Execution:
         if rest or not units:
             raise InputError(f"buffers of {chunks} chunks are not for {nodes} GPUs", hint=HINT)
         self._buffers = [lay_out(collective, nodes, units, root, rank) for rank in range(nodes)]
-        # In place, the input of an allgather is a part of the output, and the output of a
-        # reduce-scatter is a part of the input.
+        # If executed in place, an allgather's input is a part of its output, and a reduce-scatter's
+        # output is a part of its input.
         parts = {"allgather": "i", "reduce-scatter": "o"} if elements.in_place else {}
         self._part, self._part_units = parts.get(collective, ""), units
-        #: The contributions of a complete unit, as bits.
+        #: The bits of all contributions, which a complete unit has; 0 if not a reduction.
         self._complete = 2**nodes - 1 if collective in REDUCTIONS else 0
         self._ports = {
             (rank, neighbour): port
@@ -212,12 +213,12 @@ class _Execution:
         self._wires: dict[tuple[int, int, int], deque[_Message]] = defaultdict(deque)
 
     def run(self) -> None:
-        """Execute all steps, and check that no step waits for ever and that outputs are right.
+        """Execute all steps; check that no step waits for ever and that the outputs are right.
 
         Raises:
             InputError, LimitError, RejectedError: as in `schedule_from_msccl`.
         """
-        #: Waiting thread blocks, by the message or the thread block that they wait for.
+        #: The waiting thread blocks, by the message or thread block for which they wait.
         waiting: dict[tuple[int, ...], list[_RunningBlock]] = defaultdict(list)
         ready = deque(run for runs in self._runs.values() for run in runs)
         while ready:
@@ -238,7 +239,10 @@ class _Execution:
         self._check_end()
 
     def _advance(self, run: _RunningBlock, step: Instruction) -> tuple[int, ...]:
-        """Execute the next step of a thread block, or return the key of what it waits for."""
+        """Execute the next step of a thread block, unless it must wait.
+
+        If so, return the key in ``waiting`` of the message or thread block for which it waits.
+        """
         block = run.block
         wire = block.receive, block.rank, block.channel
         if step.needs[0] >= 0:
@@ -295,7 +299,7 @@ class _Execution:
             combine = int(ranks != self._complete)
             row = row_step, block.rank, port, block.send, unit, step.tree, combine
             self.rows.append(row)
-            # The key that `schedule_from_msccl` looks up has no `combine` unless it is a reduction.
+            # `schedule_from_msccl` looks up a row without `combine` if it is not a reduction.
             self.places[row if self._complete else row[:-1]] = str(run)
         if len(self.rows) > MAX_ROWS:
             raise LimitError(f"it sends more than {MAX_ROWS:,} units", hint="use fewer chunks")
@@ -331,7 +335,7 @@ class _Execution:
                     )
                 chunk = self._chunks[place] = _Chunk(unit, {number: run.done})
             elif chunk.written:
-                # Copies of a unit may arrive in any order, and leave the chunk unchanged.
+                # Copies of a unit may arrive in any order, because they do not change the chunk.
                 chunk.written.setdefault(number, run.done)
             chunk.used[number] = run.done
 

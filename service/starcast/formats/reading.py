@@ -1,4 +1,4 @@
-"""Reading of schedules from files, whose formats follow from their suffixes."""
+"""Reading of schedules from files; the suffix of the name determines the format."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def read_schedule(
     ports: Ports = "all",
     root: int | str = 0,
 ) -> Schedule:
-    """Read a schedule from a GOAL file (.goal), an MSCCL XML file (.xml), or a CSV file.
+    """Read a schedule from a GOAL file (``.goal``), MSCCL XML file (``.xml``) or CSV file (others).
 
     See `starcast.schedule_from_goal`, `starcast.schedule_from_msccl` and
     `starcast.schedule_from_csv` for arguments and errors.

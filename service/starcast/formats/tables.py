@@ -1,4 +1,4 @@
-"""Rows of a schedule as CSV and Parquet."""
+"""Export of the rows of a schedule to CSV and Parquet."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ _CHUNK = 2**16
 def table_columns(schedule: Schedule) -> dict[str, NDArray[Any]]:
     """Return the columns of a schedule by name, with labels instead of ranks."""
     names = schedule.topology.labels()
-    # Truth values become 0 and 1, which `schedule_from_csv` reads.
+    # Truth values become 0 and 1, as `schedule_from_csv` reads them.
     combine = {} if schedule.combine is None else {"combine": schedule.combine.astype(np.uint8)}
     return {
         "step": schedule.step,
@@ -42,7 +42,7 @@ def write_csv(schedule: Schedule) -> Iterator[str]:
 
 
 def write_parquet(schedule: Schedule) -> Iterator[bytes]:
-    """Yield a Parquet file, as a single part, with the same columns as `write_csv`."""
+    """Yield a Parquet file in a single part, with the same columns as `write_csv`."""
     polars = import_library("polars", extra="parquet")
     file = io.BytesIO()
     polars.DataFrame(table_columns(schedule)).write_parquet(file)

@@ -29,7 +29,7 @@ Artifact = Topology | Forest | Schedule
 Parts = Iterator[str] | Iterator[bytes]
 Values = dict[str, Any]
 
-#: Defaults of the bytes of a unit, of T_s and of T_c, the same as in `starcast.costs`.
+#: Defaults for the bytes per unit and for T_s and T_c, as in `starcast.costs`.
 UNIT_BYTES = 64
 T_S, T_C = 100, 1
 
@@ -142,8 +142,9 @@ def export(
     """Write a topology, a forest or a schedule to a file for another tool.
 
     A schedule is simulated first, except for the tables ``csv`` and ``parquet``. A symmetric
-    schedule is expanded to all sources for ``goal``, ``msccl-xml`` and ``chrome-trace``, which
-    describe every node. The file replaces an existing file only when it is complete.
+    schedule is expanded to all sources for ``goal``, ``msccl-xml`` and ``chrome-trace``, because
+    these formats describe every node. An existing file is replaced only when the new file is
+    complete.
 
     Args:
         artifact: the topology, the forest or the schedule.
@@ -157,7 +158,7 @@ def export(
         execution: ``synchronous`` (default) or ``asynchronous``, for ``chrome-trace``; see
             `starcast.timing`.
         dialect: ``loggopsim`` (default) or ``atlahs``, for ``goal``: the simulator that reads it.
-        tree: for a forest, number of the only tree to write; all trees by default.
+        tree: for a forest, the number of a single tree to write; by default, all trees are written.
 
     Raises:
         InputError: the format or an option is unknown or invalid, or the file cannot be written.
@@ -179,7 +180,7 @@ def export(
 def render(artifact: Artifact, to: str, **options: Any) -> Iterator[bytes]:
     """Yield the parts of a file; the arguments and errors are those of `export`.
 
-    Errors are raised by the call or by the first part, except for limits of individual nodes.
+    Errors are raised by the call or with the first part, except for limits that one node exceeds.
     """
     kind = kind_of(artifact)
     chosen = find_format(kind, to)
@@ -189,7 +190,7 @@ def render(artifact: Artifact, to: str, **options: Any) -> Iterator[bytes]:
 
 
 def kind_of(artifact: Artifact) -> type[Artifact]:
-    """Return the kind of an artifact, which selects its formats.
+    """Return the kind of an artifact (`Topology`, `Forest` or `Schedule`), a key of `FORMATS`.
 
     Raises:
         InputError: the object is neither a topology nor a forest nor a schedule.
@@ -240,7 +241,7 @@ def _check_options(kind: type[Artifact], to: str, options: Values) -> Values:
 
 
 def _execute(schedule: Schedule) -> Executed:
-    """Execute a schedule, expanded to all sources.
+    """Expand a schedule to all sources and execute it.
 
     Raises:
         RejectedError: the schedule violates its port model or leaves units undelivered.

@@ -1,1 +1,1 @@
-"""General helpers that know nothing of topologies: integers, text, files, signals, processes."""
+"""General helpers that do not depend on topologies: integers, text, files, signals, processes."""

@@ -13,13 +13,13 @@ def frozen_copy(array: NDArray[Scalar]) -> NDArray[Scalar]:
 
     A view of a writable array is copied: its content can change through the base array.
     """
-    # A read-only view still changes with its base array.
+    # The content of a read-only view still changes when its base array does.
     if array.flags.writeable or (isinstance(array.base, np.ndarray) and array.base.flags.writeable):
         return freeze(array.copy())
     return array
 
 
 def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Make an array read-only in place and return it. The caller must own it."""
+    """Make an array that no other code writes to read-only, in place, and return it."""
     array.flags.writeable = False
     return array

@@ -3,7 +3,7 @@
 Data is written to a file without a name, which the operating system deletes if the process is
 killed. Folders, and files on file systems that do not support unnamed files, have a hidden
 temporary name and are locked while they are written. The next write in the same folder deletes
-those that killed processes have left.
+temporary files and folders that killed processes have left.
 """
 
 import ctypes
@@ -20,14 +20,14 @@ from typing import BinaryIO
 
 from starcast.support.errors import InputError
 
-#: Prefix of temporary names, which do not contain the target's name: it may have maximum length.
+#: Prefix of temporary names. They do not contain the target's name, which may have maximum length.
 PREFIX = ".starcast-"
 #: Errors of file systems and kernels that do not support unnamed files.
 _NO_UNNAMED_FILES = {errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL}
-#: Arguments of renameat2(2), which Python does not define, and the errors of systems without it.
+#: Constants for renameat2(2), which Python does not define, and the errors of systems without it.
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 _NO_EXCHANGE = {errno.EINVAL, errno.ENOSYS}
-#: Age in seconds from which a temporary file of a running process is certainly locked.
+#: Age in seconds from which a temporary file is certainly locked if its process is running.
 _GRACE = 60
 
 
@@ -53,7 +53,8 @@ def atomic_replace(path: Path, mode: int = 0o644) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
             if not is_named:
-                # Linking cannot replace an existing file, so the file gets a temporary name first.
+                # Linking a file to a name cannot replace an existing file, so the file is first
+                # linked to a temporary name and then renamed.
                 _link(file.fileno(), temporary)
         temporary.replace(path)
     finally:
@@ -68,7 +69,7 @@ def write_text(path: Path, text: str, mode: int = 0o644) -> None:
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open an output file that a user named; replace an existing file only when it is complete.
+    """Open an output file that a user named; the new file replaces an old one only when complete.
 
     Raises:
         InputError: the file cannot be written: no such folder, no permission, or a full disk.
@@ -89,7 +90,9 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 @contextmanager
 def temporary_folder(path: Path) -> Iterator[Path]:
-    """Create a folder that replaces ``path`` at the end, or is deleted after an error.
+    """Create a folder that takes the name ``path`` when the context ends without an error.
+
+    After an error, the folder is deleted.
 
     Args:
         path: a new folder, or a folder that will be replaced.
@@ -121,7 +124,7 @@ def delete_abandoned(folder: Path) -> None:
 
 def _delete_if_abandoned(path: Path) -> None:
     with suppress(OSError), ExitStack() as stack:
-        # A link or a pipe with such a name was not created here, and opening it must not block.
+        # starcast creates no links or pipes with such a name; opening a pipe must not block.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         stack.callback(os.close, descriptor)
         if time.time() - os.fstat(descriptor).st_mtime < _GRACE or not _try_lock(descriptor):
@@ -133,7 +136,7 @@ def _delete_if_abandoned(path: Path) -> None:
 
 
 def _exchange(first: Path, second: Path) -> None:
-    """Exchange two folders, if possible so that neither name is missing at any time."""
+    """Swap two folders, if possible so that neither name is missing at any time."""
     names = os.fsencode(first), os.fsencode(second)
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.renameat2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0:
@@ -165,7 +168,7 @@ def _open_unnamed(folder: Path, mode: int) -> int | None:
 
 def _link(descriptor: int, path: Path) -> None:
     """Give a name to an unnamed open file."""
-    # Python follows the link in /proc only if the folder of the new name is a descriptor.
+    # Python follows the link in /proc only if the new name's folder is given as a descriptor.
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.link(f"/proc/self/fd/{descriptor}", path.name, dst_dir_fd=folder, follow_symlinks=True)

@@ -1,9 +1,9 @@
-"""The parameters of a run: the only declaration of the axes of experiments, and their values.
+"""The parameters of a run, which are the axes of experiments, and the parsing of their values.
 
-`Parameters` determines the fields of grids and points, the options of the command line, the columns
-of the table ``run`` and of its views, the files of experiments, the types of the HTTP API, and the
-matching of comparisons. A new axis is declared here; it also needs a migration that adds its
-column, and code that executes it.
+The axes are declared only here. `Parameters` determines the fields of grids and experiment points,
+the options of the command line, the columns of the table ``run`` and of its views, the files of
+experiments, the types of the HTTP API, and which runs a comparison matches. A new axis also needs a
+migration that adds its column, and code that executes it.
 
 This module imports no library, so that ``starcast --help`` stays fast.
 """
@@ -18,17 +18,17 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import EXECUTION_MODELS, Collective, Ports
 
-#: The bound of all numerators and denominators, so that computed figures fit into a double.
+#: Upper bound of all numerators and denominators, so that computed values fit into a double.
 LARGEST = 10**30
-#: Words for counts that depend on the other axes: the number of segments with the smallest
-#: closed-form time, and the degree of the topology.
+#: Words for counts that depend on the other axes: ``best`` is the number of segments with the
+#: smallest closed-form time, and ``degree`` is the degree of the topology.
 BEST, DEGREE = "best", "degree"
-#: The largest seed: the largest value of PostgreSQL's type bigint.
+#: The largest seed, which is the largest value of PostgreSQL's type bigint.
 MAX_SEED = 2**63 - 1
 #: The value of the axis ``faults`` if there are no faults.
 NONE = "none"
 
-# Matched before `Fraction` reads the text, which would write out every digit of a large exponent.
+# Matched before `Fraction` reads a text, because it would expand a large exponent to all digits.
 _NUMBER = re.compile(
     r"[+-]?(\d{1,31}/\d{1,31}|(\d{1,31}\.?\d{0,30}|\.\d{1,30})([eE][+-]?\d{1,2})?)", re.ASCII
 )
@@ -38,7 +38,7 @@ _SHOWN = 40
 _DRAWN = re.compile(r"([1-9]\d{0,8}) (node|link)s?", re.ASCII)
 _FAULT = re.compile(r"([^@\s-]+)(?:-([^@\s-]+))?(?:@(\d{1,9}))?", re.ASCII)
 _KINDS = {"node", "nodes", "link", "links"}
-#: How faults are written, for hints.
+#: Hint that explains how to write faults.
 FAULTS_HINT = "write none, '2 nodes', '1 link', or labels such as '21345 12345-21345@3'"
 
 
@@ -66,12 +66,12 @@ def read_count(value: str | float, axis: str, words: Sequence[str] = ()) -> int 
     """Return a whole number from user input, or one of the allowed words.
 
     Raises:
-        InputError: the input is neither.
+        InputError: the input is neither a whole number nor an allowed word.
     """
     if value in words:
         return str(value)
     expected = " or ".join(["a whole number", *words])
-    # A number that is too large gets its own message.
+    # Numbers that are too large have their own message.
     if _MANY_DIGITS.fullmatch(str(value)):
         raise InputError(f"{axis} is out of range", hint="give at most 10^30")
     try:
@@ -101,7 +101,7 @@ def read_seed(value: str | float, axis: str = "seed") -> int:
 
 
 def read_word(value: object, axis: str) -> str:
-    """Return a text value unchanged.
+    """Check that a value is text, and return it unchanged.
 
     Raises:
         InputError: the input is not text.
@@ -115,7 +115,7 @@ def read_word(value: object, axis: str) -> str:
 
 
 def read_axis(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[Any, ...]:
-    """Return the values of an axis; a single value may be given without a list.
+    """Return the values of an axis from a list or a single value.
 
     Raises:
         InputError: the list is empty, or one of its values is not valid.
@@ -123,7 +123,8 @@ def read_axis(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[A
     values = given if isinstance(given, list | tuple) else [given]
     if not values:
         raise InputError(f"the grid has no {axis}", hint=f"give at least one: {axis} = [...]")
-    # Otherwise the text of a nested list would be read as a value, and the message would mislead.
+    # Without this check, the text of a nested list would be read as a value, and the error message
+    # would mislead.
     nested = next((value for value in values if isinstance(value, list | tuple | dict)), None)
     if nested is not None:
         raise InputError(
@@ -134,7 +135,9 @@ def read_axis(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[A
 
 
 def read_faults(value: object, axis: str) -> str:
-    """Return faults with single blanks: ``none``, ``2 nodes``, or labels of nodes and links.
+    """Check text that names faults (``none``, ``2 nodes``, or labels), and return it.
+
+    The words of the result are separated by single blanks.
 
     Raises:
         InputError: the input does not name faults.
@@ -149,13 +152,19 @@ def read_faults(value: object, axis: str) -> str:
 
 
 def drawn_faults(text: str) -> tuple[int, str] | None:
-    """Return the number and kind (node or link) of faults to draw; None if faults are named."""
+    """Return the number and kind (node or link) of random faults, such as (2, "node").
+
+    The result is None if the text has labels of faulty nodes and links instead.
+    """
     drawn = _DRAWN.fullmatch(text)
     return None if drawn is None else (int(drawn[1]), drawn[2])
 
 
 def split_fault(word: str) -> tuple[list[str], int] | None:
-    """Return the labels and the first step of a named fault; None if the word is not a fault."""
+    """Return the labels of a faulty node or link such as ``12345-21345@3``, and the first step.
+
+    The result is None if the word does not have this form.
+    """
     named = _FAULT.fullmatch(word)
     if named is None:
         return None
@@ -167,7 +176,7 @@ def _shorten(text: str) -> str:
 
 
 def check_execution(name: str) -> None:
-    """Check the name of an execution model.
+    """Check that an execution model with this name exists.
 
     Raises:
         InputError: there is no such model.
@@ -182,32 +191,34 @@ def check_execution(name: str) -> None:
 class Axis:
     """The declaration of a parameter of a run.
 
-    `AXES` adds the attributes from ``name`` on, which follow from the field of `Parameters`.
+    The attributes from ``name`` on are set only in `AXES`; they follow from the axis's field in
+    `Parameters`.
 
     Attributes:
         help: the help text of the axis's option.
-        meaning: the SQL comment on its columns.
+        meaning: the SQL comment on the axis's columns.
         read: function that parses a value from a user; its arguments are the value and the name of
             the axis.
-        default: the value for a grid without the axis, as a user writes it.
-        fallback: what determines the value for a grid without the axis if there is no default.
-        flag: the short option.
+        default: the value for grids that omit the axis, as a user writes it.
+        fallback: what determines the value for grids that omit the axis if there is no default.
+        flag: the short option, if any.
         completion: the function of `starcast.cli.completion` that suggests values.
         words: the allowed values, if they form a closed set.
         least: the smallest allowed number.
-        bits: the size of the column, if the values are integers.
+        bits: the size of the database column in bits, if the values are integers.
         is_argument: whether the axis is an argument of some algorithms; other algorithms ignore it.
-        is_structural: whether a synchronous execution depends on the axis; other axes only
-            determine its costs.
-        matching: ``question`` if comparable runs have equal values, ``choice`` if they may differ,
-            None if comparisons ignore the axis.
+        is_structural: whether the axis affects a synchronous execution itself, not only its costs.
+        matching: ``question`` if comparable runs must have equal values, ``choice`` if their values
+            may differ, None if comparisons ignore the axis.
         not_crossed: why ``compare --across`` does not allow the axis; empty if it does.
-        spare: order in which a narrow table omits columns, the highest number first; 0 for never.
+        spare: rank among the columns that a narrow table omits, the highest first; 0 if it is never
+            omitted.
         name: the name of the axis.
         type: the type of the values in a `starcast.experiments.point.Point`.
         has_usual: whether there is a usual value, which tables and commands omit.
         usual: the usual value.
-        is_derived: whether the value follows from other axes, so that points do not specify it.
+        is_derived: whether the value follows from other axes, so that experiment points do not
+            specify it.
     """
 
     help: str
@@ -233,41 +244,42 @@ class Axis:
 
     @property
     def option(self) -> str:
-        """The option of the command line, short if there is a short option."""
+        """The command-line option, in its short form if there is one."""
         return self.flag or f"--{self.name.replace('_', '-')}"
 
     @property
     def is_required(self) -> bool:
-        """Whether a grid must have values for the axis."""
+        """Whether every grid must specify the axis."""
         return self.default is None and not self.fallback
 
     @property
     def grid_default(self) -> tuple[Any, ...]:
-        """The values for a grid without the axis; empty if each algorithm has its own values."""
+        """The values for a grid that omits the axis; empty if there is no common default."""
         return () if self.default is None else (self.read(self.default, self.name),)
 
     def is_usual(self, value: Any) -> bool:
-        """Return whether this is the usual value, which tables and commands omit."""
+        """Return whether a value is the usual value, which tables and commands omit."""
         return self.has_usual and bool(value == self.usual)
 
 
 @dataclass(frozen=True, order=True)
 class Parameters:
-    """The parameters of a run, in the order of columns; in a grid, the first varies most slowly.
+    """The parameters of a run, in the order of table columns.
 
-    The type of a field is the type of its values in a run. The default of a field is the usual
-    value: options and files may omit it, and rows that are older than the axis have it.
+    When a grid is expanded, the first parameter varies most slowly. The type of a field is the type
+    of its values in a run. The default of a field is the usual value: options and files may omit
+    it, and it is the value of runs stored before the axis existed.
 
     Attributes:
         algorithm: the name; arguments that are not axes, which plug-ins may have, follow in
             parentheses: ``two-phase(depth=3)``. Default values are omitted.
         base: the construction given to the algorithm, by default the algorithm's default; None if
             the algorithm takes no construction.
-        message_bytes: size of the message, m in the papers.
-        segments: pieces of each tree's share of the message. For an algorithm that sends unit
-            messages, the packets that it sends one after the other (Tseng & Sheu 1997, Table 1, row
-            [16]); 1 for an algorithm that takes neither segments nor messages.
-        messages: unit messages of the schedule; 1 if the algorithm takes no messages.
+        message_bytes: size of the message in bytes, m in the papers.
+        segments: number of pieces of each tree's share of the message. For an algorithm that sends
+            unit messages, the number of packets that it sends one after the other (Tseng & Sheu
+            1997, Table 1, row [16]); 1 for an algorithm that takes neither segments nor messages.
+        messages: number of unit messages in the schedule; 1 if the algorithm takes no messages.
         copies: number of trees that carry each unit; 1 if the algorithm has no such argument.
         faults: faulty nodes and links in ascending order, as text in the form of
             `starcast.judges.simulator.Fault`; a tuple, or a list if stored.
@@ -464,10 +476,11 @@ def _read_declaration() -> dict[str, Axis]:
 
 #: The axes by name, in the order of `Parameters`.
 AXES: Mapping[str, Axis] = _read_declaration()
-#: The axes that a point specifies; the values of all other axes follow from these.
+#: The axes that an experiment point specifies; the values of all other axes follow from these.
 POINT_AXES = tuple(name for name, axis in AXES.items() if not axis.is_derived)
-#: The parameters that comparable runs share, and those in which they may differ, in the order of
-#: matching. The best number of segments depends on all other choices, so segments come last.
+#: The axes in which comparable runs must agree (``QUESTION``), and those in which they may differ
+#: (``CHOICE``), in the order of matching. The best number of segments depends on all other choices,
+#: so segments come last.
 QUESTION = tuple(name for name, axis in AXES.items() if axis.matching == "question")
 CHOICE = tuple(
     sorted(

@@ -1,4 +1,4 @@
-"""Compilation of the inner loops with numba, whose results are cached on disk."""
+"""Compilation of inner loops with numba; compiled functions are cached on disk."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,9 +23,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def jit(function: Function) -> Function:
     """Compile a function at its first call; later processes load the result from the cache.
 
-    Functions are inlined, so that calls of small functions cost nothing. Compiled functions copy
-    arrays in loops: numba compiles an assignment of slices together with its error messages, which
-    takes seconds.
+    Functions are inlined, so that calls of small functions cost nothing. Functions should copy
+    arrays with loops instead of slice assignments, which numba compiles together with their error
+    messages; this takes seconds.
     """
     compiler = partial(numba.njit, nogil=True, forceinline=True)
     try:
@@ -36,7 +36,7 @@ def jit(function: Function) -> Function:
 
 
 class _Announcement(event.Listener):
-    """Reports the first compilation; numba signals none if it loads the result from the cache."""
+    """Reports the first compilation. Numba signals none for a function loaded from the cache."""
 
     def __init__(self, reporter: Reporter, subject: str) -> None:
         self._reporter = reporter
@@ -58,6 +58,6 @@ class _Announcement(event.Listener):
 
 @contextmanager
 def announced(reporter: Reporter, subject: str) -> Iterator[None]:
-    """Report the first compilation within the context, which can take up to a minute."""
+    """Report the first compilation within the context, because it can take up to a minute."""
     with event.install_listener("numba:compile", _Announcement(reporter, subject)):
         yield

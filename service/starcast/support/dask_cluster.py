@@ -1,8 +1,8 @@
 """An executor on an existing Dask cluster (https://distributed.dask.org).
 
 Dask itself runs the tasks of a killed worker again, up to three times. Every task carries the
-versions of the client's code, so that workers with other versions refuse it, even those that join
-later. It also carries a function that prepares each worker process once, for example by loading
+versions of the client's code. Workers with other versions refuse it, even if they join later. A
+task also carries a function that prepares each worker process once, for example by loading
 plug-ins.
 """
 
@@ -35,10 +35,10 @@ PATIENCE = 10
 LOST_PATIENCE = 60.0
 _COUNT_INTERVAL = 2.0
 _ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[\w.-]+):(\d{1,5})", re.ASCII)
-#: A Dask server first sends the length of its greeting, which is always shorter than this.
+#: A Dask server first sends the length of its greeting, which is always below `_MAX_GREETING`.
 _LENGTH = struct.Struct("Q")
 _MAX_GREETING = 2**20
-#: Name and version of all software that determines results.
+#: The software that determines results: version by name.
 Identity = dict[str, str]
 
 
@@ -75,7 +75,7 @@ def connect(address: str, prepare: Callable[[], object] | None = None) -> Iterat
 
 
 def code_identity() -> Identity:
-    """Return the versions that client and workers must share."""
+    """Return the software versions that must be the same for the client and all workers."""
     return {
         "starcast": version("starcast"),
         "sources": source_digest()[:12],
@@ -103,10 +103,10 @@ class DaskExecutor(Executor):
 
     @property
     def slots(self) -> int:
-        """The number of threads of all workers, updated every few seconds.
+        """The total number of threads of all workers, updated every few seconds.
 
         Raises:
-            UnavailableError: the cluster has had no workers for a while.
+            UnavailableError: the cluster has had no workers for `LOST_PATIENCE` seconds.
         """
         now = monotonic()
         if now - self._counted > _COUNT_INTERVAL:
@@ -130,14 +130,14 @@ class DaskExecutor(Executor):
             _run, self._identity, self._prepare, function, args, kwargs, pure=False
         )
         self._running.add(task)
-        # In the client's event loop, one request fetches all results that arrive together.
+        # Waiting in the client's event loop lets one request fetch results that arrive together.
         self._client.loop.add_callback(self._finish, task, future)
         return future
 
     @staticmethod
     def memory_limit() -> int:
-        """Return the bytes that the worker may still use; to be called on a worker."""
-        # The client need not have these packages.
+        """Return how many bytes this worker may still use; to be called on a worker."""
+        # Imported here, because the client need not have these packages.
         import psutil  # noqa: PLC0415
         from distributed import get_worker  # noqa: PLC0415
 
@@ -179,7 +179,7 @@ class DaskExecutor(Executor):
             future.set_result(result)
         elif isinstance(error, KilledWorker):
             future.set_exception(WorkerKilledError(error.allowed_failures + 1))
-        elif task.status in ("error", "finished"):  # "finished" with an error: the result was lost
+        elif task.status in ("error", "finished"):  # finished, but its result was lost
             future.set_exception(error)
         else:
             future.set_exception(
@@ -191,9 +191,10 @@ class DaskExecutor(Executor):
 
 
 def _check_listener(address: str, host: str, port: int, *, is_tls: bool) -> None:
-    """Check that a scheduler listens: it begins every connection with the length of a message.
+    """Check that a Dask scheduler listens at an address.
 
-    Dask's client would wait for ever for a server that accepts connections but sends nothing.
+    A scheduler begins every connection with the length of its greeting. Without this check, Dask's
+    client would wait for ever for a server that accepts connections but sends nothing.
     """
     try:
         with socket.create_connection((host, port), timeout=PATIENCE) as connection:
@@ -226,7 +227,7 @@ def _open_client(address: str) -> "Client":
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     dask.config.set({"distributed.comm.timeouts.connect": f"{PATIENCE}s"})
     try:
-        # If it were the default client, it would also get the Dask computations of the caller.
+        # A default client would also receive the caller's own Dask computations.
         return Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError, RuntimeError, EOFError):
         raise _no_scheduler(address) from None
@@ -280,7 +281,7 @@ def _run(
 
 @cache
 def _own_identity() -> Identity:
-    """Return the versions of this worker, cached because reading them takes 2 ms."""
+    """Return the software versions of this worker, cached because reading them takes 2 ms."""
     return code_identity()
 
 

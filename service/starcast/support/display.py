@@ -1,22 +1,22 @@
 """Representations of objects in notebooks, independent of the code that draws them.
 
 Topologies, forests and schedules have ``_repr_svg_`` and ``_repr_html_``, which Jupyter and other
-notebooks call. Their modules do not import drawings: ``starcast/__init__.py`` registers a function
-that imports them when a representation is needed. docs/decisions/0013 gives the reasons.
+notebooks call. Their modules do not import the drawing code: ``starcast/__init__.py`` registers a
+function that imports it when a representation is needed. docs/decisions/0013 gives the reasons.
 """
 
 from collections.abc import Callable
 from typing import Literal
 
 Form = Literal["svg", "html"]
-#: Function that returns the representation of an object in a form, or None if it has none.
+#: Function that returns an object's representation as SVG or HTML, or None if it has none.
 Renderer = Callable[[object, Form], str | None]
 
 _renderers: list[Renderer] = []
 
 
 def register_renderer(renderer: Renderer) -> None:
-    """Set the function that renders all objects in notebooks."""
+    """Set the function that renders every `Displayable` object in notebooks."""
     _renderers[:] = [renderer]
 
 

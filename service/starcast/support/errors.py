@@ -2,7 +2,7 @@
 
 Every error has a message, one sentence that says what is wrong, and a ``hint`` that says what to
 do. The class of an error determines the exit code of the command line. Messages may quote any
-input: this module escapes control characters in messages, and shortens long input.
+input, because this module escapes control characters in them and shortens long input.
 """
 
 import re
@@ -10,7 +10,8 @@ from typing import ClassVar
 
 #: Maximum length of a message; a hint may be twice as long.
 _MAX_LENGTH = 1_000
-#: Maximum length of a quoted text or word in a message. Hints, with commands to copy, have none.
+#: Maximum length of a quoted text or word in a message. Hints are not shortened in this way,
+#: because they contain commands to copy.
 _MAX_ECHO = 160
 _LONG_ECHO = re.compile(
     "|".join(form % _MAX_ECHO for form in (r"'[^']{%d,}'", r'"[^"]{%d,}"', r"\S{%d,}"))
@@ -27,7 +28,7 @@ def escape(text: str) -> str:
 
 
 def shorten(text: str, longest: int) -> str:
-    """Return text without its middle if it has more than ``longest`` characters."""
+    """Return a text, with its middle omitted if it has more than ``longest`` characters."""
     if len(text) <= longest:
         return text
     tail = longest // 5
@@ -35,7 +36,7 @@ def shorten(text: str, longest: int) -> str:
 
 
 def clean_message(text: str) -> str:
-    """Return a message with escaped control characters and shortened input, on one line."""
+    """Return a message on one line, with control characters escaped and long input shortened."""
     echoes_shortened = _LONG_ECHO.sub(lambda echo: shorten(echo.group(), _MAX_ECHO), escape(text))
     return shorten(echoes_shortened, _MAX_LENGTH)
 

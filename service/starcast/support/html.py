@@ -1,7 +1,7 @@
 """HTML pages from the templates of `starcast.web`, for a server or as self-contained files.
 
-A page links to the style sheet and the scripts in the static folder. `inline_files` inserts them
-into the page, so that it is one file that works without a server or a network.
+A page links to the style sheet and the scripts in the static folder. `inline_files` inserts these
+files into the page, which then works without a server or a network.
 """
 
 import base64
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _WEB = Path(__file__).parents[1] / "web"
-#: The folder of all files that the pages load from a server.
+#: The folder with all files that pages load from a server.
 STATIC = _WEB / "static"
 _LIGHT = (STATIC / "starcast.css").read_text(encoding="utf-8").partition("@media")[0]
-#: Custom properties with the colours of curves and trees, and their values in light mode.
+#: CSS custom properties for the colours of curves and trees, with their values in light mode.
 PALETTE: tuple[tuple[str, str], ...] = tuple(re.findall(r"(--tree-[0-9]): (#[0-9a-f]{6})", _LIGHT))
 
 _CODE = re.compile(r"`([^`]+)`")
-#: The index of a short name, such as T_s and S_{n-1}; longer names are column names.
+#: A short name with an index, such as T_s or S_{n-1}. Longer names are column names.
 _INDEX = re.compile(
     r"(?:(?<![A-Za-z_])([A-Za-z\u0370-\u03ff]{1,2})_(\{[^{}]*\}|\([^()]*\)\w*|\w+)"
     r"|\b([a-z]+)_([A-Z]+))(?![A-Za-z_])"
@@ -48,9 +48,9 @@ def render_page(template: str, **values: Any) -> str:
 
     Args:
         template: the file name of the template.
-        values: the variables of the template: ``navigation`` has the pages in the navigation (by
+        values: the variables of the template. ``navigation`` has the pages in the navigation (by
             default none), ``root`` is the relative URL of the server's root, and ``has_forms`` says
-            whether the server answers forms.
+            whether the server processes forms.
     """
     values = {"root": "", "section": "", "navigation": (), "has_forms": False, **values}
     return _environment().get_template(template).render(values)
@@ -59,15 +59,15 @@ def render_page(template: str, **values: Any) -> str:
 def inline_files(page: str, data: str = "") -> str:
     """Return a page with its style sheet and scripts inlined.
 
-    The page's security policy allows no other styles and scripts.
+    The returned page has a security policy that allows no other styles and scripts.
 
     Args:
         page: the page, with links to files in the static folder.
-        data: HTML elements to add at the end, which the scripts read.
+        data: HTML elements to add at the end of the page, which the scripts read.
     """
     style = "".join(_read(name) for name in _STYLE.findall(page))
     modules = [text for name in _SCRIPT.findall(page) for text in _modules(STATIC / name, set())]
-    # A browser would end the script element at a closing tag within a string.
+    # A closing tag within a string would end the script element.
     script = "".join(modules).replace("</script", "<\\/script")
     policy = (
         f"default-src 'none'; img-src data: blob:; style-src '{_digest(style)}'; "
@@ -77,7 +77,7 @@ def inline_files(page: str, data: str = "") -> str:
     # The links are removed: the security policy would block them, with errors in the console.
     page = _SCRIPT.sub("", _STYLE.sub("", page))
     page = _ICON.sub('<link rel="icon" href="data:,">', page)
-    # As early as possible, because a policy in a page applies only to what follows it.
+    # The policy comes as early as possible, because it applies only to what follows it.
     page = page.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{meta}', 1)
     page = page.replace("</head>", f"<style>{style}</style>\n</head>", 1)
     element = f'<script type="module">{script}</script>\n' if script else ""
@@ -86,13 +86,13 @@ def inline_files(page: str, data: str = "") -> str:
 
 
 def inline_html(text: str) -> Markup:
-    """Convert the code, emphasis and formulas of a sentence to HTML."""
+    """Convert a sentence with code, emphasis and formulas to HTML."""
     code = _CODE.sub(r"<code>\1</code>", typeset(escape(text, quote=False)))
     return Markup(_EMPHASIS.sub(r"<em>\1</em>", code))  # noqa: S704 - escaped above
 
 
 def typeset(text: str) -> str:
-    """Return text for HTML or Markdown whose formulas have subscripts and exponents.
+    """Mark up the subscripts and exponents in a text with HTML tags, for HTML or Markdown.
 
     Code in backquotes is not changed.
 
@@ -123,7 +123,7 @@ def _environment() -> "Environment":
     environment = Environment(
         loader=FileSystemLoader(_WEB / "templates"),
         autoescape=True,
-        # A missing value is a defect, but by default Jinja2 prints nothing for it.
+        # By default, Jinja2 prints nothing for a missing value, which would hide a defect.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -139,7 +139,7 @@ def _environment() -> "Environment":
 
 
 def _group_repeats(values: Iterable[int]) -> str:
-    """Return numbers as text, with repetitions counted: ``4, 8 (12 times), 3``."""
+    """Return numbers as text, with repeated numbers counted: ``4, 8 (12 times), 3``."""
     groups = [(value, len(list(group))) for value, group in groupby(values)]
     return ", ".join(f"{value} ({n} times)" if n > 1 else str(value) for value, n in groups)
 
@@ -149,7 +149,7 @@ def _read(name: str) -> str:
 
 
 def _modules(file: Path, done: set[str]) -> Iterator[str]:
-    """Yield the code of a module after the modules that it imports, without import and export."""
+    """Yield the code of a module's imports, then its own, without import and export statements."""
     done.add(file.name)
     text = file.read_text(encoding="utf-8")
     for name in _IMPORT.findall(text):

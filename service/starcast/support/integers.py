@@ -11,13 +11,13 @@ def ceil_div(numerator: int, denominator: int) -> int:
 
 
 def check_count(name: str, value: object, maximum: int | None = None, context: str = "") -> int:
-    """Return a number of segments, messages or copies after checking its type and range.
+    """Check that a number of segments, messages or copies is valid, and return it.
 
     Args:
         name: the argument's name, for the error message.
         value: the value to check.
         maximum: the largest value allowed; None for no limit.
-        context: when the maximum applies, for the error message, such as ``on S5``.
+        context: where the maximum applies, for the error message, such as ``on S5``.
 
     Raises:
         InputError: the value is not an integer from 1 to ``maximum``.

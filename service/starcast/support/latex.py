@@ -12,8 +12,8 @@ from starcast.support.text import format_value
 if TYPE_CHECKING:
     from pylatexenc.latexencode import UnicodeToLatexEncoder
 
-#: Characters that pylatexenc keeps but TeX would misread: brackets and stars after ``\\`` as its
-#: arguments, and a bar as a dash in the oldest font encoding.
+#: Characters that pylatexenc keeps but TeX would misread. For example, it would take brackets and
+#: stars after ``\\`` for arguments, and print a bar as a dash in its oldest font encoding.
 _PROTECTED = {
     "[": "{[}",
     "]": "{]}",
@@ -54,10 +54,10 @@ def booktabs(
     r"""Return a table in LaTeX; a document that includes it has to load the package booktabs.
 
     Headings consist of words and mathematics: ``time_ours`` becomes "time ours", and t_s becomes T
-    with the index s. Specs in topology columns become S with an index; thin spaces separate
-    thousands. Other text is escaped, so that it is printed unchanged. Letters and symbols outside
-    ASCII become LaTeX macros; those without a macro, such as Chinese, are kept, for XeLaTeX and
-    LuaLaTeX.
+    with the index s. In topology columns, a spec such as S5 becomes S with the index 5. Thin spaces
+    separate thousands. Other text is escaped, so that it is printed unchanged. Letters and symbols
+    outside ASCII become LaTeX macros. Those without a macro, such as Chinese characters, are kept
+    for XeLaTeX and LuaLaTeX.
 
     Args:
         columns: the names of the columns.
@@ -149,7 +149,7 @@ def _cell(column: str, value: Any) -> str:
         text = f"{int(text):,}"
     if not is_number:
         return escape_latex(text)
-    # In text, TeX would print a hyphen instead of a minus sign.
+    # Outside mathematics, TeX would print a hyphen instead of a minus sign.
     return re.sub("^-", "$-$", text).replace(",", r"\,")
 
 
@@ -170,7 +170,7 @@ def _encoder() -> "UnicodeToLatexEncoder":
             UnicodeToLatexConversionRule(RULE_REGEX, [(_LIGATURE, r"\1{}")]),
             "defaults",
         ],
-        # Braces end a macro. Without them, TeX would take a space after the macro for its end.
+        # Braces end a macro. Without them, TeX would swallow a space after the macro.
         replacement_latex_protection="braces-after-macro",
         unknown_char_policy="keep",
         unknown_char_warning=False,

@@ -1,9 +1,9 @@
-"""Reading of users' files with limits: a small file cannot take much memory or time.
+"""Reading of users' files with limits, so that a small file cannot take much memory or time.
 
-A compressed file can expand to a thousand times its size, Python objects of a JSON text can take a
-hundred times its length, and the header of an array can claim any size. All readers of such files
-use this module, `starcast.support.limited_json` or `starcast.support.limited_arrays`, which compare
-sizes with limits before they allocate memory.
+A compressed file can expand to a thousand times its size. The Python objects of a JSON text can
+take a hundred times its length. The header of an array can claim any size. All readers of such
+files use this module, `starcast.support.limited_json` or `starcast.support.limited_arrays`, which
+compare sizes with limits before they allocate memory.
 """
 
 import gzip
@@ -18,12 +18,12 @@ from typing import IO, Any, NoReturn, cast
 from starcast.support.errors import LimitError
 
 MB = 10**6
-#: Maximum size in bytes of a text that people write, such as a grid or settings.
+#: Maximum size in bytes of a text file that people write, such as a grid or settings.
 SMALL_TEXT = MB
 _GZIP = b"\x1f\x8b"
-#: Maximum number of bytes read at once from an archive, which also limits its directory.
+#: Maximum number of bytes read at once from an archive, and thus of the archive's directory.
 _CHUNK = 2 * MB
-_ENCRYPTED = 1  # bit in the flags of a member
+_ENCRYPTED = 1  # bit in the flags of an archive member
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 #: Exceptions of Python's and numpy's readers for damaged archives and arrays.
@@ -60,7 +60,7 @@ class LimitedStream:
         self._source = source
 
     def read(self, size: int = -1) -> bytes:
-        """Return the next bytes: all, or at most ``size``.
+        """Return all remaining bytes, or at most the next ``size`` bytes.
 
         Raises:
             LimitError: there are more bytes than the limit.
@@ -76,7 +76,7 @@ class LimitedStream:
 
 
 def refuse_size(source: object, limit: int) -> NoReturn:
-    """Refuse an input that is larger than a limit.
+    """Raise an error for an input that is larger than a limit.
 
     Raises:
         LimitError: always.
@@ -89,7 +89,7 @@ def refuse_size(source: object, limit: int) -> NoReturn:
 
 
 def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes:
-    """Return the content of a file; decompress a gzip file.
+    """Return the content of a file, decompressed if it is a gzip file.
 
     Raises:
         OSError: the file cannot be read.
@@ -135,7 +135,7 @@ def open_archive(source: str | os.PathLike[str] | IO[bytes]) -> Iterator[zipfile
 
 
 class _SmallReads:
-    """A file that refuses large reads, since `zipfile` reads a directory with a single read."""
+    """A file that refuses large reads. `zipfile` reads an archive's directory in a single read."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -167,7 +167,7 @@ def read_member(archive: zipfile.ZipFile, name: str, limit: int, source: object)
 def check_method(info: zipfile.ZipInfo) -> None:
     """Check that a member of an archive is neither encrypted nor compressed by an unusual method.
 
-    Other methods of compression allocate as much memory as the member claims to need.
+    Unusual compression methods allocate as much memory as the member claims to need.
 
     Raises:
         ValueError: the member is encrypted, or its method of compression is not supported.

@@ -20,7 +20,7 @@ _READ_HEADER = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header
 
 
 class ArrayArchive:
-    """The arrays of an npz archive; an array is read only if its size agrees with its header.
+    """The arrays of an npz archive. An array is read only if its size agrees with its header.
 
     Args:
         source: name of the input in messages.
@@ -45,7 +45,7 @@ class ArrayArchive:
         return [name.removesuffix(".npy") for name in self._members]
 
     def header(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-        """Return the shape and dtype of an array after comparing them with its size.
+        """Return the shape and dtype of an array, after checking that its size agrees with them.
 
         Raises:
             ValueError: the array is missing or encrypted, holds pickled objects, or has another
@@ -61,7 +61,7 @@ class ArrayArchive:
                 raise ValueError(f"{name} has another format")
             shape, _, dtype = _READ_HEADER[version](member, max_header_size=_HEADER)
             size = member.tell() + prod(shape) * dtype.itemsize
-        # If a value has size 0, the header could claim any number of values.
+        # With values of size 0, the header could claim any number of values.
         is_valid = min(shape, default=0) >= 0 and dtype.itemsize > 0 and not dtype.hasobject
         if not is_valid or info.file_size != size:
             raise ValueError(f"{name} does not have the size of its array")

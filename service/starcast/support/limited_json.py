@@ -1,6 +1,6 @@
-"""Reading of JSON with limits, and checks that its values have an expected shape.
+"""Reading of JSON with memory limits, and checks that values have an expected shape.
 
-Python objects of a JSON text can take up to a hundred times its length.
+The Python objects of a JSON text can take up to a hundred times its length.
 """
 
 import json
@@ -13,8 +13,9 @@ from typing import Any, NoReturn
 from starcast.support.errors import LimitError
 from starcast.support.limited import MB
 
-#: A type (exact, so a bool is not an int), a tuple of alternatives, ``None``, a list with the shape
-#: of all elements, a mapping with the shape of every key's value, or a predicate.
+#: The expected shape of a JSON value: a type (exact, so a bool is not an int), a tuple of
+#: alternatives, ``None``, a list with the shape of all elements, a mapping with the shape of every
+#: key's value, or a predicate.
 Shape = Any
 
 
@@ -88,9 +89,9 @@ def is_count(value: object) -> bool:
 
 #: Maximum memory in bytes for the Python objects of a JSON text.
 _JSON_MEMORY = 400 * MB
-#: Memory of the objects in a JSON text, by the characters that introduce them: a string takes 64
-#: bytes for its two quotes, an object or array its minimum size, a number 32 bytes and an entry in
-#: an array.
+#: Memory of the Python objects in a JSON text, in bytes per occurrence of a character. A brace or
+#: bracket costs the minimum size of an object or array, each of a string's two quotes 32 bytes, and
+#: a comma 32 bytes for a number and 8 for its entry in an array.
 _JSON_COSTS = {b"{": 232, b"[": 80, b'"': 32, b",": 40, b":": 60}
 
 
@@ -99,11 +100,11 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
-#: Escapes of NUL and of surrogates; a pair of surrogates is one character.
+#: Escapes of NUL and of UTF-16 surrogates, of which a pair encodes one character.
 _SPECIAL = re.compile(r"(?<!\\)(?:\\\\)*\\u(0000|[dD][89a-fA-F])")
 _INCOMPLETE = "its text is incomplete or damaged"
 _BLANKS = re.compile(rb"[ \t\n\r]*")
-#: Sizes of text windows in which a value is parsed, smallest first, because most values are short.
+#: Sizes of the text windows in which a value is parsed; the smallest suffices for most values.
 _WINDOWS = (2**14, 2**18, 2**23)
 
 
@@ -111,7 +112,7 @@ def parse_json(data: bytes, source: object) -> Any:
     """Return the value of a UTF-8 JSON text.
 
     Raises:
-        ValueError: the text is not JSON, is nested too deeply, or has a number such as NaN.
+        ValueError: the text is not JSON, is nested too deeply, or has a constant such as NaN.
         LimitError: the Python objects would take too much memory.
     """
     text = data.decode()
@@ -135,7 +136,7 @@ def _check_characters(text: str, value: object) -> None:
     """Refuse unpaired surrogates, which UTF-8 cannot encode, and NUL, which PostgreSQL refuses.
 
     Args:
-        text: the JSON text, in which such characters are escapes.
+        text: the JSON text, in which such characters are written as escapes.
         value: the parsed value of the text.
 
     Raises:
@@ -144,7 +145,7 @@ def _check_characters(text: str, value: object) -> None:
     if "\\u" in text and (found := _SPECIAL.search(text)):
         if found[1] == "0000":
             raise ValueError("a string contains a NUL character")
-        # UTF-8 cannot encode half of a surrogate pair, so encoding it raises an error.
+        # Encoding raises an error if the value has an unpaired surrogate.
         json.dumps(value, ensure_ascii=False).encode()
 
 
@@ -159,15 +160,16 @@ def _decode(text: str) -> tuple[Any, int]:
 
 
 class JsonCursor:
-    """A position in a JSON text, whose values are read one by one.
+    """A reading position in a JSON text, whose values are read one by one.
 
-    Thus a long list needs no more memory than its text and one value.
+    Reading a long list thus needs no more memory than its text and one value.
 
     Args:
         data: the text, in UTF-8.
 
     Raises:
-        ValueError: all methods raise it if the text is not JSON here, or a value is too long.
+        ValueError: raised by all methods if the text is not JSON at this position, or a value is
+            too long.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -175,7 +177,7 @@ class JsonCursor:
         self.position = 0
 
     def members(self) -> Iterator[str]:
-        """Yield the keys of an object; the caller reads the value of each key."""
+        """Yield the keys of an object; after each key, the caller reads its value."""
         for _ in self._elements(b"{", b"}"):
             if self._peek() != b'"':
                 raise ValueError(_INCOMPLETE)
@@ -191,12 +193,13 @@ class JsonCursor:
         """Return the next value, which has at most 8 MB of text."""
         self.skip_blanks()
         for size in _WINDOWS:
-            # Latin-1 has one character per byte, so positions agree; JSON's punctuation is ASCII.
+            # In Latin-1, every byte is one character, so positions in text and bytes agree. JSON's
+            # punctuation is ASCII.
             window = self.data[self.position : self.position + size].decode("latin-1")
             is_last = self.position + size >= len(self.data)
             with suppress(json.JSONDecodeError):
                 value, length = _decode(window)
-                # A number at the end of the window may continue beyond it.
+                # A number at the end of the window may continue after the window.
                 if length < len(window) or is_last:
                     return self._advance(value, window[:length])
             if is_last:
@@ -204,7 +207,7 @@ class JsonCursor:
         raise ValueError("a value is damaged, or longer than 8 MB")
 
     def end(self) -> None:
-        """Check that the text ends here."""
+        """Check that the text ends at the current position."""
         self.skip_blanks()
         if self.position < len(self.data):
             raise ValueError("text follows after its end")
@@ -238,6 +241,6 @@ class JsonCursor:
         return self.data[self.position : self.position + 1]
 
     def skip_blanks(self) -> None:
-        """Go to the next value or punctuation mark."""
+        """Move to the next value or punctuation mark."""
         blanks = _BLANKS.match(self.data, self.position)
         self.position = blanks.end() if blanks else self.position

@@ -1,8 +1,8 @@
 """starcast's own log: one JSON object per line, written by any number of processes at a time.
 
-Modules log with `event`; nothing is written before `start`. The file is rotated when a command
-starts. Other processes notice the rotation and continue in the new file. Every line is written in
-one piece, so lines of parallel processes do not mix.
+Modules log with `event`; nothing is written before `start` is called. The file is rotated when a
+command starts. Other processes notice the rotation and continue in the new file. Every line is
+written in one piece, so lines of parallel processes do not mix.
 """
 
 import fcntl
@@ -22,7 +22,7 @@ from starcast.support.errors import shorten
 LOGGER = logging.getLogger("starcast")
 LOGGER.addHandler(logging.NullHandler())
 
-#: Size at which the file is rotated, and the number of older files that are kept.
+#: Size in bytes at which the file is rotated, and the number of older files that are kept.
 ROTATED_BYTES = 5_000_000
 KEPT_FILES = 4
 
@@ -36,7 +36,7 @@ _SECRETS = (
 
 
 class Target(NamedTuple):
-    """The file of the log, and the minimum level of its records."""
+    """The log file, and the minimum level of its records."""
 
     file: Path
     level: str
@@ -62,7 +62,7 @@ def error_event(message: str, error: BaseException, /, **fields: Any) -> None:
 
 
 def redact(text: str) -> str:
-    """Return text without the passwords of URIs and connection parameters."""
+    """Return a text in which passwords in URIs and connection parameters are replaced by stars."""
     for pattern, replacement in _SECRETS:
         text = pattern.sub(replacement, text)
     return text
@@ -72,7 +72,7 @@ def start(target: Target) -> OSError | None:
     """Begin to write events to a file; with the level ``off``, none are written.
 
     Returns:
-        The error if the file cannot be written, in which case nothing is logged.
+        None, or the error if the file cannot be written; in this case nothing is logged.
     """
     global _target  # noqa: PLW0603 - as `logging`, one for each process
     stop()
@@ -87,7 +87,7 @@ def start(target: Target) -> OSError | None:
     handler.setFormatter(_JsonLines())
     handler.setLevel(target.level.upper())
     LOGGER.addHandler(handler)
-    # Another handler of the calling program may need more detailed records.
+    # A handler of the calling program may need records of a lower level.
     LOGGER.setLevel(min(handler.level, LOGGER.level or handler.level))
     _target = target
     return None
@@ -105,7 +105,7 @@ def stop() -> None:
 
 
 def current_target() -> Target | None:
-    """Return the target that worker processes pass to `start`; None if nothing is logged."""
+    """Return the current log file and level, for worker processes; None if nothing is logged."""
     return _target
 
 
@@ -127,7 +127,8 @@ class _JsonLines(logging.Formatter):
         return redact(json.dumps(plain))
 
 
-# A watched file: after another process has renamed it, this process continues in the new file.
+# The handler watches its file: after another process has renamed it, this process continues in the
+# new file.
 class _JsonFile(WatchedFileHandler):
     def _open(self) -> TextIOWrapper:
         return open(
@@ -139,16 +140,16 @@ class _JsonFile(WatchedFileHandler):
         )
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record; ignore errors, such as a folder that has been removed."""
+        """Write a record; ignore errors, such as that of a removed folder."""
         with suppress(OSError):
             super().emit(record)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
-        """Ignore errors such as a full disk: a log must not end a command."""
+        """Ignore errors such as a full disk, because logging must not end a command."""
 
 
 def _rotate(file: Path) -> None:
-    """Rename a file that is too large; only one of several processes renames it."""
+    """Rename the log file if it is too large; only one of several processes renames it."""
     with suppress(FileNotFoundError), file.open("rb") as opened:
         fcntl.flock(opened, fcntl.LOCK_EX)
         size = file.stat().st_size

@@ -1,8 +1,9 @@
 """Parallel work on any `concurrent.futures.Executor`, limited by its workers and their memory.
 
-Items start in their order, about as many at a time as the executor has workers. A task whose worker
-is killed runs again; `processes.ProcessExecutor` and Dask take care of that. If they give up a
-task, the other tasks continue; the error at the end names the tasks that were given up.
+One task per item is started, in the order of the items and about as many at a time as the executor
+has workers. If the worker of a task is killed, `processes.ProcessExecutor` or Dask runs the task
+again. If they give up a task, the others continue, and an error at the end names the tasks that
+were given up.
 """
 
 import logging
@@ -25,11 +26,11 @@ from starcast.support.text import pluralize
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-#: Seconds for which a task waits on a remote worker for memory that other tasks free.
+#: Seconds for which a task on a remote worker waits until enough memory is free.
 MEMORY_PATIENCE = 60.0
-#: Seconds after which a remote executor is asked again how many workers it has.
+#: Seconds after which a remote executor is asked again for its number of workers.
 _REMOTE_PAUSE = 5.0
-#: The maximum number of tasks that an error names.
+#: The maximum number of tasks named in an error message.
 _SHOWN = 5
 _KILLED = ("worker that ran it was killed", "workers that ran it were killed")
 
@@ -42,7 +43,7 @@ class Workload(Generic[Item, Result]):
         perform: computes the result of an item; a module-level function, so that it can be pickled.
         needed: returns the approximate number of bytes that an item needs.
         free: returns the number of free bytes of the machine on which it is called.
-        demand: raises `LimitError` for an item that does not fit into that many bytes by itself.
+        demand: takes an item and a number of bytes; raises `LimitError` if the item needs more.
         name: returns the name of an item for messages.
     """
 
@@ -59,20 +60,20 @@ def run_parallel(
 ) -> Iterator[Iterator[tuple[Item, Result]]]:
     """Start items in the given order; yield items with their results in the order of completion.
 
-    When the context ends, the tasks that have not begun are cancelled. Running tasks are left to
-    the code that opened the executor.
+    When the context ends, tasks that have not begun are cancelled. Ending the running tasks is left
+    to the code that opened the executor.
 
     Args:
         items: the arguments of the function, one per task.
         workload: the function, and the memory that it needs. With an executor on this machine, an
             item starts when this machine has enough free memory. With an executor that has the
             attribute ``is_remote``, every worker checks its own memory.
-        executor: runs the tasks, at most ``slots`` (an attribute) at a time. The attribute
-            ``memory_limit`` of a remote executor is a function that returns, on a worker, the bytes
-            that the worker may use.
+        executor: runs the tasks, at most as many at a time as its attribute ``slots`` says. A
+            remote executor may have a function ``memory_limit``, which is called on a worker and
+            returns how many bytes the worker may still use.
 
     Raises:
-        LimitError: an item does not fit into the free memory, or its workers were killed; in the
+        LimitError: an item does not fit into the free memory, or its workers were killed. In the
             second case, all other items have been yielded before.
     """
     run = _Run(workload, executor)
@@ -94,8 +95,8 @@ class _Run(Generic[Item, Result]):
     def results(self, waiting: deque[Item]) -> Iterator[tuple[Item, Result]]:
         yield from self._work(waiting)
         if self._is_remote and self._killed:
-            # Dask also gives up tasks that were only queued on killed workers, so these tasks run
-            # again, one at a time.
+            # Dask also gives up tasks that were only queued on killed workers, so all tasks that it
+            # gave up run again, one at a time.
             suspects = deque(item for item, _ in self._killed)
             self._killed.clear()
             yield from self._work(suspects, slots=1)
@@ -108,15 +109,16 @@ class _Run(Generic[Item, Result]):
     ) -> Iterator[tuple[Item, Result]]:
         free = 0
         while waiting or self.running:
-            # The memory that is free now must suffice until no more items are running.
+            # Free memory is measured when no item is running; until the next such moment, all
+            # running items together must fit into it.
             if not self.running and not self._is_remote:
                 free = self._workload.free()
                 self._workload.demand(waiting[0], free)
-            # Slots are counted each time, because workers join and leave a cluster.
+            # Slots are counted each time, because workers may join and leave a cluster.
             while waiting and len(self.running) < (slots or count_slots(self._executor)):
                 size = self._workload.needed(waiting[0])
                 used = sum(size for _, size in self.running.values())
-                # An item that would run alone has been checked by `demand`.
+                # If no other item is running, `demand` has already checked this item.
                 if self.running and not self._is_remote and size + used > free:
                     break
                 self._start(waiting.popleft(), size)
@@ -131,7 +133,7 @@ class _Run(Generic[Item, Result]):
         self.running[future] = (item, size)
 
     def _completed(self) -> Iterator[tuple[Item, Result]]:
-        """Wait for results; yield them with their items, then raise the first error of a task."""
+        """Wait for results; yield them with their items, then raise the first task's error."""
         pause = _REMOTE_PAUSE if self._is_remote else None
         done, _ = wait(self.running, timeout=pause, return_when=FIRST_COMPLETED)
         failure: BaseException | None = None
@@ -149,7 +151,7 @@ class _Run(Generic[Item, Result]):
 
 
 def count_slots(executor: Executor) -> int:
-    """Return how many tasks an executor runs at a time."""
+    """Return how many tasks an executor can run at a time."""
     known = getattr(executor, "slots", None) or getattr(executor, "_max_workers", None)
     return int(known or len(os.sched_getaffinity(0)))
 
@@ -161,7 +163,7 @@ class Admission(Generic[Item]):
     Attributes:
         needed: the approximate number of bytes that the item needs.
         free: returns the number of free bytes of the machine on which it is called.
-        demand: raises `LimitError` for an item that does not fit into that many bytes by itself.
+        demand: takes an item and a number of bytes; raises `LimitError` if the item needs more.
         limit: returns the bytes that this worker may still use; None for all free memory.
     """
 
@@ -196,13 +198,13 @@ _reservations: list[int] = []
 
 @contextmanager
 def _reserved(item: Item, admission: Admission[Item]) -> Iterator[None]:
-    """Wait until the memory of a task is free, and reserve it among the threads of a worker.
+    """Wait until enough memory for a task is free, and reserve it among the worker's threads.
 
-    A task that fits into the machine's memory waits, because other processes may free memory.
+    Only a task that fits into the machine's memory waits; other processes may free enough memory.
 
     Raises:
-        LimitError: the task needs more memory than the machine has, or than becomes free within
-            `MEMORY_PATIENCE`.
+        LimitError: the task needs more memory than the machine has, or not enough memory becomes
+            free within `MEMORY_PATIENCE` seconds.
     """
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     # Waiting does not help a task that needs more than the machine's memory.
@@ -213,7 +215,7 @@ def _reserved(item: Item, admission: Admission[Item]) -> Iterator[None]:
             if time.monotonic() >= deadline:
                 admission.demand(item, free)
                 break
-            # Other processes do not announce that they free memory, so it is checked every second.
+            # Other processes do not announce that they free memory, so check it every second.
             _memory.wait(1.0)
         _reservations.append(admission.needed)
     try:

@@ -1,7 +1,8 @@
 """Paths that commands look up before they import large modules: settings, data files, plug-ins.
 
-`importlib.metadata` parses the metadata of all packages, which takes longer than most commands. So
-this module only detects whether any installed package declares a group of entry points.
+To find plug-ins, `importlib.metadata` would parse the metadata of all packages, which takes longer
+than most commands. This module only finds out whether any installed package declares a group of
+entry points.
 """
 
 import os
@@ -31,13 +32,20 @@ def config_file() -> Path:
 
 
 def data_folder(name: str) -> Path:
-    """Return the path of the folder ``migrations``, ``queries``, ``records`` or ``examples``."""
+    """Return the path of a data folder: ``migrations``, ``queries``, ``records`` or ``examples``.
+
+    An installed package contains these folders; in a checkout, they are at its top level.
+    """
     shipped = _PACKAGE / "_shipped" / name
     return shipped if shipped.is_dir() else _PACKAGE.parents[1] / name
 
 
 def is_declared(group: str) -> bool:
-    """Return whether a package may have entry points of a group; an archive always may."""
+    """Return whether any installed package may declare entry points of a group.
+
+    The result is also True if a package archive is on the import path, because archives are not
+    searched.
+    """
     header = f"[{group}]".encode()
     return any(_declares(folder, header) for folder in sys.path)
 
@@ -46,7 +54,7 @@ def _declares(folder: str, header: bytes) -> bool:
     try:
         names = os.listdir(folder or ".")  # noqa: PTH208 - paths would take longer than the search
     except NotADirectoryError:
-        # An archive, which is not searched, may declare the group.
+        # The import path has an archive, which may declare the group.
         return True
     except OSError:
         return False

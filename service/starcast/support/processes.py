@@ -1,11 +1,11 @@
 """An executor of worker processes that survives killed workers.
 
-The worker processes only compute: they use no database. They end when the process that started them
+The worker processes only compute and use no database. They end when the process that started them
 ends, even if it is killed.
 
 Every worker has its own pipe. In `concurrent.futures.ProcessPoolExecutor` and similar pools, the
-workers share queues and their locks. There, a killed worker makes all other tasks fail, may hold a
-lock for which the others wait for ever, and leaves locks behind that Python's resource tracker
+workers share queues and locks. A killed worker of such a pool makes all other tasks fail, may hold
+a lock for which other workers wait for ever, and leaves locks behind that Python's resource tracker
 reports (docs/decisions/0020).
 """
 
@@ -26,12 +26,12 @@ from starcast.support import log
 from starcast.support.errors import InputError, LimitError
 from starcast.support.signals import block_signals, start_blocked
 
-#: How many times a task runs again after its worker was killed.
+#: Maximum number of times that a task runs again after its worker was killed.
 RERUNS = 3
 
 
 class WorkerKilledError(LimitError):
-    """The worker of a task was killed, and so were the workers that ran the task again.
+    """A task was given up, because each worker that ran it was killed.
 
     Args:
         kills: the number of killed workers.
@@ -46,7 +46,7 @@ class WorkerKilledError(LimitError):
 
 
 def check_jobs(jobs: int | None) -> None:
-    """Check a number of processes; None means that starcast chooses the number.
+    """Check the number of processes that a user requests; None lets starcast choose.
 
     Raises:
         InputError: the number is less than 1.
@@ -56,13 +56,13 @@ def check_jobs(jobs: int | None) -> None:
 
 
 def choose_jobs(items: int, jobs: int | None, *, worth_it: bool) -> int:
-    """Return the number of processes to use, at most one per item; 1 means this process.
+    """Return the number of processes to use, at most one per item; 1 means only this process.
 
     Args:
         items: the number of items.
         jobs: the number of processes that the user requests; None lets starcast choose.
-        worth_it: whether the work takes longer than starting processes; if not, and ``jobs`` is
-            None, the work stays in this process.
+        worth_it: whether the work takes longer than starting processes. If not, and ``jobs`` is
+            None, the result is 1.
 
     Raises:
         InputError: ``jobs`` is less than 1.
@@ -75,19 +75,19 @@ def choose_jobs(items: int, jobs: int | None, *, worth_it: bool) -> int:
 
 @contextmanager
 def local_processes(workers: int) -> Iterator["ProcessExecutor"]:
-    """Open an executor of processes on this machine; all processes end with the context."""
+    """Open an executor with processes on this machine, which all end with the context."""
     executor = ProcessExecutor(workers)
     try:
         yield executor
     finally:
-        # All required results have arrived, so the workers can be killed.
+        # The caller needs no more results, so the workers can be killed.
         with block_signals():
             executor.kill()
 
 
 @dataclass(eq=False)
 class _Call:
-    """A pickled call, its future, and the number of workers that were killed while running it."""
+    """A pickled call, its future, and the number of workers killed while they ran it."""
 
     pickled: bytes
     future: Future[Any] = field(default_factory=Future)
@@ -115,7 +115,7 @@ class ProcessExecutor(Executor):
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit a call to a worker process; see `concurrent.futures.Executor.submit`."""
-        # Pickled here, so that this call raises the error if an argument cannot be pickled.
+        # Pickled here, so that `submit` raises the error if an argument cannot be pickled.
         call = _Call(bytes(ForkingPickler.dumps((function, args, kwargs))))
         with self._lock:
             if self._is_closed:
@@ -147,19 +147,22 @@ class ProcessExecutor(Executor):
             if cancel:
                 self._waiting.clear()
         for call in cancelled:
-            # A call that waits to run again counts as running and cannot be cancelled, so it gets
-            # an error.
+            # The future of a call that waits to run again is in the running state and cannot be
+            # cancelled, so it gets an error instead.
             if not call.future.cancel():
                 call.future.set_exception(CancelledError())
         self._ring()
 
     def _ring(self) -> None:
-        # The pipe may be closed already, after the last task.
+        # After the last task, the pipe may be closed already.
         with suppress(OSError, ValueError):
             self._bell.send_bytes(b"!")
 
     def _manage(self) -> None:
-        """Assign calls and collect results, in a thread, until the executor is closed."""
+        """Assign calls to workers and collect results until the executor is closed.
+
+        This runs in a thread of its own.
+        """
         try:
             while not self._is_killed:
                 self._start_calls()
@@ -175,7 +178,7 @@ class ProcessExecutor(Executor):
         finally:
             for worker in self._workers:
                 worker.kill()
-                if worker.call is not None:  # a caller must not wait for its result for ever
+                if worker.call is not None:  # otherwise the caller would wait for ever
                     worker.call.future.set_exception(CancelledError())
             with self._lock:
                 self._bell.close()
@@ -201,7 +204,7 @@ class ProcessExecutor(Executor):
                     )
 
     def _idle_worker(self) -> "_Worker | None":
-        """Return a worker without a call; None if all workers are busy or no call is waiting."""
+        """Return an idle or new worker; None if all workers are busy or no call is waiting."""
         if not self._waiting:
             return None
         idle = next((worker for worker in self._workers if worker.call is None), None)
@@ -221,7 +224,7 @@ class ProcessExecutor(Executor):
             call.kills += 1
             if call.kills <= RERUNS:
                 with self._lock:
-                    # Put first, because it was started before all waiting calls.
+                    # The call goes first, because it was submitted before all waiting calls.
                     self._waiting.appendleft(call)
                 return
             error = WorkerKilledError(call.kills)
@@ -243,7 +246,7 @@ class _Worker:
     _process: SpawnProcess | None = None
 
     def start(self, call: _Call) -> None:
-        """Start a call; start the process first if it is not running yet.
+        """Send a call to the process, which is started if it is not running yet.
 
         Raises:
             OSError: the process cannot be started.
@@ -251,13 +254,13 @@ class _Worker:
         if self._process is None:
             self._start_process()
         self.call = call
-        # If the worker has ended, `receive` notices that.
+        # If the process has ended, `receive` raises the error.
         with suppress(BrokenPipeError):
             self.connection.send_bytes(call.pickled)
 
     def _start_process(self) -> None:
         self.connection, remote = multiprocessing.Pipe()
-        # Spawned, because a forked process would share this process's database connection.
+        # Spawned, because a forked process would share the parent's database connection.
         arguments = (remote, log.current_target())
         process = SpawnProcess(target=_serve, args=arguments, daemon=True)
         try:
@@ -266,15 +269,15 @@ class _Worker:
             self.connection.close()
             raise
         finally:
-            # Now only the worker holds its end of the pipe, so the pipe closes when it ends.
+            # Now only the worker holds its end of the pipe, so the pipe closes when it exits.
             remote.close()
         self._process = process
 
     def receive(self) -> tuple[Any, BaseException | None]:
-        """Return the result of the call, or its error.
+        """Return the result of the call, and its error or None.
 
         Raises:
-            EOFError, OSError: the worker has ended.
+            EOFError, OSError: the process has ended.
         """
         result: tuple[Any, BaseException | None] = self.connection.recv()
         self.call = None
@@ -314,5 +317,5 @@ def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
-        # `os._exit`, because no exception may be able to interrupt the main thread's computation.
+        # `os._exit` is used because an exception might not interrupt the main thread's computation.
         os._exit(1)

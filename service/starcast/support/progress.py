@@ -1,7 +1,7 @@
 """Progress reporting: the interface, a silent reporter, and a reporter that writes lines.
 
-The lines are for a log or a pipe. One is written every few seconds, even if the work reports no
-progress.
+The lines are meant for a log or a pipe. A line is written every few seconds, even if the work
+reports no progress.
 """
 
 import threading
@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from time import monotonic
 from typing import Protocol, runtime_checkable
 
-#: Seconds without a line after which the reporter writes a line.
+#: Seconds after which `ProgressLines` writes a line if no other line was written.
 INTERVAL = 5.0
 
 
@@ -19,7 +19,7 @@ class Task(Protocol):
     """A piece of work with a known total."""
 
     def advance(self, amount: int = 1) -> None:
-        """Add an amount to the work done."""
+        """Report that a further amount of the work is done."""
 
 
 @runtime_checkable
@@ -27,10 +27,10 @@ class Reporter(Protocol):
     """A receiver of messages and progress, such as the terminal or a log."""
 
     def say(self, text: str) -> None:
-        """Report a step that begins or has ended, in one line."""
+        """Report in one line that a step begins or has ended."""
 
     def task(self, text: str, total: int, unit: str = "") -> AbstractContextManager[Task]:
-        """Begin a task of ``total`` units, which ends with the context."""
+        """Begin a task with a total of ``total`` units; the task ends with the context."""
 
 
 class _SilentTask:
@@ -66,7 +66,7 @@ class ProgressLines:
         self._tasks: list[_LineTask] = []
         self._is_closed = False
         _reporters.add(self)
-        # A weak reference, because the thread must not keep the reporter of an ended command.
+        # A weak reference, because the thread must not keep a reporter alive after its command.
         watch = threading.Thread(target=_watch, args=(weakref.ref(self), interval), daemon=True)
         watch.start()
 
@@ -78,7 +78,7 @@ class ProgressLines:
 
     @contextmanager
     def task(self, line: str, total: int, unit: str = "") -> Iterator[Task]:
-        """Begin a task, whose progress is written if it takes long."""
+        """Begin a task; its progress is written if it takes longer than the interval."""
         task = _LineTask(line, total, unit)
         self._tasks.append(task)
         self._last_line = monotonic()
@@ -106,12 +106,12 @@ class ProgressLines:
         self._is_closed = True
 
 
-# Weak references, because a reporter that was never closed must end with its command too.
+# Weak references, because a reporter that is never closed must not outlive its command.
 _reporters: "weakref.WeakSet[ProgressLines]" = weakref.WeakSet()
 
 
 def close_all() -> None:
-    """Close all reporters when a command ends; its error may still keep references to them."""
+    """Close all reporters at the end of a command, whose error may still refer to them."""
     for reporter in list(_reporters):
         reporter.close()
 

@@ -1,4 +1,4 @@
-"""The provenance of results: code and machine. All workers and shards must have the same code."""
+"""Provenance of results: code and machine. All workers and shards must run the same code."""
 
 import hashlib
 import platform
@@ -10,7 +10,7 @@ from typing import Any
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _CHECKOUT = _PACKAGE.parents[1]
-#: The folder of a checkout that contains the code on which results depend.
+#: The folder in a checkout with the code on which results depend.
 _CODE = "service"
 _GIT_SECONDS = 10
 
@@ -27,10 +27,11 @@ def source_digest() -> str:
 
 @cache
 def provenance() -> dict[str, Any]:
-    """Return versions of starcast, Python, numpy and psycopg, the git revision, and the host.
+    """Return the versions of starcast, Python, numpy and psycopg, the git revision, and the host.
 
-    A checkout is dirty if a code file is changed, deleted or new. The revision and the dirty flag
-    are None outside a checkout. The version of PostgreSQL is added when a run is stored.
+    The value of ``dirty`` says whether a code file in the checkout is changed, deleted or new. The
+    values of ``revision`` and ``dirty`` are None outside a checkout. The version of PostgreSQL is
+    added when a run is stored.
     """
     return {
         "version": version("starcast"),

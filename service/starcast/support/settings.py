@@ -25,12 +25,12 @@ from starcast.support.vocabulary import LogLevel
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-#: An environment variable that is not a setting: it makes errors show tracebacks.
+#: The environment variable that makes errors show tracebacks; it is not a setting.
 DEBUG = f"{PREFIX}DEBUG"
 
 #: Flags whose name differs from that of their setting.
 _FLAGS = {"row_limit": "--limit"}
-#: Messages that replace those of pydantic, by its error types.
+#: Messages that replace pydantic's own, by pydantic's error type.
 _MESSAGES = {
     "string_pattern_mismatch": "write a size such as 512m or 1g",
     "extra_forbidden": "there is no such setting",
@@ -42,7 +42,8 @@ _MAX_FILE = 10**6
 _DAY = 86_400
 #: URI parameters that hold a password or the path of a password file.
 _SECRETS = {"password", "passfile", "sslpassword"}
-#: A password before the host, as SQLAlchemy parses it; it may contain characters such as / and #.
+#: The beginning of a URI with a password, as SQLAlchemy parses it. The password may contain
+#: characters such as / and #.
 _LOGIN = re.compile(r"[^:]*://[^:/]*:[^@]*@")
 
 
@@ -170,7 +171,7 @@ class Settings(BaseModel):
 
     @classmethod
     def load(cls, **flags: Any) -> Self:
-        """Load the settings from all sources; flags that are None count as not given.
+        """Load the settings from all sources; flags that are None are ignored.
 
         Raises:
             InputError: a value is invalid, the file cannot be read, or it has an unknown key.
@@ -191,7 +192,7 @@ class Settings(BaseModel):
         return settings
 
     def listing(self) -> Table:
-        """Return every setting with its value, source and meaning; secrets are not shown."""
+        """Return a table of every setting with its value, source and meaning, without secrets."""
         rows = [
             {
                 "setting": name,
@@ -213,7 +214,7 @@ def unknown_variables(environment: Mapping[str, str]) -> dict[str, str | None]:
     """Return the non-empty ``STARCAST_*`` variables that starcast does not know.
 
     Returns:
-        For the name of each such variable, a known variable with a similar name, or None.
+        For each unknown name, the most similar name that starcast knows, or None.
     """
     known = {CONFIG, DEBUG, *(f"{PREFIX}{name.upper()}" for name in Settings.model_fields)}
     nonempty = sorted(name for name, value in environment.items() if value)
@@ -229,7 +230,7 @@ def _absolute(path: Path) -> Path:
 
 
 def _nearest(name: str, known: Collection[str]) -> str | None:
-    # Stricter than `did_you_mean`, because the common prefix makes all variables similar.
+    # The cutoff is stricter than in `did_you_mean`, because all variables share a prefix.
     return next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None)
 
 
@@ -248,14 +249,14 @@ def _without_plugins() -> Iterator[None]:
 
 
 def _read_environment() -> dict[str, str]:
-    """Return the settings in environment variables; empty variables count as unset."""
+    """Return the settings from environment variables; empty variables are ignored."""
     variables = {name.upper(): value for name, value in os.environ.items() if value}
     names = {name: f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
     return {name: variables[each] for name, each in names.items() if each in variables}
 
 
 def _read_file() -> dict[str, Any]:
-    """Return the settings in the settings file; /dev/null counts as an empty file."""
+    """Return the settings from the settings file; /dev/null counts as an empty file."""
     file = config_file()
     if os.environ.get(CONFIG) and (not os.path.exists(file) or file.is_dir()):  # noqa: PTH110 - never raises
         raise InputError(
@@ -285,7 +286,7 @@ def _read_file() -> dict[str, Any]:
 
 
 def _input_error(details: "ErrorDetails", flags: Collection[str]) -> InputError:
-    """Turn a pydantic error into one sentence that names the flag, or else the setting."""
+    """Convert a pydantic error to an error that names the flag, or else the setting."""
     name = ".".join(str(part) for part in details["loc"])
     message = details["msg"].removeprefix("Value error, ")
     message = _MESSAGES.get(details["type"], message[:1].lower() + message[1:])

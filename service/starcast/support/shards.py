@@ -1,9 +1,9 @@
-"""Shards: parts of a job that run independently, such as the tasks of a job array, and their files.
+"""Shards: parts of a job that run independently, for example in a job array, and their files.
 
-A job consists of numbered tasks whose results are JSON values. Shard i of N computes the tasks that
-`Shard.select` yields, and writes their results to a file. `merge_shards` reads the files of all
-shards. It accepts them only if together they hold every result of one job exactly once, and if all
-were computed by the same code as the merging.
+A job consists of numbered tasks whose results are JSON values. Shard i of N computes every N-th
+task, beginning with task i, and writes the results to a file. `merge_shards` reads the files of all
+shards. It accepts them only if together they hold every result of one job exactly once, and if the
+same version of the code computed and merges them.
 """
 
 import gzip
@@ -24,14 +24,14 @@ from starcast.support.provenance import source_digest
 
 Task = TypeVar("Task")
 
-#: Kinds of jobs.
+#: The kinds of jobs that can be divided into shards.
 Kind = Literal["forest", "experiment", "search"]
 
 _FORMAT = "starcast shard 1"
 _SHARD = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})", re.ASCII)
 #: Maximum size of a shard's file after decompression, in bytes.
 _MAX_BYTES = 100 * MB
-#: A number with this many digits is too large for the number of a task.
+#: Number of digits at which a task number is certainly too large.
 _DIGITS = 20
 #: Maximum number of missing shards named in a message.
 _SHOWN = 8
@@ -39,7 +39,7 @@ _SHOWN = 8
 
 @dataclass(frozen=True, order=True)
 class Shard:
-    """Shard ``index`` of ``count`` shards, counted from 1.
+    """Shard number ``index`` of ``count`` shards; the first shard has index 1.
 
     Example:
         >>> list(Shard.parse("2/3").select("abcdefg"))
@@ -51,10 +51,10 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> "Shard":
-        """Return the shard that a text such as ``2/8`` names.
+        """Return the shard that a text such as ``2/8`` specifies.
 
         Raises:
-            InputError: the text does not name a shard, or the shard is out of range.
+            InputError: the text does not specify a shard, or the shard is out of range.
         """
         parsed = _SHARD.fullmatch(text)
         if parsed is None:
@@ -70,7 +70,7 @@ class Shard:
         return shard
 
     def select(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Task]]:
-        """Iterate over the tasks of this shard, every ``count``-th task, with their numbers."""
+        """Yield this shard's tasks with their numbers: every ``count``-th task of the job."""
         return iter(list(enumerate(tasks))[self.index - 1 :: self.count])
 
     def __str__(self) -> str:
@@ -85,7 +85,7 @@ def parse_shard(text: str | None, out: str | Path | None) -> Shard | None:
         out: the output file of the shard.
 
     Raises:
-        InputError: the text is not a shard, or only one of shard and file is given.
+        InputError: the text does not specify a shard, or only one of shard and file is given.
     """
     if (text is None) != (out is None):
         given, other = ("--out", "--shard I/N") if text is None else ("--shard", "--out FILE")
@@ -95,7 +95,7 @@ def parse_shard(text: str | None, out: str | Path | None) -> Shard | None:
 
 @dataclass(frozen=True)
 class Job:
-    """A job that is divided into shards.
+    """A job that can be divided into shards.
 
     Attributes:
         kind: the kind of the job.
@@ -112,7 +112,7 @@ def write_shard(file: Path, job: Job, shard: Shard, results: Mapping[int, Any]) 
     """Write the results of a shard to a file, compressed if its name ends with ``.gz``.
 
     Args:
-        file: the file, which is replaced only when the new file is complete.
+        file: the path; an existing file is replaced only when the new file is complete.
         results: the result of every task of the shard, by task number.
 
     Raises:
@@ -138,7 +138,7 @@ def write_shard(file: Path, job: Job, shard: Shard, results: Mapping[int, Any]) 
 def merge_shards(
     files: Sequence[Path], kind: Kind, description: Shape, result: Shape
 ) -> tuple[Job, list[Any]]:
-    """Merge the shards of a job; return the job and the results of all tasks, in task order.
+    """Merge the files of a job's shards; return the job and all results in the order of tasks.
 
     Args:
         files: the files of all shards.
@@ -147,10 +147,10 @@ def merge_shards(
         result: the expected shape of a task's result.
 
     Raises:
-        InputError: a file cannot be read, is damaged or of another kind, or the files are not all
-            shards of one job.
-        LimitError: a file is larger than any shard can be.
-        RejectedError: the shards were computed by other code than this.
+        InputError: a file cannot be read, is damaged or has another kind, or the files are not
+            exactly the shards of one job.
+        LimitError: a file exceeds the size limit for shards.
+        RejectedError: another version of the code computed a shard.
     """
     parts = [(file, _read(file, kind)) for file in files]
     if not parts:
@@ -199,7 +199,7 @@ def _check_code(file: Path, part: Mapping[str, Any]) -> None:
 
 
 def _check_complete(shards: Sequence[tuple[Path, Shard]]) -> None:
-    """Check that the files are the shards 1/N to N/N, without repetition."""
+    """Check that the files are the shards 1/N to N/N, each exactly once."""
     files: dict[Shard, Path] = {}
     for file, shard in shards:
         if shard in files:
@@ -270,7 +270,7 @@ _COMMANDS: dict[Kind, str] = {
 }
 
 
-#: The expected shape of a file's content, without the checksum.
+#: The expected shape of a shard file's content, without the checksum.
 _SHAPE = {
     "format": one_of(_FORMAT),
     "kind": one_of(*_NOUNS),

@@ -14,7 +14,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 def caused_by_interrupt(error: BaseException | None) -> bool:
     """Return whether a KeyboardInterrupt is among the causes of an error.
 
-    If Ctrl-C interrupts communication with a server, drivers sometimes raise their own errors.
+    Database drivers sometimes raise their own errors if Ctrl-C interrupts their communication.
     """
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
@@ -37,10 +37,10 @@ def sigterm_as_interrupt() -> Iterator[None]:
 
 @contextmanager
 def block_signals() -> Iterator[None]:
-    """Block Ctrl-C and SIGTERM.
+    """Block Ctrl-C and SIGTERM within the context.
 
-    A process started in this context inherits the block and never receives them: its parent
-    decides when it ends.
+    A process started in this context inherits the block and never receives these signals. Its
+    parent decides when it ends.
     """
     previous = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
@@ -50,12 +50,12 @@ def block_signals() -> Iterator[None]:
 
 
 def start_blocked(process: BaseProcess) -> None:
-    """Start a process that never receives Ctrl-C and SIGTERM: its parent decides when it ends.
+    """Start a process that never receives Ctrl-C or SIGTERM; its parent decides when it ends.
 
     Raises:
         OSError: the process cannot be started.
     """
-    # Python starts its resource tracker with the first process, and then unblocks the signals.
+    # With the first process, Python starts its resource tracker, which unblocks the signals.
     resource_tracker.ensure_running()
     with block_signals():
         process.start()
@@ -68,7 +68,7 @@ def defer_signals(cancel: Callable[[], None]) -> Iterator[None]:
     Args:
         cancel: called when a signal arrives, to end the operation that the context waits for.
 
-    Only Python's main thread receives signals; in other threads this does nothing.
+    In threads other than the main thread, this has no effect.
     """
     # In Python, signal handlers are set and run only in the main thread.
     in_main_thread = threading.current_thread() is threading.main_thread()
@@ -87,6 +87,6 @@ def defer_signals(cancel: Callable[[], None]) -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        # Only the first signal is handled: a second Ctrl-C asks for the same.
+        # Only the first signal is handled, because a second Ctrl-C has the same purpose.
         for number, frame in received[:1]:
             handlers[number](number, frame)

@@ -1,6 +1,6 @@
 """The syntax of a construction with its arguments: ``dimension-change(base=multiple,i=2)``.
 
-Forest ids, the command line and both stores use this syntax, also for algorithms.
+Forest ids, the command line and both databases use this syntax, also for algorithms.
 """
 
 import re
@@ -17,7 +17,7 @@ _SEPARATOR = re.compile(r",(?![^(]*\))")  # a comma outside parentheses
 
 
 def format_spec(name: str, arguments: Mapping[str, str | int]) -> str:
-    """Return the text of a construction, with its arguments, if any, in parentheses.
+    """Return a construction or algorithm as text, with any arguments in parentheses.
 
     Example:
         >>> format_spec("dimension-change", {"i": 2, "base": "multiple"})
@@ -32,19 +32,19 @@ def format_arguments(arguments: Mapping[str, str | int]) -> str:
 
 
 def normalize_id(artifact_id: str) -> str:
-    """Return an id in the form in which ids are stored: the label at its end is in lower case."""
+    """Return an artifact's id in its stored form, with the label at its end in lower case."""
     head, colon, label = artifact_id.rpartition(":")
     return f"{head}:{label.lower()}" if colon else artifact_id
 
 
 def parse_spec(text: str, noun: str = "construction") -> tuple[str, Arguments]:
-    """Parse a text in the form that `format_spec` writes; return the name and the arguments.
+    """Parse text such as ``dimension-change(base=multiple,i=2)``; return the name and arguments.
 
     Args:
-        noun: the kind of name, for the error message, such as ``algorithm``.
+        noun: what the name stands for, such as ``algorithm``; used in the error message.
 
     Raises:
-        InputError: the text has another form.
+        InputError: the text does not have this form.
     """
     match = _SPEC.fullmatch(text.strip())
     if match is None:
@@ -56,16 +56,17 @@ def parse_spec(text: str, noun: str = "construction") -> tuple[str, Arguments]:
 
 
 def parse_construction(text: str, given: Mapping[str, str | int]) -> tuple[str, Arguments]:
-    """Parse a construction; return its name, and the arguments in parentheses and in ``given``.
+    """Parse a construction; return its name and all arguments, including those in ``given``.
 
     Args:
         text: the construction, as `parse_spec` reads it.
         given: further arguments by name.
 
     Raises:
-        InputError: the text has another form, or an argument is given twice.
+        InputError: the text is not a construction, or an argument is given twice.
     """
-    # A plain name is not parsed, so that the catalogue can suggest a similar name if it is wrong.
+    # A name without parentheses is not parsed: if it is wrong, the catalogue suggests a similar
+    # name.
     name, arguments = parse_spec(text) if "(" in text else (text, {})
     for repeated in sorted(arguments.keys() & given.keys()):
         raise InputError(
@@ -76,12 +77,12 @@ def parse_construction(text: str, given: Mapping[str, str | int]) -> tuple[str, 
 
 
 def parse_arguments(text: str) -> Arguments:
-    """Parse arguments in the form that `format_arguments` writes.
+    """Parse arguments such as ``base=multiple,i=2``.
 
     Values that look like integers become integers.
 
     Raises:
-        InputError: the text has another form, or an argument is repeated.
+        InputError: the text does not have this form, or an argument is repeated.
     """
     arguments: Arguments = {}
     for item in filter(None, text.split(",")):
@@ -97,7 +98,7 @@ def parse_arguments(text: str) -> Arguments:
 
 
 def split_specs(specs: str | Iterable[str]) -> list[str]:
-    """Split lists at their commas; commas in parentheses are not separators.
+    """Split a text, or each of several texts, at commas that are not in parentheses.
 
     Example:
         >>> split_specs("greedy, dimension-change(base=multiple,i=2)")

@@ -33,7 +33,7 @@ _CELL = "padding:0.15em 0.7em;white-space:nowrap;text-align:"
 
 
 def as_number(value: Any) -> Any:
-    """Return a fraction as an integer if it is integral, else as a float."""
+    """Return a fraction as an integer if it is a whole number, else as a float."""
     if not isinstance(value, Fraction):
         return value
     return value.numerator if value.denominator == 1 else float(value)
@@ -45,7 +45,7 @@ def with_numbers(row: Mapping[str, Any]) -> Row:
 
 
 def rounded(value: Fraction | None) -> float | None:
-    """Return a gap rounded to three decimals."""
+    """Return a number rounded to three decimals; None stays None."""
     return None if value is None else round(float(value), 3)
 
 
@@ -53,15 +53,15 @@ def rounded(value: Fraction | None) -> float | None:
 class Table:
     """Rows with named columns.
 
-    It is a sequence of rows: ``len(table)``, ``table[0]``, ``for row in table``. Indexing with a
-    name returns a column: ``table["time"]``.
+    A table is a sequence of rows: ``len(table)``, ``table[0]``, ``for row in table``. Indexing it
+    with a name returns a column: ``table["time"]``.
 
     Attributes:
         columns: the names of the columns, in order.
         rows: one dictionary per row, with a value for each column.
-        note: a sentence about the rows, such as that more rows exist; may be empty.
-        failure: the error that the rows report, if any; it ends the command.
-        spare: the columns that a terminal omits, in this order, until the table fits.
+        note: a sentence about the rows, for example that more rows exist; may be empty.
+        failure: the error that the rows report, if any; the command then ends with it.
+        spare: the columns that may be omitted in a narrow terminal, in this order.
     """
 
     columns: tuple[str, ...]
@@ -82,7 +82,7 @@ class Table:
         failure: StarcastError | None = None,
         spare: tuple[str, ...] = (),
     ) -> Self:
-        """Return a table with these columns of the rows; missing values are None."""
+        """Return a table of the given columns of rows; missing values are None."""
         names = tuple(columns)
         chosen = [{name: row.get(name) for name in names} for row in rows]
         return cls(names, chosen, note, failure, spare)
@@ -110,7 +110,7 @@ class Table:
         return [row[key] for row in self.rows]
 
     def select(self, *columns: str) -> "Table":
-        """Return a table with only these columns.
+        """Return a table with only the given columns.
 
         Raises:
             InputError: there is no such column.
@@ -120,7 +120,7 @@ class Table:
         return Table(columns, rows, self.note)
 
     def readable(self) -> "Table":
-        """Return the table in the form for human readers; subclasses may override it."""
+        """Return the table as shown to human readers; subclasses may override this method."""
         return self
 
     def to_json(self) -> str:
@@ -162,7 +162,7 @@ class Table:
         """Return the rows as a LaTeX table, for the package booktabs.
 
         Args:
-            caption: the caption; with a caption or a label, the table floats.
+            caption: the caption; with a caption or a label, the table is a float.
             label: the label for references.
             alignment: a letter l, c or r per column; by default numbers are aligned right.
 
@@ -198,7 +198,7 @@ class Table:
         return "\n".join(lines)
 
     def head(self, rows: int = MAX_SHOWN) -> "Table":
-        """Return a table of the first rows; its note says how many rows there are in total."""
+        """Return a table of the first rows, with a note on the total number of rows."""
         if len(self.rows) <= rows:
             return self
         more = f"{rows} of {pluralize(len(self.rows), 'row')}"
@@ -207,7 +207,7 @@ class Table:
         )
 
     def is_numeric(self, name: str) -> bool:
-        """Return whether all values of a column, except for missing values, are numbers."""
+        """Return whether all values of a column are numbers or missing."""
         return bool(self.rows) and all(
             isinstance(row[name], int | float | Fraction | None) for row in self.rows
         )
@@ -239,7 +239,7 @@ class Facts(dict[str, Any]):
     Attributes:
         sentence: text printed instead of the values. If it is empty, the values are printed. If it
             is None, neither is printed, because messages have already reported the result.
-        failure: the error that the values report, if any; it ends the command.
+        failure: the error that the values report, if any; the command then ends with it.
     """
 
     def __init__(
@@ -282,7 +282,7 @@ def _require(library: str) -> Any:
 
 
 def _as_plain(value: Any) -> Any:
-    """Convert paths, enumeration members and fractions to plain values for data frames."""
+    """Convert a path, an enumeration member or a fraction to a plain value for data frames."""
     if isinstance(value, Enum | Path):
         return str(value)
     return as_number(value)
@@ -291,7 +291,7 @@ def _as_plain(value: Any) -> Any:
 def _series(polars: Any, name: str, values: Sequence[Any]) -> Any:
     plain = [_as_plain(value) for value in values]
     kinds = {type(value) for value in plain if value is not None}
-    # polars would turn numbers in a column of text into nulls.
+    # In a column of text, polars would replace numbers by nulls.
     if len(kinds) > 1 and not kinds <= {int, float, bool}:
         plain = [None if value is None else format_value(value, exact=True) for value in plain]
     return polars.Series(name, plain, strict=False)

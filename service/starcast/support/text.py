@@ -1,4 +1,4 @@
-"""Text of messages and table cells: plurals, durations, suggestions for misspelled names."""
+"""Text for messages and table cells: plurals, durations, suggestions for misspelled names."""
 
 import json
 import re
@@ -29,7 +29,7 @@ def as_sentence(text: str) -> str:
 
 
 def add_flags(hint: str, flags: str) -> str:
-    """Add flags to the commands in a hint: ``run 'starcast --home ./lab up'``."""
+    """Add flags to the starcast commands in a hint: ``run 'starcast --home ./lab up'``."""
     return hint.replace("'starcast ", f"'starcast {flags} ") if flags else hint
 
 
@@ -50,11 +50,11 @@ def format_duration(seconds: float) -> str:
 
 
 def describe_activity(task: str, seconds: float | None) -> str:
-    """Describe another process: ``another process has been dropping S10 since 14:03:12``.
+    """Say what another process does: ``another process has been dropping S10 since 14:03:12``.
 
     Args:
         task: a participle with its object, such as ``dropping S10``.
-        seconds: how long it has been running; None if that is unknown.
+        seconds: for how many seconds the process has done this; None if that is unknown.
     """
     if seconds is None:
         return f"another process is {task}"
@@ -62,17 +62,18 @@ def describe_activity(task: str, seconds: float | None) -> str:
     return f"another process has been {task} since {since:%H:%M:%S}, for {format_duration(seconds)}"
 
 
-#: From this number on, decimals are not shown to human readers.
+#: From this value on, human readers see numbers without decimals.
 _WHOLE = 1000
 
 
 def format_value(value: Any, *, exact: bool = False) -> str:
-    """Return a cell as text: numbers from 1000 on are whole, others have three significant digits.
+    """Return the value of a table cell as text.
 
-    Items of lists are separated by blanks. An object without values is an empty cell.
+    Floats from 1000 on are rounded to whole numbers, others to three significant digits. Items of
+    lists are separated by blanks. None is an empty text.
 
     Args:
-        exact: whether to write all digits of a number, for programs.
+        exact: whether to write floats with all digits, for programs.
     """
     if value is None:
         return ""
@@ -94,7 +95,7 @@ def format_value(value: Any, *, exact: bool = False) -> str:
 
 
 def to_json(value: Any) -> Any:
-    """Convert a value that JSON does not support; for the argument ``default`` of `json.dumps`."""
+    """Convert a value that JSON does not support; an argument ``default`` for `json.dumps`."""
     if isinstance(value, Fraction):
         return float(value)
     if isinstance(value, datetime):

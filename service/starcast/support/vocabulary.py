@@ -1,4 +1,4 @@
-"""The closed sets of words that packages, the command line and the stores share.
+"""Closed sets of words that several packages, the command line and both databases share.
 
 This module imports no other module of starcast, so that ``starcast --help`` stays fast.
 """
@@ -16,15 +16,15 @@ Collective = Literal[
     "reduce-scatter",
     "allreduce",
 ]
-#: The port models: in a step, a node uses all its ports, or sends and receives one packet each.
+#: The port models: in a step, a node may use all ports, or send one packet and receive one packet.
 Ports = Literal["all", "one"]
-#: The execution models: all packets of a step start together, or each as soon as it can.
+#: The execution models: all packets of a step start together, or each packet starts when it can.
 ExecutionModel = Literal["synchronous", "asynchronous"]
 EXECUTION_MODELS: tuple[ExecutionModel, ...] = get_args(ExecutionModel)
-#: Simulators of other projects that execute schedules.
+#: Simulators of other projects that can execute schedules.
 ExternalSimulator = Literal["simgrid"]
 
-#: File formats of other tools to which schedules, topologies and forests are exported.
+#: File formats to which schedules, topologies and forests can be exported for other tools.
 ScheduleFormat = Literal["goal", "msccl-xml", "chrome-trace", "csv", "parquet"]
 TopologyFormat = Literal["graphml", "gexf", "dot", "metis", "graph6", "anynet"]
 ForestFormat = Literal["dot", "newick", "json"]
@@ -34,7 +34,7 @@ GOAL_DIALECTS: tuple[GoalDialect, ...] = get_args(GoalDialect)
 
 
 class Format(StrEnum):
-    """Format of output; each command, and each resource of the server, allows some of them."""
+    """Output format; each command, and each resource of the server, allows some of the formats."""
 
     TABLE = "table"
     JSON = "json"
@@ -45,12 +45,12 @@ class Format(StrEnum):
     SVG = "svg"
 
 
-#: The formats of every listing.
+#: The formats that every listing supports.
 ListingFormat = Literal[Format.TABLE, Format.JSON, Format.CSV, Format.MARKDOWN, Format.LATEX]
 
 
 class LoadMethod(StrEnum):
-    """Method of loading rows into Neo4j: over Bolt, by offline import, or whichever is faster."""
+    """Method of loading rows into Neo4j: over Bolt, by offline import, or by the faster of both."""
 
     AUTO = "auto"
     BOLT = "bolt"
@@ -58,13 +58,13 @@ class LoadMethod(StrEnum):
 
 
 class Layout(StrEnum):
-    """Arrangement of the nodes of a picture: by distance from a source, or on a circle."""
+    """Arrangement of nodes in a picture: on levels by distance from a source, or in a ring."""
 
     LEVELS = "levels"
     RING = "ring"
 
 
-#: Positions of all nodes of a topology; see `starcast.drawing.layouts`.
+#: Names of the layouts in which all nodes of a topology are drawn; see `starcast.drawing.layouts`.
 LayoutName = Literal["substars", "levels", "necklaces", "torus", "projection", "quotient"]
 LAYOUT_NAMES: tuple[LayoutName, ...] = get_args(LayoutName)
 
@@ -75,7 +75,7 @@ ENGINES: tuple[Engine, ...] = get_args(Engine)
 #: Minimum level of the records in starcast's log; ``off`` disables the log.
 LogLevel = Literal["debug", "info", "warning", "error", "off"]
 
-#: Sizes for which a claim is verified; each level includes the sizes of the levels before it.
+#: Levels of verifying claims; each level includes the sizes of the levels before it.
 Level = Literal["quick", "full", "deep"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 
@@ -83,7 +83,8 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 VerdictWord = Literal["holds", "holds as a bound", "fails", "not checkable"]
 VERDICT_WORDS: tuple[VerdictWord, ...] = get_args(VerdictWord)
 
-#: The state of a record after a verification. In every state, the witness was checked.
+#: The result of verifying a record, which is the best known object of a problem. For each of these
+#: results, the object itself (the witness) was checked.
 #:
 #: * ``verified``: the bound was computed again, or its proof was generated again and accepted.
 #: * ``not made again``: the bound has a proof of the right formula, which was not generated again.
