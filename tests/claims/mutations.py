@@ -174,7 +174,7 @@ def _reversed(trees: Forest, ports: NDArray[np.uint8]) -> None:  # noqa: ARG001
 
 
 def _cut(trees: Forest, ports: NDArray[np.uint8]) -> None:
-    """Cut a child of the root off the root by making it a child of another node."""
+    """Make a child of the root a child of one of its own children, which forms a cycle."""
     children = np.flatnonzero(trees.levels()[0] == 1)
     below = np.flatnonzero(trees.levels()[0] == 2)
     if len(below):

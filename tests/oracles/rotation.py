@@ -130,5 +130,5 @@ def necklace_distances(n: int) -> list[int]:
 
 
 def v(m: int, n: int) -> int:
-    """Return the dimension v(m) of number m: v(1) = 2, .., v(n-1) = n, v(n) = 2, and so on."""
+    """Return the dimension of the number m: 2 for m = 1, .., n for m = n-1, 2 for m = n, .."""
     return (m - 1) % (n - 1) + 2

@@ -23,12 +23,12 @@ from oracles.star_graph import (
 
 
 def dif(v: Node, r: Node) -> int:
-    """Return dif(v, r) of A1, the smallest position k > 1 in which v and r differ."""
+    """Return the smallest position k > 1 in which v and r differ (dif in A1)."""
     return min(k for k in range(2, len(r) + 1) if v[k - 1] != r[k - 1])
 
 
 def alpha(v: Node, r: Node) -> int:
-    """Return alpha(v, r) of A1, the dimension of the link from v to its parent in the tree L(r)."""
+    """Return the dimension of the link from v to its parent in the tree L(r) (alpha in A1)."""
     return dif(v, r) if v[0] == r[0] else r.index(v[0]) + 1
 
 
