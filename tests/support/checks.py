@@ -80,7 +80,7 @@ def graph_states(stores: Stores) -> dict[tuple[str, str], Any]:
 
 
 def only_verified_is_complete(stores: Stores) -> None:
-    """Check that each artifact that a store records as complete has the recorded content in Neo4j."""
+    """Check that each artifact that a store calls complete has the recorded content in Neo4j."""
     in_graph = graph_states(stores)
     with open_session(stores.engine) as session:
         expected = {

@@ -9,6 +9,6 @@ SWEEP_EXAMPLES = 40
 
 
 def max_examples(number: int) -> settings:
-    """Set the number of examples for a test in `make sweep`; `make test` tries a quarter of them."""
+    """Set a test's number of examples in `make sweep`; `make test` tries a quarter of them."""
     share = settings().max_examples / SWEEP_EXAMPLES
     return settings(max_examples=ceil(number * share))

@@ -19,7 +19,7 @@ from starcast.support.settings import Settings
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """Settings for a home, cache and shared programs with one file each; no system account."""
+    """Settings with a home, a cache and shared programs, one file in each; no system user."""
     monkeypatch.setenv("STARCAST_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(accounts, "SHARED", tmp_path / "programs")
     monkeypatch.setattr(accounts, "SYSTEM_USER", "no-such-user")
