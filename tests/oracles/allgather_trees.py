@@ -42,7 +42,7 @@ def ehrlich(m: int) -> list[int]:
 
 
 def depth_first(u: Node, goal: Node, free: Sequence[int]) -> list[int] | None:
-    """Return the types of a path from u to goal found by depth-first search, or None.
+    """Return the types of the first path from u to goal that depth-first search finds, or None.
 
     The path visits each node that differs from u only in the free positions exactly once.
     """

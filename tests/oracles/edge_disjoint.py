@@ -98,7 +98,7 @@ def spg_children(x: Node, tree: int) -> set[Node]:
 
 
 def edt_parent(x: Node, tree: int) -> Node | None:
-    """Return the parent in subtree l of EDT, or None for I."""
+    """Return the parent of x in subtree l of EDT, or None for I."""
     if x == identity(len(x)):
         return None
     if x[0] == 1:
@@ -156,12 +156,12 @@ def run_left_of(x: Node, m: int) -> set[int]:
 
 
 def spt(root: Node) -> list[Tree]:
-    """Return a list with SPT, which does not contain all nodes."""
+    """Return a list with SPT, which is a partial tree: it can omit nodes."""
     return [at_root({x: spt_parent(x) for x in nodes(len(root))}, root)]
 
 
 def spg(root: Node) -> list[Tree]:
-    """Return the n-1 subtrees of SPG, none of which contains all nodes."""
+    """Return the n-1 subtrees of SPG, which are partial trees: they can omit nodes."""
     return [
         at_root({x: spg_parent(x, tree) for x in nodes(len(root))}, root)
         for tree in dimensions(root)
@@ -178,7 +178,7 @@ def edt(root: Node) -> list[Tree]:
 
 
 def at_root(parents: Mapping[Node, Node | None], root: Node) -> Tree:
-    """Return the tree with these parents of nodes, moved from root I to another root.
+    """Return the tree in which nodes have these parents, translated from root I to another root.
 
     Nodes whose parent is None are omitted.
     """

@@ -12,7 +12,7 @@ from oracles.star_graph import Node, swap
 
 @dataclass(frozen=True)
 class Send:
-    """A send in the Sheu-Liaw-Chen procedure, which takes place after the sender was informed.
+    """A send in the Sheu-Liaw-Chen procedure, in the step after the sender was informed.
 
     ``rule`` is the rule of the procedure (1 or 2) that causes the send.
     """

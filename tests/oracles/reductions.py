@@ -15,7 +15,7 @@ REDUCTIONS = ("reduce", "reduce-scatter", "allreduce")
 
 
 class Sums:
-    """The partial sum of each node, unit and tree, initially the node's own contribution."""
+    """The partial sums by node, unit and tree; each is initially the node's own contribution."""
 
     def __init__(self, nodes: Iterable[str], required: Iterable[str]) -> None:
         self.everyone = frozenset(nodes)

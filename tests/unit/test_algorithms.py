@@ -79,7 +79,7 @@ def assert_rows_follow_the_forest(plan: Schedule, along: str | None) -> None:
     assert plan.forest_id is None or plan.forest_id.split(":")[1] == along
     ends = (plan.receiver, plan.sender)
     child, parent = reversed(ends) if plan.collective == "gather" else ends
-    if plan.combine is not None:  # sums travel towards the root
+    if plan.combine is not None:  # in a reduction, units travel towards the root
         child, parent = np.where(plan.combine, ends[::-1], ends)
     assert np.array_equal(plan.forest.parents()[plan.tree, child], parent)
 

@@ -73,7 +73,7 @@ EXACT |= {
     (collective, name, ports)
     for forward, name, ports in EXACT
     for collective in _REDUCTIONS.get(forward, [])
-} - {("allreduce", "recursive-substar", "one")}  # pipelined as nodes become free
+} - {("allreduce", "recursive-substar", "one")}  # nodes send as soon as they are free
 EVERY = tuple((*key, ports) for key, entry in ALGORITHMS.items() for ports in entry.ports)
 
 

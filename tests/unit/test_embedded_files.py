@@ -147,7 +147,7 @@ def test_a_folder_that_others_can_write_to_is_refused(home: Home, folder: str, a
             use()
         assert str(target.resolve()) in caught.value.message
         assert f"chmod go-w {target.resolve()}" in caught.value.hint
-    target.chmod(0o755)  # others may list the folder, because they cannot read the files in it
+    target.chmod(0o755)  # other users may list the folder, since they cannot read its files
     assert home.password("server")
 
 

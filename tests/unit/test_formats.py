@@ -240,7 +240,7 @@ def test_a_goal_file_without_steps_is_ordered_by_its_requirements(
     file.write_text(re.sub(r"(?m)^//.*\n", "", text))
     read = schedule_from_goal(file, spec, collective, ports, built.root)
     assert read.steps <= built.steps
-    # The tags here number the packets, so only the links can be compared.
+    # In this file the tags are packet numbers, so only the links can be compared.
     sizes = [int(size) for size in re.findall(r"send (\d+)b", text)]
     assert len(read) == len(sizes)
     assert sum(sizes) == 64 * len(built.expand())
