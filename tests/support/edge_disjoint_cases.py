@@ -62,7 +62,7 @@ def held_first(collective: str, root: Node, messages: int) -> dict[Node, set[int
 def required_last(
     collective: str, root: Node, messages: int, alive: Callable[[Node], bool] = lambda _: True
 ) -> dict[Node, set[int]]:
-    """Return the units that each node must receive; no units to or from faulty nodes count."""
+    """Return the units that each node must receive, without units to or from faulty nodes."""
     living = [node for node in others(root) if alive(node)]
     if not alive(root):
         return {}

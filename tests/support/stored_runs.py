@@ -71,7 +71,7 @@ def along(steps: int, rate: Fraction | int, sizes: Iterable[int], **changes: Any
 
 
 def side(name: str, runs: Sequence[Run]) -> Side:
-    """Return one of the compared items: a name, runs, and the commands that created them."""
+    """Return a side of a comparison: a name, its runs, and invented commands for them."""
     return Side(
         name,
         tuple(runs),

@@ -65,7 +65,7 @@ class Page(HTMLParser):
             self.rows[-1].append("")
 
     def handle_endtag(self, tag: str) -> None:
-        """Check that the tag closes the element opened last."""
+        """Check that a closing tag matches the element opened last."""
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:

@@ -114,7 +114,7 @@ def at_least(spec: str, source: Label, target: Label, wanted: int) -> list[tuple
 
 
 def k_cases() -> Iterator[Case]:
-    """Yield cases that request few or many paths, also fewer than there are of one length."""
+    """Yield cases with few and many paths; some request only a part of the paths of a length."""
     yield from node_pair_cases("source", "target")
     yield from ({**case, "k": 1} for case in node_pair_cases("source", "target")[::3])
     yield {"topology": "S4", "source": "1234", "target": "2143", "k": 120}
@@ -160,7 +160,7 @@ def path_lengths(topology: str, source: Label, target: Label) -> list[Row]:
 
 @cache
 def least_flow(spec: str, source: Label, target: Label) -> tuple[int, int]:
-    """Return the maximum number of disjoint paths, and the smallest total length of so many.
+    """Return the maximum number of disjoint paths, and the smallest total length of that many.
 
     They are found as a flow by NetworkX. Every node becomes an arc of capacity 1, so that only one
     path can use it.

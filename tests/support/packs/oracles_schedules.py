@@ -179,7 +179,7 @@ def into(schedule: str) -> dict[tuple[Label, int, int], list[Send]]:
 
 
 def chain(schedule: str, last: Send) -> list[Send]:
-    """Return the sends that bring a unit from its source to a sender, followed by its last send."""
+    """Return the chain of sends that carries a unit from its source, ending with ``last``."""
     if schedule_by_id(schedule).collective in REDUCTIONS:
         return longest_chain(schedule, last)
     found = [last]
