@@ -406,7 +406,7 @@ def logarithm(quotient: Quantity, logarithm_of_n: float) -> float:
 
 @reimplements("FA.Tab6.alltoall-oneport-time-hypercube")
 def hypercube_exchange(spec: str) -> Place | None:
-    """Compare the steps k 2^(k-1) of an alltoall on Q_k with n! n, where 2^k = n!."""
+    """Compare the k 2^(k-1) sends of each node in an alltoall on Q_k with n! n, where 2^k = n!."""
     return unbounded(size(spec), lambda n: cube_dimension(n) / (2 * n))
 
 
