@@ -1,5 +1,5 @@
 // title: A shortest path that avoids nodes and links
-// question: Which is a shortest path between two nodes that avoids given nodes and links?
+// question: What is a shortest path between two nodes that avoids given nodes and links?
 // parameters:
 //   topology (topology): name of the topology
 //   source (node): label of the first node of the path

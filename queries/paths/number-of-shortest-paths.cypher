@@ -7,8 +7,8 @@
 // columns:
 //   length: number of links of each path, the distance of the two nodes
 //   paths: number of shortest paths
-// cost: every shortest path once: they are counted one by one, and distant nodes of a large
-//     topology have many
+// cost: grows with the number of shortest paths, which are counted one by one; distant nodes of a
+//     large topology have many
 // revision: 2
 // reference: Akers & Krishnamurthy 1989
 

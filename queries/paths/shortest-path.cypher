@@ -1,5 +1,5 @@
 // title: A shortest path
-// question: Which is a shortest path from one node to another, and through which ports?
+// question: What is a shortest path from one node to another, and through which ports?
 // parameters:
 //   topology (topology): name of the topology
 //   source (node): label of the first node of the path

@@ -33,7 +33,7 @@ def bare_database(fresh_database: URL, monkeypatch: pytest.MonkeyPatch) -> URL:
 
 @pytest.fixture
 def database(clean_database: URL, monkeypatch: pytest.MonkeyPatch) -> URL:
-    """Return a database with the current schema that the settings name."""
+    """Return a database with the current schema; the settings name it."""
     name_store(monkeypatch, clean_database)
     return clean_database
 

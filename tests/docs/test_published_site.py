@@ -56,7 +56,7 @@ class Links(HTMLParser):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder for the site, whose name has characters that URLs escape."""
+    """Return a folder for the site; the name of the folder has characters that URLs escape."""
     return tmp_path_factory.mktemp("site") / "a site, 100% static"
 
 

@@ -392,7 +392,7 @@ def test_runs_of_another_version_of_a_loaded_plug_in_are_refused(
     load_examples()
     plugins.load([str(plugin)])
     with pytest.raises(
-        RejectedError, match=r"made by another version of the plug-in of '(own|mine)'"
+        RejectedError, match=r"made with another version of the plug-in that defines '(own|mine)'"
     ):
         import_experiments(colleague, file)
     assert not any(rows(colleague).values())

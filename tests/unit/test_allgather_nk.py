@@ -145,10 +145,10 @@ def test_with_several_trees_residual_links_carry_unequal_packets_in_one_step() -
     assert any(len(set(load.values())) > 1 for load in loads.values())
 
 
-def test_for_k_equal_to_n_minus_1_the_rows_are_those_of_the_star_graph() -> None:
+def test_for_k_equal_to_n_minus_1_the_schedule_is_that_of_the_star_graph() -> None:
     """The greedy trees of S_{n,n-1} and of S_n are the same.
 
-    The rows are those of the first segment in the allgather `dimension-change` on S_n.
+    So the schedule is that part of the dimension-change allgather that uses its first tree.
     """
     for n in range(2, 6):
         for ports in ["all", "one"]:

@@ -267,8 +267,8 @@ def test_theorem_10_states_too_few_or_too_many_start_ups() -> None:
     assert differences == {-1, 0, 1}
 
 
-def test_the_bytes_of_theorem_11_are_only_a_lower_bound() -> None:
-    """They are exact for k = 1 and k = n-1, where translations keep the ports of links."""
+def test_the_byte_count_of_theorem_11_is_only_a_lower_bound() -> None:
+    """It is exact for k = 1 and k = n-1, where translations map a link to one of the same port."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         topology = as_topology(case.spec)

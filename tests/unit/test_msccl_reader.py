@@ -266,7 +266,7 @@ def test_every_missing_dependency_is_detected(
 
 
 def test_overwriting_a_chunk_that_is_still_to_be_sent_is_detected(tmp_path: Path) -> None:
-    """Rank 0 writes twice to a chunk that rank 1 sends; writing the same unit again is harmless."""
+    """A second write to a chunk before it is sent is refused, unless it writes the same unit."""
 
     def through(needs: str) -> str:
         gpus = [

@@ -113,7 +113,7 @@ def test_arguments_of_a_plug_in_are_checked_and_become_part_of_the_id(
         forest("S4", "mine")
     with refused("shift is '2', not a whole number"):
         forest("S4", "mine", shift="2")
-    with refused("is not a word"):
+    with refused("not a single word"):
         forest("S4", "mine", shift=1, mood="a,b")
     with refused("mine.py:3) raised AssertionError: do not shout"):
         forest("S4", "mine", shift=1, mood="angry")
@@ -402,7 +402,7 @@ def test_text_arguments_in_forest_ids_are_escaped_in_dot_and_svg(
     assert dot.startswith('digraph "S3:mine(mood=a\\"b\\\\c<d>&):123" {')
     picture = ET.fromstring(draw_forest(built))  # noqa: S314 - our own
     assert word in "".join(picture.itertext())
-    with refused("is not a word"):
+    with refused("not a single word"):
         forest("S3", "mine", mood="a\x01")
 
 

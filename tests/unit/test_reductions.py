@@ -158,7 +158,7 @@ def test_an_exchange_of_overlapping_sums_is_detected() -> None:
 
 @pytest.mark.parametrize("copies", [1, 2, 3])
 def test_copies_are_summed_separately_and_survive_a_dead_link(copies: int) -> None:
-    """Each link is in two trees, once per direction, so one of three copies stays complete."""
+    """A dead link is in two trees, once per direction, so the sum along a third one is complete."""
     reduce = schedule("S4", "reduce", "edge-disjoint", copies=copies)
     assert assert_same_verdict(reduce).complete
     links = zip(reduce.sender.tolist(), reduce.receiver.tolist(), strict=True)

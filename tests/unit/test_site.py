@@ -60,7 +60,7 @@ def test_urls_are_mapped_to_file_names(url: str, file: str) -> None:
     assert file_of(url) == file
 
 
-def test_urls_with_several_names_get_other_file_names_than_urls_with_one() -> None:
+def test_urls_with_several_names_and_urls_with_one_name_get_different_files() -> None:
     urls = ("/compare?name=a&name=b", "/compare?name=b&name=a", "/compare?name=a%2Cb")
     assert len({file_of(url) for url in urls}) == 3
 

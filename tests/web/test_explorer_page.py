@@ -87,7 +87,7 @@ class Tabs:
         self.problems: list[str] = []
 
     def at(self, number: int) -> Page:
-        """Return the tab with this number, which records errors and requests."""
+        """Return the browser tab with this number; its errors and requests are recorded."""
         if number == len(self.tabs):
             tab = self.window.new_page()
             tab.on("pageerror", lambda error: self.problems.append(str(error)))

@@ -69,8 +69,8 @@ class Argument:
         # The value becomes part of an id, so parsing the id must yield the same value.
         if not isinstance(value, str) or not value or not _is_word(value):
             raise InputError(
-                f"{self.name} is {value!r}, which is not a word",
-                hint="write it without blanks, commas, equals signs and parentheses",
+                f"{self.name} is {value!r}, not a single word",
+                hint="write it without blanks, commas, equals signs or parentheses",
             )
         return value
 

@@ -108,7 +108,7 @@ class IncomingExperiment:
         """Check that every loaded plug-in has the same source as when it produced the run."""
         if changed := find_changed(run.provenance.get("plugins", {})):
             raise RejectedError(
-                f"a run was made by another version of the plug-in of '{changed[0]}'"
+                f"a run was made with another version of the plug-in that defines '{changed[0]}'"
             )
 
     def _design_points(self) -> set[Point] | None:
@@ -334,7 +334,7 @@ def check_figures(point: Point, run: RunRecord) -> None:
     complete = run.status == "complete"
     kinds = sorted([*formulas, "simulated"]) if complete else []
     if complete == bool(run.error) or sorted(cost.kind for cost in run.costs) != kinds:
-        raise InputError("a run has figures or an error that do not fit its status")
+        raise InputError("a run has costs or an error message that contradict its status")
     if not complete:
         if run.profile:
             raise InputError("a failed run has a profile")

@@ -119,8 +119,8 @@ def closed_form(
     if base not in _KINDS:
         raise InputError(
             f"'{base or entry.name}' cannot be verified by blocks"
-            + ("" if base else ": it has no base"),
-            hint=f"closed forms: {', '.join(_KINDS)}, and {' and '.join(_CHANGES)} of these",
+            + ("" if base else ": name the construction that it changes"),
+            hint=f"choose {', '.join(_KINDS)}, or {' or '.join(_CHANGES)} based on one of them",
         )
     identity = np.arange(1, n + 1, dtype=np.uint8)
     parsed = identity if root is None else permutations.parse(root, n)
