@@ -1,4 +1,4 @@
-"""A fixture with the verdicts on all claims at quick sizes, computed once for all tests."""
+"""A fixture with the verdicts on all claims at the sizes of level quick, computed once."""
 
 import pytest
 
@@ -8,5 +8,5 @@ from starcast.claims.verdict import Verdict
 
 @pytest.fixture(scope="session")
 def verdicts() -> dict[str, Verdict]:
-    """The verdict on each claim at quick sizes, by claim id."""
+    """The verdict on each claim at the sizes of level quick, by claim id."""
     return {verdict.claim: verdict for verdict in report.quick_verdicts()}

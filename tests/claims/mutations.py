@@ -1,4 +1,4 @@
-"""Mutations of stated values, and of the objects that checks of claims use."""
+"""Mutations of the values that claims state, and of the objects that their checks use."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ Change = Callable[[Any], Any]
 
 
 class ContradictingCheck(ClaimCheck):
-    """A check that compares every measured value with a value other than the stated one."""
+    """A check that compares every measured value with a value that contradicts the claim."""
 
     def _compare(
         self,
@@ -35,11 +35,11 @@ class ContradictingCheck(ClaimCheck):
         super()._compare(what, relation, measured, other, place)
 
     def passes(self, result: checkers.Evidence, relation: Relation = "=", of: Any = "") -> None:
-        """Record that every checker fails."""
+        """Record a checker's result with a counterexample, as if the checker had failed."""
         super().passes(replace(result, counterexample={"why": "broken on purpose"}), relation, of)
 
     def order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
-        """Record a quotient that grows faster by a factor of n^2."""
+        """Record the quotient multiplied by n^2."""
         super().order(what, lambda n, *k: quotient(n, *k) * n * n)
 
 
@@ -58,11 +58,11 @@ class AgreeingCheck(ClaimCheck):
         super()._compare(what, relation, values, values, place)
 
     def passes(self, result: checkers.Evidence, relation: Relation = "=", of: Any = "") -> None:
-        """Record that every checker succeeds."""
+        """Record a checker's result without a counterexample, as if the checker had succeeded."""
         super().passes(replace(result, counterexample=None), relation, of)
 
     def order(self, what: str, quotient: Callable[..., growth.Number]) -> None:  # noqa: ARG002
-        """Record the quotient 1."""
+        """Record the constant 1 instead of the quotient."""
         super().order(what, lambda *_: 1)
 
 
@@ -93,10 +93,10 @@ def _other_value(value: Any) -> Any:
 
 
 class CompletePapersCache(ObjectCache):
-    """An object cache in which no algorithm or value is absent from the papers."""
+    """An object cache for which the papers contain every algorithm and value."""
 
     def intercept(self, kind: str, key: tuple[Any, ...], value: Any) -> Any:  # noqa: ARG002
-        """Return an empty reason for everything that is absent."""
+        """Return an empty text instead of the reason why something is absent from the papers."""
         return "" if kind == "absent" else value
 
 
@@ -108,7 +108,7 @@ class RecordingCache(ObjectCache):
         self.used: list[tuple[str, tuple[Any, ...]]] = []
 
     def intercept(self, kind: str, key: tuple[Any, ...], value: Any) -> Any:
-        """Return the object unchanged."""
+        """Record the kind and key of an object, and return the object."""
         self.used.append((kind, key))
         return value
 
@@ -126,7 +126,7 @@ class MutatingCache(ObjectCache):
         return self._change(value) if (kind, key) == self._target else value
 
 
-# Mutations of forests; some resulting port arrays are still valid forests
+# Mutations of forests; some of the mutated port arrays are still valid forests
 
 
 def _ports(change: Callable[[Forest, NDArray[np.uint8]], None]) -> Change:
@@ -139,7 +139,7 @@ def _ports(change: Callable[[Forest, NDArray[np.uint8]], None]) -> Change:
 
 
 def _leaf(trees: Forest, row: int) -> int:
-    """Return a node at the largest level of a tree."""
+    """Return a node on the last level of the tree in a row of the forest's arrays."""
     return int(np.argmax(trees.levels()[row]))
 
 
@@ -148,7 +148,7 @@ def _leaf_lost(trees: Forest, ports: NDArray[np.uint8]) -> None:
 
 
 def _leaf_moved(trees: Forest, ports: NDArray[np.uint8]) -> None:
-    """Move the deepest leaf to another parent."""
+    """Move a deepest leaf of the first tree to its deepest other neighbour."""
     network, leaf = trees.topology, _leaf(trees, 0)
     others = [port for port in network.ports if port != ports[0, leaf]]
     levels = [int(trees.levels()[0, int(network.neighbours(port, [leaf])[0])]) for port in others]
@@ -157,7 +157,7 @@ def _leaf_moved(trees: Forest, ports: NDArray[np.uint8]) -> None:
 
 
 def _leaf_raised(trees: Forest, ports: NDArray[np.uint8]) -> None:
-    """Move a leaf of the last tree to the neighbour with the smallest level."""
+    """Move a deepest leaf of the last tree to its neighbour with the smallest level."""
     network, leaf = trees.topology, _leaf(trees, -1)
     levels = [
         int(trees.levels()[-1, int(network.neighbours(port, [leaf])[0])]) for port in network.ports
@@ -174,7 +174,7 @@ def _reversed(trees: Forest, ports: NDArray[np.uint8]) -> None:  # noqa: ARG001
 
 
 def _cut(trees: Forest, ports: NDArray[np.uint8]) -> None:
-    """Make a child of the root a child of its own child, which forms a cycle."""
+    """Make a child of the root a child of one of its own children, which forms a cycle."""
     children = np.flatnonzero(trees.levels()[0] == 1)
     below = np.flatnonzero(trees.levels()[0] == 2)
     if len(below):
@@ -256,7 +256,7 @@ def _changed(value: Any) -> Any:
 
 
 def _exchanged(values: Any) -> Any:
-    """Swap the first and the last entry."""
+    """Return a copy of an array with its first and last entries swapped."""
     if not isinstance(values, np.ndarray) or values.size < 2:
         return values
     out = values.copy().reshape(-1)
@@ -316,7 +316,7 @@ class Mutation:
     change: str
 
     def objects(self) -> ObjectCache:
-        """Return a cache with the changed object."""
+        """Return an object cache in which the object is mutated."""
         return MutatingCache(self.kind, self.key, CHANGES[self.kind][self.change])
 
 
@@ -326,7 +326,7 @@ def verdict_word(
     objects: ObjectCache | None = None,
     recorder: type[ClaimCheck] = ClaimCheck,
 ) -> str:
-    """Return the verdict at one size; ``rejected`` if the check raises an exception."""
+    """Return the verdict on a claim at one size, or ``rejected`` if the check raises an error."""
     try:
         return judge(run_check(claim, spec, objects or ObjectCache(), recorder).findings)
     except (
@@ -343,7 +343,7 @@ def verdict_word(
 
 
 def mutations(claim: Claim, spec: str) -> Iterator[Mutation]:
-    """Yield every change of every object that the check of a claim uses at a size."""
+    """Yield every mutation of every object that the check of a claim uses at a size."""
     objects = RecordingCache()
     run_check(claim, spec, objects)
     for kind, key in objects.used:
@@ -352,5 +352,5 @@ def mutations(claim: Claim, spec: str) -> Iterator[Mutation]:
 
 
 def smallest_sizes(claim: Claim, count: int) -> tuple[str, ...]:
-    """Return those quick sizes of a claim that have the fewest nodes."""
+    """Return the smallest topologies at which level quick checks a claim."""
     return tuple(sorted(claim.sizes.quick, key=lambda spec: topology(spec).nodes)[:count])

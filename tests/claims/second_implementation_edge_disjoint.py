@@ -1,4 +1,4 @@
-"""Second implementations for failing claims of Fragopoulou & Akl 1996 (edge-disjoint trees)."""
+"""Second implementations for the failing claims of Fragopoulou & Akl 1996 (edge-disjoint trees)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, combinations, pairwise
@@ -17,19 +17,22 @@ FaultyPart = tuple[Node, ...]
 """A node, or the two ends of a link."""
 
 LOW_DEPTH_TREES = {4: "022222233334332222442234"}
-"""Subtree 2 of a forest of less depth than EDT: dimensions to the parents, by rank."""
+"""For each n, the first subtree of a forest with a smaller depth than the paper's.
+
+Each digit is the dimension of the link from a node to its parent, in rank order.
+"""
 
 
 # Trees
 
 
 def depth(trees: Iterable[Tree], n: int) -> int:
-    """Return the largest depth of the trees."""
+    """Return the maximum depth of several trees on S_n with root 12..n."""
     return max(level for tree in trees for level in depths(tree, identity(n)).values())
 
 
 def is_forest(trees: Sequence[Tree], n: int) -> bool:
-    """Return whether the trees span, use different root links, and are edge-disjoint."""
+    """Return whether the trees span S_n, start with different links, and are edge-disjoint."""
     root = identity(n)
     at_root = [{child for child, parent in tree.items() if parent == root} for tree in trees]
     return (
@@ -40,7 +43,10 @@ def is_forest(trees: Sequence[Tree], n: int) -> bool:
 
 
 def least_depth(n: int) -> int:
-    """Return the smallest depth of a tree over one link of the root, by breadth-first search."""
+    """Return the smallest depth of a spanning tree in which the root has one child.
+
+    It is found by breadth-first search.
+    """
     levels = {swap(identity(n), 2): 1}
     queue = list(levels)
     for node in queue:
@@ -76,7 +82,7 @@ def _trees_of_less_depth(spec: str) -> Place | None:
 
 
 def links(n: int) -> Iterator[tuple[Node, Node]]:
-    """Yield the directed links, sorted by rank of the sender and dimension."""
+    """Yield the directed links of S_n, sorted by rank of the sender, then by dimension."""
     return ((node, swap(node, dimension)) for node in nodes(n) for dimension in range(2, n + 1))
 
 
@@ -99,7 +105,10 @@ def _trees_of_links(spec: str) -> Place | None:
 
 
 def broadcast(trees: Sequence[Tree], messages: Sequence[Sequence[int]], n: int) -> set[Row]:
-    """Return a pipeline that brings every copy to every node, with one unit per link and step."""
+    """Return the rows of a broadcast, after checking that all copies reach all nodes.
+
+    ``messages`` has the queue of each tree. A link must carry one unit per step.
+    """
     copies = [[(message, number) for message in queue] for number, queue in enumerate(messages)]
     rows = pipelined(trees, identity(n), copies)
     units = {copy for queue in copies for copy in queue}
@@ -108,13 +117,13 @@ def broadcast(trees: Sequence[Tree], messages: Sequence[Sequence[int]], n: int) 
 
 
 def last_step(rows: Iterable[Row]) -> int:
-    """Return the number of steps, which is the last step with a row."""
+    """Return the number of steps of a schedule."""
     return max(row.step for row in rows)
 
 
 @reimplements("EDT.S42-bound")
 def _one_tree_beats_the_bound(spec: str) -> Place | None:
-    """Show that a broadcast along one breadth-first tree takes fewer steps than the bound."""
+    """Find a broadcast along one breadth-first tree that takes fewer steps than the bound."""
     n = size(spec)
     distance = distances(identity(n))
     tree: Tree = {}
@@ -158,20 +167,20 @@ def _steps_above_the_bound(spec: str) -> Place | None:
 
 
 def single_faults(n: int) -> list[FaultyPart]:
-    """Return all possible single faults: all nodes, then all links."""
+    """Return every part of S_n that can fail: all nodes, then all links."""
     return [*((node,) for node in nodes(n)), *(link for link in links(n) if link[0] < link[1])]
 
 
 def is_blocked(way: Sequence[Node], faults: Iterable[FaultyPart]) -> bool:
-    """Return whether a fault is on a path."""
+    """Return whether a faulty node or link is on a path."""
     hops = {frozenset(hop) for hop in pairwise(way)}
     return any(fault[0] in way if len(fault) == 1 else frozenset(fault) in hops for fault in faults)
 
 
 def survives(tree_messages: Sequence[Sequence[int]], faulty: int, n: int) -> bool:
-    """Return whether every healthy node gets every message, for all fault sets of one size.
+    """Return whether every healthy node gets every message for any set of ``faulty`` faults.
 
-    The source is always healthy.
+    ``tree_messages`` has the messages that each tree carries. The source is always healthy.
     """
     possible = [fault for fault in single_faults(n) if fault != (identity(n),)]
     paths_of_message: dict[int, list[dict[Node, list[Node]]]] = {}
@@ -190,7 +199,7 @@ def survives(tree_messages: Sequence[Sequence[int]], faulty: int, n: int) -> boo
 
 @reimplements("EDT.FT.divides")
 def _sufficient_distributions(spec: str) -> Place | None:
-    """Find a distribution of copies that suffices, although the claim is that none exists."""
+    """Find a distribution of copies to trees that suffices; the claim is that none exists."""
     n = size(spec)
     trees = edt(identity(n))
     for copies in range(2, n - 1):
@@ -205,9 +214,10 @@ def _sufficient_distributions(spec: str) -> Place | None:
 
 
 def reached(source: Node, faults: Sequence[FaultyPart]) -> set[Node]:
-    """Return the nodes that get a message: those before the first fault in each subtree.
+    """Return the nodes that get the message of a source under faults.
 
-    A faulty node or link never acknowledges the message, so its subtree stalls there.
+    A faulty node or link never acknowledges the message, so the traversal of a subtree stops at its
+    first fault.
     """
     receivers = {source}
     for order in traversals(source):
@@ -243,10 +253,11 @@ def _missing_after_faults(spec: str) -> Place | None:
 
 
 def total_exchange_quotient(logarithm: float) -> float:
-    """Return log2 of log n divided by the quotient of the steps on star and hypercube.
+    """Return log2(log n / quotient), given log2 n.
 
-    The steps are M t_n/(n-1) and M n!/2, with t_n = n!(n + 2/n + H_n - 4). The argument is log2 n,
-    for which H_n is ln n + 0.577..
+    The quotient is that of the steps of an alltoall on the star graph and on the hypercube. These
+    are M t_n/(n-1) and M n!/2, where t_n = n!(n + 2/n + H_n - 4) is the sum of distances from a
+    node, and the harmonic number H_n is approximated by ln n + 0.577..
     """
     n = 2.0**logarithm
     star = (n + 2 / n + logarithm * log(2) + 0.5772156649 - 4) / (n - 1)
@@ -255,5 +266,5 @@ def total_exchange_quotient(logarithm: float) -> float:
 
 @reimplements("EDT.hyper.te-time")
 def _order_of_total_exchange(spec: str) -> Place | None:
-    """Show that the quotient of steps is not of order log n: divided by log n, it tends to 0."""
+    """Compare the order of (log n)/quotient with a constant; the claimed order is log n."""
     return unequal(growth(total_exchange_quotient), "bounded", n=size(spec))

@@ -1,4 +1,4 @@
-"""Second implementations for failing claims of Fragopoulou & Akl 1993."""
+"""Second implementations for the failing claims of Fragopoulou & Akl 1993."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -45,12 +45,15 @@ from oracles.star_graph import (
 
 
 def fewer(found: int, stated: int, **place: int) -> Place | None:
-    """Return a place with the found and the stated value if fewer are found, else None."""
+    """Return a counterexample if the found number is smaller than the stated one, else None."""
     return {**place, "found": found, "stated": stated} if found < stated else None
 
 
 def allgather(rows: Iterable[Row], n: int) -> tuple[int, int, set[int]]:
-    """Execute the rows of 12..n for all sources; return steps, transmissions and packet sizes."""
+    """Execute an allgather, given the rows of source 12..n.
+
+    Return the numbers of steps and transmissions, and the packet sizes.
+    """
     all_rows = for_all(rows, nodes(n))
     packets = deliver_all(all_rows, {node: {(node, 0)} for node in nodes(n)}, nodes(n))
     return max(packets), len(all_rows), set(packets.values())
@@ -58,7 +61,7 @@ def allgather(rows: Iterable[Row], n: int) -> tuple[int, int, set[int]]:
 
 @reimplements("FA.A1.transmissions")
 def transmissions_of_algorithm_1(spec: str) -> Place | None:
-    """Execute algorithm 1 and compare its transmissions with n!(n-1)."""
+    """Execute Algorithm 1, and compare its transmissions with n!(n-1)."""
     n = size(spec)
     _, transmissions, _ = allgather(rotated_hamiltonian(n, 1), n)
     return unequal(transmissions, factorial(n) * (n - 1), n=n)
@@ -66,7 +69,7 @@ def transmissions_of_algorithm_1(spec: str) -> Place | None:
 
 @reimplements("FA.Tab1.allport-paths-M-time")
 def runs_one_after_another(spec: str) -> Place | None:
-    """Compare M runs of algorithm 1 with ceil(M(n!-1)/(n-1)) steps."""
+    """Compare the steps of M runs of Algorithm 1 with ceil(M(n!-1)/(n-1))."""
     n = size(spec)
     steps, _, packets = allgather(rotated_hamiltonian(n, 1), n)
     assert packets == {1}
@@ -79,7 +82,7 @@ def runs_one_after_another(spec: str) -> Place | None:
 
 @reimplements("FA.MBST-clusters")
 def smaller_cluster(spec: str) -> Place | None:
-    """Find a cluster with fewer than n-1 nodes."""
+    """Find a step in which the MBST does not reach n-1 nodes (a cluster of another size)."""
     n = size(spec)
     rows = mbst_copies(n, 1)
     last, _, _ = allgather(rows, n)
@@ -93,7 +96,7 @@ def smaller_cluster(spec: str) -> Place | None:
 
 @reimplements("FA.T8.3")
 def number_of_parent(spec: str) -> Place | None:
-    """Find a node x with m(x) - m(x') < n-1."""
+    """Find a node whose number exceeds that of its parent by less than n-1."""
     n = size(spec)
     tree, m, _ = mbst(n)
     for node in nodes(n):
@@ -128,28 +131,28 @@ def nodes_at_distances_between(spec: str) -> Place | None:
 
 @reimplements("FA.B.even")
 def nodes_before_last_for_even_n(spec: str) -> Place | None:
-    """Compare the number of nodes at distance K-1 with 3!(n-1)."""
+    """Compare the number of nodes at distance K-1 with 3!(n-1), where K is the diameter."""
     n = size(spec)
     return fewer(len(at_distance(n, diameter(n) - 1)), 6 * (n - 1), n=n)
 
 
 @reimplements("FA.B.odd")
 def nodes_before_last_for_odd_n(spec: str) -> Place | None:
-    """Compare the number of nodes at distance K-1 with 2!(n-1)."""
+    """Compare the number of nodes at distance K-1 with 2!(n-1), where K is the diameter."""
     n = size(spec)
     return fewer(len(at_distance(n, diameter(n) - 1)), 2 * (n - 1), n=n)
 
 
 @reimplements("FA.B.ones")
 def nodes_before_last_with_leading_1(spec: str) -> Place | None:
-    """Compare the number of nodes at distance K-1 that start with 1 with n-1."""
+    """Compare with n-1 the number of nodes that start with 1 and are at distance K-1."""
     n = size(spec)
     return fewer(sum(node[0] == 1 for node in at_distance(n, diameter(n) - 1)), n - 1, n=n)
 
 
 @reimplements("FA.D7")
 def named_generators(spec: str) -> Place | None:
-    """Find a necklace for which Definition 7 does not name exactly one node."""
+    """Find a necklace for which Definition 7 does not determine exactly one generator."""
     for members in necklaces(size(spec)):
         if members[0][0] == 1:
             rivals = list(contest(members[0]).values())
@@ -162,7 +165,10 @@ def named_generators(spec: str) -> Place | None:
 
 
 def printed_parents(node: Node, repeated: bool) -> set[int]:
-    """Return the link types towards the parents by Definition 13 or 15 as printed."""
+    """Return the dimensions of the links to a node's parents, as printed in the paper.
+
+    They follow Definition 15 if repeated, else Definition 13.
+    """
     n = len(node)
     if node == identity(n):
         return set()
@@ -173,7 +179,10 @@ def printed_parents(node: Node, repeated: bool) -> set[int]:
 
 
 def printed_children(node: Node, repeated: bool) -> set[int]:
-    """Return the link types towards the children by Definition 13 or 15 as printed."""
+    """Return the dimensions of the links to a node's children, as printed in the paper.
+
+    They follow Definition 15 if repeated, else Definition 13.
+    """
     n = len(node)
     k = position(node, 1)
     if node == identity(n):
@@ -204,13 +213,13 @@ def not_inverse(n: int, repeated: bool) -> Place | None:
 
 @reimplements("FA.D13")
 def near_balanced_as_printed(spec: str) -> Place | None:
-    """Compare parents and children by Definition 13 as printed."""
+    """Find a link on which parents and children by Definition 13, as printed, disagree."""
     return not_inverse(size(spec), repeated=False)
 
 
 @reimplements("FA.D15-printed")
 def perfectly_balanced_as_printed(spec: str) -> Place | None:
-    """Compare parents and children by Definition 15 as printed."""
+    """Find a link on which parents and children by Definition 15, as printed, disagree."""
     return not_inverse(size(spec), repeated=True)
 
 
@@ -218,7 +227,7 @@ Trees = Callable[[int, int], list[Message]]
 
 
 def edge_disjoint_messages(n: int, messages: int) -> list[Message]:
-    """Return messages that use the edge-disjoint trees in turn."""
+    """Return the messages of a scatter that use the edge-disjoint trees in turn."""
     trees = edt(identity(n))
     return [
         along(trees[i % (n - 1)], node, i % (n - 1), i)
@@ -227,7 +236,7 @@ def edge_disjoint_messages(n: int, messages: int) -> list[Message]:
     ]
 
 
-#: Messages of source 12..n along trees other than those of Definition 15.
+#: Scatters of source 12..n along trees other than those of Definition 15.
 OTHER_TREES: Mapping[str, Trees] = {
     "edge-disjoint-in-turn": edge_disjoint_messages,
     "balanced": lambda n, messages: balanced_messages(identity(n), messages),
@@ -236,7 +245,7 @@ OTHER_TREES: Mapping[str, Trees] = {
 
 @reimplements("FA.S52-only")
 def other_trees(spec: str) -> Place | None:
-    """Find trees other than those of Definition 15 with which a scatter takes as few steps."""
+    """Find trees other than those of Definition 15 along which a scatter takes as few steps."""
     n = size(spec)
     links_of_definition_15 = set(load(perfectly_balanced(identity(n))))
     for messages, trees in product(range(2, 2 * n), OTHER_TREES):
@@ -251,9 +260,9 @@ def other_trees(spec: str) -> Place | None:
 
 
 def scatter(rows: Sequence[Row], n: int) -> tuple[int, int]:
-    """Execute a scatter of 12..n; return steps and transmissions.
+    """Execute a scatter of source 12..n, and return the numbers of steps and transmissions.
 
-    Unit rank*M + i is message i to the node with that rank.
+    With M messages per node, unit rank*M + i is message i to the node with that rank.
     """
     units = {row.unit for row in rows}
     execution = execute(rows, {identity(n): units})
@@ -266,9 +275,9 @@ def scatter(rows: Sequence[Row], n: int) -> tuple[int, int]:
 
 
 def alltoall(rows: Sequence[Row], n: int) -> tuple[int, int]:
-    """Execute the rows of 12..n for all sources; return steps and transmissions.
+    """Execute an alltoall, and return the numbers of steps and transmissions.
 
-    The unit of a row is the rank of its destination, for 12..n as the source.
+    The given rows are those of source 12..n, and their units are the ranks of the destinations.
     """
     all_rows = for_all(rows, nodes(n))
     execution = execute(
@@ -285,21 +294,21 @@ def alltoall(rows: Sequence[Row], n: int) -> tuple[int, int]:
 
 
 def rule_9_steps(n: int) -> int:
-    """Return the number of steps that an execution of rule 9 takes."""
+    """Execute the alltoall of Rule 9, and return its number of steps."""
     steps, _ = alltoall(rule_9(identity(n)), n)
     return steps
 
 
 @reimplements("FA.R9.time")
 def necklaces_times_mean(spec: str) -> Place | None:
-    """Compare the steps of rule 9 with h d (necklaces times mean distance)."""
+    """Compare the steps of Rule 9 with the number of necklaces times the mean distance."""
     n = size(spec)
     return unequal(rule_9_steps(n), len(necklaces(n)) * mean_distance(n), n=n)
 
 
 @reimplements("FA.R9.bound")
 def more_than_the_bound(spec: str) -> Place | None:
-    """Compare the steps of rule 9 with the bound (2(n-1)! - 1) d, for the mean distance d."""
+    """Compare the steps of Rule 9 with the bound (2(n-1)! - 1) d, where d is the mean distance."""
     n = size(spec)
     steps = rule_9_steps(n)
     stated = (2 * factorial(n - 1) - 1) * mean_distance(n)
@@ -308,7 +317,7 @@ def more_than_the_bound(spec: str) -> Place | None:
 
 @reimplements("FA.S2-optimal")
 def nine_bounds(spec: str) -> Place | None:
-    """Compare the algorithms of sections 3 to 8 with the nine bounds of section 2."""
+    """Compare the algorithms of sections 3 to 8 with the nine lower bounds of section 2."""
     n = size(spec)
     root = identity(n)
     count = factorial(n)
@@ -320,8 +329,8 @@ def nine_bounds(spec: str) -> Place | None:
     cycle_steps, cycle_transmissions, packets = allgather(cycle(n, 1), n)
     assert packets == {1}
     steps, transmissions, _ = allgather(rotated_hamiltonian(n, 1), n)
-    # Per problem: one-port and all-port (steps, transmissions), the fewest transmissions, and the
-    # fewest one-port steps.
+    # For each collective: steps and transmissions of the one-port algorithm and of the all-port
+    # algorithm, the lower bound on transmissions, and the lower bound on one-port steps.
     problems = [
         (
             (cycle_steps, cycle_transmissions),
@@ -356,24 +365,24 @@ def cube_dimension(n: float) -> float:
 
 
 def half_cube_dimension(n: float) -> float:
-    """Return the mean distance on the hypercube with as many nodes as S_n."""
+    """Return the mean distance in the hypercube with as many nodes as S_n."""
     return cube_dimension(n) / 2
 
 
 def huge_mean_distance(n: float) -> float:
-    """Return the mean distance on the star graph, without the term that tends to 0."""
+    """Return the mean distance in S_n for huge n, without the term 2/n."""
     return n + log(n) + 0.5772156649 - 4
 
 
 def same(_: float) -> float:
-    """Return 1, for quantities that are equal on both networks."""
+    """Return 1 for a quantity that is equal on both networks."""
     return 1.0
 
 
 Quantity = Callable[[float], float]
 
-#: Steps or transmissions on star graph and hypercube in the table cells "any other case", divided
-#: by the power of N = n! = 2^k that both have.
+#: Steps or transmissions on the star graph and on the hypercube in the table's "any other case".
+#: A power of the number of nodes that both quantities contain is omitted.
 OTHER_CELLS: Mapping[str, tuple[Quantity, Quantity]] = {
     "allgather, N(N-1) transmissions": (same, same),
     "allgather, one-port, N-1 steps": (same, same),
@@ -383,7 +392,7 @@ OTHER_CELLS: Mapping[str, tuple[Quantity, Quantity]] = {
 
 
 def unbounded(n: int, *quotients: Quantity) -> Place | None:
-    """Return the growth of the first quotient that is unbounded, if any."""
+    """Return a counterexample with the growth of the first unbounded quotient, or None."""
     for quotient in quotients:
         if place := unequal(growth(partial(logarithm, quotient)), "bounded", n=n):
             return place
@@ -391,19 +400,19 @@ def unbounded(n: int, *quotients: Quantity) -> Place | None:
 
 
 def logarithm(quotient: Quantity, logarithm_of_n: float) -> float:
-    """Return log2 of a quotient, given log2 n."""
+    """Return log2 of a quotient at n, given log2 n."""
     return log2(quotient(2.0**logarithm_of_n))
 
 
 @reimplements("FA.Tab6.alltoall-oneport-time-hypercube")
 def hypercube_exchange(spec: str) -> Place | None:
-    """Compare the k 2^(k-1) hops that a node of Q_k passes on with n! n, where 2^k = n!."""
+    """Compare the k 2^(k-1) sends of each node in an alltoall on Q_k with n! n, where 2^k = n!."""
     return unbounded(size(spec), lambda n: cube_dimension(n) / (2 * n))
 
 
 @reimplements("FA.hyper.other")
 def other_cells(spec: str) -> Place | None:
-    """Compare star graph and hypercube in the cells "any other case", in both directions."""
+    """Compare the star graph and the hypercube, in both directions, in "any other case"."""
 
     def divide(first: Quantity, second: Quantity) -> Quantity:
         return lambda n: first(n) / second(n)

@@ -1,4 +1,4 @@
-"""Second implementations for failing claims of Li, Chen, Xiang & Yao about (n,k)-star trees."""
+"""Second implementations for the failing claims of Li, Chen, Xiang & Yao about (n,k)-star trees."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -28,12 +28,12 @@ from oracles.tseng_sheu import literally_changed
 
 
 def one_tree(n: int, k: int) -> Tree:
-    """Return the tree SP(Id)."""
+    """Return SP(Id), the paper's shortest-path tree of S_{n,k} with root 12..k."""
     return greedy(identity(k), n)
 
 
 def level_of(n: int, k: int) -> dict[Node, int]:
-    """Return the levels of all nodes in SP(Id)."""
+    """Return the level of every node in the tree SP(Id)."""
     return depths(one_tree(n, k), identity(k))
 
 
@@ -102,7 +102,7 @@ def _number_of_links(spec: str) -> Place | None:
 
 @reimplements("NK.S5-copies")
 def _allgather_is_many_broadcasts(spec: str) -> Place | None:
-    """Count the broadcasts in an allgather by executing those of all sources together."""
+    """Compare the number of broadcasts in an allgather with the number of nodes minus 1."""
     n, k = sizes(spec)
     rows = nk_all_sources([one_tree(n, k)], n)
     copies = {row.unit for row in rows}
@@ -123,14 +123,17 @@ def _shifted_dimensions_span(spec: str) -> Place | None:
 
 
 def shift_node(node: Node, n: int, last: int) -> Node:
-    """Shift positions 2..last, and the symbols 2..last, cyclically by one."""
+    """Return the node after shifting positions and symbols 2..last cyclically by one."""
     after = {s: r(s, last) if s <= last else s for s in range(1, n + 1)}
     symbols = {after[i]: after[s] for i, s in enumerate(extension(node, n), 1)}
     return tuple(symbols[position] for position in range(1, len(node) + 1))
 
 
 def dimension_changes(n: int, k: int) -> list[Tree]:
-    """Return SP with its ports 2..k shifted cyclically (or 2..n, if a star graph)."""
+    """Return SP(Id) and the trees that arise from it by cyclic shifts of ports 2..k.
+
+    If k = n-1, ports 2..n are shifted.
+    """
     last = n if k == n - 1 else k
     trees = [one_tree(n, k)]
     for _ in range(last - 2):
@@ -140,7 +143,10 @@ def dimension_changes(n: int, k: int) -> list[Tree]:
 
 
 def loads(n: int, k: int) -> list[Counter[tuple[Node, Node]]]:
-    """Return the loads of directed links in every step, in shares of one tree."""
+    """Return the load of each directed link in each step of an allgather.
+
+    A load is the number of transmissions, each of the share of a message that one tree carries.
+    """
     measured = [Counter[tuple[Node, Node]]() for _ in range(diameter(n, k))]
     for tree in dimension_changes(n, k):
         level = depths(tree, identity(k))
@@ -194,7 +200,7 @@ def _full_shift(spec: str) -> Place | None:
 
 
 def heights(n: int, k: int) -> list[int]:
-    """Return the heights of the trees MT."""
+    """Return the heights of the n-1 trees MT with root 12..k."""
     return [max(depths(tree, identity(k)).values()) for tree in multiple_at_identity(n, k)]
 
 

@@ -1,4 +1,4 @@
-"""Second implementations for failing claims of Li, Chen, Xiang & Yao about times and tables."""
+"""Second implementations for the failing claims of Li, Chen, Xiang & Yao on times and tables."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -23,18 +23,22 @@ from oracles.schedule_rows import (
 from oracles.star_graph import Node, identity
 
 ONE = {"m": 1, "T_s": 1, "T_c": 1}
-"""The smallest parameters."""
+"""Message size, start-up time and time per byte of the smallest example."""
 
 
 def one_tree(n: int, k: int) -> list[Tree]:
-    """Return a list with the tree SP(Id)."""
+    """Return a list with one tree, the shortest-path tree SP(Id)."""
     return [greedy(identity(k), n)]
 
 
 def execute(
     rows: set[Row], held: Mapping[Node, set[Any]], n: int, k: int, one_port: bool
 ) -> list[int]:
-    """Return the largest packet of each step, or of each sub-slot with a transmission."""
+    """Execute a schedule, and return the largest packet of each step.
+
+    If one-port, a step is a sub-slot: the transmissions of one dimension in a slot. Sub-slots
+    without a transmission are omitted.
+    """
     if one_port:
         rows = by_dimension(rows, range(2, n + 1))
         assert is_one_port(rows)
@@ -42,9 +46,10 @@ def execute(
 
 
 def packets(trees: Sequence[Tree], p: int, n: int, k: int, one_port: bool) -> list[int]:
-    """Return the largest packet of each step, in segments, for p segments per tree.
+    """Return the largest packet of each step of a broadcast with p segments per tree, in segments.
 
-    Sub-slots without a transmission take no time, which is the most favourable reading.
+    If one-port, sub-slots without a transmission take no time, which is the reading that favours
+    the claim most.
     """
     root = identity(k)
     rows = pipelined(trees, root, segments(len(trees), p), lambda a, b: port_between(a, b, n))
@@ -52,9 +57,10 @@ def packets(trees: Sequence[Tree], p: int, n: int, k: int, one_port: bool) -> li
 
 
 def least_time(trees: Sequence[Tree], n: int, k: int, one_port: bool) -> tuple[Fraction, int]:
-    """Return the smallest time for m = T_s = T_c = 1, and its number of segments.
+    """Return the smallest time of a broadcast over all numbers of segments, and that number.
 
-    Every segment takes a step, so that p is at most the smallest time.
+    All cost parameters are 1. Every segment takes a step, so the best number of segments is at most
+    the smallest time.
     """
     best: list[tuple[Fraction, int]] = []
     for p in count(1):
@@ -68,7 +74,10 @@ def least_time(trees: Sequence[Tree], n: int, k: int, one_port: bool) -> tuple[F
 def compare_least_time(
     spec: str, trees: Sequence[Tree], height: int, one_port: bool
 ) -> Place | None:
-    """Compare the time with h-1 + 1/(n-1) + sqrt(4(h-1)/(n-1)), times n-1 if one-port."""
+    """Compare the smallest time along trees of height h with the time stated in the paper.
+
+    That is h-1 + 1/(n-1) + sqrt(4(h-1)/(n-1)), times n-1 if one-port.
+    """
     n, k = sizes(spec)
     factor = n - 1 if one_port else 1
     rational = factor * (height - 1 + Fraction(1, n - 1))
@@ -107,7 +116,11 @@ def _many_trees_one_port(spec: str) -> Place | None:
 
 
 def allgather(trees: Sequence[Tree], n: int, k: int, one_port: bool) -> list[int]:
-    """Return each step's largest packet in an allgather by levels, in shares of a message."""
+    """Return the largest packet of each step of an allgather along the trees.
+
+    All sources use the trees level by level. A packet's unit is the share of a message that one
+    tree carries.
+    """
     held = {source: {(source, tree) for tree in range(len(trees))} for source in nodes(n, k)}
     return execute(nk_all_sources(trees, n), held, n, k, one_port)
 
@@ -149,7 +162,7 @@ def unbounded(spec: str, logarithm_of: Callable[[float], float]) -> Place | None
 
 
 def degree(logarithm: float) -> float:
-    """Return log2(n-1), given log2 n."""
+    """Return log2 of the degree n-1, given log2 n."""
     return log2(2**logarithm - 1)
 
 
@@ -157,9 +170,9 @@ def degree(logarithm: float) -> float:
     "NK.opt-broadcast", "NK.Tab1.allport-one-tree-transmission", "NK.Tab1.allport-one-tree-overall"
 )
 def _one_tree_carries_complete_message(spec: str) -> Place | None:
-    """Check that for every p the links of one tree carry the complete message.
+    """Check that the links of one tree carry the complete message of m bytes, for p segments.
 
-    This is n-1 times m/(n-1), the stated time for T_s = 0.
+    This takes n-1 times as long as stated for T_s = 0, which is the time of m/(n-1) bytes.
     """
     n, k = sizes(spec)
     for p in range(1, 5):
@@ -173,9 +186,9 @@ def _one_tree_carries_complete_message(spec: str) -> Place | None:
     "NK.Tab1.oneport-one-tree-overall",
 )
 def _one_child_after_the_other(spec: str) -> Place | None:
-    """Check that for every p the source sends the complete message to n-1 children.
+    """Check that the source sends the complete message of m bytes to n-1 children in turn.
 
-    This is n-1 times m, the stated time for T_s = 0.
+    This takes n-1 times as long as stated for T_s = 0, which is the time of m bytes.
     """
     n, k = sizes(spec)
     for p in range(1, 5):
@@ -184,10 +197,10 @@ def _one_child_after_the_other(spec: str) -> Place | None:
 
 
 def most_loaded(n: int, k: int) -> int:
-    """Return the largest number of MT trees on a directed link, summed over the dimensions.
+    """Return the largest number of trees MT on a link of each dimension, summed over dimensions.
 
-    For every p, the sub-slots of a dimension last as long as the packets on its most loaded link:
-    so many shares of m/(n-1) bytes.
+    For any number of segments, all sub-slots of a dimension together last as long as the packets on
+    its most loaded link. Each tree on that link contributes m/(n-1) bytes.
     """
     greatest = defaultdict[int, int](int)
     for (a, b), trees in load(multiple_at_identity(n, k)).items():
@@ -200,8 +213,8 @@ def most_loaded(n: int, k: int) -> int:
 def _links_share_many_trees(spec: str) -> Place | None:
     """Check that for k = n/2 the result of `most_loaded` is at least (k-1)(k+4)/2.
 
-    Dimensions 2..k have 1 share each. One link of dimension k+s is in the trees 2..t+1 for all n,
-    where t = min{s, k-1}. `starcast.claims.reference.nk_star` contains the argument.
+    Each of the dimensions 2..k contributes at least 1. For all n, some link of dimension k+s is in
+    the trees 2..t+1, where t = min{s, k-1}. `starcast.claims.reference.nk_star` contains the proof.
     """
     for k in (2, 3, 4):
         n = 2 * k
@@ -221,7 +234,7 @@ Value = Fraction | int
 
 @reimplements("NK.Tab1-theorems")
 def _table_and_theorems(spec: str) -> Place | None:
-    """Compare the terms of Table 1 with those of Theorems 2, 8, 3 and 9 for m = T_s = T_c = 1."""
+    """Compare the terms of Table 1 with those of Theorems 2, 8, 3 and 9, with m = T_s = T_c = 1."""
     n, k = sizes(spec)
     d, links = diameter(n, k), n - 1
     share = Fraction(1, links)
@@ -243,7 +256,7 @@ def _table_and_theorems(spec: str) -> Place | None:
 
 @reimplements("NK.S9-tables")
 def _conclusion_and_tables(spec: str) -> Place | None:
-    """Compare the values quoted in section 9 with the tables, in the order of section 9."""
+    """Compare the values quoted in section 9 with those in the tables, in the order quoted."""
     n, k = sizes(spec)
     d, links = diameter(n, k), n - 1
     others = len(nodes(n, k)) - 1

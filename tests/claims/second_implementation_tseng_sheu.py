@@ -1,4 +1,4 @@
-"""Second implementations for failing claims of Tseng & Sheu 1997."""
+"""Second implementations for the failing claims of Tseng & Sheu 1997."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -25,13 +25,13 @@ from oracles.tseng_sheu import multiple
 
 
 def tree_heights(root: Node) -> list[int]:
-    """Return the heights of the n-1 trees L-hat."""
+    """Return the heights of the n-1 trees L-hat, the re-rooted greedy trees of the paper."""
     return [max(depths(tree, root).values()) for tree in multiple(root)]
 
 
 @reimplements("TS.L5")
 def heights(spec: str) -> Place | None:
-    """Compare the height of every L-hat with D_n + n + gcd(n,i) - 2."""
+    """Compare the height of each tree L-hat with D_n + n + gcd(n,i) - 2 (D_n is the diameter)."""
     n = size(spec)
     for root in nodes(n)[:24]:
         for i, height in enumerate(tree_heights(root), 1):
@@ -42,18 +42,18 @@ def heights(spec: str) -> Place | None:
 
 
 def algorithm_1(n: int, p: int) -> set[Row]:
-    """Return the rows of Algorithm 1 with p segments per tree."""
+    """Return the rows of the broadcast by Algorithm 1 with p segments per tree."""
     return pipelined(multiple(identity(n)), identity(n), segments(n - 1, p))
 
 
 def execute_algorithm_1(rows: set[Row], n: int) -> dict[int, int]:
-    """Execute a broadcast of segments; return the largest packet of every step."""
+    """Execute the rows of Algorithm 1, and return the largest packet of every step."""
     return deliver_all(rows, {identity(n): {row.unit for row in rows}}, nodes(n))
 
 
 @cache
 def slots(n: int, p: int) -> int:
-    """Return the number of slots of Algorithm 1, whose packets have at most two segments."""
+    """Return the number of slots of Algorithm 1, and check that packets have 2 segments at most."""
     largest = execute_algorithm_1(algorithm_1(n, p), n)
     assert max(largest.values()) <= 2
     return max(largest)
@@ -61,7 +61,10 @@ def slots(n: int, p: int) -> int:
 
 @cache
 def subslots(n: int, p: int) -> int:
-    """Return the number of sub-slots of the one-port simulation: one per slot and dimension."""
+    """Return the number of sub-slots if Algorithm 1 runs on one-port nodes.
+
+    Each slot has one sub-slot per dimension.
+    """
     rows = by_dimension(algorithm_1(n, p), range(2, n + 1))
     assert is_one_port(rows)
     largest = execute_algorithm_1(rows, n)
@@ -69,7 +72,10 @@ def subslots(n: int, p: int) -> int:
 
 
 def first_late(n: int, steps: Callable[[int, int], int], factor: int) -> Place | None:
-    """Return the first m, T_s, T_c for which no p meets the stated time, with the best p."""
+    """Return a counterexample if some m, T_s and T_c allow no p that attains the stated time.
+
+    It includes the best p. The stated time is multiplied by ``factor``.
+    """
     h = max(tree_heights(identity(n)))
     for m, t_s, t_c in product((1, 2), [2**e for e in range(11)], (1, 2)):
         a = Fraction(2 * m * t_c, n - 1)
@@ -77,7 +83,7 @@ def first_late(n: int, steps: Callable[[int, int], int], factor: int) -> Place |
         square = factor**2 * 4 * (h - 1) * t_s * a
         times = dict[int, Fraction]()
         for p in count(1):
-            # For more segments, the start-ups alone would take longer.
+            # With more segments, the start-ups alone would take longer than the best time so far.
             if times and steps(n, p) * t_s >= min(times.values()):
                 break
             times[p] = steps(n, p) * (t_s + a / p)
@@ -97,14 +103,14 @@ def all_port_time(spec: str) -> Place | None:
 
 @reimplements("TS.T2.time")
 def one_port_time(spec: str) -> Place | None:
-    """Compare the time of the one-port simulation with n-1 times that of Theorem 1."""
+    """Compare the time of Algorithm 1 on one-port nodes with n-1 times that of Theorem 1."""
     n = size(spec)
     return first_late(n, subslots, n - 1)
 
 
 @reimplements("TS.S62-equal")
 def translates(spec: str) -> Place | None:
-    """Compare the number of translates of each tree on every link with (n!-1)/(n-1)."""
+    """Compare with (n!-1)/(n-1) the number of translated trees that use each directed link."""
     n = size(spec)
     stated = Fraction(factorial(n) - 1, n - 1)
     for rows in (rotated_hamiltonian(n, 1), mbst_copies(n, 1)):
@@ -117,7 +123,7 @@ def translates(spec: str) -> Place | None:
 
 
 def packets_of_all(rows: set[Row], n: int) -> list[int]:
-    """Execute the rows of 12..n for all sources; return the largest packet of every step."""
+    """Execute the rows of 12..n for all sources, and return the largest packet of every step."""
     held = {node: {(node, 0)} for node in nodes(n)}
     packets = deliver_all(for_all(rows, nodes(n)), held, nodes(n))
     assert list(packets) == list(range(1, len(packets) + 1))
@@ -125,9 +131,9 @@ def packets_of_all(rows: set[Row], n: int) -> list[int]:
 
 
 def first_difference(n: int, packets: Sequence[int], startups: int) -> Place | None:
-    """Return the first m, T_s, T_c for which an execution takes another time than stated.
+    """Return the first m, T_s, T_c for which the time of an execution differs from that stated.
 
-    The stated time is that of the start-ups plus (n!-1)/(n-1) m T_c.
+    The stated time is startups T_s + (n!-1)/(n-1) m T_c.
     """
     for m, t_s, t_c in product((1, 2), (1, 2, 4), (1, 2, 4)):
         time = len(packets) * t_s + sum(packets) * m * t_c
@@ -139,7 +145,7 @@ def first_difference(n: int, packets: Sequence[int], startups: int) -> Place | N
 
 @reimplements("TS.Tab2.frago-ham-overall")
 def hamiltonian_paths(spec: str) -> Place | None:
-    """Compare the time of rotated Hamiltonian paths with that of (n-1)! start-ups."""
+    """Compare the time of the allgather along rotated Hamiltonian paths with (n-1)! start-ups."""
     n = size(spec)
     packets = packets_of_all(rotated_hamiltonian(n, 1), n)
     assert set(packets) == {1}
@@ -149,7 +155,10 @@ def hamiltonian_paths(spec: str) -> Place | None:
 
 @reimplements("TS.Tab2.frago-nl-overall")
 def necklaces_by_level(spec: str) -> Place | None:
-    """Compare the time of the necklace tree, used level by level, with that of D_n start-ups."""
+    """Compare the time of the allgather along the necklace tree with D_n start-ups.
+
+    The tree is used level by level, and D_n is the diameter.
+    """
     n = size(spec)
     distance = distances(identity(n))
     rows = {row._replace(step=distance[row.receiver]) for row in mbst_copies(n, 1)}

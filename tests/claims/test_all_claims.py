@@ -1,4 +1,4 @@
-"""Every claim has a check and a verdict, and every failing one a second implementation."""
+"""Every claim has a check and a verdict, and every claim that fails a second implementation."""
 
 from importlib import import_module
 from pathlib import Path
@@ -16,7 +16,7 @@ for module in sorted(Path(__file__).parent.glob("second_implementation_*.py")):
 
 
 def single_verdicts(verdicts: dict[str, Verdict]) -> list[Verdict]:
-    """Return the verdicts on all claims that are not conjunctions."""
+    """Return the verdicts on all claims that do not consist of several parts."""
     return [verdict for verdict in verdicts.values() if not verdict.parts]
 
 
@@ -93,7 +93,7 @@ def test_corrections_of_claims_that_hold_are_not_reported(verdicts: dict[str, Ve
 
 
 def reimplemented_claims() -> list[str]:
-    """Return the claims with a second implementation; a test checks that exactly these fail."""
+    """Return the ids of the claims with a second implementation, which are those that fail."""
     return sorted(SECOND_IMPLEMENTATIONS)
 
 

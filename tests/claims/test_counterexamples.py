@@ -1,11 +1,11 @@
-"""Counterexamples as Cypher queries."""
+"""Cypher queries that show the counterexamples of claims in Neo4j."""
 
 from starcast.claims.verdict import Verdict
 from starcast.queries.counterexample import to_cypher
 
 
 def test_every_counterexample_has_a_query(verdicts: dict[str, Verdict]) -> None:
-    """Every query has a comment with the command that ingests its topology."""
+    """Every query contains a comment with the command that ingests the topology it needs."""
     for one in verdicts.values():
         if one.counterexample is not None:
             assert "// starcast ingest " in to_cypher(one), one.claim

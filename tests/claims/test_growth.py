@@ -1,4 +1,4 @@
-"""Orders of growth, determined at huge n for every kind of closed form in the papers."""
+"""Determination of orders of growth from values at huge n, for the closed forms in the papers."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -57,7 +57,7 @@ def test_factorials_and_harmonic_numbers_of_small_n_are_exact(n: int) -> None:
 
 
 def test_approximations_for_huge_n_agree_with_the_exact_formulas() -> None:
-    """At n = 61, where the approximations begin, they agree with the exact formulas."""
+    """They are compared at n = 61, the smallest n for which approximations are used."""
     assert abs(growth.factorial(61) / factorial(61) - 1) < 1e-30
     assert abs(growth.harmonic(61) - float(sum(Fraction(1, i) for i in range(1, 62)))) < 1e-12
 

@@ -1,4 +1,4 @@
-"""Every check can fail: its verdict changes with the stated values and with broken objects."""
+"""Every check can fail: mutated claims or mutated objects change its verdict."""
 
 import pytest
 
@@ -20,7 +20,7 @@ SIZES = 3
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
 def test_changing_the_stated_values_changes_the_verdict(claim: Claim) -> None:
-    """With changed values, a claim that held fails, and a claim that failed holds."""
+    """Other stated values make a claim fail that held, or hold if it failed."""
     for spec in claim.sizes.quick:
         original = verdict_word(claim, spec)
         recorder = AgreeingCheck if original == "fails" else ContradictingCheck
@@ -38,7 +38,7 @@ def test_a_broken_object_changes_the_verdict(claim: Claim) -> None:
     for spec in smallest_sizes(claim, SIZES):
         original = verdict_word(claim, spec)
         if original == "fails":
-            continue  # mutating a failing claim proves nothing; see the test above
+            continue  # a mutation proves nothing if the claim fails; the test above covers it
         for mutation in mutations(claim, spec):
             tried += 1
             if verdict_word(claim, spec, mutation.objects()) != original:

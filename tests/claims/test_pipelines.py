@@ -1,4 +1,4 @@
-"""Exact comparisons with square roots, and the best integer number of segments."""
+"""Exact comparison of numbers with square roots, and the best number of segments in a pipeline."""
 
 from fractions import Fraction
 

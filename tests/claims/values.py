@@ -1,4 +1,4 @@
-"""Number formats of counterexamples, comparison with square roots, and orders of growth."""
+"""Numbers in counterexamples: formats, comparison with square roots, and orders of growth."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -6,14 +6,14 @@ from math import isqrt
 
 
 def shown(value: Fraction | int | str) -> int | str:
-    """Return integers and text unchanged, and proper fractions as text."""
+    """Return a value as it appears in a counterexample, where proper fractions are text."""
     if isinstance(value, Fraction):
         return int(value) if value.denominator == 1 else str(value)
     return value
 
 
 def surd(rational: Fraction, square: Fraction) -> int | str:
-    """Return rational + sqrt(square), as text if the root is not rational."""
+    """Return rational + sqrt(square) as it appears in a counterexample, if irrational as text."""
     root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
     if root**2 == square:
         return shown(rational + root)
@@ -26,11 +26,11 @@ def exceeds(value: Fraction, rational: Fraction, square: Fraction) -> bool:
 
 
 def growth(logarithm_of: Callable[[float], float]) -> str:
-    """Return the order n^a (log n)^b of a quotient, where 2a and 2b are integers.
+    """Describe the growth of a quotient of order n^a (log n)^b, where 2a and 2b are integers.
 
     Args:
-        logarithm_of: log2 of the quotient as a function of log2 n. From 64 to 128 it grows by
-            64 a + b, from 128 to 256 by 128 a + b.
+        logarithm_of: log2 of the quotient as a function of log2 n. It grows by 64 a + b from
+            log2 n = 64 to 128, and by 128 a + b from 128 to 256.
     """
     small, middle, large = (logarithm_of(float(x)) for x in (64, 128, 256))
     a = Fraction(round(2 * ((large - middle) - (middle - small)) / 64), 2)

@@ -1,7 +1,7 @@
-"""Allgather schedules row by row, as docs/definitions describes them.
+"""Allgather schedules built row by row, as docs/definitions describes them.
 
-The allgathers of tseng-sheu.md (A5) and nk-star.md send packets of several units, those of
-fragopoulou-akl.md (A2 to A4) single units.
+The allgathers of tseng-sheu.md (A5) and nk-star.md send packets of several units; those of
+fragopoulou-akl.md (A2 to A4) send single units.
 """
 
 from collections.abc import Sequence
@@ -18,13 +18,16 @@ from oracles.tseng_sheu import dimension_change
 
 
 def algorithm_2(tree: Tree, n: int) -> set[Row]:
-    """Return rows in which the identity's segment i goes down DC(i, T), level t in step t."""
+    """Return the rows of source 12..n by A5 of tseng-sheu.md.
+
+    Segment i travels down the i-th dimension change of the tree, one level per step.
+    """
     trees = [dimension_change(i, tree, identity(n)) for i in range(n - 1)]
     return pipelined(trees, identity(n), [[i] for i in range(n - 1)])
 
 
 def nk_source(trees: Sequence[Tree], x: Node, n: int) -> set[Row]:
-    """Return the rows of source x of S_{n,k} along LC(x, T) for all T, with translated ports."""
+    """Return the rows of source x of S_{n,k}: unit i travels down tree i translated to x."""
     q = nk_star.extension(x, n)
     return pipelined(
         [translated(tree, q) for tree in trees],
@@ -35,7 +38,7 @@ def nk_source(trees: Sequence[Tree], x: Node, n: int) -> set[Row]:
 
 
 def nk_all_sources(trees: Sequence[Tree], n: int) -> set[Row]:
-    """Return the rows of all sources of S_{n,k}."""
+    """Return the allgather rows of all sources of S_{n,k}, with units (source, tree number)."""
     k = len(next(iter(trees[0])))
     return {row for x in nk_star.nodes(n, k) for row in nk_source(trees, x, n)}
 
@@ -44,7 +47,7 @@ def nk_all_sources(trees: Sequence[Tree], n: int) -> set[Row]:
 
 
 def rotated_hamiltonian(n: int, messages: int) -> set[Row]:
-    """Return the rows of A2: phase 1 of each copy in turn, then one phase 2 for all copies."""
+    """Return the rows of A2: phase 1 message by message, then a single phase 2 for all messages."""
     length = max(row.step for row in phase_1(n))
     symbols = [2 + c % (n - 1) for c in range(messages)] if messages > 1 else [n]
     first = {
@@ -56,9 +59,10 @@ def rotated_hamiltonian(n: int, messages: int) -> set[Row]:
 
 
 def mbst_copies(n: int, messages: int) -> set[Row]:
-    """Return the rows of A3: full steps of each copy in turn, then the last steps of all copies.
+    """Return the rows of A3: messages travel down copies of the MBST, copy c rotated c times.
 
-    Copy c is rotated c times. The last steps use one link per type and step.
+    The messages take turns for all steps but the last. Then all deferred rows of the last step
+    follow, with at most one link of each dimension per step.
     """
     numbers = mbst(n).numbers
     last = step(max(numbers.values()), n)
@@ -84,7 +88,7 @@ def mbst_copies(n: int, messages: int) -> set[Row]:
 
 
 def cycle(n: int, messages: int) -> set[Row]:
-    """Return the rows of A4: messages follow each other along the cycle without its last link."""
+    """Return the rows of A4: each message travels the Hamiltonian cycle without its last link."""
     types = cycle_types(n)[:-1]
     way = visited(identity(n), types)
     return {

@@ -1,6 +1,6 @@
 """The allgather trees of fragopoulou-akl.md (A1 to A4), with the names used on that page.
 
-A type is the dimension of a link.
+The type of a link is its dimension.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ def odd(x: Node) -> bool:
 
 
 def ehrlich(m: int) -> list[int]:
-    """Return the types along the Hamiltonian path by Algorithm E, as the page states it."""
+    """Return the types along the Hamiltonian path of S_m that Ehrlich's Algorithm E generates."""
     b, c = list(range(m)), [0] * (m + 1)
     types: list[int] = []
     while True:
@@ -42,7 +42,10 @@ def ehrlich(m: int) -> list[int]:
 
 
 def depth_first(u: Node, goal: Node, free: Sequence[int]) -> list[int] | None:
-    """Return the types of the first Hamiltonian path from u to goal over free positions, if any."""
+    """Return the types of the first path from u to goal that depth-first search finds, or None.
+
+    The path visits each node that differs from u only in the free positions exactly once.
+    """
     total = factorial(len(free))
     types: list[int] = []
     visited = {u}
@@ -65,7 +68,10 @@ def depth_first(u: Node, goal: Node, free: Sequence[int]) -> list[int] | None:
 
 
 def ham_path(u: Node, goal: Node, free: frozenset[int]) -> list[int]:
-    """Return the types of a path through all nodes that differ from u only in free positions."""
+    """Return the types of a path from u to goal, built recursively as the page describes.
+
+    The path visits each node that differs from u only in the free positions exactly once.
+    """
     m = len(free)
     if m <= 4:
         result = depth_first(u, goal, sorted(free))
@@ -85,7 +91,11 @@ def ham_path(u: Node, goal: Node, free: frozenset[int]) -> list[int]:
 
 
 def leaving(cur: Node, following: int, inner: frozenset[int]) -> Node:
-    """Return f: next symbol first, the rest ascending, the last two swapped if parity requires."""
+    """Return the node at which the path leaves a substar (the page's f), for `ham_path`.
+
+    The following symbol comes first, then the other inner symbols in ascending order. The last two
+    are swapped if f and cur would otherwise have the same parity.
+    """
     f = list(cur)
     rest = sorted({cur[i - 1] for i in inner} - {following})
     f[0] = following
@@ -99,7 +109,7 @@ def leaving(cur: Node, following: int, inner: frozenset[int]) -> Node:
 
 @cache
 def cycle_types(n: int) -> list[int]:
-    """Return the n! types along the Hamiltonian cycle."""
+    """Return the n! types along the Hamiltonian cycle that starts at the identity."""
     if n == 3:
         return [2, 3, 2, 3, 2, 3]
     e = identity(n)
@@ -107,7 +117,7 @@ def cycle_types(n: int) -> list[int]:
 
 
 def cycle_tree(n: int) -> Tree:
-    """Return the tree of A4: the cycle without its closing link, rooted at the identity."""
+    """Return the tree of A4: the Hamiltonian cycle without its closing link, from the identity."""
     way = visited(identity(n), cycle_types(n)[:-1])
     return dict(zip(way[1:], way, strict=False))
 
@@ -116,22 +126,25 @@ def cycle_tree(n: int) -> Tree:
 
 
 def w(n: int) -> list[int]:
-    """Return w, the types along T_2."""
+    """Return w, the types along T_2, the first of the n-1 rotated Hamiltonian paths."""
     return [2, *(d + 1 for d in ehrlich(n - 1))]
 
 
 def subtree(n: int, j: int) -> list[Node]:
-    """Return the nodes of T_j except the root, in the order of the steps."""
+    """Return the nodes of path T_j except the root, in the order in which they are reached."""
     return visited(identity(n), [r(i, n, j - 2) for i in w(n)])[1:]
 
 
 def leaves(n: int) -> list[Node]:
-    """Return the leaves, which are the nodes reached in phase 2."""
+    """Return the nodes reached in phase 2, which are those that start with 1, except the root."""
     return [u for u in nodes(n)[1:] if u[0] == 1]
 
 
 def rotated_tree(n: int) -> Tree:
-    """Return T_2, .., T_n with leaves; the parent of leaf u is across the position of symbol n."""
+    """Return the tree of algorithm 1: the paths T_2, .., T_n and the leaves.
+
+    The link from a leaf to its parent has the position of symbol n as its dimension.
+    """
     tree: Tree = {}
     for j in range(2, n + 1):
         way = [identity(n), *subtree(n, j)]
@@ -140,7 +153,10 @@ def rotated_tree(n: int) -> Tree:
 
 
 def phase_1(n: int) -> Iterator[Row]:
-    """Yield the rows of phase 1: step t extends T_j by type rdim(w_t, j-2), for j = 2..n."""
+    """Yield the rows of phase 1: step t extends each path T_j by one link, j = 2..n.
+
+    The dimension of the link is w_t after j-2 rotations.
+    """
     ends = [identity(n)] * (n - 1)
     for t, i in enumerate(w(n), start=1):
         for e, tail in enumerate(ends):
@@ -149,10 +165,10 @@ def phase_1(n: int) -> Iterator[Row]:
 
 
 def phase_2(n: int, after: int, symbols: Sequence[int] | None = None) -> Iterator[Row]:
-    """Yield the rows that serve the leaves, copy after copy: one leaf per type and step.
+    """Yield the rows of phase 2, after the step ``after``: one leaf per dimension and step.
 
-    The parent of leaf u in copy c is across the position of the copy's symbol in u; the symbol of
-    a single copy is n.
+    Copy c reaches leaf u over the dimension that equals the position of symbol ``symbols[c]`` in u.
+    By default there is one copy, with symbol n.
     """
     for i in range(2, n + 1):
         served = [(c, u) for c, s in enumerate(symbols or [n]) for u in leaves(n) if u[i - 1] == s]
@@ -164,14 +180,14 @@ def phase_2(n: int, after: int, symbols: Sequence[int] | None = None) -> Iterato
 
 
 class Generator(NamedTuple):
-    """A generator G_k and its required type."""
+    """The generator G_k of a necklace: its node, and the type required of its parent link."""
 
     node: Node
     type: int
 
 
 def generator(n: int, k: int) -> Generator | None:
-    """Return the generator of N_k1, or None if it is undefined."""
+    """Return the generator G_k of the first necklace at distance k, or None if it is undefined."""
     if n % 2 and k == diameter(n):
         return None
     if k <= n - 1:
@@ -182,7 +198,7 @@ def generator(n: int, k: int) -> Generator | None:
 
 
 class Numbered(NamedTuple):
-    """The MBST, the numbers of its nodes, and the necklaces in the order of these numbers."""
+    """The tree MBST, the number of each node, and the necklaces in ascending order of numbers."""
 
     tree: Tree
     numbers: dict[Node, int]
@@ -190,7 +206,7 @@ class Numbered(NamedTuple):
 
 
 def numbered(n: int, generators: Mapping[int, Generator]) -> Numbered:
-    """Number the nodes as the page prescribes, given the defined generators G_k and their types."""
+    """Number all nodes and build the MBST by A3, given each generator G_k that is defined."""
     order: list[tuple[Node, ...]] = []
     count = 0
     for k in range(1, diameter(n) + 1):

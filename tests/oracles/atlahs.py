@@ -1,8 +1,9 @@
 """Replay of GOAL files by the rules of LogGOPSim in ATLAHS (spcl/atlahs 8837294).
 
-Every rank has a clock per CPU, and two per network interface, for sending and for receiving. An
-operation is free when all operations that it requires have ended, on whatever CPU. L, o and O are
-0, and all messages are eager. Events at the same time come in any order, as in LogGOPSim's heap.
+Every rank has one clock per CPU and two clocks per network interface, one for sending and one for
+receiving. An operation can start when all operations that it requires have ended, on any CPU. The
+LogGOPS parameters L, o and O are 0, and all messages are eager. Simultaneous events are processed
+in random order, since LogGOPSim's heap does not define their order.
 """
 
 import heapq
@@ -18,7 +19,11 @@ _LINE = re.compile(
 
 @dataclass
 class Operation:
-    """A send or a receive, and the state of its requirements."""
+    """A send or receive operation.
+
+    ``left`` counts the required operations that have not ended. ``free`` is the time at which the
+    last of the others ended.
+    """
 
     rank: int
     kind: str
@@ -53,7 +58,10 @@ def read(text: str) -> list[Operation]:
 
 
 def finishing_time(text: str, gap: int, gap_per_byte: int, seed: int = 0) -> int:
-    """Return the maximum finishing time for ``-g gap -G gap_per_byte -L 0 -o 0``."""
+    """Return the time at which the last CPU finishes with ``-g gap -G gap_per_byte -L 0 -o 0``.
+
+    The seed determines the order of simultaneous events.
+    """
     order = random.Random(seed)  # noqa: S311
     cpu: dict[tuple[int, int], int] = defaultdict(int)
     sending: dict[tuple[int, int], int] = defaultdict(int)
@@ -96,7 +104,7 @@ def finishing_time(text: str, gap: int, gap_per_byte: int, seed: int = 0) -> int
             if key not in arrived:
                 posted[key] = operation
                 continue
-            # LogGOPSim's source reads the clock for sending here.
+            # LogGOPSim's source uses the clock for sending here, not the one for receiving.
             wire = rank, operation.nic
             receiving[wire] = cpu[own] = max(sending[wire], time) + gap
             finish(operation, cpu[own])
@@ -108,7 +116,7 @@ def finishing_time(text: str, gap: int, gap_per_byte: int, seed: int = 0) -> int
                 continue
             receive = posted[key]
             own = receive.rank, receive.cpu
-            # A message keeps the interface number of its sender.
+            # A message arrives at the interface that has the same number as the sender's.
             wire = receive.rank, operation.nic
             ready = max(cpu[own], receiving[wire])
             if ready > time:

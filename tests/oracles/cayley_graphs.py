@@ -1,6 +1,7 @@
-"""Families of Cayley graphs by definition: neighbours of labels, and level sizes.
+"""Families of Cayley graphs by definition: the neighbours of a node, and level sizes.
 
-A label is the text of a node, with one character per symbol; ``a`` is a burnt ``1``.
+A node is its label, a text with one character per symbol. In the burnt pancake graph, letters are
+symbols that have been turned over: ``a`` is a turned ``1``.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,20 +19,20 @@ def exchange(node: str, i: int, j: int) -> str:
 
 
 def pancake(node: str) -> Iterator[str]:
-    """Yield the stacks that result from flipping the top 2, 3, .. pancakes."""
+    """Yield the neighbours in the pancake graph: the first 2, 3, .. symbols are reversed."""
     for count in range(2, len(node) + 1):
         yield node[:count][::-1] + node[count:]
 
 
 def burnt_pancake(node: str) -> Iterator[str]:
-    """Yield the stacks that result from flipping the top 1, 2, .. burnt pancakes."""
+    """Yield the neighbours in the burnt pancake graph: the first 1, 2, .. are turned over."""
     turned = str.maketrans("123456789abcdefghi", "abcdefghi123456789")
     for count in range(1, len(node) + 1):
         yield node[:count][::-1].translate(turned) + node[count:]
 
 
 def bubble_sort(node: str) -> Iterator[str]:
-    """Yield every swap of two adjacent symbols."""
+    """Yield the neighbours in the bubble-sort graph: two adjacent symbols are swapped."""
     for place in range(len(node) - 1):
         yield exchange(node, place, place + 1)
 
@@ -42,19 +43,19 @@ def bubble_sort_star(node: str) -> Iterator[str]:
 
 
 def modified_bubble_sort(node: str) -> Iterator[str]:
-    """Yield every swap of two symbols that are cyclically adjacent."""
+    """Yield the neighbours: two symbols that are cyclically adjacent are swapped."""
     yield from bubble_sort(node)
     yield exchange(node, 0, len(node) - 1)
 
 
 def complete_transposition(node: str) -> Iterator[str]:
-    """Yield every swap of two symbols."""
+    """Yield the neighbours in the complete transposition graph: any two symbols are swapped."""
     for i, j in combinations(range(len(node)), 2):
         yield exchange(node, i, j)
 
 
 def alternating_group(node: str) -> Iterator[str]:
-    """Yield both rotations of the first, the second and one other symbol of a label."""
+    """Yield the neighbours: the symbols in positions 1, 2 and one other are rotated, both ways."""
     for i in range(2, len(node)):
         a, b, between, c, after = node[0], node[1], node[2:i], node[i], node[i + 1 :]
         yield c + a + between + b + after
@@ -76,7 +77,7 @@ def torus(*sides: int) -> Neighbours:
 
 
 def search(start: str, neighbours: Neighbours) -> dict[str, int]:
-    """Return the distances of all nodes that can be reached from a node."""
+    """Return the distances of all reachable nodes from a node, by breadth-first search."""
     distance = {start: 0}
     queue = [start]
     for node in queue:
@@ -100,10 +101,10 @@ def multiply(factors: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 
 def star_levels(n: int) -> tuple[int, ...]:
-    """Return the level sizes of S_n by the cycles of its nodes (Akers & Krishnamurthy 1989).
+    """Return the number of nodes of S_n at each distance, by counting permutation cycles.
 
     A node with m displaced symbols in c cycles has distance m + c if symbol 1 is in its place, and
-    m + c - 2 otherwise.
+    m + c - 2 otherwise (Akers & Krishnamurthy 1989).
     """
     deranged = {(0, 0): 1}  # permutations of m symbols with c cycles, all displaced
     for m in range(1, n + 1):

@@ -1,20 +1,22 @@
 """All ways in which a one-port broadcast can spread through the cliques of an (n,k)-star.
 
-A part is the set of nodes of a clique that are informed from one entry into it, at first a single
-node. A node informed across a link between cliques cannot use that link again.
+When a broadcast enters a clique, it informs one node there. A part is the set of nodes of the
+clique that are informed from that node on. A node informed across a link between cliques cannot use
+that link again.
 """
 
 from collections.abc import Iterator
 from itertools import product
 
-#: The numbers of free links of the nodes of a part, in ascending order.
+#: For each node of a part, the number of unused links to other cliques; sorted in ascending order.
 Part = tuple[int, ...]
 
 
 def all_rounds(part: Part, size: int, links: int) -> Iterator[tuple[Part, ...]]:
-    """Yield the possible states of a part, and of the parts that it starts, after a round.
+    """Yield the possible states after a round: of the part, and of the parts that it starts.
 
-    In a round every node is idle, informs a node of its clique, or sends across a free link.
+    In a round each node is idle, informs a node of its clique, or sends to another clique. A clique
+    has ``size`` nodes, and each node has ``links`` links to other cliques.
     """
     for choices in product(("idle", "inside", "out"), repeat=len(part)):
         inside = choices.count("inside")
@@ -26,7 +28,7 @@ def all_rounds(part: Part, size: int, links: int) -> Iterator[tuple[Part, ...]]:
 
 
 def most_informed(size: int, links: int, rounds: int) -> int:
-    """Return the maximum number of informed nodes, over all ways in which parts can grow."""
+    """Return the maximum number of nodes that a broadcast can inform in a number of rounds."""
     reached: set[tuple[Part, ...]] = {((links,),)}
     for _ in range(rounds):
         reached = {

@@ -1,6 +1,8 @@
-"""SPT, SPG and EDT node by node, from edge-disjoint-trees.md (Fragopoulou & Akl 1996).
+"""The shortest-path tree SPT and graph SPG, and the edge-disjoint trees EDT, node by node.
 
-The definitions are 6 to 8 of the paper. Subtrees are numbered l = 2..n.
+They follow edge-disjoint-trees.md, Definitions 6 to 8 of Fragopoulou & Akl 1996. SPG and EDT
+consist of subtrees l = 2..n. I is the identity, and S^k the set of nodes with symbol 1 in
+position k.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +14,7 @@ from oracles.star_graph import Node, identity, nodes, swap
 
 
 def dimensions(x: Node) -> range:
-    """Return the dimensions 2..n."""
+    """Return the dimensions 2..n of the star graph that contains x."""
     return range(2, len(x) + 1)
 
 
@@ -26,14 +28,11 @@ def is_adjacent(x: Node) -> bool:
     return identity(len(x)) in [swap(x, d) for d in dimensions(x)]
 
 
-# Rotation
-
-
 # The shortest-path tree and graph
 
 
 def right_of(k: int, n: int) -> list[int]:
-    """Return the positions k+1, .., n, 2, .., k-1, k, in this order."""
+    """Return the positions cyclically to the right of k: k+1, .., n, 2, .., k."""
     order, at = [], k
     for _ in range(n - 1):
         at = r(at, n)
@@ -47,18 +46,18 @@ def fmr(x: Node, k: int) -> int:
 
 
 def p(x: Node) -> int:
-    """Return the dimension towards the SPT parent, for x outside S^1."""
+    """Return the dimension of the link from x to its SPT parent, if x_1 is not 1."""
     k = position(x, 1)
     return x[0] if x[0] != k else fmr(x, k)
 
 
 def spt_parent(x: Node) -> Node | None:
-    """Return the parent in SPT, or None for the nodes of S^1, which include I."""
+    """Return the parent in SPT, or None if the first symbol of x is 1 (as in I)."""
     return None if x[0] == 1 else swap(x, p(x))
 
 
 def c1(x: Node) -> set[int]:
-    """Return C1, the dimensions that lead to the children in SPT."""
+    """Return C1, the dimensions of the links from x to its children in SPT."""
     k = position(x, 1)
     at_home = {j for j in dimensions(x) if x[j - 1] == j}
     if x[0] == k:
@@ -68,19 +67,19 @@ def c1(x: Node) -> set[int]:
 
 
 def c2(x: Node) -> set[int]:
-    """Return C2, the other dimensions within S^k."""
+    """Return C2, the dimensions that are neither in C1 nor the position of symbol 1 in x."""
     return set(dimensions(x)) - {position(x, 1)} - c1(x)
 
 
 def spt_children(x: Node) -> set[Node]:
-    """Return the children in SPT; the other nodes of S^1 have none."""
+    """Return the children in SPT; nodes other than I that start with 1 have none."""
     if x[0] == 1:
         return {swap(x, d) for d in dimensions(x)} if x == identity(len(x)) else set()
     return {swap(x, j) for j in c1(x)}
 
 
 def spg_parent(x: Node, tree: int) -> Node | None:
-    """Return the parent in subtree l of SPG, or None if there is none."""
+    """Return the parent of x in subtree l of SPG, or None if x is I or not in the subtree."""
     if x[0] == 1:
         return None if x == identity(len(x)) else swap(x, tree)
     return spt_parent(x) if position(x, 1) == tree else None
@@ -99,7 +98,7 @@ def spg_children(x: Node, tree: int) -> set[Node]:
 
 
 def edt_parent(x: Node, tree: int) -> Node | None:
-    """Return the parent in subtree l of EDT, or None for I."""
+    """Return the parent of x in subtree l of EDT, or None for I."""
     if x == identity(len(x)):
         return None
     if x[0] == 1:
@@ -123,7 +122,7 @@ def edt_children(x: Node, tree: int) -> set[Node]:
 
 
 def edt_child_dimensions(x: Node, tree: int) -> set[int]:
-    """Return the dimensions that lead to the children in subtree l of EDT."""
+    """Return the dimensions of the links from x to its children in subtree l of EDT."""
     if x == identity(len(x)):
         return {tree}
     k = position(x, 1)
@@ -141,7 +140,10 @@ def edt_child_dimensions(x: Node, tree: int) -> set[int]:
 
 
 def run_left_of(x: Node, m: int) -> set[int]:
-    """Return the maximal run of correct positions immediately left of m, cyclic on 2..n."""
+    """Return the positions with correct symbols from the left neighbour of m on.
+
+    They go leftwards, cyclically among 2..n, up to the first position with a wrong symbol.
+    """
     run: set[int] = set()
     for j in reversed(right_of(m, len(x))[:-1]):
         if x[j - 1] != j:
@@ -154,12 +156,12 @@ def run_left_of(x: Node, m: int) -> set[int]:
 
 
 def spt(root: Node) -> list[Tree]:
-    """Return SPT as a list with one partial tree."""
+    """Return a list with SPT, which is a partial tree: it can omit nodes."""
     return [at_root({x: spt_parent(x) for x in nodes(len(root))}, root)]
 
 
 def spg(root: Node) -> list[Tree]:
-    """Return the n-1 subtrees of SPG, which are partial trees."""
+    """Return the n-1 subtrees of SPG, which are partial trees: they can omit nodes."""
     return [
         at_root({x: spg_parent(x, tree) for x in nodes(len(root))}, root)
         for tree in dimensions(root)
@@ -176,12 +178,18 @@ def edt(root: Node) -> list[Tree]:
 
 
 def at_root(parents: Mapping[Node, Node | None], root: Node) -> Tree:
-    """Return the tree of the nodes that have a parent, translated from I to the root."""
+    """Return the tree in which nodes have these parents, translated from root I to another root.
+
+    Nodes whose parent is None are omitted.
+    """
     return translated({x: parent for x, parent in parents.items() if parent is not None}, root)
 
 
 def depth_first(trees: Sequence[Tree], root: Node) -> list[list[tuple[Node, Node]]]:
-    """Return the (parent, child) links of each subtree, depth first, children in order phi_k."""
+    """Return the (parent, child) links of each subtree in depth-first order.
+
+    In subtree k, children are visited by dimension in the order phi_k = k, k+1, .., n, 2, .., k-1.
+    """
     orders = []
     for k, tree in enumerate(trees, start=2):
         below = children(tree)

@@ -1,7 +1,7 @@
-"""Schedules along edge-disjoint trees row by row (edge-disjoint-trees.md).
+"""Schedules along edge-disjoint trees, built row by row from edge-disjoint-trees.md.
 
-Trees are counted from 0, as in a schedule: tree k-2 is the page's subtree k. The page leaves some
-choices open (the trees of a copy, the order of groups); these follow starcast's docstrings.
+Trees are numbered from 0, as in a schedule: tree k-2 is subtree k of that page. The page does not
+specify which copies use which trees, or the order of groups; both follow starcast's docstrings.
 """
 
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from oracles.rotation import necklaces, rotate
 from oracles.schedule_rows import Row, pipelined
 from oracles.star_graph import Node, compose, dimension_between, identity, nodes, ranks
 
-Unit = tuple[int, int]  # a copy: its message, and its number among the message's copies
+Unit = tuple[int, int]  # a copy of a message: the message number, and the copy number
 
 
 def queues(messages: int, copies: int, trees: int) -> list[list[Unit]]:
-    """Return a queue of copies per tree, distributed in turn, those of message 0 first."""
+    """Assign copies of messages to trees in turn, message by message; return a queue per tree."""
     hands: list[list[Unit]] = [[] for _ in range(trees)]
     cards = [(message, copy) for message in range(messages) for copy in range(copies)]
     for turn, card in enumerate(cards):
@@ -29,7 +29,7 @@ def queues(messages: int, copies: int, trees: int) -> list[list[Unit]]:
 
 @cache
 def levels(root: Node) -> list[dict[Node, int]]:
-    """Return the levels of all nodes in each of the trees."""
+    """Return the level of every node in each of the edge-disjoint trees."""
     return [depths(tree, root) for tree in edt(root)]
 
 
@@ -37,23 +37,26 @@ def levels(root: Node) -> list[dict[Node, int]]:
 
 
 def broadcast(root: Node, messages: int, copies: int) -> set[Row]:
-    """Return the rows of the broadcast on S_n in sections 4.2 and 4.3."""
+    """Return the rows of the broadcast on S_n (sections 4.2 and 4.3 of the paper)."""
     return pipelined(edt(root), root, messages_of_trees(messages, copies, len(root) - 1))
 
 
 def broadcast_on_cube(root: str, messages: int, copies: int) -> set[Row]:
-    """Return the rows of the broadcast on Q_d."""
+    """Return the rows of the broadcast along edge-disjoint binomial trees on Q_d."""
     hands = messages_of_trees(messages, copies, len(root))
     return pipelined(edge_disjoint_binomial(root), root, hands, port_between)
 
 
 def messages_of_trees(messages: int, copies: int, trees: int) -> list[list[int]]:
-    """Return the message of each copy in each tree's queue."""
+    """Return the queue of each tree as message numbers, one for each copy."""
     return [[message for message, _ in hand] for hand in queues(messages, copies, trees)]
 
 
 def allgather(root: Node, messages: int, copies: int) -> set[Row]:
-    """Return the step-driven allgather of section 4.4: hop h takes the steps (h-1)c+1 to hc."""
+    """Return the rows of one source in the step-driven allgather of section 4.4.
+
+    Hop h of a traversal takes steps (h-1)c+1 to hc, where c is the length of the longest queue.
+    """
     hands = messages_of_trees(messages, copies, len(root) - 1)
     c = max(map(len, hands))
     return {
@@ -66,7 +69,7 @@ def allgather(root: Node, messages: int, copies: int) -> set[Row]:
 
 @cache
 def traversals(root: Node) -> list[list[tuple[Node, Node]]]:
-    """Return the page's traversals at any root, by translating those at the identity."""
+    """Return the depth-first links of each subtree, translated from the identity to the root."""
     home = identity(len(root))
     return [
         [(compose(root, a), compose(root, b)) for a, b in order]
@@ -79,7 +82,7 @@ def traversals(root: Node) -> list[list[tuple[Node, Node]]]:
 
 @dataclass(frozen=True)
 class Addressed:
-    """A copy: its destination (for source 12..n), message, tree and level."""
+    """A copy sent by source 12..n: its destination, message, tree, and level in that tree."""
 
     goal: Node
     message: int
@@ -88,7 +91,7 @@ class Addressed:
 
 
 def scatter_copies(n: int, messages: int, copies: int) -> list[Addressed]:
-    """Return the trees of the copies to every node.
+    """Return all copies that source 12..n sends, each with its tree.
 
     The lowest node of a full necklace gets its copies in the trees in which it is nearest to the
     root; the other nodes of the necklace get the same trees, rotated. The copies to nodes of short
@@ -117,7 +120,10 @@ def scatter_copies(n: int, messages: int, copies: int) -> list[Addressed]:
 
 
 def scatter(root: Node, messages: int, copies: int) -> set[Row]:
-    """Return the scatter of section 4.5: each tree sends one unit per step, farthest first."""
+    """Return the rows of the scatter of section 4.5.
+
+    In each step the root sends one unit down each tree; those to the farthest nodes go first.
+    """
     n, rows = len(root), set[Row]()
     trees = edt(identity(n))
     rank = ranks(n)
@@ -135,7 +141,10 @@ def scatter(root: Node, messages: int, copies: int) -> set[Row]:
 
 
 def alltoall(root: Node, messages: int, copies: int) -> set[Row]:
-    """Return the alltoall of section 4.6: one group per node i, R^(k-2)(i) through subtree k."""
+    """Return the rows of one source in the alltoall of section 4.6: one group per node.
+
+    In the group of a node, subtree k carries the messages to the node rotated k-2 times.
+    """
     n, rank, rows = len(root), ranks(len(root)), set[Row]()
     trees = edt(identity(n))
     level = levels(identity(n))[0]
@@ -155,7 +164,7 @@ def alltoall(root: Node, messages: int, copies: int) -> set[Row]:
 
 
 def _links(tree: Tree, goal: Node) -> list[tuple[Node, Node]]:
-    """Return the links from the root down to a node."""
+    """Return the (parent, child) links on the path from the root to a node."""
     up = path(tree, goal)
     return [(above, below) for below, above in pairwise(up)][::-1]
 

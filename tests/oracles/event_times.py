@@ -1,6 +1,7 @@
 """Execution times, computed event by event with dictionaries and fractions.
 
-The executed rows of all sources come from `oracles.simulator`; symmetry is not used.
+The rows to time come from `oracles.simulator`, which executes those of all sources without using
+symmetry.
 """
 
 import heapq
@@ -16,20 +17,20 @@ from oracles.simulator import NO_FAULTS, Faults, Plan, execute_all, expanded
 
 @dataclass(frozen=True)
 class Machine:
-    """Bytes per unit, start-up time per packet, and time per byte."""
+    """The cost parameters: bytes per unit, start-up time per packet, and time per byte."""
 
     unit_bytes: Fraction
     t_s: Fraction
     t_c: Fraction
 
     def duration(self, units: int) -> Fraction:
-        """Return the duration of a packet."""
+        """Return the time that a packet with this number of units takes on a link."""
         return self.t_s + units * self.unit_bytes * self.t_c
 
 
 @dataclass
 class Packet:
-    """The rows of one step, sender and port, which form a packet, with its times."""
+    """A packet: the rows with the same step, sender and port, and when it starts and ends."""
 
     rows: list[Row]
     start: Fraction | None = None
@@ -38,9 +39,9 @@ class Packet:
 
 @dataclass
 class Times:
-    """The times of an execution.
+    """The total time of an execution, and the times of nodes, links and packets.
 
-    ``arrivals`` has None for nodes that lack a unit or are dead.
+    ``arrivals`` has None for nodes that are dead or never receive all their units.
     """
 
     time: Fraction
@@ -50,7 +51,11 @@ class Times:
 
 
 def timed(plan: Plan, machine: Machine, faults: Faults = NO_FAULTS, *, by_steps: bool) -> Times:
-    """Execute a valid schedule step by step, or asynchronously as soon as data arrive."""
+    """Compute the times of a valid schedule.
+
+    All packets of a step start together (``by_steps``), or each packet starts as soon as its data
+    have arrived.
+    """
     moved = execute_all(plan, faults).moved
     groups = defaultdict[tuple[int, str, int], list[Row]](list)
     for row in moved:
@@ -78,7 +83,7 @@ def clock(packets: list[Packet], machine: Machine) -> Fraction:
 
 
 def events(plan: Plan, packets: list[Packet], machine: Machine, faults: Faults) -> Fraction:
-    """Start every packet as soon as it can, and advance the clock to the next end of a packet."""
+    """Start every packet as soon as possible, and return the end of the last packet."""
     held = {(source, unit) for unit, source, _ in plan.messages()}
     awaited = awaited_rows(plan, packets, faults)
     queues = defaultdict[Hashable, deque[int]](deque)
@@ -108,7 +113,7 @@ def events(plan: Plan, packets: list[Packet], machine: Machine, faults: Faults) 
 
 
 def awaited_rows(plan: Plan, packets: list[Packet], faults: Faults) -> Awaited | None:
-    """Return what the rows of a reduction wait for, or None for other collectives."""
+    """Return the rows that each row of a reduction waits for, or None for other collectives."""
     if plan.collective not in REDUCTIONS:
         return None
     rows = [row for packet in packets for row in packet.rows]
@@ -118,7 +123,7 @@ def awaited_rows(plan: Plan, packets: list[Packet], faults: Faults) -> Awaited |
 
 
 def may_start(row: Row, held: set[tuple[str, int]], awaited: Awaited | None) -> bool:
-    """Return whether the sender has the data that a row sends."""
+    """Return whether the sender of a row already has the data to send."""
     return (row.sender, row.unit) in held if awaited is None else awaited.may_start(row)
 
 
@@ -135,7 +140,7 @@ def finish(
 
 
 def resources(plan: Plan, packet: Packet) -> Iterable[Hashable]:
-    """Return the ports or the link that the packet occupies while it is sent."""
+    """Return what a packet occupies while it is sent: both nodes' ports, or the directed link."""
     row = packet.rows[0]
     if plan.one_port:
         return [("sends", row.sender), ("receives", row.receiver)]
@@ -143,7 +148,7 @@ def resources(plan: Plan, packet: Packet) -> Iterable[Hashable]:
 
 
 def arrivals(plan: Plan, packets: list[Packet], faults: Faults) -> dict[str, Fraction | None]:
-    """Return the time at which each node has all its required units."""
+    """Return the time at which each node has received all units that it must receive."""
     dead = {node for node in plan.world.nodes if frozenset([node]) in faults}
     voided = dead if plan.collective in ("allgather", "gather", "alltoall") else set()
     first: dict[tuple[str, int], Fraction] = {}
@@ -173,7 +178,7 @@ def arrivals(plan: Plan, packets: list[Packet], faults: Faults) -> dict[str, Fra
 def sum_arrivals(
     plan: Plan, packets: list[Packet], dead: set[str], awaited: Awaited
 ) -> dict[str, Fraction | None]:
-    """Return the time at which each node has all its complete units of a reduction."""
+    """Return the time at which each node has the complete results of a reduction."""
     end = {row: packet.end for packet in packets for row in packet.rows}
     owed: dict[str, list[Fraction | None]] = {node: [] for node in plan.world.nodes}
     for unit, _, destination in plan.messages():

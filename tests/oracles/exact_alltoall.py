@@ -1,10 +1,10 @@
-"""Checkers for the exact alltoall, and parts of its construction.
+"""Checkers for the alltoall ``exact``, and parts of its construction (fragopoulou-akl.md, A6).
 
-The checkers follow the definition of the problem and do not use necklaces: each message per
-displacement must travel from the root over existing links, and the rows of a step must have
+The checkers follow the definition of the problem and do not use necklaces: every message must
+travel from the root to its destination over existing links, and the rows of a step must have
 different dimensions, so that the translations of all sources never share a directed link. One
-checker is plain Python, the other uses arrays and handles S_8; both name the violations. The
-parts follow fragopoulou-akl.md, A6.
+checker is plain Python; the other uses arrays and can handle S_8. Both return the violations as
+text.
 """
 
 from collections import Counter, defaultdict
@@ -25,7 +25,10 @@ Integers = NDArray[np.integer[Any]]
 
 
 def fewest_steps(n: int, messages: int) -> int:
-    """Return the lower bound on steps: n! M t_n transmissions over n!(n-1) directed links."""
+    """Return the lower bound on steps: n! M t_n transmissions over n!(n-1) directed links.
+
+    M is the number of messages, and t_n the sum of the distances from a node to all others.
+    """
     return ceil_div(messages * distance_sum_formula(n), n - 1)
 
 
@@ -33,7 +36,10 @@ def fewest_steps(n: int, messages: int) -> int:
 
 
 def problems(rows: Sequence[Row], n: int, messages: int) -> set[str]:
-    """Return the violations in the schedule of source 12..n; a unit is destination * M + i."""
+    """Return the violations in the schedule of source 12..n.
+
+    Unit ``destination * messages + i`` is message i to the node with that rank.
+    """
     all_nodes = nodes(n)
     travelled: dict[int, list[Row]] = defaultdict(list)
     for row in sorted(rows, key=attrgetter("step")):
@@ -43,7 +49,7 @@ def problems(rows: Sequence[Row], n: int, messages: int) -> set[str]:
         result.add("not exactly the messages to all other nodes")
     for unit, hops in travelled.items():
         result |= journey_problems(hops, all_nodes[unit // messages % len(all_nodes)])
-    # No path is shorter than the distance, so an equal sum means that all are shortest paths.
+    # No path is shorter than the distance. If the sums are equal, all paths are shortest paths.
     if len(rows) != messages * distance_sum_formula(n):
         result.add("not a shortest path")
     cells = Counter((row.step, row.port) for row in rows)
@@ -82,7 +88,7 @@ def array_problems(
     n: int,
     messages: int,
 ) -> set[str]:
-    """Return the same violations, computed with arrays for all units at once."""
+    """Return the same violations as `problems`, computed with arrays for all units at once."""
     all_nodes = np.array(list(permutations(range(1, n + 1))), dtype=np.int8)
     order = np.lexsort((step, unit))
     step, sender, port, receiver, unit = (
@@ -114,10 +120,9 @@ def array_problems(
 
 
 def exchanged(rows: Sequence[Row], n: int, messages: int) -> set[str]:
-    """Return the violations in the schedule of all sources, executed step by step.
+    """Execute the schedule of all sources step by step, and return its violations.
 
-    A unit is (source * N + destination) * M + i.
-
+    Unit ``(source * n! + destination) * messages + i`` is message i between nodes with these ranks.
     A message is at one node at a time: a node that forwards it no longer has it.
     """
     all_nodes = nodes(n)
@@ -160,12 +165,15 @@ def full_necklaces(n: int) -> int:
 
 
 def short_hops(n: int) -> int:
-    """Return L, the numbers of displaced symbols and cycles, summed over the nodes of X."""
+    """Return L, the displaced symbols plus the cycles of each node of X, summed over X."""
     return sum(len(cycle) + 1 for x in short_nodes(n) for cycle in cycles(x))
 
 
 def homeward(x: Node, entered: Mapping[Cycle, int]) -> list[int]:
-    """Return the dimensions of a path from x to the root that enters each cycle at a symbol a."""
+    """Return the dimensions of a path from x to the root that resolves the cycles of x in turn.
+
+    ``entered`` has the symbol with which the path enters each cycle.
+    """
     word = []
     for cycle in cycles(x):
         word.append(entered[cycle])
@@ -178,7 +186,11 @@ def homeward(x: Node, entered: Mapping[Cycle, int]) -> list[int]:
 
 
 def list_schedule(words: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Schedule jobs by A6: one per type and step, longest remaining first, ties by order."""
+    """Return the steps in which each job crosses its links, by the list scheduling of A6.
+
+    A job is a list of dimensions, crossed in this order. Each dimension is crossed by one job per
+    step: that with the most links left, or the first of several such jobs.
+    """
     steps: list[list[int]] = [[] for _ in words]
     step = 0
     while any(len(done) < len(word) for done, word in zip(steps, words, strict=True)):
@@ -202,8 +214,9 @@ def primes_of(number: int) -> list[int]:
 
 
 def most_short_nodes(n: int) -> int:
-    """Return the bound on |X|: permutations that commute with r^((n-1)/q) for some prime q.
+    """Return the upper bound on the number of nodes in X (see `short_nodes`).
 
-    Permutations are those of 2..n, without the identity.
+    It sums, over the prime divisors q of n-1, the permutations of 2..n except the identity that
+    commute with (n-1)/q rotations.
     """
     return sum(q ** ((n - 1) // q) * factorial((n - 1) // q) - 1 for q in primes_of(n - 1))

@@ -26,14 +26,15 @@ def port_between(a: str, b: str) -> int:
 
 
 def xor(x: str, r: str) -> str:
-    """Return the label of x as seen from r: their bits added modulo 2."""
+    """Return the label of x relative to r: the bitwise exclusive or."""
     return "".join("01"[a != b] for a, b in zip(x, r, strict=True))
 
 
 def binomial(r: str, order: Sequence[int]) -> Tree:
-    """Return the spanning binomial tree: children flip a bit that precedes all ones in an order.
+    """Return the spanning binomial tree with root r, for an order of the bits.
 
-    The order is that of Johnsson & Ho's leading zeroes, from left to right for the tree itself.
+    A child differs from its parent in one bit, which precedes all ones of the parent (relative to
+    r) in that order. These are Johnsson & Ho's leading zeroes if the order is from left to right.
     """
     tree: Tree = {}
 
@@ -51,7 +52,10 @@ def binomial(r: str, order: Sequence[int]) -> Tree:
 
 
 def edge_disjoint_binomial(r: str) -> list[Tree]:
-    """Return trees i = 1..d: the binomial tree of r's neighbour across port i, re-rooted at r."""
+    """Return d edge-disjoint trees with root r.
+
+    Tree i is the binomial tree with r's neighbour across port i as its root, re-rooted at r.
+    """
     d, trees = len(r), []
     for i in range(1, d + 1):
         order = [(i - 1 + steps) % d + 1 for steps in range(d)]

@@ -1,4 +1,7 @@
-"""The definitions of nk-star.md node by node. A node is the tuple of its k symbols."""
+"""The (n,k)-star graph and its trees by the definitions of nk-star.md, node by node.
+
+A node is the tuple of its k symbols, and Id is the node 12..k.
+"""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -30,13 +33,17 @@ def missing(v: Node, n: int) -> list[int]:
 
 
 def residual(v: Node, x: int) -> Node:
-    """Return res_x(v): v_1 is replaced by a symbol x that v lacks."""
+    """Return res_x(v), in which a symbol x that v lacks replaces the first symbol."""
     assert x not in v
     return (x, *v[1:])
 
 
 def across(v: Node, port: int, n: int) -> Node:
-    """Return the node across a port: 2..k swap, k+s goes s places further in the sorted clique."""
+    """Return the neighbour of v across a port.
+
+    Ports 2..k swap the first symbol with that in position ``port``. Port k+s replaces it by the
+    symbol s places further, cyclically, among the sorted symbols that can be first.
+    """
     if port <= len(v):
         return swap(v, port)
     clique = sorted([v[0], *missing(v, n)])
@@ -54,7 +61,7 @@ def port_between(a: Node, b: Node, n: int) -> int:
 
 
 def neighbours(v: Node, n: int) -> list[Node]:
-    """Return all n-1 neighbours, without ports."""
+    """Return all n-1 neighbours of v, not in the order of ports."""
     return [swap(v, i) for i in range(2, len(v) + 1)] + [residual(v, x) for x in missing(v, n)]
 
 
@@ -74,12 +81,12 @@ def diameter(n: int, k: int) -> int:
 
 
 def extension(r: Node, n: int) -> Node:
-    """Return the label extended to n symbols: the missing ones follow in ascending order."""
+    """Return r extended to n symbols by appending the missing symbols in ascending order."""
     return (*r, *missing(r, n))
 
 
 def root_of(i: int, n: int, k: int) -> Node:
-    """Return R_i(Id): shift the label of n symbols right by i positions, and keep the first k."""
+    """Return R_i(Id), the first k symbols of 12..n after a cyclic shift right by i positions."""
     return shift(identity(n), i)[:k]
 
 
@@ -87,7 +94,10 @@ def root_of(i: int, n: int, k: int) -> Node:
 
 
 def chain(v: Node, e: int) -> list[int]:
-    """Return j_1, .., j_m for an external symbol e: the positions of e, of j_1, and so on."""
+    """Return the chain j_1, .., j_m of an external symbol e (a symbol larger than k).
+
+    Symbol e is in position j_1, symbol j_1 in position j_2, and so on; v lacks symbol j_m.
+    """
     walk = [v.index(e) + 1]
     while walk[-1] in v:
         walk.append(v.index(walk[-1]) + 1)
@@ -95,7 +105,7 @@ def chain(v: Node, e: int) -> list[int]:
 
 
 def externals(v: Node) -> list[int]:
-    """Return the symbols > k of a label, in the order of the label."""
+    """Return the external symbols of v, which are those larger than k, in the order of v."""
     return [symbol for symbol in v if symbol > len(v)]
 
 
@@ -105,7 +115,7 @@ def desired(v: Node, e: int) -> int:
 
 
 def internal_cycles(v: Node) -> list[list[int]]:
-    """Return the closed cycles of two or more displaced symbols."""
+    """Return the permutation cycles of v with two or more symbols, none of which is external."""
     in_chains = {j for e in externals(v) for j in chain(v, e)}
     left = {j for j in range(1, len(v) + 1) if v[j - 1] != j} - in_chains
     result = []
@@ -119,7 +129,10 @@ def internal_cycles(v: Node) -> list[list[int]]:
 
 
 def distance(v: Node) -> int:
-    """Return the distance by formulas (1) and (2), from internal cycles and external chains."""
+    """Return the distance of v from Id by formulas (1) and (2) of the paper.
+
+    They use the lengths of the internal cycles and of the chains of external symbols.
+    """
     chains = [chain(v, e) for e in externals(v)]
     total = sum(len(cycle) + (-1 if 1 in cycle else 1) for cycle in internal_cycles(v))
     if chains:
@@ -133,13 +146,16 @@ def distance(v: Node) -> int:
 
 
 def others_first(v: Node) -> int:
-    """Return the minimum of d(f) over other external symbols f, else d(v_1) (Def. 3, corrected)."""
+    """Return the symbol that replaces an external first symbol (Definition 3, corrected).
+
+    It is the smallest d(f) of the other external symbols f, or d(v_1) if there are none.
+    """
     e = v[0]
     return min([desired(v, f) for f in externals(v) if f != e], default=desired(v, e))
 
 
 def parent(v: Node) -> Node:
-    """Return the next hop towards the identity."""
+    """Return the parent of v in SP(Id), the next node on a shortest path to Id."""
     if v[0] == 1:
         return swap(v, min(i for i in range(2, len(v) + 1) if v[i - 1] != i))
     if v[0] <= len(v):
@@ -149,29 +165,32 @@ def parent(v: Node) -> Node:
 
 @cache
 def greedy(r: Node, n: int) -> Tree:
-    """Return SP(r) = { q.v -> q.parent(v) }, where q is the extension of r."""
+    """Return SP(r), which is SP(Id) with its symbols relabelled by the extension of r."""
     others = nodes(n, len(r))[1:]
     return translated({v: parent(v) for v in others}, extension(r, n))
 
 
 def multiple_at_identity(n: int, k: int) -> list[Tree]:
-    """Return MT(R_i) for i = 1..n-1, which is SP(R_i(Id)) re-rooted at Id."""
+    """Return the n-1 trees MT with root Id: tree i is SP(R_i(Id)), re-rooted at Id."""
     return [rerooted(greedy(root_of(i, n, k), n), identity(n)[:k]) for i in range(1, n)]
 
 
 def multiple(r: Node, n: int) -> list[Tree]:
-    """Return MT for the root r, relabelled by the extension of r."""
+    """Return the n-1 trees MT with root r, which are those at Id relabelled by r's extension."""
     q = extension(r, n)
     return [translated(tree, q) for tree in multiple_at_identity(n, len(r))]
 
 
 def path_length(n: int, k: int, i: int) -> int:
-    """Return l_i, the distance between Id and R_i(Id)."""
+    """Return l_i, the distance between Id and R_i(Id), by its closed form."""
     return k - 1 + min(i, n - i, k, n - k) + max(0, gcd(i, n) - (n - k))
 
 
 def undirected_load(trees: Iterable[Tree]) -> Counter[frozenset[Node]]:
-    """Return the number of trees per undirected link, which is not the congestion."""
+    """Return the number of trees on each undirected link, both directions added up.
+
+    This is not the congestion, which is determined for directed links.
+    """
     counts: Counter[frozenset[Node]] = Counter()
     for (first, other), amount in load(trees).items():
         counts[frozenset((first, other))] += amount

@@ -1,7 +1,6 @@
-"""Costs by the definition pages, independent of the code, with sums instead of closed forms.
+"""Costs of algorithms as docs/definitions states them, computed without the code of starcast.
 
-A cost has start-ups, bytes sent in sequence as a multiple of m, and transmissions (None if the page
-does not state them).
+Some formulas are sums where starcast uses closed forms.
 """
 
 from collections.abc import Callable
@@ -17,7 +16,11 @@ from oracles.tseng_sheu import height_of_multiple
 
 
 class Cost(NamedTuple):
-    """A cost: start-ups, bytes as a multiple of m, and transmissions."""
+    """The cost of a schedule.
+
+    ``share`` is the number of bytes sent in sequence, as a multiple of the message size m.
+    ``transmissions`` is None if the definition page does not state it.
+    """
 
     start_ups: int
     share: Fraction
@@ -25,7 +28,7 @@ class Cost(NamedTuple):
 
 
 class Size(NamedTuple):
-    """The sizes of a topology that costs depend on; t is the sum of all distances from a node."""
+    """Properties of a topology on which costs depend; t is the sum of distances from a node."""
 
     n: int
     k: int
@@ -36,7 +39,7 @@ class Size(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """The arguments of a cost: port model, segments or messages, copies."""
+    """The arguments of an algorithm: port model, number of segments or messages, and copies."""
 
     ports: str
     share: int = 1
@@ -45,13 +48,13 @@ class Asked(NamedTuple):
 
 @cache
 def star(n: int) -> Size:
-    """Return the sizes of S_n, with t_n by its closed form."""
+    """Return the properties of S_n, with the sum of distances by its closed form."""
     return Size(n, 0, factorial(n), n - 1, diameter(n), distance_sum_formula(n))
 
 
 @cache
 def nk_star(n: int, k: int) -> Size:
-    """Return the sizes of S_{n,k}, with the distance of each node by the formula."""
+    """Return the properties of S_{n,k}, with the distance of each node by the paper's formulas."""
     nodes = nk.nodes(n, k)
     return Size(
         n,
@@ -65,12 +68,12 @@ def nk_star(n: int, k: int) -> Size:
 
 @cache
 def cube(d: int) -> Size:
-    """Return the sizes of Q_d, where comb(d, i) nodes are at distance i."""
+    """Return the properties of Q_d, in which comb(d, i) nodes are at distance i from a node."""
     return Size(d, 0, 2**d, d, d, sum(i * comb(d, i) for i in range(d + 1)))
 
 
 def size(spec: str) -> Size:
-    """Return the sizes of a topology, given its name."""
+    """Return the properties of the topology with this name, such as ``S4``, ``S4,2`` or ``Q3``."""
     if spec.startswith("Q"):
         return cube(int(spec[1:]))
     numbers = [int(word) for word in spec[1:].split(",")]
@@ -89,13 +92,16 @@ def _equal_steps(steps: int, packet: Fraction, transmissions: int | None) -> Cos
 
 
 def _piped(network: Size, asked: Asked, height: int, packet: Fraction, trees: int = 1) -> Cost:
-    """Return the cost of height + p - 1 slots (times n-1 if one-port) with equal packets."""
+    """Return the cost of a pipeline of p segments, which takes height + p - 1 slots.
+
+    All packets have the same size. A slot has one step, or n-1 steps if one-port.
+    """
     steps = (height + asked.share - 1) * _slots(network, asked)
     return _equal_steps(steps, packet, asked.share * trees * (network.nodes - 1))
 
 
 def _units(steps: Fraction | int, asked: Asked, transmissions: int | None) -> Cost:
-    """Return the cost of a number of steps, rounded up, with units of m/M bytes."""
+    """Return the cost of a number of steps (rounded up), with units of m/M bytes each."""
     return _equal_steps(ceil(steps), Fraction(1, asked.share), transmissions)
 
 
@@ -139,7 +145,7 @@ def _alltoall(network: Size, asked: Asked) -> Cost:
 
 
 def _rounds(network: Size, asked: Asked) -> int:
-    """Return the largest number of copies per tree if copies are assigned to trees in turn."""
+    """Return the largest number of copies on a tree if all copies are assigned in turn."""
     return max(
         len(range(tree, asked.share * asked.copies, network.degree))
         for tree in range(network.degree)
@@ -153,7 +159,10 @@ def _edt_scatter(network: Size, asked: Asked) -> Cost:
 
 
 def levels_of_edt(network: Size) -> int:
-    """Return the sum of levels in EDT, t_n + (n-1)!(3n - 6 - 2/(n-1)) + 2."""
+    """Return the sum of the levels of all nodes in an edge-disjoint tree, by its closed form.
+
+    It is t_n + (n-1)!(3n - 6 - 2/(n-1)) + 2, where t_n is the sum of distances from a node.
+    """
     n = network.n
     return int(network.t + factorial(n - 1) * (3 * n - 6 - Fraction(2, n - 1)) + 2)
 
@@ -186,7 +195,11 @@ def _as_gather(
 def _with_reductions(
     forms: dict[tuple[str, str], Callable[[Size, Asked], Cost]],
 ) -> dict[tuple[str, str], Callable[[Size, Asked], Cost]]:
-    """Add reductions, which run backwards, and allreduces with two halves (blocks or trees)."""
+    """Add the costs of reductions and allreduces to those of broadcasts and allgathers.
+
+    A reduction runs a broadcast or an allgather backwards and has the same cost. An allreduce is a
+    reduction followed by its reverse.
+    """
     reductions: dict[tuple[str, str], Callable[[Size, Asked], Cost]] = {
         ({"broadcast": "reduce", "allgather": "reduce-scatter"}[collective], name): form
         for (collective, name), form in forms.items()
@@ -211,7 +224,10 @@ def _in_blocks(_name: str, half: Callable[[Size, Asked], Cost]) -> Callable[[Siz
 
 
 def _along_trees(name: str, half: Callable[[Size, Asked], Cost]) -> Callable[[Size, Asked], Cost]:
-    """Return the cost of an allreduce up and down trees (one tree, all-port: 2h + p - 1 steps)."""
+    """Return the cost function of an allreduce up and down the trees of a broadcast.
+
+    With one tree of height h and all-port nodes, p segments take 2h + p - 1 steps.
+    """
 
     def both(network: Size, asked: Asked) -> Cost:
         cost = half(network, asked)
@@ -307,7 +323,10 @@ BY_NODES = {("scatter", "near-balanced"), ("gather", "near-balanced"), ("alltoal
 
 
 def bound_terms(network: Size, collective: str, ports: str) -> tuple[int, Fraction]:
-    """Return start-ups and bytes of the lower bound (TS Lemmas 1, 2, FA Tables 4, 5)."""
+    """Return lower bounds on the start-ups and on the bytes sent, as a multiple of m.
+
+    They are Tseng & Sheu's Lemmas 1 and 2, and Fragopoulou & Akl's (1993) Tables 4 and 5.
+    """
     others = network.nodes - 1
     work: dict[str, Fraction | int] = {
         "broadcast": 1,
@@ -326,7 +345,11 @@ def bound_terms(network: Size, collective: str, ports: str) -> tuple[int, Fracti
 
 
 def least_steps(network: Size, collective: str, asked: Asked) -> int:
-    """Return the fewest steps (FA Tables 4, 5, EDT Tables 1 to 3, and the last message's path)."""
+    """Return the lower bound on the number of steps.
+
+    It is that of Fragopoulou & Akl (1993, Tables 4, 5; 1996, Tables 1 to 3), plus the path of the
+    last message in a broadcast or reduce.
+    """
     start_ups, through = bound_terms(network, collective, asked.ports)
     full = ceil(asked.share * asked.copies * through)
     if collective == "allreduce":
@@ -335,7 +358,7 @@ def least_steps(network: Size, collective: str, asked: Asked) -> int:
 
 
 def least_transmissions(network: Size, collective: str, asked: Asked) -> int:
-    """Return the fewest transmissions (FA Tables 4 and 5, EDT Tables 1 to 3)."""
+    """Return the lower bound on transmissions (Fragopoulou & Akl 1993 and 1996, same tables)."""
     others, nodes = network.nodes - 1, network.nodes
     each = {
         "broadcast": others,
@@ -354,7 +377,10 @@ def least_transmissions(network: Size, collective: str, asked: Asked) -> int:
 
 
 def cited(name: str, collective: str, ports: str, network: Size, pieces: int) -> Cost:
-    """Return a row of TS Tables 1, 2 or NK Table 1 that cites another paper, as corrected."""
+    """Return the corrected cost in a table row that cites another paper.
+
+    The tables are 1 and 2 of Tseng & Sheu, and 1 of Li, Chen, Xiang & Yao.
+    """
     n = network.n
     phases = sum(ceil_log2(i) for i in range(2, n + 1))
     others = network.nodes - 1

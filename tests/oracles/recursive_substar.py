@@ -1,4 +1,4 @@
-"""The broadcast of Sheu, Liaw & Chen 1993, as tseng-sheu.md describes it (B1, B2)."""
+"""The broadcast of Sheu, Liaw & Chen 1993, as described in tseng-sheu.md (B1 and B2)."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -12,7 +12,10 @@ from oracles.star_graph import Node, swap
 
 @dataclass(frozen=True)
 class Send:
-    """A send in the Sheu-Liaw-Chen procedure, in the step after the sender received the message."""
+    """A send in the Sheu-Liaw-Chen procedure, in the step after the sender was informed.
+
+    ``rule`` is the rule of the procedure (1 or 2) that causes the send.
+    """
 
     step: int
     sender: Node
@@ -23,7 +26,7 @@ class Send:
 
 @cache
 def sends_from(source: Node) -> tuple[Send, ...]:
-    """Return the sends of B1, by recursion over the arguments s, dim1, flag and dim2."""
+    """Return the sends of B1, the recursive all-port procedure with arguments as in the paper."""
     sends: list[Send] = []
 
     def broadcasting(s: Node, dim1: int, flag: bool, dim2: int, received: int) -> None:
@@ -46,12 +49,15 @@ def sends_from(source: Node) -> tuple[Send, ...]:
 
 
 def broadcast_tree(source: Node) -> Tree:
-    """Return the broadcast tree of B1, from each node to the sender of its message."""
+    """Return the broadcast tree of B1, which maps each node to the node that informs it."""
     return {send.receiver: send.sender for send in sends_from(source)}
 
 
 def informed_per_step(n: int) -> list[int]:
-    """Return B1's coefficients of P_n(z), the product of 1 + z + (i-2) z^2 for i = 2..n."""
+    """Return the number of nodes that B1 informs in each step, from step 0 on.
+
+    They are the coefficients of the product of 1 + z + (i-2) z^2 for i = 2..n.
+    """
     coefficients = [1]
     for i in range(2, n + 1):
         trees = [0] * (len(coefficients) + 2)
@@ -70,7 +76,11 @@ def links_of_dimension(n: int, k: int) -> int:
 
 
 def one_port(source: Node, messages: int) -> set[Row]:
-    """Return the rows of B2: one child per slot, Rule 2 first; a new message every n-1 slots."""
+    """Return the rows of B2, the one-port broadcast.
+
+    A node sends to one child per slot, first by Rule 2. The source starts a message every n-1
+    slots.
+    """
     served: dict[Node, list[Send]] = {}
     for send in sends_from(source):
         served.setdefault(send.sender, []).append(send)

@@ -1,7 +1,7 @@
-"""Reductions executed with sets of contributing nodes, from docs/definitions.
+"""Execution of reductions by docs/definitions, with sets of contributing nodes.
 
-A node holds, along each tree, a partial sum of each unit: a set of nodes whose contributions it
-has. Nothing is derived from the number of contributions.
+For each tree and unit a node holds a partial sum, represented by the set of nodes whose
+contributions are in it. Nothing is derived from the number of contributions.
 """
 
 from collections import defaultdict
@@ -15,7 +15,7 @@ REDUCTIONS = ("reduce", "reduce-scatter", "allreduce")
 
 
 class Sums:
-    """The partial sums of each node, unit and tree; at first a node's own contribution."""
+    """The partial sums by node, unit and tree; each is initially the node's own contribution."""
 
     def __init__(self, nodes: Iterable[str], required: Iterable[str]) -> None:
         self.everyone = frozenset(nodes)
@@ -24,18 +24,19 @@ class Sums:
         self.trees: dict[int, set[int]] = {}
 
     def held(self, node: str, unit: int, tree: int) -> frozenset[str]:
-        """Return the contributions in a partial sum."""
+        """Return the nodes whose contributions are in a partial sum."""
         return self.sets.get((node, unit, tree), frozenset([node]))
 
     def is_complete(self, node: str, unit: int) -> bool:
-        """Return whether a node has all required contributions, along any tree."""
+        """Return whether a node has all required contributions to a unit along some tree."""
         trees = self.trees.get(unit, {0})
         return any(self.held(node, unit, tree) >= self.required for tree in trees)
 
     def execute(self, rows: Sequence[Row]) -> list[Row]:
-        """Execute the rows of one step in order; return those that count a contribution twice.
+        """Execute the rows of one step, and return those that count a contribution twice.
 
-        A node sends what it held before the step. A complete unit replaces a partial sum.
+        A node sends what it held before the step. A received complete unit replaces the partial
+        sum.
         """
         for row in rows:
             self.trees.setdefault(row.unit, set()).add(row.tree)
@@ -54,11 +55,12 @@ class Sums:
 
 
 class Awaited:
-    """The rows that each row waits for, if packets start as soon as they can.
+    """The rows that each row waits for if packets start as soon as possible.
 
-    A row that adds waits for all rows that its sender has added in earlier steps, along its tree.
-    A row that passes on a complete unit waits for all rows of the sum that was complete first by
-    steps, or for the first delivery of the complete unit if that was in an earlier step.
+    A row whose receiver adds the unit waits for all rows that its sender adds in earlier steps, in
+    the same tree. A row that passes on a complete unit waits until its sender has it: through the
+    sum that is complete first in the order of steps, or through a delivery of the complete unit if
+    that is in an earlier step.
     """
 
     def __init__(
@@ -85,7 +87,7 @@ class Awaited:
             self._find_complete(sums, list(step))
 
     def _find_complete(self, sums: Sums, now: Sequence[Row]) -> None:
-        """Record the alternative rows that complete a unit at a node in this step."""
+        """Record which rows complete a unit at a node in this step, as alternative lists."""
         adding = [row for row in now if row.combine]
         sums.execute(adding)
         for row in adding:
@@ -99,12 +101,12 @@ class Awaited:
                 self.complete.setdefault(pair, [[other] for other in self.taken[pair]])
 
     def is_complete(self, node: str, unit: int) -> bool:
-        """Return whether the complete unit has arrived at the node."""
+        """Return whether the node has the complete unit, as a sum or received complete."""
         alternatives = self.complete.get((node, unit), [])
         return any(self.arrived.issuperset(rows) for rows in alternatives)
 
     def may_start(self, row: Row) -> bool:
-        """Return whether the sender holds everything that a row sends."""
+        """Return whether all rows that this row waits for have arrived at its sender."""
         if not row.combine:
             return self.is_complete(row.sender, row.unit)
         added = self.added[row.sender, row.unit, row.tree]

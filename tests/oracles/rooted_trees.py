@@ -1,4 +1,4 @@
-"""Trees as dictionaries from every node except the root to its parent, and their metrics."""
+"""Rooted trees and their metrics; a tree is a dictionary from each non-root node to its parent."""
 
 from collections import Counter, deque
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ Place = TypeVar("Place", bound=Hashable)
 
 
 def rerooted(tree: Tree, root: Node) -> Tree:
-    """Return the tree with the same undirected links and another root."""
+    """Return the tree that has the same undirected links and the given root."""
     linked: dict[Node, list[Node]] = {}
     for child, parent in tree.items():
         linked.setdefault(child, []).append(parent)
@@ -29,12 +29,12 @@ def rerooted(tree: Tree, root: Node) -> Tree:
 
 
 def translated(tree: Tree, q: Node) -> Tree:
-    """Return LC(q, T): the tree with its symbols relabelled, so that node y becomes q o y."""
+    """Return the translation LC(q, T) of a tree: symbol s becomes q_s in every node."""
     return {compose(q, child): compose(q, parent) for child, parent in tree.items()}
 
 
 def path(tree: Tree, x: Node) -> list[Node]:
-    """Return the chain of parents of a node; an endless chain raises a RuntimeError."""
+    """Return the path from a node to the root; raise RuntimeError if it leads into a cycle."""
     chain = [x]
     while chain[-1] in tree:
         chain.append(tree[chain[-1]])
@@ -44,7 +44,7 @@ def path(tree: Tree, x: Node) -> list[Node]:
 
 
 def children(tree: Tree) -> dict[Node, set[Node]]:
-    """Return the children of every inner node."""
+    """Return the children of every node that has any."""
     result: dict[Node, set[Node]] = {}
     for child, parent in tree.items():
         result.setdefault(parent, set()).add(child)
@@ -55,7 +55,12 @@ def children(tree: Tree) -> dict[Node, set[Node]]:
 
 
 def depths(tree: Mapping[Place, Place], root: Place) -> dict[Place, int]:
-    """Return every node's level; a cycle raises RuntimeError, another root KeyError."""
+    """Return the level of every node.
+
+    Raises:
+        RuntimeError: the parents form a cycle.
+        KeyError: a node leads to another root.
+    """
     result = {root: 0}
     for start in tree:
         trail, node = [], start
@@ -99,14 +104,14 @@ def load(trees: Iterable[Mapping[Place, Place]]) -> Counter[tuple[Place, Place]]
 
 
 def load_histogram(trees: Sequence[Tree], n: int) -> dict[int, int]:
-    """Return the number of directed links by load, including 0."""
+    """Return the number of directed links of S_n for each load, including load 0."""
     histogram = Counter(load(trees).values())
     histogram[0] = factorial(n) * (n - 1) - sum(histogram.values())
     return {amount: links for amount, links in sorted(histogram.items()) if links}
 
 
 def is_spanning(tree: Tree, root: Node) -> bool:
-    """Return whether every node leads to the root."""
+    """Return whether the tree contains all nodes of S_n, and every path leads to the root."""
     try:
         return len(depths(tree, root)) == factorial(len(root)) and root not in tree
     except (KeyError, RuntimeError):

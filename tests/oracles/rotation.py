@@ -1,7 +1,7 @@
-"""Permutation cycles, the rotation R of nodes, and its necklaces (fragopoulou-akl.md, A0).
+"""Permutation cycles, the rotation R of nodes, and necklaces (fragopoulou-akl.md, A0).
 
-Cycles are tuples in which symbol s is followed by x_s, and a necklace is the tuple of its nodes in
-the order of rotation.
+A cycle of node x is a tuple in which symbol s is followed by x_s, the symbol in position s. A
+necklace is the tuple of all rotations of a node, in the order of rotation.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,18 +31,21 @@ def cycle_of(x: Node, symbol: int) -> Cycle:
 
 
 def cycles(x: Node) -> list[Cycle]:
-    """Return the cycles of a node with two or more symbols."""
+    """Return the cycles of x that have two or more symbols."""
     result = {min(cycle_of(x, symbol)): cycle_of(x, min(cycle_of(x, symbol))) for symbol in x}
     return [cycle for cycle in result.values() if len(cycle) > 1]
 
 
 def distance(x: Node) -> int:
-    """Return the distance by A0: c + s, minus 2 if x_1 != 1."""
+    """Return the distance of x from the identity by A0.
+
+    It is the number of cycles plus that of displaced symbols, minus 2 if symbol 1 is displaced.
+    """
     return len(cycles(x)) + sum(map(len, cycles(x))) - (0 if x[0] == 1 else 2)
 
 
 def from_cycles(n: int, written: Iterable[Sequence[int]]) -> Node:
-    """Return the node with the given cycles."""
+    """Return the node of S_n with the given cycles."""
     x = list(identity(n))
     for cycle in written:
         for s, follower in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
@@ -54,12 +57,15 @@ def from_cycles(n: int, written: Iterable[Sequence[int]]) -> Node:
 
 
 def r(i: int, n: int, times: int = 1) -> int:
-    """Return a symbol, position or dimension after rotations through 2, 3, .., n; 1 is fixed."""
+    """Return a symbol, position or dimension i after some rotations.
+
+    A rotation maps 2 to 3, 3 to 4, and so on, and n to 2; 1 is fixed.
+    """
     return 1 if i == 1 else (i - 2 + times) % (n - 1) + 2
 
 
 def rotate(x: Node, times: int = 1) -> Node:
-    """Return R(x), or R applied several times, which has symbol r(x_j) in position r(j)."""
+    """Return R(x), which has symbol r(x_j) in position r(j), or R applied several times."""
     n = len(x)
     image = {r(j, n, times): r(symbol, n, times) for j, symbol in enumerate(x, start=1)}
     return tuple(image[position] for position in identity(n))
@@ -100,7 +106,10 @@ def necklaces(n: int) -> tuple[tuple[Node, ...], ...]:
 
 
 def necklaces_counted(n: int) -> int:
-    """Return h(n) by Burnside's lemma: nodes fixed by R^j commute with r^j."""
+    """Return h(n), the number of necklaces except the root's, by Burnside's lemma.
+
+    The nodes that j rotations fix are the permutations that commute with r^j.
+    """
     kept = 0
     for j in range(n - 1):
         g = gcd(j, n - 1)
@@ -121,5 +130,5 @@ def necklace_distances(n: int) -> list[int]:
 
 
 def v(m: int, n: int) -> int:
-    """Return the dimension that belongs to the number m."""
+    """Return the dimension of the number m: 2 for m = 1, .., n for m = n-1, 2 for m = n, .."""
     return (m - 1) % (n - 1) + 2

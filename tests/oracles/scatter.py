@@ -1,8 +1,8 @@
-"""Scatter and alltoall, message by message (fragopoulou-akl.md, A5, A6, Rules 5, 8, 9, 10).
+"""Scatter and alltoall by Rules 5, 8, 9 and 10, message by message (fragopoulou-akl.md, A5, A6).
 
-The page leaves three choices open. Here messages to equally distant nodes are sorted by the rank of
-the displacement, then by number. Necklaces of equal distance are sorted by their lowest node.
-Message i of a node takes path i mod k of its k paths.
+That page leaves three choices open. Here messages to equally distant nodes are sorted by the rank
+of the destination as seen from the root, then by number. Necklaces of equal distance are sorted by
+their lowest node. If a node has k paths from the root, message i takes path i mod k.
 """
 
 from collections import Counter
@@ -29,7 +29,7 @@ from oracles.star_graph import (
 
 
 class Message(NamedTuple):
-    """One unit: its path from the root to the destination, its tree, and its number."""
+    """A message: its path from the root to the destination, its tree, and its number."""
 
     path: tuple[Node, ...]
     tree: int
@@ -42,12 +42,12 @@ class Message(NamedTuple):
 
 
 def along(parents: Tree, x: Node, tree: int, number: int) -> Message:
-    """Return the message that goes down a tree from the root to a node."""
+    """Return message ``number`` to node x, along its path from the root in a tree."""
     return Message(tuple(reversed(path(parents, x))), tree, number)
 
 
 def balanced_messages(root: Node, messages: int) -> list[Message]:
-    """Send every copy along its own tree, numbered modulo n-1."""
+    """Return the messages of the scatter `balanced`: each copy has its own balanced tree."""
     trees = [balanced(root, copy) for copy in range(messages)]
     return [
         along(tree, x, number % (len(root) - 1), number)
@@ -57,13 +57,16 @@ def balanced_messages(root: Node, messages: int) -> list[Message]:
 
 
 def near_balanced_messages(root: Node, messages: int) -> list[Message]:
-    """Send all messages along one tree."""
+    """Return the messages of the scatter `near-balanced`, which all use the same tree."""
     tree = near_balanced(root)
     return [along(tree, x, 0, number) for x in tree for number in range(messages)]
 
 
 def perfectly_balanced_messages(root: Node, messages: int) -> list[Message]:
-    """Send M p/(n-1) messages to each of the (n-1)/p copies of a node."""
+    """Return the messages of the scatter `perfectly-balanced`.
+
+    A node whose necklace has p nodes is in (n-1)/p subtrees, each with a share of its messages.
+    """
     trees = perfectly_balanced(root)
     result = []
     for x in nodes(len(root)):
@@ -85,12 +88,12 @@ SCATTERED: dict[str, Callable[[Node, int], list[Message]]] = {
 
 
 def rank_seen(root: Node, x: Node) -> int:
-    """Return the rank of the displacement q^-1.x from the root q to x."""
+    """Return the rank of x as seen from the root, after the translation of the root to 12..n."""
     return ranks(len(root))[compose(inverse(root), x)]
 
 
 def travelling(message: Message, departure: int, messages: int) -> Iterator[Row]:
-    """Return the rows of a message that crosses one link per step."""
+    """Yield the rows of a message that crosses one link per step from step ``departure`` on."""
     unit = ranks(len(message.path[0]))[message.path[-1]] * messages + message.number
     for step, (a, b) in enumerate(pairwise(message.path), start=departure):
         yield Row(step, a, dimension_between(a, b), b, message.tree, unit)
@@ -100,13 +103,16 @@ def travelling(message: Message, departure: int, messages: int) -> Iterator[Row]
 
 
 def farthest_first(message: Message) -> tuple[int, int, int]:
-    """Return the sort key of the messages that a queue sends."""
+    """Return the sort key by which messages to the farthest nodes come first."""
     root = message.path[0]
     return -message.hops, rank_seen(root, message.path[-1]), message.number
 
 
 def rule_5(sent: Sequence[Message], messages: int) -> list[Row]:
-    """Send the next message of each queue in every step, until all queues are empty."""
+    """Return the rows of an all-port scatter by Rule 5.
+
+    Every child of the root has a queue, from which one message departs per step, farthest first.
+    """
     queues: dict[Node, list[Message]] = {}
     for message in sorted(sent, key=farthest_first):
         queues.setdefault(message.path[1], []).append(message)
@@ -119,7 +125,11 @@ def rule_5(sent: Sequence[Message], messages: int) -> list[Row]:
 
 
 def rule_8(sent: Sequence[Message], messages: int) -> list[Row]:
-    """Send one message per step: all of T_2, then of T_3, and so on, farthest first in each."""
+    """Return the rows of a one-port scatter by Rule 8: one message departs per step.
+
+    Messages over dimension 2 of the root go first, then those over 3, and so on; for each
+    dimension, those to the farthest nodes go first.
+    """
 
     def turn(message: Message) -> tuple[int, tuple[int, int, int]]:
         return dimension_between(*message.path[:2]), farthest_first(message)
@@ -132,7 +142,7 @@ def rule_8(sent: Sequence[Message], messages: int) -> list[Row]:
 
 
 def scatter(algorithm: str, root: Node, messages: int) -> list[Row]:
-    """Return the rows of a scatter."""
+    """Return the rows of the scatter with this algorithm, root and number of messages."""
     entry = rule_8 if algorithm == "one-port" else rule_5
     return entry(SCATTERED[algorithm](root, messages), messages)
 
@@ -141,7 +151,11 @@ def scatter(algorithm: str, root: Node, messages: int) -> list[Row]:
 
 
 def rule_9(root: Node) -> list[Row]:
-    """Send one group per necklace down the tree of Def. 13; each waits for the previous one."""
+    """Return the rows of one source in the alltoall of Rule 9.
+
+    The messages to a necklace form a group and travel down the near-balanced tree. A group departs
+    when the previous one has arrived.
+    """
     parents, rows, clock = near_balanced(root), list[Row](), 0
     for ring in nearest_first(len(root)):
         group = [along(parents, compose(root, x), 0, 0) for x in ring]
@@ -151,7 +165,11 @@ def rule_9(root: Node) -> list[Row]:
 
 
 def rule_10(root: Node, messages: int) -> list[Row]:
-    """Send M p/(n-1) groups per necklace of period p, each with one message per subtree."""
+    """Return the rows of one source in the alltoall of Rule 10.
+
+    A group has one message for each subtree. A necklace of p nodes has M p/(n-1) groups, where M is
+    the number of messages per node.
+    """
     n, trees = len(root), perfectly_balanced(root)
     rows, clock = list[Row](), 0
     for ring in nearest_first(n):
@@ -167,7 +185,10 @@ def rule_10(root: Node, messages: int) -> list[Row]:
 
 
 def one_port_exchange(root: Node, messages: int) -> list[Row]:
-    """Send messages to one displacement at a time, one hop per step, nearest first."""
+    """Return the rows of one source in the one-port alltoall.
+
+    One message travels at a time, those to the nearest nodes first.
+    """
     rows, clock = list[Row](), 0
     sent = near_balanced_messages(root, messages)
     for message in sorted(
@@ -186,7 +207,7 @@ EXCHANGED: dict[str, Callable[[Node, int], list[Row]]] = {
 }
 
 
-# Properties that all valid rows have
+# Properties of valid schedules
 
 
 def flights(rows: Iterable[Row]) -> dict[int, list[Row]]:
@@ -198,7 +219,7 @@ def flights(rows: Iterable[Row]) -> dict[int, list[Row]]:
 
 
 def ports_by_step(rows: Iterable[Row]) -> list[list[int]]:
-    """Return the ports used in each step from 1 to the last."""
+    """Return the sorted ports of the rows of each step, from step 1 to the last."""
     used: dict[int, list[int]] = {}
     for row in rows:
         used.setdefault(row.step, []).append(row.port)

@@ -1,4 +1,4 @@
-"""The scatter trees of fragopoulou-akl.md (A5) node by node (Fragopoulou & Akl 1993, section 5)."""
+"""The scatter trees of Fragopoulou & Akl 1993, section 5, node by node (fragopoulou-akl.md, A5)."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -27,7 +27,11 @@ def rank_by_ordering(k: int, symbol: int, n: int) -> int:
 
 
 def canonical(x: Node, k: int | None = None) -> list[Cycle]:
-    """Return canon(x), the canonical notation by <_k, where k is the position of symbol 1."""
+    """Return canon(x), the cycles of x in the canonical notation for the order <_k.
+
+    By default k is the position of symbol 1. Each cycle ends with its smallest symbol, and these
+    last symbols decrease from cycle to cycle.
+    """
     order = position(x, 1) if k is None else k
 
     def rank(symbol: int) -> int:
@@ -37,19 +41,19 @@ def canonical(x: Node, k: int | None = None) -> list[Cycle]:
     return sorted(ended, key=lambda cycle: rank(cycle[-1]), reverse=True)
 
 
-# Necklaces
-
-
 # Generators and displacements
 
 
 def contest(x: Node) -> dict[Node, Cycle]:
-    """Return the candidates for a necklace's generator, each with the cycle of its symbol 2."""
+    """Return the candidates for the generator of the necklace of x (Definition 7).
+
+    They are the nodes in which symbol 2 is displaced, each with its cycle that starts with 2.
+    """
     return {y: cycle_of(y, 2) for y in necklace(x) if y[1] != 2}
 
 
 def generator(x: Node) -> Node:
-    """Return the generator by Definition 7; if that names several, the lowest node."""
+    """Return the generator of the necklace of x by Definition 7, or the lowest of several."""
     if x[0] != 1:
         (result,) = (y for y in necklace(x) if y[1] == 1)
         return result
@@ -59,7 +63,7 @@ def generator(x: Node) -> Node:
 
 @cache
 def displacement(x: Node) -> int:
-    """Return the displacement by Definition 8: the number of rotations from the generator."""
+    """Return the displacement of x, the number of rotations from its generator (Definition 8)."""
     return necklace(generator(x)).index(x)
 
 
@@ -67,12 +71,15 @@ def displacement(x: Node) -> int:
 
 
 def parent_dimension(x: Node) -> int:
-    """Return the dimension towards the parent of a node with x_1 != 1."""
+    """Return the dimension of the link to the parent, for a node that does not start with 1."""
     return x[0] if len(cycles(x)) == 1 else canonical(x)[-2][-1]
 
 
 def tree(root: Node, inner: Callable[[Node], int], leaf: Callable[[Node], int]) -> Tree:
-    """Return the tree by the rules for x_1 != 1 and for x_1 = 1, translated to the root."""
+    """Return the tree with this root, given functions for the dimension of each parent link.
+
+    Nodes that start with 1 use the function ``leaf``, all other nodes ``inner``.
+    """
     across = {x: leaf(x) if x[0] == 1 else inner(x) for x in nodes(len(root))[1:]}
     return translated({x: swap(x, dimension) for x, dimension in across.items()}, root)
 
@@ -84,13 +91,17 @@ def near_balanced(root: Node) -> Tree:
 
 
 def left_minima(text: Sequence[int], k: int, n: int) -> list[bool]:
-    """Return for every symbol of a text whether it is <_k-smaller than all to its left."""
+    """Return, for each symbol of a text, whether it precedes all symbols to its left in <_k."""
     ranks = [rank_by_ordering(k, symbol, n) for symbol in text]
     return [all(rank < before for before in ranks[:at]) for at, rank in enumerate(ranks)]
 
 
 def splitting(x: Node) -> set[int]:
-    """Return dimensions of case 3: inner symbols of the 1-cycle that are left minima of canon."""
+    """Return the child dimensions of case 3 in Definition 13.
+
+    They are those symbols of the cycle of 1, except its first, second-last and last, that are left
+    minima of the canonical notation.
+    """
     text = [symbol for cycle in canonical(x) for symbol in cycle]
     last = canonical(x)[-1]
     excluded = {last[0], last[-2], 1}
@@ -101,12 +112,16 @@ def splitting(x: Node) -> set[int]:
 
 
 def inserting(x: Node) -> set[int]:
-    """Return the child dimensions of case 2: the fixed symbols, if x has one cycle."""
+    """Return the child dimensions of case 2 in Definition 13: the fixed symbols, if one cycle."""
     return {j for j in range(2, len(x) + 1) if x[j - 1] == j} if len(cycles(x)) == 1 else set()
 
 
 def leaf_child(x: Node, *, repeated: bool) -> set[int]:
-    """Return the child dimension of case 1: to the 1-starting neighbour, if displacements agree."""
+    """Return the child dimension of case 1 in Definition 13, or an empty set.
+
+    The child is the neighbour of x that starts with 1, if the displacements of both nodes agree
+    (modulo the number of nodes in the child's necklace if ``repeated``).
+    """
     k = position(x, 1)
     y = swap(x, k)
     if y == identity(len(x)):
@@ -116,7 +131,7 @@ def leaf_child(x: Node, *, repeated: bool) -> set[int]:
 
 
 def children(x: Node, *, repeated: bool = False) -> set[Node]:
-    """Return the children by Definition 13 (15 if repeated), as corrected."""
+    """Return the children by the corrected Definition 13, or Definition 15 if repeated."""
     if x == identity(len(x)):
         return {swap(x, j) for j in range(2, len(x) + 1)}
     if x[0] == 1:
@@ -128,14 +143,20 @@ def children(x: Node, *, repeated: bool = False) -> set[Node]:
 
 
 def repeated_dimensions(x: Node) -> list[int]:
-    """Return the dimensions d + 2 + i p towards the parents of a 1-starting node."""
+    """Return the dimensions of the links to all parents of a node that starts with 1.
+
+    They are d + 2 + i p, where d is its displacement and p the number of nodes in its necklace.
+    """
     p = period(x)
     return [displacement(x) + 2 + i * p for i in range((len(x) - 1) // p)]
 
 
 @cache
 def perfectly_balanced(root: Node) -> tuple[Tree, ...]:
-    """Return the subtrees of Definitions 15 and 16 across 2, .., n, each with the root."""
+    """Return the n-1 subtrees of the perfectly balanced graph of Definitions 15 and 16.
+
+    Subtree d is reached from the root across dimension d = 2..n; each tree includes the root.
+    """
     n = len(root)
     trees: list[Tree] = [{} for _ in range(n - 1)]
     for x in nodes(n)[1:]:
@@ -154,7 +175,7 @@ def perfectly_balanced(root: Node) -> tuple[Tree, ...]:
 
 @cache
 def running_numbers(n: int, first: int = 1) -> dict[Node, int]:
-    """Return the number m of each 1-starting node except e, counted from ``first``."""
+    """Number the nodes that start with 1, except the identity, from ``first`` on."""
     numbers: dict[Node, int] = {}
     m = first
     for ring in [ring for ring in nearest_first(n) if ring[0][0] == 1]:
@@ -167,7 +188,10 @@ def running_numbers(n: int, first: int = 1) -> dict[Node, int]:
 
 @cache
 def balanced(root: Node, copy: int = 0) -> Tree:
-    """Return the balanced tree of Algorithm 1; a copy continues the previous copy's numbers."""
+    """Return the balanced tree of Algorithm 1 for a copy, counted from 0.
+
+    The numbers of its nodes continue those of the previous copy.
+    """
     n = len(root)
     numbers = running_numbers(n, 1 + copy * (factorial(n - 1) - 1))
     return tree(root, parent_dimension, lambda x: v(numbers[x], n))
@@ -177,13 +201,13 @@ def balanced(root: Node, copy: int = 0) -> Tree:
 
 
 def branch_dimension(x: Node, parents: Tree, root: Node) -> int:
-    """Return the dimension of the root's link above a node."""
+    """Return the dimension of the first link on the path from the root to x."""
     while parents[x] != root:
         x = parents[x]
     return dimension_between(root, x)
 
 
 def branches(parents: Tree, root: Node) -> list[int]:
-    """Return the sizes of the root's subtrees across the dimensions 2, .., n."""
+    """Return the number of nodes that the root reaches across each of the dimensions 2..n."""
     tops = [branch_dimension(x, parents, root) for x in parents]
     return [tops.count(dimension) for dimension in range(2, len(root) + 1)]

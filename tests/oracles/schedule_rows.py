@@ -1,4 +1,4 @@
-"""Schedules as collections of rows: pipelines, all sources, and plain execution."""
+"""Schedules as collections of rows: pipelines, expansion to all sources, and plain execution."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -13,8 +13,8 @@ from oracles.star_graph import Node, compose, dimension_between, nodes, ranks, s
 class Row(NamedTuple):
     """A row of a schedule: one unit crosses one directed link in one step.
 
-    Nodes are tuples of symbols, or strings of bits in a hypercube. A unit is any value.
-    ``combine`` is for reductions: whether the receiver adds the unit, or takes it as complete.
+    Nodes are tuples of symbols, or strings of bits in a hypercube. A unit is any value. In
+    reductions, ``combine`` tells whether the receiver adds the unit or takes it as complete.
     """
 
     step: int
@@ -30,7 +30,7 @@ class Row(NamedTuple):
 
 
 def segments(trees: int, number: int) -> list[list[tuple[int, int]]]:
-    """Return the segments of every tree as units (tree, segment), both from 0."""
+    """Return, for each tree, a list of units (tree, segment); both numbers start at 0."""
     return [[(tree, segment) for segment in range(number)] for tree in range(trees)]
 
 
@@ -57,7 +57,7 @@ def pipelined(
 
 
 def by_dimension(rows: Iterable[Row], ports: Sequence[int]) -> set[Row]:
-    """Return one-port rows: every step becomes one sub-step per port, in the given order."""
+    """Return one-port rows by splitting every step into one step per port, in the given order."""
     return {
         row._replace(step=(row.step - 1) * len(ports) + ports.index(row.port) + 1) for row in rows
     }
@@ -78,7 +78,10 @@ def backwards(rows: Collection[Row]) -> list[Row]:
 def for_all(
     rows: Iterable[Row], sources: Iterable[Node], relabel: Callable[[Node, Any], Any] = compose
 ) -> list[Row]:
-    """Return the identity's rows for every source q, with relabelled nodes and units (q, unit)."""
+    """Return the rows of all sources, given those of the identity.
+
+    For source q, nodes are relabelled by q, and units become pairs (q, unit).
+    """
     base = list(rows)
     return [
         row._replace(
@@ -90,9 +93,9 @@ def for_all(
 
 
 def of_all_sources(rows: Iterable[Row], units: int, addressed: bool) -> list[Row]:
-    """Return the identity's rows for every source of S_n, with numbers as units.
+    """Return the rows of all sources of S_n with numbered units, given those of the identity.
 
-    Numbers encode the source, and the destination if there is one per unit.
+    If ``addressed``, every unit has one destination, which its number encodes.
     """
     kept = list(rows)
     n = len(kept[0].sender)
@@ -119,7 +122,13 @@ def of_all_sources(rows: Iterable[Row], units: int, addressed: bool) -> list[Row
 
 
 class Execution(NamedTuple):
-    """Execution results: each node's units, each step's largest packet, and the dropped rows."""
+    """Execution results.
+
+    Attributes:
+        holds: the units of each node at the end.
+        packets: the size of the largest packet of each step.
+        lacking: the number of rows dropped because the sender lacked the unit.
+    """
 
     holds: dict[Any, set[Any]]
     packets: dict[int, int]
@@ -131,7 +140,7 @@ def execute(
     held: Mapping[Any, Iterable[Any]],
     up: Callable[[Row], bool] = lambda _: True,
 ) -> Execution:
-    """Execute step by step; units on one link in one step are one packet.
+    """Execute a schedule step by step; the units on a link in a step form a packet.
 
     Args:
         rows: a schedule; rows whose link is down or whose sender lacks the unit are dropped.
@@ -155,7 +164,10 @@ def execute(
 def deliver_all(
     rows: Iterable[Row], held: Mapping[Any, Collection[Any]], every: Iterable[Any]
 ) -> dict[int, int]:
-    """Execute a schedule, check that every node gets all units, and return packet sizes."""
+    """Execute a schedule, check that every node gets all units, and return each largest packet.
+
+    The result maps each step to the size of its largest packet.
+    """
     units = set[Any]().union(*held.values())
     result = execute(rows, held)
     assert result.lacking == 0
@@ -168,7 +180,7 @@ def execute_apart(
     held: Mapping[Any, Iterable[Any]],
     up: Callable[[Row], bool] = lambda _: True,
 ) -> Execution:
-    """Execute with the copies kept apart, so that nodes forward in a tree only units from it."""
+    """Execute a schedule in which a node forwards along a tree only units received in that tree."""
     trees = {row.tree for row in rows}
     marked = [row._replace(unit=(row.tree, row.unit)) for row in rows]
     copies = {
@@ -180,7 +192,10 @@ def execute_apart(
 
 
 def is_sound(rows: Collection[Row]) -> bool:
-    """Return whether rows use links of S_n, and no directed link carries two units per step."""
+    """Return whether all rows use links of S_n, with at most one unit per directed link and step.
+
+    Steps must be positive.
+    """
     uses = Counter((row.step, row.sender, row.port) for row in rows)
     across = all(swap(row.sender, row.port) == row.receiver for row in rows)
     return across and max(uses.values()) == 1 and min(row.step for row in rows) >= 1

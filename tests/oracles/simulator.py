@@ -1,7 +1,7 @@
-"""A simulator for every collective, step by step by the rules of conventions.md.
+"""A simulator for all collectives that applies the rules of conventions.md step by step.
 
-It uses dictionaries. Nodes are labels, and units are the numbers in the unit column. The sender or
-receiver of a row need not be a label of the topology.
+It uses dictionaries. Nodes are labels, and units are the numbers in a schedule's column ``unit``.
+Rows with senders or receivers that are not in the topology are accepted and reported as violations.
 """
 
 from collections import Counter
@@ -14,16 +14,17 @@ from oracles.reductions import REDUCTIONS, Sums
 from oracles.schedule_rows import Row
 from oracles.star_graph import compose, label
 
-#: Dead nodes, or the two ends of dead links, with the first step in which each is down.
+#: A set with a dead node, or with both ends of a dead link, and the first step in which it is down.
 Faults = Mapping[frozenset[str], int]
 NO_FAULTS: Faults = {}
 
 
 @dataclass(frozen=True)
 class World:
-    """A topology given by labels: ``across[node, port]``, and an automorphism for each node.
+    """A topology in terms of labels.
 
-    The automorphism for q maps the identity to q.
+    ``across`` has the neighbour for each node and port. ``translations`` has, for each node q, the
+    automorphism that maps the identity to q.
     """
 
     nodes: list[str]
@@ -32,7 +33,7 @@ class World:
     keeps_ports: bool = True
 
     def port(self, start: str, other: str) -> int:
-        """Return the port that leads from one node to its neighbour."""
+        """Return the port of ``start`` that leads to its neighbour ``other``."""
         (port,) = [
             port for (node, port), across in self.across.items() if (node, across) == (start, other)
         ]
@@ -41,7 +42,7 @@ class World:
 
 @cache
 def world(spec: str) -> World:
-    """Return a topology by its name: ``S4``, ``S4,2`` or ``Q3``."""
+    """Return the topology with this name, such as ``S4``, ``S4,2`` or ``Q3``."""
     if spec.startswith("Q"):
         d = int(spec[1:])
         bits = hypercube.nodes(d)
@@ -68,7 +69,7 @@ def world(spec: str) -> World:
 
 @dataclass(frozen=True)
 class Plan:
-    """A schedule: its collective, port model and rows."""
+    """A schedule: its collective, root, number of units, port model and rows."""
 
     world: World
     collective: str
@@ -80,9 +81,9 @@ class Plan:
     symmetric: bool = False
 
     def messages(self) -> Iterator[tuple[int, str, str | None]]:
-        """Yield every unit with its source and destination (None for all nodes), in order.
+        """Yield every unit in order, with its source and its destination (None for all nodes).
 
-        The units of a reduction come from all nodes, and their source is an empty text.
+        The units of a reduction come from all nodes, so their source is an empty text.
         """
         nodes, root = self.world.nodes, self.root
         kind = (
@@ -119,7 +120,10 @@ class Plan:
 
 @dataclass
 class Outcome:
-    """Simulation results: rows of the first violating step, and counts of earlier steps."""
+    """Simulation results: the violations in the first invalid step, and counts of earlier steps.
+
+    ``broken`` has the rows that violate a rule, and ``rules`` the violated rule of each.
+    """
 
     broken: list[Row] = field(default_factory=list)
     rules: list[str] = field(default_factory=list)
@@ -131,7 +135,10 @@ class Outcome:
 
 
 def execute(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
-    """Execute step by step until a violation; under faults, impossible rows are dropped."""
+    """Execute a plan step by step up to the first violation.
+
+    Under faults, rows over a failed part or without their unit are dropped.
+    """
     if plan.collective in REDUCTIONS:
         return execute_reduction(plan, faults)
     outcome, messages = Outcome(), list(plan.messages())
@@ -162,10 +169,10 @@ def execute(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
 
 
 def execute_reduction(plan: Plan, faults: Faults) -> Outcome:
-    """Execute a reduction with sets of contributions.
+    """Execute a reduction, tracking which contributions each node has.
 
-    Contributions counted twice are determined as if there were no faults. Rows that pass on an
-    incomplete unit are violations without faults, and dropped under faults.
+    Whether a contribution is counted twice is decided as if there were no faults. Rows that pass on
+    an incomplete unit are violations if there are no faults, and are dropped under faults.
     """
     outcome, nodes = Outcome(), plan.world.nodes
     alive = [node for node in nodes if frozenset([node]) not in faults]
@@ -211,7 +218,10 @@ def is_up(row: Row, faults: Faults) -> bool:
 def broken_rows(
     plan: Plan, now: Collection[Row], holds: Mapping[str, set[int]] | None
 ) -> tuple[list[Row], list[str]]:
-    """Return the rows of a step that violate a rule; ``holds`` is needed to check ownership."""
+    """Return the rows of a step that violate a rule, and the rules; a row can occur repeatedly.
+
+    If ``holds`` is None, it is not checked whether senders hold their units.
+    """
     times, result = Counter(now), list[tuple[Row, str]]()
     link = Counter((row.sender, row.port) for row in now)
     for row in now:
@@ -235,7 +245,7 @@ def broken_rows(
 
 
 def count(outcome: Outcome) -> None:
-    """Return the numbers of links and packets in each step of the executed rows."""
+    """Set the outcome's transmissions, and the links used and largest packet of each step."""
     last = max((row.step for row in outcome.moved), default=0)
     outcome.transmissions = len(outcome.moved)
     packets = Counter((row.step, row.sender, row.port) for row in outcome.moved)
@@ -246,9 +256,9 @@ def count(outcome: Outcome) -> None:
 
 
 def expanded(plan: Plan) -> Plan:
-    """Return the plan of one source, expanded to all sources, without invalid rows.
+    """Expand the plan of one source to all sources, omitting invalid rows.
 
-    Invalid rows are violations already for the one source.
+    `execute_all` reports those as violations in the plan of the one source.
     """
     topology, nodes, rows = plan.world, plan.world.nodes, list[Row]()
     own = topology.translations[plan.root]
@@ -263,7 +273,7 @@ def expanded(plan: Plan) -> Plan:
 
 
 def is_addressed(plan: Plan, row: Row) -> bool:
-    """Return whether sender, port, receiver and unit of a row exist and are consistent."""
+    """Return whether the step, link and unit of a row exist, and the receiver is at that link."""
     return (
         plan.world.across.get((row.sender, row.port)) == row.receiver
         and 0 <= row.unit < plan.units
@@ -272,7 +282,10 @@ def is_addressed(plan: Plan, row: Row) -> bool:
 
 
 def translated(plan: Plan, row: Row, image: Mapping[str, str], source: int) -> Row:
-    """Return a row of the given source as a row of another source."""
+    """Return the row that corresponds to this row for the source with number ``source``.
+
+    ``image`` is the automorphism that maps the plan's root to that source.
+    """
     nodes = plan.world.nodes
     sender, receiver, unit = image[row.sender], image[row.receiver], row.unit
     if plan.collective == "alltoall":
@@ -300,7 +313,7 @@ def execute_all(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
 
 
 def replaced(plan: Plan, rows: Iterable[Row]) -> Plan:
-    """Return the plan with its rows replaced."""
+    """Return the plan with these rows instead of its own."""
     parts = (plan.world, plan.collective, plan.root, plan.units, plan.one_port, plan.packets)
     return Plan(*parts, list(rows), plan.symmetric)
 
@@ -311,10 +324,11 @@ def replaced(plan: Plan, rows: Iterable[Row]) -> Plan:
 def acknowledged(
     rows: Iterable[tuple[str, Row]], faults: Faults
 ) -> tuple[set[Row], dict[tuple[str, int], int]]:
-    """Return the attempted rows, and the completed hops of each (source, tree) that stalls.
+    """Return the rows that are attempted, and the completed hops of each traversal that stalls.
 
-    As in the paper, a node sends the group to a child, waits for an acknowledgement, and then
-    continues with the next child. ``rows`` are paired with their sources.
+    As in the paper, a node sends the units to a child, waits for an acknowledgement, and then
+    continues with the next child. ``rows`` are pairs of a source and a row. A traversal is named by
+    its source and tree.
     """
     walks: dict[tuple[str, int], list[Row]] = {}
     for source, row in sorted(rows, key=lambda start: start[1].step):
@@ -329,7 +343,7 @@ def acknowledged(
 
 
 class Walk:
-    """The traversal of one tree of one source; the clock is the step of the last row."""
+    """The traversal of one tree by one source; ``clock`` is the step of the last attempted row."""
 
     def __init__(self, rows: Iterable[Row], faults: Faults) -> None:
         self.faults = faults
@@ -341,7 +355,7 @@ class Walk:
             self.children.setdefault(row.sender, {}).setdefault(row.receiver, []).append(row)
 
     def served(self, node: str) -> bool:
-        """Serve the children of a node one after the other; return whether all acknowledge."""
+        """Send to the children of a node one after the other; return whether all acknowledge."""
         for child, group in self.children.get(node, {}).items():
             self.tried |= set(group)
             self.clock = group[-1].step

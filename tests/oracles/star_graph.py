@@ -36,7 +36,7 @@ def ranks(n: int) -> dict[Node, int]:
 
 
 def rank_by_counting(node: Node) -> int:
-    """Return a node's rank, counting for each position the smaller symbols to its right."""
+    """Return a node's rank, computed from the number of smaller symbols to the right of each."""
     return sum(
         sum(later < symbol for later in node[place + 1 :]) * factorial(len(node) - 1 - place)
         for place, symbol in enumerate(node)
@@ -73,7 +73,7 @@ def inverse(q: Node) -> Node:
 
 
 def shift(x: Node, j: int) -> Node:
-    """Return rho^j(x) of A1, the label shifted right by j positions (left if j is negative)."""
+    """Return x shifted cyclically right by j positions, or left if j is negative."""
     n = len(x)
     return tuple(x[(place - j) % n] for place in range(n))
 
@@ -84,7 +84,7 @@ def cyclic_roots(n: int) -> list[Node]:
 
 
 def derangements(n: int) -> int:
-    """Count the permutations without fixed points by d_n = (n-1)(d_{n-1} + d_{n-2})."""
+    """Return the number of permutations without fixed points, computed by a recurrence."""
     before, now = 1, 0
     for size in range(2, n + 1):
         before, now = now, (size - 1) * (now + before)
@@ -95,7 +95,7 @@ def derangements(n: int) -> int:
 
 
 def swap(node: Node, dimension: int) -> Node:
-    """Return g_d(x), which swaps the symbols in positions 1 and d."""
+    """Return the neighbour across a dimension d: the symbols in positions 1 and d are swapped."""
     moved = list(node)
     moved[0], moved[dimension - 1] = moved[dimension - 1], moved[0]
     return tuple(moved)
@@ -127,19 +127,22 @@ def distances(root: Node) -> dict[Node, int]:
 
 
 def distance_sum(n: int) -> int:
-    """Return t_n, the sum of the distances of all nodes from one, by breadth-first search."""
+    """Return t_n, the sum of the distances of all nodes from 12..n, by breadth-first search."""
     return sum(distances(identity(n)).values())
 
 
 def distance_sum_formula(n: int) -> int:
-    """Return t_n = n!(n + 2/n + H_n - 4), as stated by Fragopoulou & Akl 1993, section 2."""
+    """Return t_n by its closed form n!(n + 2/n + H_n - 4), where H_n is a harmonic number.
+
+    It is stated in section 2 of Fragopoulou & Akl 1993.
+    """
     total = factorial(n) * mean_distance(n)
     assert total.denominator == 1
     return int(total)
 
 
 def mean_distance(n: int) -> Fraction:
-    """Return the mean distance t_n / n! by the same closed form."""
+    """Return the mean distance t_n / n! in S_n by the closed form of t_n."""
     return n + Fraction(2, n) + sum(Fraction(1, i) for i in range(1, n + 1)) - 4
 
 
@@ -147,7 +150,7 @@ def mean_distance(n: int) -> Fraction:
 
 
 def visited(start: Node, dimensions: Iterable[int]) -> list[Node]:
-    """Return the nodes on the path over these dimensions, including the first node."""
+    """Return the nodes on a path from ``start`` across these dimensions, including ``start``."""
     result = [start]
     for dimension in dimensions:
         result.append(swap(result[-1], dimension))

@@ -23,29 +23,35 @@ from oracles.star_graph import (
 
 
 def dif(v: Node, r: Node) -> int:
-    """Return dif of A1, the first position from 2 on in which v and r differ."""
+    """Return the smallest position k > 1 in which v and r differ (dif in A1)."""
     return min(k for k in range(2, len(r) + 1) if v[k - 1] != r[k - 1])
 
 
 def alpha(v: Node, r: Node) -> int:
-    """Return alpha of A1, the dimension of the link from v towards r in L(r)."""
+    """Return the dimension of the link from v to its parent in the tree L(r) (alpha in A1)."""
     return dif(v, r) if v[0] == r[0] else r.index(v[0]) + 1
 
 
 @cache
 def greedy(r: Node) -> Tree:
-    """Return the tree L(r) of A1."""
+    """Return the greedy tree L(r) of A1, whose paths to the root r are shortest paths."""
     return {v: swap(v, alpha(v, r)) for v in nodes(len(r)) if v != r}
 
 
 @cache
 def multiple(r: Node) -> tuple[Tree, ...]:
-    """Return the trees of A2: L(rho^i(r)) re-rooted at r, for i = 1..n-1."""
+    """Return the n-1 trees of A2 with root r.
+
+    Tree i is the greedy tree of r shifted cyclically by i positions, re-rooted at r.
+    """
     return tuple(rerooted(greedy(shift(r, i)), r) for i in range(1, len(r)))
 
 
 def path_dimensions(r: Node, i: int) -> list[int]:
-    """Return the dimensions of the path p_i of A2, by following alpha from r to rho^i(r)."""
+    """Return the dimensions of the path p_i of A2, from r to r shifted cyclically by i positions.
+
+    They are found by following `alpha` link by link.
+    """
     goal, node, crossed = shift(r, i), r, []
     while node != goal:
         crossed.append(alpha(node, goal))
@@ -54,7 +60,10 @@ def path_dimensions(r: Node, i: int) -> list[int]:
 
 
 def path_dimensions_by_cycles(n: int, i: int) -> list[int]:
-    """Return the same dimensions from the cycles C_k: tail(C_1), then each C_k and k."""
+    """Return the same dimensions as `path_dimensions`, from the cycles C_1, C_2, .. of the shift.
+
+    They are C_1 without its first entry, then each further C_k followed by k.
+    """
     crossed: list[int] = []
     for k in range(1, gcd(n, i) + 1):
         cycle, position = [k], (k - 1 + i) % n + 1
@@ -66,7 +75,10 @@ def path_dimensions_by_cycles(n: int, i: int) -> list[int]:
 
 
 def height_of_multiple(n: int) -> int:
-    """Return h of A6: D_n + n + g - 2, where g is n's largest proper divisor; 1 for n = 2."""
+    """Return the height h of the highest tree of A2, by its closed form in A6.
+
+    It is D_n + n + g - 2, where g is the largest proper divisor of n, but 1 for n = 2.
+    """
     largest = max(d for d in range(1, n) if n % d == 0)
     return 1 if n == 2 else diameter(n) + n + largest - 2
 
@@ -75,7 +87,10 @@ def height_of_multiple(n: int) -> int:
 
 
 def dimension_change(i: int, tree: Tree, root: Node) -> Tree:
-    """Return DC of A4: each path d1, d2, .. from the root becomes d1', d2', .. from the root."""
+    """Return the dimension change DC of A4, a tree with the same root.
+
+    On every path from the root, each dimension is replaced by its i-th rotation.
+    """
     image = {root: root}
     for node in sorted(tree, key=depths(tree, root).__getitem__):
         dimension = r(dimension_between(tree[node], node), len(root), i)
@@ -84,9 +99,9 @@ def dimension_change(i: int, tree: Tree, root: Node) -> Tree:
 
 
 def literally_changed(i: int, tree: Tree, n: int, k: int) -> Counter[Node]:
-    """Count how many paths of a tree on S_{n,k} end at each node after changing dimensions.
+    """Change the dimensions of a tree on S_{n,k}, and count the paths that end at each node.
 
-    Labels have n symbols, including the bracketed symbols after position k.
+    Labels are extended to n symbols; the symbols after position k are those written in brackets.
     """
     label = {identity(k): identity(n)}
     image = {identity(k): identity(n)}
@@ -102,7 +117,7 @@ def literally_changed(i: int, tree: Tree, n: int, k: int) -> Counter[Node]:
 
 
 class Prices(NamedTuple):
-    """Message size and costs, as exact fractions: m bytes, T_s per start-up, T_c per byte."""
+    """Message size m in bytes, start-up time T_s, and time T_c per byte, as exact fractions."""
 
     m: Fraction
     start_up: Fraction
@@ -110,7 +125,7 @@ class Prices(NamedTuple):
 
 
 def lower_bound(n: int, ports: str, prices: Prices) -> Fraction:
-    """Return the lower bound of Lemma 1 (A6)."""
+    """Return the lower bound on the time of a broadcast (Lemma 1, in A6)."""
     if ports == "all":
         return max(diameter(n) * prices.start_up, prices.m * prices.byte / (n - 1))
     start_ups = max(diameter(n), ceil_log2(factorial(n)))
@@ -118,7 +133,10 @@ def lower_bound(n: int, ports: str, prices: Prices) -> Fraction:
 
 
 def time_of_multiple(n: int, ports: str, segments: int, prices: Prices) -> Fraction:
-    """Return (h+p-1)(T_s + a/p), a = 2m T_c/(n-1), by A6 (3); n-1 times that if one-port."""
+    """Return the time of Algorithm 1 with p segments per tree by equation (3) in A6.
+
+    It is (h+p-1)(T_s + a/p) with a = 2m T_c/(n-1) and tree height h, times n-1 if one-port.
+    """
     a = 2 * prices.m * prices.byte / (n - 1)
     slots = (height_of_multiple(n) + segments - 1) * (1 if ports == "all" else n - 1)
     return slots * (prices.start_up + a / segments)

@@ -1,4 +1,4 @@
-"""Accessibility faults (WCAG 2.2 AA) that a browser can find in a page, in several modes."""
+"""Accessibility faults (WCAG 2.2 AA) that a browser can find in a page."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -7,9 +7,10 @@ from axe_playwright_python.sync_playwright import Axe
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-#: Rule sets of axe: WCAG 2.0 to 2.2, and best practices. Target size runs only if it is named.
+#: Rule sets of axe: WCAG 2.0 to 2.2, and best practices. The rule for the target size must be
+#: requested by name.
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-#: Text spacing that must not break a page (1.4.12).
+#: Style sheet with a text spacing that users may set and that must not break a page (1.4.12).
 SPACING = """
 * { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important }
 p { margin-bottom: 2em !important }
@@ -17,7 +18,7 @@ p { margin-bottom: 2em !important }
 
 
 class Mode(NamedTuple):
-    """Viewing conditions of a page: the window in CSS pixels, and the user's settings."""
+    """Conditions under which a page is viewed: window size in CSS pixels, and user settings."""
 
     width: int = 1280
     height: int = 800
@@ -37,11 +38,12 @@ MODES = {
     "paper": Mode(794, 1123, media="print"),
 }
 
-#: JavaScript function that names an element in a reported fault.
+#: JavaScript function that returns a name for an element, used in reported faults.
 _NAME = """const nameOf = (each) =>
     `${each.localName} ${each.id || each.dataset.node || each.textContent.trim().slice(0, 40)}`;
 """
-#: Text that is cut off, or reached only by scrolling in two directions (1.4.10, 1.4.12).
+#: JavaScript that finds text that is cut off or requires scrolling in two directions (1.4.10,
+#: 1.4.12).
 _CUT_OFF = (
     "() => {"
     + _NAME
@@ -68,7 +70,8 @@ _CUT_OFF = (
 }"""
 )
 
-#: Faults of the focused element: it is hidden by others (2.4.11), or not marked (2.4.7).
+#: JavaScript that checks whether the focused element is hidden by others (2.4.11) or not marked as
+#: focused (2.4.7).
 _FOCUSED = (
     "() => {"
     + _NAME
@@ -104,7 +107,7 @@ _FOCUSED = (
 
 
 def enter_mode(page: "Page", mode: Mode) -> None:
-    """Set up a mode for a page that is opened afterwards."""
+    """Apply viewing conditions to a browser tab, before a page is opened in it."""
     page.set_viewport_size({"width": mode.width, "height": mode.height})
     page.emulate_media(
         color_scheme=mode.scheme,  # type: ignore[arg-type]  # one of its two words
@@ -115,7 +118,7 @@ def enter_mode(page: "Page", mode: Mode) -> None:
 
 
 def add_style(page: "Page", style: str) -> None:
-    """Add a user style sheet, which the page's security policy does not forbid."""
+    """Add a style sheet in a way that the page's content security policy does not block."""
     script = """style => {
         const sheet = new CSSStyleSheet();
         sheet.replaceSync(style);
@@ -125,12 +128,13 @@ def add_style(page: "Page", style: str) -> None:
 
 
 def find_faults(page: "Page", mode: Mode, stops: int = 8) -> list[str]:
-    """Return the accessibility faults of a page that is opened in a mode.
+    """Return the accessibility faults of a page that is open under some viewing conditions.
 
     Args:
         page: the page.
-        mode: the mode that `enter_mode` has set up.
-        stops: number of elements whose focus is checked, from the first on and back from the last.
+        mode: the viewing conditions that `enter_mode` has applied.
+        stops: the number of elements whose focus is checked, both forwards from the first element
+            and backwards from the last.
     """
     if mode.spacing:
         add_style(page, SPACING)

@@ -1,4 +1,4 @@
-"""Allgather schedules of starcast, as hops for one source and for all sources."""
+"""Allgather schedules built by starcast, as rows of one source or of all sources."""
 
 from functools import cache
 from typing import Any
@@ -14,14 +14,14 @@ from support.meeting import places, plain_rows
 def allgather(
     spec: str, algorithm: str, ports: str | None = None, root: int | str = 0, **arguments: int | str
 ) -> Schedule:
-    """Return the allgather schedule that starcast builds."""
+    """Return the allgather schedule that starcast builds for these arguments."""
     return build(spec, "allgather", algorithm, ports=ports, root=root, **arguments)
 
 
 def hops_of(schedule: Schedule) -> list[Row]:
     """Return the rows of a schedule, with nodes instead of ranks.
 
-    Units are numbers, or pairs (source, unit) if the schedule is expanded.
+    Units are numbers, or pairs (source, unit) if the schedule is expanded to all sources.
     """
     rows = plain_rows(schedule)
     if schedule.collective != "allgather" or schedule.symmetric:
@@ -36,15 +36,15 @@ def hops_of(schedule: Schedule) -> list[Row]:
 
 
 def relabelled(n: int) -> Any:
-    """Return the function that relabels a node by a source.
+    """Return the function (q, x) that relabels a node x by the symbols of a source q.
 
-    Symbols missing in the source's label are appended in ascending order.
+    Symbols that the label of q lacks are appended in ascending order.
     """
     return lambda q, x: star_graph.compose(nk_star.extension(q, n), x)
 
 
 def all_sources(schedule: Schedule) -> list[Row]:
-    """Return the hops for all sources of S_n, by translating those of one source."""
+    """Return the rows of all sources, by translating those of one source."""
     n, every = schedule.topology.n, places(schedule.topology)
     home = star_graph.inverse(every[schedule.root])
     at_identity = [

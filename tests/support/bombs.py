@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 
 MB = 10**6
-#: A block of zeros that is compressed once and then repeated.
+#: A block of zeros, compressed once and then repeated.
 _BLOCK = bytes(MB)
 
 
 def gzip_of(*parts: tuple[bytes, int]) -> bytes:
-    """Return a gzip file whose content is the given parts, each repeated a number of times."""
+    """Return a gzip file that contains the given parts, each repeated a number of times."""
     return b"".join(gzip.compress(part) * times for part, times in parts)
 
 
@@ -30,11 +30,11 @@ def npy_header(shape: tuple[int, ...], dtype: str) -> bytes:
 
 
 def zip_of(members: Mapping[str, tuple[bytes, int]], claimed: int | None = None) -> bytes:
-    """Return a zip archive whose members consist of some bytes and a number of MB of zeros.
+    """Return a zip archive whose members are some bytes followed by megabytes of zeros.
 
     Args:
-        members: the bytes and the number of MB of zeros, by name.
-        claimed: the size of every member stated in the directory; by default the right size.
+        members: the bytes and the number of megabytes of zeros, by member name.
+        claimed: the size that the directory states for every member; by default the true size.
     """
     archive = io.BytesIO()
     directory = io.BytesIO()
@@ -60,7 +60,7 @@ def zip_of(members: Mapping[str, tuple[bytes, int]], claimed: int | None = None)
 
 
 def experiment_text(runs: bytes) -> tuple[bytes, bytes]:
-    """Return the text of an experiment file before and after its runs."""
+    """Return an experiment file as two parts: up to the end of the given runs, and the rest."""
     moment = "2026-01-01T00:00:00Z"
     head = {
         "format": "starcast experiments 1", "created_at": moment, "starcast": "0.1.0",
@@ -87,7 +87,7 @@ def forest_file(path: Path, topology: str, ports: tuple[bytes, int]) -> None:
 
 
 def record_files(folder: Path, witness: bytes, **fields: object) -> Path:
-    """Write the files of a record with a witness and some fields; return the JSON path."""
+    """Write a record's witness file and its JSON file with some fields; return the JSON path."""
     entry = {"file": "witness.npz", "sha256": hashlib.sha256(witness).hexdigest()}
     (folder / "witness.npz").write_bytes(witness)
     file = folder / "record.json"
@@ -96,7 +96,7 @@ def record_files(folder: Path, witness: bytes, **fields: object) -> Path:
 
 
 def zip_with_directory(path: Path, members: int) -> None:
-    """Write a zip archive whose directory has many members."""
+    """Write a zip archive whose directory lists many members, none of which exists."""
     name = b"x" * 60
     fields = struct.pack("<6H3L5H2L", 20, 20, 0, 0, 0, 0, 0, 0, 0, len(name), 0, 0, 0, 0, 0, 0)
     directory = (b"PK\x01\x02" + fields + name) * members

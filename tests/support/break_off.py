@@ -1,4 +1,4 @@
-"""Run by tests as a separate process: ingests or drops, and kills itself with SIGKILL."""
+"""A program that starts an ingest or a drop and kills itself with SIGKILL in the middle."""
 
 import os
 import signal
@@ -13,24 +13,24 @@ from starcast.support.settings import Settings
 
 
 def die() -> None:
-    """End the process without any cleanup, as a power cut does."""
+    """End the process without any cleanup, as a power failure would."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Mortal(Silent):
-    """A reporter that kills the process at the n-th advance of its tasks."""
+    """A progress reporter that kills the process when its tasks advance for the n-th time."""
 
     def __init__(self, advances: int) -> None:
         self.left = advances
 
     @contextmanager
     def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:
-        """A task that counts down."""
+        """Yield a task whose progress counts down to the kill."""
         del text, total, unit
         yield self
 
     def advance(self, amount: int = 1) -> None:
-        """Count down."""
+        """Kill the process if this is the n-th advance."""
         del amount
         self.left -= 1
         if self.left == 0:

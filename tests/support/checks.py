@@ -46,7 +46,7 @@ def counts(graph: Graph) -> tuple[int, int]:
 
 
 def same_rows(one: Rows, other: Rows) -> bool:
-    """Return whether two sets of rows have the same relationships."""
+    """Return whether two objects describe the same relationships in the same order."""
     pairs = zip(
         (one.start, one.end, *one.columns.values()),
         (other.start, other.end, *other.columns.values()),
@@ -58,13 +58,13 @@ def same_rows(one: Rows, other: Rows) -> bool:
 
 
 def states(stores: Stores) -> dict[str, str]:
-    """Return the state of every known artifact, by id."""
+    """Return the state that PostgreSQL records for each artifact, by id."""
     with open_session(stores.engine) as session:
         return {row.id: row.state for row in session.scalars(select(models.Materialization))}
 
 
 def stored_counts(stores: Stores) -> dict[str, int]:
-    """Return the number of rows of each relational table that ingestion fills."""
+    """Return the number of rows in each PostgreSQL table that an ingest fills."""
     tables = (models.Topology, models.Forest, models.Tree, models.Schedule, models.Materialization)
     with open_session(stores.engine) as session:
         return {
@@ -74,13 +74,13 @@ def stored_counts(stores: Stores) -> dict[str, int]:
 
 
 def graph_states(stores: Stores) -> dict[tuple[str, str], Any]:
-    """Return the states of the artifacts in the graph, by kind and id."""
+    """Return the state of each artifact in Neo4j, by kind and id."""
     nodes = reader.read_artifact_nodes(stores.graph)
     return {name: of_name[0].properties.get("state") for name, of_name in nodes.items()}
 
 
 def only_verified_is_complete(stores: Stores) -> None:
-    """Check that every artifact that a store calls complete has its recorded content."""
+    """Check that each artifact that a store calls complete has the recorded content in Neo4j."""
     in_graph = graph_states(stores)
     with open_session(stores.engine) as session:
         expected = {
@@ -106,14 +106,14 @@ def only_verified_is_complete(stores: Stores) -> None:
 
 
 def rows_topology(artifact_id: str) -> Any:
-    """Return the topology of an artifact."""
+    """Return the topology to which an artifact with this id belongs."""
     from starcast.topologies import topology
 
     return topology(artifact_id.partition(":")[0])
 
 
 def assert_stored(stores: Stores, stored_plan: Plan) -> None:
-    """Check that both stores hold exactly the planned artifacts, equal to newly built arrays."""
+    """Check that both stores hold exactly the planned artifacts, with correct content."""
     assert states(stores) == {artifact.id: "complete" for artifact in stored_plan.artifacts}
     in_graph = graph_states(stores)
     assert {artifact_id for _, artifact_id in in_graph} == {
@@ -198,11 +198,11 @@ def _schedule_stored(stores: Stores, artifact: Artifact, fresh: Schedule) -> Non
 
 
 def described(problems: Sequence[Problem]) -> list[str]:
-    """Return verification problems as text: artifact and description."""
+    """Return each verification problem as a text with its artifact and description."""
     return [f"{problem.artifact}: {problem.problem}" for problem in problems]
 
 
 def match_once(lines: Sequence[str], beginnings: Sequence[str]) -> bool:
-    """Return whether each beginning starts one line, and every line has a beginning."""
+    """Return whether each beginning matches exactly one line, and no line is left unmatched."""
     matched = [[line for line in lines if line.startswith(one)] for one in beginnings]
     return len(lines) == len(beginnings) and all(len(actual) == 1 for actual in matched)

@@ -1,4 +1,4 @@
-"""Stored verification runs for tests, like those of `starcast claims check`."""
+"""Verification runs for tests, stored as by `starcast claims check`."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from starcast.stores.database.sessions import open_session
 def check_and_store(
     engine: Engine, names: Sequence[str], sizes: Sequence[str] | None = None
 ) -> tuple[int, tuple[Verdict, ...]]:
-    """Verify claims in this process; return the stored run's number and its verdicts."""
+    """Verify claims in this process and store the result; return its number and the verdicts."""
     verdicts = verify.verify_claims(select_claims(names), sizes=sizes, jobs=1)
     with open_session(engine) as session:
         asked = storage.question_of(names, "quick", sizes)

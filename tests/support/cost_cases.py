@@ -12,21 +12,21 @@ from starcast.collectives.catalogue import algorithms, algorithms_on
 from starcast.judges.simulator import Simulation, simulate
 from starcast.topologies import as_topology
 
-#: A machine and a message size for which start-ups and bytes can be read off the time.
+#: A machine and a message size for which a time determines the numbers of start-ups and bytes.
 MACHINE, MESSAGE = costs.Machine(Fraction(1009), Fraction(1, 7)), Fraction(11, 3)
 STARS = tuple(f"S{n}" for n in range(2, 6))
 NK_STARS = tuple(f"S{n},{k}" for n in range(2, 6) for k in range(1, n))
 CUBES = ("Q1", "Q2", "Q3", "Q4")
 SMALL = (*STARS, *NK_STARS, *CUBES)
 
-#: All algorithms with a closed form by collective and name.
+#: All algorithms with a closed-form cost, by collective and name.
 ALGORITHMS: dict[tuple[str, str], Algorithm] = {
     (entry.collective, entry.name): entry for entry in algorithms() if entry.name != "forest"
 }
 
 
 class Case(NamedTuple):
-    """An algorithm with everything that a schedule needs except the root."""
+    """An algorithm on a topology, with all arguments of its schedule except the root."""
 
     spec: str
     collective: str
@@ -35,17 +35,17 @@ class Case(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
-        """The key of the case in `FORMS`."""
+        """Collective and name of the algorithm, by which its cost formula is found."""
         return self.collective, self.algorithm
 
     @property
     def definition(self) -> Algorithm:
-        """The definition of a case's algorithm in the catalogue."""
+        """The catalogue entry of the algorithm."""
         return ALGORITHMS[self.key]
 
     @property
     def arguments(self) -> dict[str, int | str]:
-        """The values of the arguments that the algorithm takes."""
+        """The values of the algorithm's arguments, by name."""
         names = [argument.name for argument in self.definition.arguments]
         settings: dict[str, int | str] = {"copies": self.asked.copies} if "copies" in names else {}
         return settings | (
@@ -76,28 +76,29 @@ def unit(case: Case, m: Fraction = MESSAGE) -> Fraction:
 
 
 def built(case: Case) -> Schedule:
-    """Return the schedule of a case."""
+    """Return the schedule that starcast builds for a case."""
     return schedule(case.spec, case.collective, case.algorithm, case.asked.ports, **case.arguments)
 
 
 @cache
 def run(case: Case) -> Simulation:
-    """Return the simulation of a case."""
+    """Return the simulation of the schedule of a case."""
     return simulate(built(case))
 
 
 def simulated_cost(
     case: Case, m: Fraction = MESSAGE, machine: costs.Machine = MACHINE
 ) -> costs.Cost:
-    """Return the cost of the simulation of a case."""
+    """Return the cost of a case according to the simulation."""
     return costs.price_simulation(run(case), unit(case, m), machine)
 
 
 @cache
 def cases(*specs: str, shares: tuple[int, ...] = (1, 2, 3)) -> list[Case]:
-    """Return every algorithm on these topologies in every port model.
+    """Return cases for every algorithm on these topologies in every port model.
 
-    Messages are split into ``shares``, n-1 and 2(n-1) parts; copies are 1, 2 and n-1.
+    Messages are split into as many parts as ``shares`` says, and into n-1 and 2(n-1) parts, where
+    n-1 is the degree. The numbers of copies are 1, 2 and n-1.
     """
     result = []
     for spec in specs:

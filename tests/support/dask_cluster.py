@@ -20,7 +20,7 @@ class Cluster:
     """A scheduler on the loopback interface, and its workers.
 
     Attributes:
-        address: such as ``tcp://127.0.0.1:43121``.
+        address: the scheduler's address, such as ``tcp://127.0.0.1:43121``.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -68,7 +68,7 @@ class Cluster:
             process.wait()
 
     def _start(self, *words: str) -> subprocess.Popen[bytes]:
-        # Workers import the package under test from any working directory.
+        # Workers must be able to import the package under test from any working directory.
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         log = (self._folder / f"{words[0]}-{len(self._processes)}.log").open("wb")
         with log:

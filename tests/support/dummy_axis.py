@@ -1,8 +1,8 @@
 """A program that declares an additional experiment axis and checks every interface for it.
 
-``python -m support.dummy_axis [URL]`` inserts one field into the source of `Parameters` before any
-other module of starcast is imported. With the URL of an empty PostgreSQL database, the experiment
-is stored, exported, imported and compared there as well.
+``python -m support.dummy_axis [URL]`` inserts one field into the source of `Parameters` before it
+imports any other module of starcast. If it is given the URL of an empty PostgreSQL database, it
+also stores, exports, imports and compares an experiment there.
 """
 
 import sys
@@ -25,7 +25,7 @@ DECLARATION = """
 
 
 def add_axis() -> None:
-    """Replace the module that declares the axes by one with an additional axis."""
+    """Replace the module that declares the axes by a version with an additional axis."""
     from starcast.support import axes
 
     file = Path(str(axes.__file__))
@@ -36,7 +36,7 @@ def add_axis() -> None:
 
 
 def check_without_a_server() -> None:
-    """Use the new axis in every interface that needs no server."""
+    """Check that the new axis works in every interface that needs no server."""
     from fractions import Fraction
 
     from sqlalchemy import UniqueConstraint
@@ -56,7 +56,7 @@ def check_without_a_server() -> None:
     from starcast.stores.database.views import COMPARISON, RUN_SUMMARY
     from starcast.web.models import RunResource
 
-    # Grid, design, point
+    # Grids, experiment designs and points
     grid = Grid.from_json({**GIVEN, "noise": ["1/2", 0]})
     assert grid.noise == (0, Fraction(1, 2))
     assert Grid.from_json(grid.as_json()) == grid
@@ -69,7 +69,7 @@ def check_without_a_server() -> None:
     assert "--noise 1/2" in noisy.command()
     assert "--noise" not in usual.command()
 
-    # Options
+    # Command-line options
     runner = CliRunner()
     words = [*noisy.command().split()[1:], "--no-store", "--format", "json"]
     result = runner.invoke(app, words)
@@ -79,7 +79,7 @@ def check_without_a_server() -> None:
         assert "--noise" in result.output
         assert "Noise of the links." in result.output
 
-    # Columns and views
+    # Columns of tables and views
     table = Run.metadata.tables["run"]
     columns = table.columns
     assert columns["noise"].comment == "noise of all links, exact"
@@ -89,7 +89,7 @@ def check_without_a_server() -> None:
     assert RUN_SUMMARY.columns["noise"] == COMPARISON.columns["noise"] == "noise of all links"
     assert "b.noise = a.noise" in COMPARISON.query
 
-    # Files, including those of older versions, rows, and the types of the API
+    # Experiment files (also from versions without the axis), listed rows, and types of the API
     runs = {point: price_run(point, execute(point)) for point in (usual, noisy)}
     record = record_run(runs[noisy], ())
     assert record["noise"] == "1/2"
@@ -99,7 +99,7 @@ def check_without_a_server() -> None:
     assert run_row(runs[noisy], "e")["noise"] == 0.5
     assert RunResource.model_json_schema()["properties"]["noise"]["type"] == "number"
 
-    # Matching in comparisons
+    # Matching of runs in comparisons
     sides = [Side("a", (runs[usual],)), Side("b", (runs[noisy],))]
     (row,) = compare(sides).rows()
     assert row["note"] == "different noise (0, 1/2)"
@@ -111,7 +111,7 @@ def check_without_a_server() -> None:
 
 
 def check_in_a_store(address: str) -> None:
-    """Store an experiment, export and import it under another name, and compare by SQL."""
+    """Store, export and reimport an experiment with the new axis, and query it by SQL."""
     from sqlalchemy import make_url, text
 
     from starcast.comparison.sides import load_side

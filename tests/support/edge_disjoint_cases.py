@@ -1,4 +1,4 @@
-"""Schedules along edge-disjoint trees, and the units held first and required at the end."""
+"""Schedules along edge-disjoint trees, and the units that nodes hold first and need at the end."""
 
 from collections.abc import Callable
 from functools import cache
@@ -13,7 +13,7 @@ from starcast.collectives import schedule as build
 from support.meeting import plain_rows
 
 COLLECTIVES = ("broadcast", "allgather", "scatter", "gather", "alltoall")
-#: The oracle's rows of every collective, for a root, M messages and x copies.
+#: For every collective, the oracle that returns its rows, given root, messages and copies.
 PAGES: dict[str, Callable[[Node, int, int], set[Row]]] = {
     "broadcast": page.broadcast,
     "allgather": page.allgather,
@@ -30,7 +30,7 @@ ADDRESSED = ("scatter", "gather", "alltoall")
 def built(
     collective: str, n: int, messages: int, copies: int, root: Node | None = None
 ) -> Schedule:
-    """Return the schedule that starcast builds."""
+    """Return the schedule along edge-disjoint trees that starcast builds."""
     at = label(root or identity(n))
     return build(f"S{n}", collective, "edge-disjoint", root=at, messages=messages, copies=copies)
 
@@ -39,7 +39,7 @@ def built(
 def rows(
     collective: str, n: int, messages: int, copies: int, root: Node | None = None
 ) -> tuple[Row, ...]:
-    """Return the rows of starcast's schedule for one source, with nodes instead of ranks."""
+    """Return the rows of the schedule that `built` returns, with nodes instead of ranks."""
     return tuple(plain_rows(built(collective, n, messages, copies, root)))
 
 
@@ -49,7 +49,7 @@ def others(root: Node) -> list[Node]:
 
 
 def held_first(collective: str, root: Node, messages: int) -> dict[Node, set[int]]:
-    """Return the units that each node holds before step 1, for one source.
+    """Return the units that each node holds before step 1, if only the root is a source.
 
     In a gather every node holds its own units; in all other collectives the root holds all units.
     """
@@ -62,7 +62,7 @@ def held_first(collective: str, root: Node, messages: int) -> dict[Node, set[int
 def required_last(
     collective: str, root: Node, messages: int, alive: Callable[[Node], bool] = lambda _: True
 ) -> dict[Node, set[int]]:
-    """Return the units that each node must receive; faulty nodes neither receive nor send."""
+    """Return the units that each node must receive, without units to or from faulty nodes."""
     living = [node for node in others(root) if alive(node)]
     if not alive(root):
         return {}
@@ -74,13 +74,13 @@ def required_last(
 
 
 def own_units(node: Node, messages: int) -> range:
-    """Return the numbers rank*M + i of a node's own units."""
+    """Return the units sent to or from this node: rank*messages + i for message i."""
     first = ranks(len(node))[node] * messages
     return range(first, first + messages)
 
 
 def lacking(required: dict[Node, set[int]], got: dict[Node, set[int]]) -> set[tuple[Node, int]]:
-    """Return the (node, unit) pairs that are required and not held."""
+    """Return the required (node, unit) pairs that are missing from the units held."""
     return {
         (node, unit) for node, units in required.items() for unit in units - got.get(node, set())
     }

@@ -1,4 +1,4 @@
-"""Addresses and passwords of both running servers of a home folder."""
+"""Addresses and passwords of the PostgreSQL and Neo4j servers that run in a home folder."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +13,7 @@ from starcast.support.settings import Settings
 
 @dataclass(frozen=True)
 class Endpoints:
-    """Addresses and passwords of the running servers of a home."""
+    """Addresses and passwords of the two servers that run in a home folder."""
 
     neo4j_uri: str
     neo4j_password: str = field(repr=False)

@@ -1,4 +1,4 @@
-"""The number of examples that Hypothesis tries in a property test."""
+"""The number of examples that Hypothesis tries in each property test."""
 
 from math import ceil
 
@@ -9,6 +9,6 @@ SWEEP_EXAMPLES = 40
 
 
 def max_examples(number: int) -> settings:
-    """Set the examples of a test in `make sweep`; `make test` tries a quarter of them."""
+    """Set a test's number of examples in `make sweep`; `make test` tries a quarter of them."""
     share = settings().max_examples / SWEEP_EXAMPLES
     return settings(max_examples=ceil(number * share))

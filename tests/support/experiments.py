@@ -10,7 +10,8 @@ from starcast.experiments.point import Point
 from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session
 
-#: Collectives with one and with many sources, with copies, without faults and with all kinds.
+#: A grid with single-source and multi-source collectives, several numbers of copies, and all kinds
+#: of faults.
 FAULTY = Grid.from_json({
     "topology": "S4", "collective": ["broadcast", "allgather", "scatter"],
     "algorithm": "edge-disjoint", "copies": [1, 2, 3],
@@ -30,7 +31,7 @@ def make_point(
     t_c: Fraction | int = 1,
     **others: Any,
 ) -> Point:
-    """Return an experiment point; integers are accepted for all numbers."""
+    """Return an experiment point; sizes and costs can be integers."""
     return Point(
         topology,
         collective,
@@ -51,7 +52,7 @@ def runs(engine: Engine, name: str) -> list[models.Run]:
 
 
 def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:
-    """Return all figures that an execution determines, for each experiment point."""
+    """Return everything that executing an experiment's runs determines, by experiment point."""
     found = {}
     for run in runs(engine, name):
         costs_of = [(cost.kind, cost.steps, cost.transmissions, cost.time) for cost in run.costs]
@@ -65,5 +66,5 @@ def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:
 
 
 def time(run: models.Run, kind: str) -> Fraction:
-    """Return the time of a run according to one kind of cost."""
+    """Return the time of a run by one kind of cost, such as ``simulated``."""
     return next(cost.time for cost in run.costs if cost.kind == kind)

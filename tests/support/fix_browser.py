@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 FINDER = Path(__file__).parents[1] / "docs" / "chromium"
-#: Timeout of a page in milliseconds, suitable for a machine under load.
+#: Timeout for actions on a page in milliseconds, long enough for a machine under load.
 PATIENCE = 120_000
 FLAGS = [
     "--no-sandbox",
@@ -68,10 +68,10 @@ def browser() -> "Iterator[Browser]":
 
 @pytest.fixture
 def tab(browser: "Browser", address: str) -> "Iterator[Page]":
-    """A tab that reaches only the server at ``address``, a fixture of the test's module.
+    """A browser tab that can reach only the server at ``address``, a fixture of the test's module.
 
-    A script error or a request to another server fails the test. The status of an error page is
-    no such error.
+    A test fails if a script raises an error or requests another server. An HTTP error status alone
+    does not fail it.
     """
     tab = browser.new_page(base_url=address)
     tab.set_default_timeout(PATIENCE)

@@ -1,4 +1,7 @@
-"""Both stores for tests: a database with the current schema, and an empty, unclaimed graph."""
+"""Fixtures for both stores: a database with the current schema, and an empty graph store.
+
+No database has claimed the graph store yet.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +15,7 @@ from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.writer import BoltWriter
 
 BATCH = 1_000
-#: Rows per batch, so small that every artifact of S4 takes several batches.
+#: A number of rows per batch so small that every artifact of S4 takes several batches.
 FEW = 10
 
 
@@ -25,7 +28,7 @@ def graph(clean_graph: GraphAddress) -> Iterator[Graph]:
 
 @pytest.fixture
 def bolt(graph: Graph) -> BoltWriter:
-    """A writer over Bolt, after it has created constraints and indexes."""
+    """A writer over Bolt that has created the constraints and indexes."""
     writer = BoltWriter(graph, FEW)
     writer.prepare()
     return writer
@@ -33,11 +36,11 @@ def bolt(graph: Graph) -> BoltWriter:
 
 @pytest.fixture
 def stores(engine: Engine, graph: Graph) -> Stores:
-    """Both stores, empty."""
+    """PostgreSQL and Neo4j as a pair of empty stores."""
     return Stores(engine, graph, BATCH)
 
 
 @pytest.fixture
 def few(stores: Stores) -> Stores:
-    """Both stores, empty, with a small batch size for rows."""
+    """A pair of empty stores, with a small batch size for rows."""
     return replace(stores, batch=FEW)

@@ -1,4 +1,4 @@
-"""Fixtures that provide a lab on real stores."""
+"""Fixtures that provide a `Lab` connected to real stores."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ GRID = {"topology": "S4", "segments": [1, 4], "message_bytes": [64, 1024]}
 def servers(
     clean_graph: GraphAddress, clean_database: URL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Make the settings name empty stores."""
+    """Point the settings to empty stores on the servers of the test run."""
     monkeypatch.setattr("starcast.ingest.ingestion.refresh_plans", lambda _: None)
     name_store(monkeypatch, clean_database)
     monkeypatch.setenv("STARCAST_NEO4J_URI", clean_graph.uri)
@@ -25,14 +25,14 @@ def servers(
 
 @pytest.fixture
 def lab(servers: None) -> Iterator[Lab]:  # noqa: ARG001 - the servers must be named before
-    """A lab on empty stores."""
+    """A `Lab` connected to empty stores."""
     with connect() as opened:
         yield opened
 
 
 @pytest.fixture
 def filled(lab: Lab) -> Lab:
-    """A lab with artifacts on S4, two experiments and a verification run."""
+    """A `Lab` whose stores hold artifacts on S4, two experiments and a verification run."""
     lab.ingest("S4", trees=["greedy", "multiple"], schedules=["broadcast:multiple"])
     lab.experiment("ours", grid=GRID, algorithm="multiple")
     lab.experiment("theirs", grid=GRID, algorithm="recursive-substar")

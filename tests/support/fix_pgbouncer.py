@@ -19,8 +19,8 @@ from starcast.stores.database.roles import ROLE_NAMES, Role
 FOLDER = Path(sys.prefix) / ".pgbouncer"
 _DEADLINE = 10.0
 
-# Consecutive transactions of a client go to different server processes, so that the next one cannot
-# rely on anything that a transaction has left in its session.
+# Consecutive transactions of a client use different server processes, so that no transaction can
+# rely on session state that an earlier one has left.
 _CONFIGURATION = """
 [databases]
 * = host=127.0.0.1 port={server}
@@ -105,5 +105,5 @@ def _wait(process: "subprocess.Popen[bytes]", url: URL, log: Path) -> None:
 
 @pytest.fixture
 def pooled(fresh_database: URL, pgbouncer: int) -> URL:
-    """The URL of a new, empty database behind PgBouncer, for its owner."""
+    """The URL for the owner of a new, empty database that is reached through PgBouncer."""
     return fresh_database.set(port=pgbouncer)

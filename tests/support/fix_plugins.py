@@ -1,4 +1,4 @@
-"""A fixture for tests that load plug-ins, and a function that loads the example plug-ins."""
+"""A fixture that undoes the registrations of plug-ins, and a loader for the example plug-ins."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ def _tables() -> list[dict[Any, Any]]:
 
 @contextmanager
 def restored_registries() -> Iterator[Callable[[], None]]:
-    """Yield a function that removes new registrations; it is also called at the end."""
+    """Yield a function that removes all registrations made since; it is also called at the end."""
     known = [dict(table) for table in _tables()]
 
     def forget() -> None:
@@ -44,6 +44,6 @@ def restored_registries() -> Iterator[Callable[[], None]]:
 
 @pytest.fixture
 def registries() -> Iterator[Callable[[], None]]:
-    """Return a function that removes the test's registrations; it also runs after the test."""
+    """A function that removes the registrations made by the test; it is also called after it."""
     with restored_registries() as forget:
         yield forget

@@ -95,7 +95,7 @@ def _foreign() -> GraphAddress | None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Return the versions that will be used."""
+    """Return the line of the pytest header that names the server versions of the test run."""
     if address := config.stash[_FOREIGN]:
         return f"servers: Neo4j at {address.uri}, no PostgreSQL"
     try:
@@ -112,7 +112,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Print the versions that the servers reported."""
+    """Print the versions that the running servers have reported."""
     terminalreporter.write_line(
         f"servers used: {config.stash[_USED] or 'none, no test needed one'}"
     )
@@ -120,7 +120,7 @@ def pytest_terminal_summary(
 
 @pytest.fixture(scope="session")
 def stack_home(request: pytest.FixtureRequest) -> Iterator[Path]:
-    """The stack's home folder, in memory if there is space, since commits wait for a disk."""
+    """The home folder of the stack, in memory if it fits, because commits would wait for a disk."""
     kept = request.config.stash[_HOME]
     if kept:
         yield Path(kept)
@@ -133,7 +133,7 @@ def stack_home(request: pytest.FixtureRequest) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def stack_settings(stack_home: Path, request: pytest.FixtureRequest) -> Iterator[Settings]:
-    """The settings of a running embedded stack."""
+    """The settings of the embedded stack, which is running."""
     kept = request.config.stash[_HOME]
     settings = Settings.load(home=stack_home)
     was_running = _is_running(settings)
@@ -160,7 +160,7 @@ def tls_folder() -> Iterator[Path]:
     command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 30"
     command += " -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
     command += " -keyout private.key -out public.crt"
-    # Servers started by root run as another user, who cannot enter the folders of pytest.
+    # If root starts the servers, they run as another user, who has no access to pytest's folders.
     with tempfile.TemporaryDirectory(prefix="starcast-tls-") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -216,7 +216,7 @@ def graph_address(request: pytest.FixtureRequest) -> GraphAddress:
 
 @pytest.fixture(scope="session")
 def store_url(stack_settings: Settings) -> URL:
-    """The superuser's URL of the database ``starcast``, with which databases can be created."""
+    """The URL of the database ``starcast`` for the superuser, who can create databases."""
     port = url_of(stack_settings).port
     assert port is not None
     return superuser_url(Home(stack_settings.home), port)
@@ -224,7 +224,7 @@ def store_url(stack_settings: Settings) -> URL:
 
 @pytest.fixture(scope="session")
 def role_url(stack_settings: Settings) -> Callable[[URL, Role], URL]:
-    """Return a function that returns the URL of a database for a role."""
+    """A function that returns the URL of a database for a role, such as ``writer``."""
 
     def as_role(url: URL, role: Role) -> URL:
         login = addresses.store_endpoint(stack_settings.home, role)
@@ -242,7 +242,7 @@ def fresh_database(store_url: URL) -> Iterator[URL]:
 
 @contextmanager
 def new_database(store_url: URL, template: URL | None = None) -> Iterator[URL]:
-    """Create a database, empty by default; drop it afterwards and disconnect its clients."""
+    """Create a database, empty or copied from a template, and drop it when the context ends."""
     name = f"test_{secrets.token_hex(6)}"
     source = template.database if template else "template1"
     with psycopg.connect(plain_url(store_url), autocommit=True) as connection:
@@ -255,14 +255,14 @@ def new_database(store_url: URL, template: URL | None = None) -> Iterator[URL]:
 
 @pytest.fixture(scope="session")
 def graph_driver(graph_address: GraphAddress) -> Iterator[Driver]:
-    """A driver for all tests, which reconnects after the server has been restarted."""
+    """A Neo4j driver shared by all tests, which reconnects after a restart of the server."""
     with _driver(graph_address) as driver:
         yield driver
 
 
 @pytest.fixture
 def clean_graph(graph_address: GraphAddress, graph_driver: Driver) -> GraphAddress:
-    """The graph store without nodes, but with its constraints and indexes."""
+    """The address of the graph store after all its nodes have been deleted."""
     empty(graph_address, graph_driver)
     return graph_address
 

@@ -44,7 +44,7 @@ def upgrade() -> None:
 
 @pytest.fixture
 def add_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
-    """Return a function that adds a migration to starcast, so that all stores are outdated."""
+    """A function that adds a migration to starcast, so that all existing databases are outdated."""
 
     def add() -> None:
         copied = tmp_path / "migrations"
@@ -69,8 +69,8 @@ def kept_database(store_url: URL) -> Iterator[URL]:
         yield url
 
 
-#: TRUNCATE takes five times as long, since it creates new files for tables and indexes. The row
-#: with the store's identity is kept.
+#: SQL that deletes all rows except the store's identity. TRUNCATE would take five times as long,
+#: since it creates new files for tables and indexes.
 _DELETION = "; ".join(
     [
         *(
@@ -85,20 +85,20 @@ _DELETION = "; ".join(
 
 
 def _delete_rows(url: URL) -> None:
-    """Delete all rows in one round trip to the server."""
+    """Delete all rows except the store's identity in one round trip to the server."""
     with psycopg.connect(plain_url(url), autocommit=True) as connection:
         connection.execute(_DELETION)
 
 
 @pytest.fixture
 def clean_database(kept_database: URL, role_url: Callable[[URL, Role], URL]) -> URL:
-    """The shared database for the writer, without rows except that of the store's identity."""
+    """The URL of the shared database for the writer, with no rows but the store's identity."""
     _delete_rows(kept_database)
     return role_url(kept_database, "writer")
 
 
-#: A function that takes a name and a function that stores rows, and returns a database with these
-#: rows, which the settings then name.
+#: A function that returns the URL of a database with rows, and sets it in the settings. Arguments
+#: are a name and a function that stores the rows.
 FilledDatabase = Callable[[str, Callable[[], None]], URL]
 
 
@@ -106,7 +106,7 @@ FilledDatabase = Callable[[str, Callable[[], None]], URL]
 def filled_before(
     kept_database: URL,  # noqa: ARG001 - its server must stop after these are dropped
 ) -> Iterator[tuple[ExitStack, dict[str, URL]]]:
-    """The named databases that `filled_database` copies, and a stack that drops them."""
+    """The databases that `filled_database` copies, by name, and an exit stack that drops them."""
     with ExitStack() as databases:
         yield databases, {}
 
@@ -119,7 +119,7 @@ def filled_database(
     role_url: Callable[[URL, Role], URL],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[FilledDatabase]:
-    """Return a function that copies a database with rows, which are stored once per name."""
+    """A function that returns a copy of a database with rows; the rows are stored once per name."""
     databases, filled = filled_before
 
     def named(database: URL) -> URL:

@@ -1,7 +1,7 @@
 """A strict reader for the LaTeX tables that starcast writes, independent of the writer.
 
-It accepts the commands of such a table and nothing else. Characters that TeX interprets, ligatures
-and unbalanced braces are errors, as are rows of different length.
+It accepts only the commands that such tables contain. Characters that TeX would interpret,
+ligatures, unbalanced braces and rows of different lengths are errors.
 """
 
 import re
@@ -49,7 +49,7 @@ _ACCENTS = {r"\"o": "ö", r"\'e": "é"}
 
 @dataclass(frozen=True)
 class LatexTable:
-    """The printed content of a table; ``bold`` has the columns of the bold cells of each row."""
+    """The printed content of a table; ``bold`` lists, for each row, the columns in bold type."""
 
     columns: list[str]
     rows: list[list[str]]
@@ -60,7 +60,7 @@ class LatexTable:
 
 
 def read_table(latex: str) -> LatexTable:
-    """Return the table of a text that consists of exactly one table.
+    """Parse a LaTeX text that consists of exactly one table.
 
     Raises:
         ValueError: the text is not such a table.
@@ -87,7 +87,7 @@ def read_table(latex: str) -> LatexTable:
 
 
 def read_text(latex: str) -> str:
-    """Return what TeX prints for text without environments.
+    """Return the characters that TeX prints for a LaTeX text without environments.
 
     Raises:
         ValueError: a character is not text, or a command is unknown.
@@ -139,7 +139,7 @@ def _split(line: str) -> list[str]:
 def compile_latex(text: str, folder: Path) -> str:
     """Compile a two-column document, and return the messages of LaTeX.
 
-    The test is skipped if there is no LaTeX; characters that a font does not have are errors.
+    The test is skipped if LaTeX is not available. It fails if a font lacks a character.
     """
     document = "\\documentclass[twocolumn]{article}\\usepackage{booktabs,graphicx,lmodern}"
     (folder / "page.tex").write_text(f"{document}\\begin{{document}}\n{text}\n\\end{{document}}\n")

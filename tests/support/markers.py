@@ -1,4 +1,4 @@
-"""Test groups as markers: the location of a module determines the group of its tests.
+"""Pytest markers for groups of tests: the location of a module determines its group.
 
 `make test` runs the groups that need no server in parallel with those that share one stack; `make
 sweep` runs each group as a separate job (``pytest -m GROUP``). Every new folder of tests must be
@@ -66,7 +66,7 @@ def group(path: Path) -> str:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Skip the modules of other groups without importing them, if `-m` names groups only."""
+    """Skip the modules of other groups without importing them, if `-m` consists of group names."""
     selected = set(config.option.markexpr.split(" or "))
     if not selected <= GROUPS or not collection_path.match("test_*.py"):
         return None

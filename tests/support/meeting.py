@@ -25,7 +25,7 @@ from starcast.support.errors import StarcastError
 from starcast.topologies import Topology
 from starcast.trees import Forest, forest
 
-#: Every construction on S_n by name, as the oracles build it.
+#: The oracles' implementations of constructions on S_n, by name.
 PAGES: dict[str, Callable[[star_graph.Node], Sequence[rooted_trees.Tree]]] = {
     "greedy": lambda root: [tseng_sheu.greedy(root)],
     "multiple": tseng_sheu.multiple,
@@ -35,7 +35,7 @@ PAGES: dict[str, Callable[[star_graph.Node], Sequence[rooted_trees.Tree]]] = {
 
 @contextmanager
 def refused(*words: str, exit_code: int = 2) -> Iterator[pytest.ExceptionInfo[StarcastError]]:
-    """Expect an error with a hint, this exit code, and these words in its message."""
+    """Expect a `StarcastError` with a hint, this exit code, and these words in its message."""
     with pytest.raises(StarcastError) as refusal:
         yield refusal
     assert refusal.value.exit_code == exit_code
@@ -45,7 +45,7 @@ def refused(*words: str, exit_code: int = 2) -> Iterator[pytest.ExceptionInfo[St
 
 
 class Pair(NamedTuple):
-    """A forest in both implementations."""
+    """A forest as built by the oracle (``trees``) and by starcast (``forest``)."""
 
     n: int
     root: star_graph.Node
@@ -54,13 +54,13 @@ class Pair(NamedTuple):
 
 
 def pair(n: int, construction: str, root: star_graph.Node | None = None) -> Pair:
-    """Return a forest on S_n built by starcast's array implementation and by the oracle."""
+    """Build a forest on S_n both with the oracle and with starcast."""
     root = root or star_graph.identity(n)
     return Pair(n, root, PAGES[construction](root), built(n, construction, root))
 
 
 def built(n: int, construction: str, root: star_graph.Node | None = None) -> Forest:
-    """Return the forest that starcast's array implementation builds."""
+    """Return the forest on S_n that starcast builds."""
     return forest(f"S{n}", construction, root=star_graph.label(root or star_graph.identity(n)))
 
 
@@ -82,7 +82,7 @@ def ports_of(tree: rooted_trees.Tree, root: star_graph.Node) -> NDArray[np.uint8
 
 
 def tree_of(row: Iterable[int], n: int) -> rooted_trees.Tree:
-    """Return a row of parent ports as a dictionary of parents, even if it is not a tree."""
+    """Convert an array of parent ports, which need not form a tree, to a dictionary of parents."""
     return {
         x: star_graph.swap(x, int(port))
         for x, port in zip(star_graph.nodes(n), row, strict=True)
@@ -97,7 +97,7 @@ def trees_of(trees: Forest) -> list[rooted_trees.Tree]:
 
 # Schedules
 
-#: Every broadcast algorithm, with the name of the argument that splits its message.
+#: Broadcast algorithms, each with the name of the argument that splits its message.
 BROADCASTS = {"greedy": "segments", "multiple": "segments", "recursive-substar": "messages"}
 
 
@@ -120,7 +120,7 @@ def broadcast(
 def page_rows(
     n: int, algorithm: str, ports: str, share: int, root: star_graph.Node | None = None
 ) -> set[Row]:
-    """Return the oracle's rows for the same broadcast as `broadcast`."""
+    """Return the rows that the oracles build for the broadcast that `broadcast` returns."""
     source = root or star_graph.identity(n)
     if algorithm == "recursive-substar" and ports == "one":
         return recursive_substar.one_port(source, share)
@@ -149,7 +149,7 @@ def plain_rows(schedule: Schedule) -> list[Row]:
 
 
 def numbered_rows(plan: Schedule) -> set[Row]:
-    """Return the rows, with each unit given as its tree and its position in that tree."""
+    """Return the rows of a schedule with each unit as a pair: its tree, and its index there."""
     plain = plain_rows(plan)
     units = {
         tree: sorted({row.unit for row in plain if row.tree == tree})

@@ -6,5 +6,5 @@ from starcast.ingest import Plan, parse_request
 
 
 def plan(*words: Any, **options: Any) -> Plan:
-    """Return the plan of a request; see `parse_request` for the arguments."""
+    """Return the ingest plan for a request with the arguments of `parse_request`."""
     return parse_request(*words, **options)

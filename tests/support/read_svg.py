@@ -1,4 +1,4 @@
-"""The content of an SVG drawing: strokes with titles, boxes and texts."""
+"""A reader for the content of SVG drawings: strokes with titles, node boxes and texts."""
 
 import re
 from typing import NamedTuple
@@ -8,7 +8,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 class Stroke(NamedTuple):
-    """A stroke with a title; the points of its curves are complex numbers."""
+    """A stroke with a title; each point is a complex number."""
 
     title: str
     colour: str
@@ -90,5 +90,5 @@ def boxes(picture: ET.Element) -> dict[str, Box]:
 
 
 def texts(picture: ET.Element) -> list[str]:
-    """Return all texts in the order of drawing: title, lines, legend, then those of panels."""
+    """Return all texts in the order of drawing: title, lines, legend, and texts of the panels."""
     return [text.text or "" for text in picture.iter(f"{SVG}text")]

@@ -38,14 +38,14 @@ def read_labels(graph: Graph, topology: Topology) -> list[str]:
 
 
 def read_links(graph: Graph, topology: Topology) -> Rows:
-    """Return the stored links of a topology, sorted."""
+    """Return the stored links of a topology in sorted order."""
     return read_rows(graph, LINK, topology.spec, topology)
 
 
 def read_rows(
     graph: Graph, relationship: Relationship, artifact_id: str, topology: Topology
 ) -> Rows:
-    """Return the stored relationships of an artifact, sorted."""
+    """Return the stored relationships of an artifact in sorted order."""
     names = ["a.rank", "b.rank", *(f"r.{name}" for name in relationship.columns)]
     cypher = (
         f"MATCH (a:{NODE.name})-[r:{relationship.name}]->(b) WHERE $low <= a.key < $high "

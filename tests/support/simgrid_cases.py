@@ -1,4 +1,4 @@
-"""Comparison of executions by SimGrid with starcast's function `timing`."""
+"""Comparison of the times computed by SimGrid with those of starcast's function `timing`."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from starcast.support.errors import StarcastError
 def assert_same_clocks(
     requests: Sequence[SimGridRequest], results: Sequence[SimGridRun | StarcastError]
 ) -> None:
-    """Assert that `timing` computes the same times, or name every execution that differs."""
+    """Assert that `timing` computes the same times as SimGrid; otherwise list all differences."""
     differences = find_differences(requests, results)
     assert not differences, "\n".join(["the times differ:", *differences])
 
@@ -20,14 +20,14 @@ def assert_same_clocks(
 def find_differences(
     requests: Sequence[SimGridRequest], results: Sequence[SimGridRun | StarcastError]
 ) -> list[str]:
-    """Describe each result whose end time, or that of a row, differs from `timing`."""
+    """Describe each SimGrid result with a total time or an arrival that differs from `timing`."""
     pairs = zip(requests, results, strict=True)
     differences = [(request, find_difference(request, result)) for request, result in pairs]
     return [f"{name(request)}: {found}" for request, found in differences if found]
 
 
 def find_difference(request: SimGridRequest, result: SimGridRun | StarcastError) -> str | None:
-    """Return how a result differs from the times of `timing`, or None if it agrees."""
+    """Describe how a SimGrid result differs from `timing`, or return None if it agrees."""
     if isinstance(result, StarcastError):
         return result.message
     expected = timing(
@@ -50,7 +50,7 @@ def find_difference(request: SimGridRequest, result: SimGridRun | StarcastError)
 
 
 def name(request: SimGridRequest) -> str:
-    """Return a name for an execution with everything that distinguishes it from others."""
+    """Return a text that identifies an execution: schedule, mode, cost parameters and faults."""
     machine = f"{request.unit_bytes}, {request.t_s}, {request.t_c}"
     faults = ", ".join(map(str, request.faults)) or "no faults"
     return f"{request.schedule.id} {request.execution} ({machine}; {faults})"

@@ -26,9 +26,9 @@ from starcast.collectives.rows import Columns
 from starcast.judges.simulator import Fault, Simulation, simulate
 from starcast.topologies import Topology, as_topology
 
-#: Hypothesis's draw function, in a composite strategy or from `data()`.
+#: Hypothesis's function that draws a value from a strategy.
 Draw = Callable[[st.SearchStrategy[Any]], Any]
-#: An algorithm: topology, collective, name and port model.
+#: An algorithm in a port model on a topology: topology, collective, algorithm and port model.
 Base = tuple[str, str, str, str]
 
 
@@ -53,7 +53,7 @@ def built(base: Base, **arguments: int | str) -> Schedule:
 
 
 def plan_of(schedule: Schedule) -> Plan:
-    """Return a schedule as a plan of the oracle; invalid ranks become labels without a node."""
+    """Convert a schedule to the oracle's `Plan`; an invalid rank becomes the label of no node."""
     topology = world(schedule.topology.spec)
     columns = zip(*(getattr(schedule, name).tolist() for name in COLUMNS), strict=True)
     rows = [
@@ -78,17 +78,17 @@ def plan_of(schedule: Schedule) -> Plan:
 
 
 def named(nodes: Sequence[str], rank: int) -> str:
-    """Return the label of a rank."""
+    """Return the label of the node with this rank, or of no node if the rank is invalid."""
     return nodes[rank] if 0 <= rank < len(nodes) else f"node {rank}"
 
 
 def down(faults: Iterable[Fault]) -> Faults:
-    """Return faults in the oracle's notation, as sets of labels with their steps."""
+    """Convert faults to the notation of the oracle: sets of labels, each with its first step."""
     return {frozenset(str(end) for end in fault.ends): fault.step for fault in faults}
 
 
 def assert_same_verdict(schedule: Schedule, faults: Sequence[Fault] = ()) -> Simulation:
-    """Simulate a schedule, and assert that the oracle agrees on verdict and counts."""
+    """Simulate a schedule, and assert that the oracle finds the same violation and counts."""
     run, outcome = simulate(schedule, faults), execute_all(plan_of(schedule), down(faults))
     agrees(run, outcome)
     if outcome.broken:
@@ -120,7 +120,7 @@ def names_the_first(run: Simulation, schedule: Schedule, faults: Sequence[Fault]
 
 
 def names(sentence: str, row: Row) -> bool:
-    """Return whether the sentence describes this row."""
+    """Return whether the text of a violation describes this row."""
     parts = (
         f"step {row.step}:",
         f"{row.sender} sends",
@@ -132,11 +132,11 @@ def names(sentence: str, row: Row) -> bool:
 
 
 def same(run: Simulation, other: Simulation) -> None:
-    """Assert that two simulations agree, except for the unit in the violation."""
+    """Assert that two simulations agree; of a violation, only the step is compared."""
     assert (run.violation is None, run.complete) == (other.violation is None, other.complete)
     assert (run.violation or "").partition(":")[0] == (other.violation or "").partition(":")[
         0
-    ]  # the step
+    ]  # the step of the violation
     assert (run.steps, run.transmissions) == (other.steps, other.transmissions)
     assert (run.largest_packet, run.missing) == (other.largest_packet, other.missing)
     assert np.array_equal(run.links_used, other.links_used)
@@ -161,7 +161,7 @@ MUTATIONS = (
 
 
 def changed(schedule: Schedule, row: int, **values: int) -> Schedule:
-    """Return the schedule with changed values in one row."""
+    """Return a copy of a schedule with these values in one row."""
     columns: dict[str, Any] = {name: getattr(schedule, name).astype(np.int64) for name in values}
     for name, value in values.items():
         columns[name][row] = value
@@ -169,7 +169,7 @@ def changed(schedule: Schedule, row: int, **values: int) -> Schedule:
 
 
 def flipped(schedule: Schedule, row: int) -> Schedule:
-    """Return a reduction with ``combine`` inverted in one row."""
+    """Return a copy of a reduction schedule with ``combine`` inverted in one row."""
     if schedule.combine is None:
         return schedule
     combine = schedule.combine.copy()
@@ -178,7 +178,7 @@ def flipped(schedule: Schedule, row: int) -> Schedule:
 
 
 def kept(schedule: Schedule, rows: Sequence[int] | np.ndarray[Any, Any]) -> Schedule:
-    """Return the schedule with only these rows, in this order, possibly repeated."""
+    """Return a copy of a schedule with only these rows, in this order; rows can be repeated."""
     return replace(
         schedule,
         **schedule.columns.apply(lambda column: column[np.asarray(rows, dtype=np.int64)]).present(),
@@ -186,7 +186,7 @@ def kept(schedule: Schedule, rows: Sequence[int] | np.ndarray[Any, Any]) -> Sche
 
 
 def mutate(draw: Draw, schedule: Schedule, way: str) -> Schedule:
-    """Return the schedule with one row mutated."""
+    """Return a copy of a schedule with a random row mutated in the given way."""
     row, topology = draw(st.integers(0, len(schedule) - 1)), schedule.topology
     every = range(len(schedule))
     match way:
@@ -229,7 +229,7 @@ def mutate(draw: Draw, schedule: Schedule, way: str) -> Schedule:
 
 @st.composite
 def mutated(draw: st.DrawFn, schedule: Schedule, most: int = 2) -> Schedule:
-    """Return the schedule with a few rows mutated."""
+    """Draw a copy of a schedule with at most ``most`` mutations."""
     for _ in range(draw(st.integers(1, most))):
         schedule = mutate(draw, schedule, draw(st.sampled_from(MUTATIONS)))
     return schedule
@@ -240,7 +240,7 @@ def mutated(draw: st.DrawFn, schedule: Schedule, most: int = 2) -> Schedule:
 
 @st.composite
 def random_schedules(draw: st.DrawFn, *specs: str, symmetric: bool | None = None) -> Schedule:
-    """Draw a random schedule: nodes mostly send units that they hold."""
+    """Draw a random schedule in which most rows are valid."""
     topology = as_topology(draw(st.sampled_from(specs)))
     collective = draw(st.sampled_from(MULTI_SOURCE if symmetric else COLLECTIVES))
     together = collective in MULTI_SOURCE and (
@@ -279,7 +279,7 @@ def no_rows(
 
 
 def powers(collective: str, *, symmetric: bool) -> int:
-    """Return the power of the number of nodes to which the number of units is proportional."""
+    """Return the exponent e for which the number of units is proportional to nodes^e."""
     kind = (
         {"allgather": "broadcast", "alltoall": "scatter", "reduce-scatter": "reduce"}.get(
             collective, collective
@@ -293,9 +293,10 @@ def powers(collective: str, *, symmetric: bool) -> int:
 def random_rows(
     schedule: Schedule, lot: np.random.Generator, steps: int, astray: float
 ) -> Mapping[str, Any]:
-    """Return random rows in random order.
+    """Return the columns of random rows in random order.
 
-    In each step some nodes send, mostly units that they hold, over ports that are mostly free.
+    In each step some nodes send. With probability ``astray`` a row may send a unit that its sender
+    does not hold, or use a port that is not free.
     """
     plan, topology = plan_of(schedule), schedule.topology
     holds: dict[str, set[int]] = {node: set() for node in plan.world.nodes}
@@ -344,7 +345,7 @@ def random_rows(
 
 
 def taken(schedule: Schedule, sender: int, port: int, receiver: int, unit: int) -> set[object]:
-    """Return the ports and links that a row occupies in its step."""
+    """Return what a row occupies in its step, so that other rows cannot use it."""
     if schedule.symmetric:
         return {"all"} if schedule.ports == "one" else {port}
     if schedule.ports == "one":
@@ -354,7 +355,7 @@ def taken(schedule: Schedule, sender: int, port: int, receiver: int, unit: int) 
 
 @st.composite
 def fault_sets(draw: st.DrawFn, topology: Topology, latest: int, most: int = 3) -> list[Fault]:
-    """Draw nodes and links that fail, some from the start and some later."""
+    """Draw nodes and links that fail from a step between 1 and ``latest`` on."""
     result: dict[object, Fault] = {}
     for _ in range(draw(st.integers(1, most))):
         rank = draw(st.integers(0, topology.nodes - 1))

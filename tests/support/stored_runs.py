@@ -1,4 +1,4 @@
-"""Runs with invented costs: a number of steps, and bytes sent per byte of the message."""
+"""Experiment runs with invented costs, for tests of comparisons."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -22,8 +22,9 @@ PROVENANCE = {
 def priced_run(steps: int, rate: Fraction | int, m: Fraction | int, **changes: Any) -> Run:
     """Return a run with ``steps`` start-ups and ``rate * m`` bytes for a message of m bytes.
 
-    The algorithm is broadcast by `multiple` on S5 with 1 segment, t_s = 100 and t_c = 1. ``closed``
-    replaces the rate in its closed form; its lower bound has ``bound`` start-ups and m/4 bytes.
+    The algorithm is the broadcast `multiple` on S5 with 1 segment, t_s = 100 and t_c = 1; further
+    arguments replace fields of the run. ``closed`` is the rate in the closed-form cost. The lower
+    bound has ``bound`` start-ups and m/4 bytes.
     """
     closed, bound = changes.pop("closed", rate), changes.pop("bound", 1)
     point = {
@@ -65,12 +66,12 @@ def priced_run(steps: int, rate: Fraction | int, m: Fraction | int, **changes: A
 
 
 def along(steps: int, rate: Fraction | int, sizes: Iterable[int], **changes: Any) -> list[Run]:
-    """Return runs as `priced_run` does, for several message sizes."""
+    """Return one run for each of several message sizes, with the arguments of `priced_run`."""
     return [priced_run(steps, rate, m, **changes) for m in sizes]
 
 
 def side(name: str, runs: Sequence[Run]) -> Side:
-    """Return runs as one side of a comparison, with a command that has its name."""
+    """Return a side of a comparison: a name, its runs, and invented commands for them."""
     return Side(
         name,
         tuple(runs),

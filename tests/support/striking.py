@@ -1,4 +1,4 @@
-"""Simulated Ctrl-C: a signal sent to the main thread after a delay."""
+"""Simulation of Ctrl-C: a thread that sends SIGINT to the main thread after a delay."""
 
 import signal
 import threading
@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def ctrl_c(seconds: float) -> Iterator[threading.Thread]:
-    """Yield a thread that sends SIGINT to the main thread; the caller starts it.
+    """Yield a thread that sends SIGINT to the main thread after the caller has started it.
 
-    When the context ends, the signal has been sent.
+    The context does not end before the signal has been sent.
     """
 
     def interrupt() -> None:

@@ -1,4 +1,4 @@
-"""The worker processes that another process has started."""
+"""Worker processes that a process has started."""
 
 from contextlib import suppress
 
@@ -10,7 +10,7 @@ def workers_of(pid: int) -> list[psutil.Process]:
     workers = []
     with suppress(psutil.NoSuchProcess):
         for child in psutil.Process(pid).children():
-            # It may have ended in the meantime, or be a zombie until its parent notices.
+            # A worker may have ended in the meantime, or be a zombie until its parent notices.
             with suppress(psutil.NoSuchProcess):
                 if "spawn_main" in " ".join(child.cmdline()):
                     workers.append(child)

@@ -1,4 +1,4 @@
-"""Work that the first property test would otherwise have to do."""
+"""A fixture that prepares Hypothesis before the first property test runs."""
 
 import pytest
 from hypothesis import strategies as st

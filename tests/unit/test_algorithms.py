@@ -1,4 +1,4 @@
-"""Every algorithm: its declared figures, argument checks and schedules."""
+"""Every algorithm in the catalogue: its declared numbers, argument checks and schedules."""
 
 from typing import Any
 
@@ -27,12 +27,12 @@ def algorithms_with_ports(spec: str) -> list[tuple[Algorithm, str]]:
 
 
 def build(spec: str, entry: Algorithm, ports: str, **arguments: Any) -> Schedule:
-    """Return the schedule of an algorithm."""
+    """Return the schedule that an algorithm builds on a topology."""
     return schedule(spec, entry.collective, entry.name, ports, **arguments)
 
 
 def listed(plan: Schedule) -> list[tuple[int, ...]]:
-    """Return all rows as sorted tuples."""
+    """Return all rows of a schedule as sorted tuples."""
     return sorted(zip(*(getattr(plan, name).tolist() for name in COLUMNS), strict=True))
 
 
@@ -40,7 +40,7 @@ def listed(plan: Schedule) -> list[tuple[int, ...]]:
 def test_schedules_are_complete_and_match_their_declarations(
     spec: str,
 ) -> None:
-    """The figures are the declared ones; rows are sorted and follow the declared forest."""
+    """Steps and transmissions are as declared; rows are sorted and use links of the forest."""
     for entry, ports in algorithms_with_ports(spec):
         assert_matches_declaration(spec, entry, ports)
 
@@ -79,7 +79,7 @@ def assert_rows_follow_the_forest(plan: Schedule, along: str | None) -> None:
     assert plan.forest_id is None or plan.forest_id.split(":")[1] == along
     ends = (plan.receiver, plan.sender)
     child, parent = reversed(ends) if plan.collective == "gather" else ends
-    if plan.combine is not None:  # sums travel towards the root
+    if plan.combine is not None:  # in a reduction, units travel towards the root
         child, parent = np.where(plan.combine, ends[::-1], ends)
     assert np.array_equal(plan.forest.parents()[plan.tree, child], parent)
 
@@ -120,7 +120,7 @@ def assert_is_translated(spec: str, entry: Algorithm, ports: str) -> None:
 
 @pytest.mark.parametrize("spec", ["S4", "S3", "S3,1", "S4,2"])
 def test_expanding_a_schedule_keeps_its_figures(spec: str) -> None:
-    """Steps, transmissions, links and packets agree; all sources expand to the same rows."""
+    """Steps, transmissions, links and packets agree; every source gives the same expanded rows."""
     for entry, ports in algorithms_with_ports(spec):
         assert_expands(spec, entry, ports)
 
@@ -223,7 +223,7 @@ def test_algorithms_have_the_public_names_and_arguments() -> None:
 def test_bad_arguments_are_refused(
     words: tuple[str, str, str], options: dict[str, Any], named: str
 ) -> None:
-    """For a wrong number of messages, the hint lists valid numbers."""
+    """The hint for a wrong number of messages lists the valid numbers."""
     with refused(*named.split()) as refusal:
         schedule(*words, **options)
     if options == {"messages": 6}:

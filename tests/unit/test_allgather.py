@@ -26,7 +26,7 @@ both_models = pytest.mark.parametrize("ports", ["all", "one"])
 
 @cache
 def page_tree(n: int, construction: str) -> rooted_trees.Tree:
-    """Return the base tree T at the identity in the representation of the oracles."""
+    """Return the base tree T with root 12..n, as the oracles represent trees."""
     return tree_of(forest(f"S{n}", construction).parent_port[0], n)
 
 
@@ -42,7 +42,7 @@ def level_sizes(n: int, tree: str) -> list[int]:
 @every_tree
 @pytest.mark.parametrize("n", range(2, 6))
 def test_rows_equal_those_of_the_papers_algorithm_2(n: int, tree: str, ports: str) -> None:
-    """In step t, segment i crosses all level-t links of the dimension change DC(i, T).
+    """In step t, segment i crosses all links on level t of the tree DC(i, T).
 
     In the one-port schedule, each step becomes one sub-step per dimension.
     """
@@ -117,7 +117,7 @@ def test_schedules_have_the_expected_id_root_and_number_of_units() -> None:
 
 
 def test_the_forest_of_the_schedule_consists_of_all_dimension_changes() -> None:
-    """Tree i equals the catalogue's DC(i, T). The forest itself is not a named construction."""
+    """Tree i equals the catalogue's `dimension-change` by i; the forest itself has no name."""
     for tree in TREES:
         schedule = allgather("S5", "dimension-change", root="53142", base=tree)
         assert schedule.forest is not None
@@ -137,7 +137,7 @@ def test_the_forest_of_the_schedule_consists_of_all_dimension_changes() -> None:
 
 @given(st.sampled_from(TREES), st.sampled_from(["all", "one"]), st.permutations(range(1, 5)))
 def test_any_source_can_be_the_root(tree: str, ports: str, symbols: list[int]) -> None:
-    """The hops of source q are those of the identity, relabelled by q."""
+    """The rows of a source are those of the identity, relabelled by that source."""
     q = tuple(symbols)
     original = allgather("S4", "dimension-change", ports, base=tree)
     moved = allgather("S4", "dimension-change", ports, star_graph.label(q), base=tree)

@@ -38,7 +38,7 @@ def height(n: int, k: int, algorithm: str) -> int:
 
 
 def with_sources(schedule: Schedule) -> set[Row]:
-    """Return the hops of one source, with the source's label added to each unit."""
+    """Return the rows of one source, with each unit as a pair (source, unit)."""
     return {
         hop._replace(unit=(places(schedule.topology)[schedule.root], hop.unit))
         for hop in hops_of(schedule)
@@ -114,10 +114,10 @@ def test_every_node_receives_every_unit(n: int, k: int, algorithm: str, ports: s
 
 @pytest.mark.parametrize(("n", "k"), [*SIZES, (6, 3)])
 def test_with_one_tree_all_links_of_a_port_carry_equal_packets(n: int, k: int) -> None:
-    """Relabelling the symbols k+1..n maps the tree SP to itself.
+    """The tree SP does not change if the symbols k+1..n are relabelled.
 
-    So an exchange link carries one message per link of this port on the level of the tree, and a
-    residual link carries 1/(n-k) message per residual link on the level.
+    In step t, a swap link of the network carries one message for each link of its port on level t
+    of the tree. A residual link carries 1/(n-k) message for each residual link on that level.
     """
     home = star_graph.identity(n)[:k]
     (tree,) = trees(n, k, "nk-greedy")
@@ -137,7 +137,7 @@ def test_with_one_tree_all_links_of_a_port_carry_equal_packets(n: int, k: int) -
 
 
 def test_with_several_trees_residual_links_carry_unequal_packets_in_one_step() -> None:
-    """Relabelling the symbols k+1..n changes the trees MT (pitfall 8 of nk-star.md)."""
+    """The trees MT change if the symbols k+1..n are relabelled (pitfall 8 of nk-star.md)."""
     loads: dict[int, Counter[tuple[star_graph.Node, int]]] = {}
     for hop in hops_of(allgather("S4,2", "nk-multiple", "all").expand()):
         if hop.port > 2:
@@ -146,7 +146,7 @@ def test_with_several_trees_residual_links_carry_unequal_packets_in_one_step() -
 
 
 def test_for_k_equal_to_n_minus_1_the_schedule_is_that_of_the_star_graph() -> None:
-    """The tree SP(r) of S_{n,n-1} is the tree L(r) of S_n.
+    """The greedy trees of S_{n,n-1} and of S_n are the same.
 
     So the schedule is that part of the dimension-change allgather that uses its first tree.
     """
@@ -223,7 +223,7 @@ def test_the_expanded_schedule_does_not_depend_on_the_root(algorithm: str) -> No
 
 
 def test_bad_arguments_and_sizes_are_refused() -> None:
-    """On S_{10,4}, all-port needs the rows of one source, one-port those of all 5040 sources."""
+    """On S_{10,4}, all-port schedules have the rows of one source, one-port those of all 5040."""
     for algorithm in ALGORITHMS:
         with refused("argument"):
             allgather("S4,2", algorithm, messages=2)

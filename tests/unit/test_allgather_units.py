@@ -1,4 +1,4 @@
-"""Allgather message by message (Fragopoulou & Akl 1993).
+"""Allgather algorithms that send one message at a time (Fragopoulou & Akl 1993).
 
 A0 to A4 are sections of docs/definitions/fragopoulou-akl.md; its last section lists pitfalls.
 """
@@ -32,12 +32,15 @@ every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
 
 def numbers_of_messages(n: int) -> list[int]:
-    """Return numbers M near multiples of n-1, where the bound is not M ceil((n!-1)/(n-1))."""
+    """Return numbers M of messages near multiples of n-1.
+
+    There the bound ceil(M(n!-1)/(n-1)) differs from M ceil((n!-1)/(n-1)).
+    """
     return sorted({1, 2, 3, n - 1, n, 2 * (n - 1), 2 * n - 1} - {0})
 
 
 def least_steps(n: int, messages: int) -> int:
-    """Return ceil(M(n!-1)/(n-1)), the lower bound."""
+    """Return the lower bound on steps, ceil(M(n!-1)/(n-1)) for M messages."""
     return -(-messages * (factorial(n) - 1) // (n - 1))
 
 
@@ -61,7 +64,7 @@ def test_rows_on_s6_equal_those_of_the_oracle() -> None:
 
 
 def test_one_message_is_sent_in_phase_1_and_phase_2() -> None:
-    """Subtrees grow by one node per step; then links serve leaves in the order of labels (A2)."""
+    """In phase 1 each subtree grows by a node per step; phase 2 serves the leaves by label (A2)."""
     for n in range(3, 7):
         sends = [*allgather_trees.phase_1(n), *allgather_trees.phase_2(n, factorial(n - 1))]
         schedule = hops_of(allgather(f"S{n}", "rotated-hamiltonian"))
@@ -71,7 +74,7 @@ def test_one_message_is_sent_in_phase_1_and_phase_2() -> None:
 
 
 def test_one_message_reaches_node_number_m_in_the_step_of_the_formula() -> None:
-    """Node number m receives it in step ceil(m/(n-1)) over a link of type v(m) (A3)."""
+    """Node number m is reached in step ceil(m/(n-1)) over a link of dimension v(m) (A3)."""
     for n in range(3, 7):
         numbers = allgather_trees.mbst(n).numbers
         for hop in hops_of(allgather(f"S{n}", "necklace")):
@@ -80,7 +83,7 @@ def test_one_message_reaches_node_number_m_in_the_step_of_the_formula() -> None:
 
 
 def test_with_several_messages_phase_2_cycles_through_the_symbols() -> None:
-    """Message c = 0, 1, .. uses symbol 2 + (c mod (n-1)) in place of n (A2)."""
+    """Message c = 0, 1, .. uses symbol 2 + (c mod (n-1)) instead of symbol n (A2)."""
     for n in range(3, 7):
         schedule = hops_of(allgather(f"S{n}", "rotated-hamiltonian", messages=n))
         for hop in schedule:
@@ -94,10 +97,10 @@ def test_with_several_messages_phase_2_cycles_through_the_symbols() -> None:
 @every_algorithm
 @pytest.mark.parametrize("n", range(2, 8))
 def test_steps_are_minimal_for_every_number_of_messages(n: int, algorithm: str) -> None:
-    """There are ceil(M(n!-1)/(n-1)) steps; M repetitions take more if M >= n-1 (pitfall 16).
+    """M messages take ceil(M(n!-1)/(n-1)) steps; M separate runs take more if M >= n-1.
 
-    All n! sources send without a conflict if and only if the link types of each step are pairwise
-    different (A0): then M n! (n!-1) transmissions carry one message per link.
+    All n! sources send without a conflict if and only if the dimensions of the links in each step
+    are pairwise different (A0). Then there are M n! (n!-1) transmissions. See also pitfall 16.
     """
     for messages in numbers_of_messages(n):
         schedule = allgather(f"S{n}", algorithm, messages=messages)
@@ -115,7 +118,7 @@ def test_steps_are_minimal_for_every_number_of_messages(n: int, algorithm: str) 
 
 
 def test_one_port_messages_are_sent_one_after_the_other() -> None:
-    """The M(n!-1) steps have one transmission per source each (A4)."""
+    """There are M(n!-1) steps, in each of which every source's messages cross one link (A4)."""
     for n in range(2, 8):
         for messages in [1, 2, 5]:
             schedule = allgather(f"S{n}", "hamiltonian-cycle", messages=messages)
@@ -124,7 +127,7 @@ def test_one_port_messages_are_sent_one_after_the_other() -> None:
 
 
 def test_n_minus_1_messages_keep_all_links_busy_in_every_step() -> None:
-    """A single message leaves only one link per node idle, in the last step."""
+    """With a single message, one link per node is idle, and only in the last step."""
     for n in range(3, 8):
         for algorithm in ALL_PORT:
             full = allgather(f"S{n}", algorithm, messages=n - 1)
@@ -152,10 +155,10 @@ def test_every_node_receives_every_unit(n: int, messages: int, algorithm: str) -
 
 @pytest.mark.parametrize("n", [3, 4])
 def test_in_phase_1_every_node_follows_the_local_forwarding_rule(n: int) -> None:
-    """In step 1 every node sends its own message over links of all types (A2).
+    """In step 1 every node sends its own message over the links of all dimensions (A2).
 
-    In step t > 1 it sends over type r^(j-2)(w_t) the message that arrived in step t-1 over type
-    r^(j-2)(w_(t-1)).
+    In step t > 1, for each j, it sends over dimension r^(j-2)(w_t) the message that arrived in step
+    t-1 over dimension r^(j-2)(w_(t-1)). The dimensions w_1, w_2, .. are those of the first path.
     """
     w, r = allgather_trees.w(n), rotation.r
     hops = [
@@ -176,9 +179,10 @@ def test_in_phase_1_every_node_follows_the_local_forwarding_rule(n: int) -> None
 
 @pytest.mark.parametrize("n", [3, 4])
 def test_phase_2_follows_rule_1_of_the_paper(n: int) -> None:
-    """Node x receives from g_i(x) the messages of sources q != x with q_1 = x_1 and q_n = x_i.
+    """From its neighbour across dimension i, node x receives messages of certain sources q != x.
 
-    A wrong reading of this rule is pitfall 3.
+    These have the first symbol of x, and their last symbol is that in position i of x. Pitfall 3 is
+    a wrong reading of this rule.
     """
     hops = [
         hop
@@ -196,7 +200,7 @@ def test_phase_2_follows_rule_1_of_the_paper(n: int) -> None:
 
 
 def test_one_port_nodes_all_use_one_dimension_and_forward_received_units() -> None:
-    """A node first sends its own message, later the message received in the step before (A4)."""
+    """A node first sends its own message, then always the message received last (A4)."""
     for n in [2, 3, 4]:
         for messages in [1, 2]:
             hops = hops_of(allgather(f"S{n}", "hamiltonian-cycle", messages=messages).expand())
@@ -277,7 +281,7 @@ def test_units_travel_along_the_forest(messages: int, root: int | str, algorithm
 
 
 def test_all_rotations_of_the_necklace_tree_are_shortest_path_trees() -> None:
-    """Rotation keeps distances, so every message arrives over a shortest path."""
+    """Rotation preserves distances, so every message arrives over a shortest path."""
     for n in range(3, 7):
         schedule = allgather(f"S{n}", "necklace", messages=n - 1)
         assert schedule.forest is not None
@@ -301,7 +305,7 @@ def test_any_source_can_be_the_root(algorithm: str, messages: int, symbols: list
 
 
 def test_bad_arguments_are_refused() -> None:
-    """At least one message is sent, all must fit into memory, and there is one port model."""
+    """Errors: no messages, more messages than fit into memory, and the other port model."""
     for algorithm in ALGORITHMS:
         for messages in (0, -1, 1.5, True, "2"):
             with refused("messages"):

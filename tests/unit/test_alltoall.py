@@ -1,4 +1,4 @@
-"""Alltoall by Rules 9 and 10, and one-port (Fragopoulou & Akl 1993, sections 7 and 8).
+"""Alltoall algorithms: Rules 9 and 10, and one-port (Fragopoulou & Akl 1993, sections 7 and 8).
 
 A0 and A6 are sections of docs/definitions/fragopoulou-akl.md; its last section lists pitfalls.
 """
@@ -58,9 +58,9 @@ def schedule(
 
 
 def steps(n: int, algorithm: str, messages: int) -> int:
-    """Return the steps by Table 3 and section A6.
+    """Return the number of steps stated in Table 3 and section A6.
 
-    Rule 9 takes the sum of the distances of the necklaces.
+    Rule 9 takes as many steps as the sum of the necklaces' distances from the identity.
     """
     total = messages * star_graph.distance_sum(n)
     return {
@@ -98,7 +98,7 @@ def test_rows_equal_those_of_the_oracle_on_larger_stars(
 def test_steps_and_transmissions_are_those_of_table_3(
     n: int, algorithm: str, messages: int
 ) -> None:
-    """They are known before the schedule is built, and the simulator counts the same.
+    """Both numbers are known before the schedule is built, and the simulator agrees.
 
     Translated schedules are free of conflicts if and only if the dimensions of each step are
     pairwise different (A0). A one-port schedule uses one dimension per step.
@@ -133,7 +133,7 @@ def test_rule_10_meets_the_bound_and_keeps_every_dimension_busy(n: int) -> None:
 def test_the_expanded_schedule_is_complete_with_the_same_figures(
     n: int, algorithm: str, messages: int
 ) -> None:
-    """The simulator executes the rows of all sources, up to n = 5."""
+    """The rows of all sources are simulated for n up to 5."""
     symmetric = schedule(n, algorithm, messages)
     run, entry = simulate(symmetric.expand()), simulate(symmetric)
     assert run.violation is None
@@ -165,7 +165,7 @@ def test_the_expanded_schedule_equals_that_of_the_oracle(
 
 @pytest.mark.parametrize("algorithm", ["necklace", "perfectly-balanced"])
 def test_two_hops_over_one_dimension_in_a_step_make_two_sources_collide(algorithm: str) -> None:
-    """Converse of Theorem 2: moving one hop to an earlier step causes such a conflict."""
+    """This is the converse of Theorem 2. One hop is moved to an earlier step as an example."""
     s = schedule(4, algorithm, 3)
     rows = plain_rows(s)
     moved = next(
@@ -203,7 +203,7 @@ def sorted_by_start(flights: dict[int, list[schedule_rows.Row]]) -> list[list[sc
 
 
 def test_each_group_of_rule_9_is_the_nodes_of_one_necklace() -> None:
-    """A necklace of period p receives p messages along the tree of Def. 13, one for each node."""
+    """The messages travel along the tree of Definition 13, one to each node of the necklace."""
     for n in range(3, 7):
         flights = page.flights(plain_rows(schedule(n, "necklace", 1)))
         groups: dict[int, set[star_graph.Node]] = {}
@@ -216,9 +216,10 @@ def test_each_group_of_rule_9_is_the_nodes_of_one_necklace() -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_every_group_of_rule_10_has_n_minus_1_messages(n: int) -> None:
-    """A necklace of period p takes M p/(n-1) groups, each with one message per subtree.
+    """With M messages per node, a necklace of p nodes receives M p/(n-1) groups.
 
-    A necklace of period 1 has one node, which receives all n-1 messages (pitfall 13).
+    Each group has one message per subtree. If a necklace has one node, that node receives all n-1
+    messages of a group (pitfall 13).
     """
     messages = 2 * (n - 1)
     groups: dict[int, list[schedule_rows.Row]] = {}
@@ -260,7 +261,7 @@ def test_alltoall_schedules_have_the_expected_id_ports_and_number_of_units() -> 
 
 
 def test_the_number_of_messages_has_a_default() -> None:
-    """Rule 9 has no such argument; Rule 10 defaults to n-1 messages, one-port to one message."""
+    """Rule 10 sends n-1 messages by default, one-port sends one; Rule 9 has no such argument."""
     assert {row.name for row in algorithms("alltoall")} >= set(EXCHANGES)
     assert dict(build("S5", "alltoall", "necklace").arguments) == {}
     assert dict(build("S5", "alltoall", "perfectly-balanced").arguments) == {"messages": 4}

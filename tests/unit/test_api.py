@@ -171,7 +171,7 @@ def test_the_default_root_is_the_identity() -> None:
 
 
 def test_the_load_array_is_indexed_by_node_and_port() -> None:
-    """Columns are in the order of `ports`: the root's link of dimension 2 is in column 0."""
+    """Columns have the order of `ports`, so that the link of dimension 2 is in column 0."""
     assert forest("S5", "multiple").load()[0].tolist() == [2, 1, 1, 1]
 
 

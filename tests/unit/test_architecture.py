@@ -1,4 +1,4 @@
-"""The order of the packages, the length of modules, and names that must be unique."""
+"""Rules for the source code: order of packages, length of modules, and unique names."""
 
 import ast
 import re
@@ -54,7 +54,7 @@ def module_name(path: Path) -> str:
 
 
 def part(name: str) -> str:
-    """Return the package or top-level module that a module belongs to."""
+    """Return the package of starcast, or the top-level module, to which a module belongs."""
     return name.split(".")[1] if "." in name else "__init__"
 
 
@@ -91,7 +91,7 @@ def lines_of_the_diagram() -> Iterator[list[str]]:
     yield from (re.findall(r"\w+", line) for line in picture[1].splitlines())
 
 
-#: The line of the diagram on which each package stands.
+#: The line of the diagram that contains each package.
 LINE = {
     word: i for i, words in enumerate(lines_of_the_diagram()) for word in words if word in PARTS
 }
@@ -185,7 +185,7 @@ def test_no_class_name_is_used_in_three_modules() -> None:
 
 
 def test_no_file_contains_the_host_of_a_package_registry() -> None:
-    """Package managers know their registries, and a mirror is configured by a setting."""
+    """Package managers know their registries, and users configure mirrors by a setting."""
     hosts = re.compile(
         "|".join(
             (

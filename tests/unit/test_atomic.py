@@ -1,4 +1,4 @@
-"""Atomic writes: a killed write leaves nothing behind, or the next write cleans up."""
+"""Atomic writes: if a write is killed, it leaves no files, or the next write removes them."""
 
 import errno
 import fcntl
@@ -49,13 +49,13 @@ def killed(kind: str, target: Path) -> None:
 
 
 def age(folder: Path) -> None:
-    """Set the times of everything in a folder two minutes back."""
+    """Make everything in a folder appear two minutes older."""
     for path in folder.iterdir():
         os.utime(path, (time.time() - 120,) * 2)
 
 
 def names(folder: Path) -> list[str]:
-    """Return the names in a folder."""
+    """Return the names of all files in a folder."""
     return sorted(path.name for path in folder.iterdir())
 
 
@@ -92,7 +92,7 @@ def test_temporary_files_of_a_write_in_progress_are_kept(tmp_path: Path) -> None
 
 
 def test_a_new_temporary_folder_without_a_lock_is_kept(tmp_path: Path) -> None:
-    """The write that has created the folder may not have locked it yet."""
+    """It may belong to a write that has created the folder but not yet locked it."""
     (tmp_path / f"{PREFIX}1234").mkdir()
     with atomic_write(tmp_path / "second"):
         pass
@@ -113,7 +113,7 @@ def test_other_files_and_links_of_the_user_are_kept(tmp_path: Path) -> None:
 def test_files_are_written_on_a_file_system_without_unnamed_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int
 ) -> None:
-    """NFS is such a file system."""
+    """An example of such a file system is NFS."""
     original = os.open
 
     def refuse(path: Path, flags: int, mode: int = 0o777) -> int:

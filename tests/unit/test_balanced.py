@@ -45,7 +45,7 @@ def starting(n: int) -> list[star_graph.Node]:
 
 @every_case
 def test_the_parent_ports_follow_the_definition_for_every_root(n: int, construction: str) -> None:
-    """The tree at q is translated: node y has the displacement q^-1.y from the root q."""
+    """The tree with another root is the translated tree with root 12..n."""
     for root in roots(n) if n < 7 else star_graph.cyclic_roots(n)[:2]:
         trees = built(n, construction, root)
         assert np.array_equal(
@@ -68,7 +68,7 @@ def test_all_paths_from_the_root_are_shortest_paths(n: int, construction: str) -
 
 
 def test_nodes_whose_label_starts_with_1_are_leaves() -> None:
-    """Theorems 9.3 and 10.4. Only the root is excepted."""
+    """The only exception is the root (Theorems 9.3 and 10.4)."""
     for n, construction in CASES:
         for tree in trees_of(built(n, construction)):
             assert {parent for parent in tree.values() if parent[0] == 1} == {
@@ -80,7 +80,7 @@ def test_nodes_whose_label_starts_with_1_are_leaves() -> None:
 def test_nodes_with_symbol_1_in_position_k_are_in_the_subtree_of_dimension_k(
     n: int, construction: str
 ) -> None:
-    """Theorems 9.1 and 10.1. Perfectly balanced trees have one subtree, of their own dimension."""
+    """See Theorems 9.1 and 10.1. Each perfectly balanced tree has one subtree, of one dimension."""
     root, partial = star_graph.identity(n), construction == "perfectly-balanced"
     for number, tree in enumerate(trees_of(built(n, construction)), start=2):
         for x in tree:
@@ -112,7 +112,7 @@ def test_the_last_cycle_of_a_parent_concatenates_the_last_two_cycles_of_its_chil
 
 
 def test_subtree_sizes_of_balanced_trees_differ_by_at_most_one() -> None:
-    """Subtree l has (n-1)! nodes and those numbered m with v(m) = l, so the first are larger."""
+    """Nodes that start with 1 are assigned to subtrees in turn, so the first ones are larger."""
     for n in SIZES:
         root = star_graph.nodes(n)[-1]
         sizes = page.branches(trees_of(built(n, "balanced", root))[0], root)
@@ -123,7 +123,7 @@ def test_subtree_sizes_of_balanced_trees_differ_by_at_most_one() -> None:
 
 
 def test_the_numbering_of_nodes_follows_the_definition() -> None:
-    """Nodes starting with 1 but for the root are numbered 1, 2, ..; copies continue the numbers."""
+    """Nodes that start with 1, except the root, are numbered from 1 on; copies continue this."""
     for n in SIZES:
         share = factorial(n - 1) - 1
         for copy in range(n):
@@ -139,7 +139,7 @@ def test_the_numbering_of_nodes_follows_the_definition() -> None:
 
 
 def test_subtrees_stay_balanced_for_any_number_of_messages() -> None:
-    """For M messages the largest carries ceil(M(n!-1)/(n-1)) of them, which is the minimum."""
+    """With M messages per node, the largest subtree carries ceil(M(n!-1)/(n-1)), the minimum."""
     for n in SIZES:
         used = dict.fromkeys(range(2, n + 1), 0)
         for copy in range(2 * n):
@@ -172,7 +172,7 @@ def test_numbers_ascend_by_distance_and_necklace(n: int) -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_the_children_of_every_node_follow_the_definition(n: int) -> None:
-    """The corrected rules of Def. 13 for children are the inverse of those for parents."""
+    """The corrected rules for children in Definition 13 agree with the rules for parents."""
     (tree,) = trees_of(built(n, "near-balanced"))
     children = rooted_trees.children(tree)
     for x in star_graph.nodes(n):
@@ -180,7 +180,7 @@ def test_the_children_of_every_node_follow_the_definition(n: int) -> None:
 
 
 def test_nodes_of_displacement_d_are_in_the_subtree_of_dimension_d_plus_2() -> None:
-    """Theorem 9.2: this subtree has one node of every necklace whose period exceeds d."""
+    """This subtree has one node of every necklace with more than d nodes (Theorem 9.2)."""
     for n in SIZES:
         root = star_graph.identity(n)
         (tree,) = trees_of(built(n, "near-balanced"))
@@ -202,7 +202,7 @@ def test_subtrees_have_the_known_sizes_for_every_root() -> None:
 
 
 def test_parents_rotate_except_at_the_end_of_a_short_necklace() -> None:
-    """R(parent(x)) = parent(R(x)) (Rules 9 and 10), except at the last node of a short necklace."""
+    """The parent of a rotated node is the rotated parent, with this exception (Rules 9 and 10)."""
     for n in range(3, 8):
         (tree,) = trees_of(built(n, "near-balanced"))
         for x, parent in tree.items():
@@ -215,7 +215,7 @@ def test_parents_rotate_except_at_the_end_of_a_short_necklace() -> None:
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_the_children_of_repeated_nodes_follow_the_definition(n: int) -> None:
-    """In Def. 15 the displacements of case 1 are compared modulo the period."""
+    """Case 1 of Definition 15 compares displacements modulo the length of the necklace."""
     together: dict[star_graph.Node, set[star_graph.Node]] = {}
     for tree in trees_of(built(n, "perfectly-balanced")):
         for parent, children in rooted_trees.children(tree).items():
@@ -225,9 +225,10 @@ def test_the_children_of_repeated_nodes_follow_the_definition(n: int) -> None:
 
 
 def test_every_tree_has_one_node_of_every_necklace() -> None:
-    """Theorems 10.2, 10.3 and 10.6.
+    """A node is in several trees if its necklace is short (Theorems 10.2, 10.3 and 10.6).
 
-    A node of displacement d and period p is in (n-1)/p trees: d, d+p, d+2p, .. (pitfall 12).
+    If its displacement is d and its necklace has p nodes, it is in trees d, d+p, d+2p, ..
+    (pitfall 12).
     """
     for n in range(3, 8):
         trees = built(n, "perfectly-balanced")
@@ -246,14 +247,17 @@ def test_every_tree_has_one_node_of_every_necklace() -> None:
 
 
 def test_all_trees_carry_equally_many_messages() -> None:
-    """With n-1 messages per node, each copy of x carries p(x), and a tree n!-1 (pitfall 12)."""
+    """With n-1 messages per node, each tree carries n!-1 messages (pitfall 12).
+
+    Each copy of a node carries as many messages as its necklace has nodes.
+    """
     for n in range(3, 8):
         for tree in trees_of(built(n, "perfectly-balanced")):
             assert sum(rotation.period(x) for x in tree) == factorial(n) - 1
 
 
 def test_each_tree_is_the_rotation_of_the_previous_tree() -> None:
-    """Theorem 10.7."""
+    """This is Theorem 10.7."""
     for n in range(3, 8):
         trees = trees_of(built(n, "perfectly-balanced"))
         for number, tree in enumerate(trees):
@@ -263,7 +267,7 @@ def test_each_tree_is_the_rotation_of_the_previous_tree() -> None:
 
 
 def test_the_root_has_exactly_one_child_in_every_tree() -> None:
-    """The root also starts with 1 and has period 1, but it is not a repeated node (pitfall 10)."""
+    """The root starts with 1, but it is not treated like other such nodes (pitfall 10)."""
     for n in range(3, 7):
         for root in roots(n):
             trees = built(n, "perfectly-balanced", root)
@@ -292,7 +296,7 @@ def test_scatter_trees_are_defined_on_star_graphs_only() -> None:
 
 
 def test_trees_on_s8_have_the_sizes_of_the_theorems() -> None:
-    """Burnside's lemma counts the h(8) necklaces."""
+    """The number of necklaces is computed by Burnside's lemma."""
     n = 8
     h = rotation.necklaces_counted(n)
     assert built(n, "perfectly-balanced").sizes.tolist() == [1 + h] * (n - 1)

@@ -1,4 +1,4 @@
-"""The benchmarks: other libraries do the same work, and worse ratios are reported."""
+"""The benchmarks: other libraries compute the same results, and worse ratios are reported."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ from starcast.support.errors import InputError
 
 
 def test_numpy_builds_the_same_table_of_neighbours_as_starcast() -> None:
-    """Both enumerate the permutations in lexicographic order."""
+    """Both tables have the permutations in lexicographic order."""
     assert np.array_equal(libraries.build_numpy(5), topology("S5").table())
 
 
@@ -47,7 +47,7 @@ def test_all_libraries_compute_the_same_tree_heights_as_starcast() -> None:
 
 
 def test_libraries_refuse_edges_that_are_not_a_spanning_tree() -> None:
-    """The edges contain a cycle apart from the root, or miss a node."""
+    """The edges contain a cycle that is not connected to the root, or lack a node."""
     for edges in [[(0, 1), (0, 2), (3, 4), (4, 3)], [(0, 1), (1, 2), (2, 3)]]:
         for height in HEIGHTS:
             with pytest.raises(Exception, match=r"spanning tree|cycle"):
@@ -79,7 +79,7 @@ def test_the_simulator_in_plain_python_executes_a_broadcast_and_finds_errors() -
 
 
 def test_the_speedup_of_a_figure_is_above_1_if_starcast_is_faster() -> None:
-    """It is computed from times in seconds and from rates."""
+    """This holds for measurements that are times, and for those that are rates."""
     assert Figure("build", 2.0, "s", "< 5", "copy", 1.0).speedup == 0.5
     assert Figure("load", 200.0, "rows/s", "> 5", "INSERT", 50.0).speedup == 4.0
 

@@ -23,7 +23,7 @@ def shipped() -> dict[str, Query]:
 
 @cache
 def place() -> Place:
-    """Return S4, the smallest topology on which every case makes sense."""
+    """Return the place S4, the smallest topology on which all benchmark cases are meaningful."""
     return Place("S4")
 
 

@@ -64,7 +64,7 @@ def test_subtree_sizes_of_the_binomial_tree_are_powers_of_two() -> None:
 def test_the_edge_disjoint_trees_are_rotated_binomial_trees(d: int) -> None:
     """Tree i-1 is the binomial tree of the neighbour across port i, re-rooted.
 
-    Its bits are taken in cyclic order from bit i on.
+    The order of its bits is cyclic and starts with bit i.
     """
     for root in some_roots(d):
         built = forest(f"Q{d}", "edge-disjoint-binomial", root=root)
@@ -89,7 +89,7 @@ def test_edge_disjoint_binomial_trees_are_edge_disjoint_for_every_root(d: int) -
 
 
 def test_the_edge_disjoint_trees_have_height_d_plus_1() -> None:
-    """Only the tree of Q_1 has height 1. In tree i-1 the root has one child, across port i."""
+    """The exception is Q_1, with height 1. The root of tree i-1 has one child, across port i."""
     for d in SIZES:
         built = forest(f"Q{d}", "edge-disjoint-binomial")
         assert built.heights.tolist() == [d + 1 if d > 1 else 1] * d

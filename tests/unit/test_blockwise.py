@@ -1,4 +1,4 @@
-"""Verification by blocks, compared with arrays, oracles and checkers; wrong ports are found."""
+"""Verification of forests by blocks of nodes, compared with arrays, oracles and checkers."""
 
 import json
 import random
@@ -173,7 +173,7 @@ def test_a_wrong_port_is_reported_unless_the_changed_tree_still_spans(base: str)
 
 @pytest.mark.parametrize("port", [0, 7, 255])
 def test_a_wrong_port_on_the_path_between_root_and_hub_is_found(port: int) -> None:
-    """Potentials may increase on this path, so verification follows its nodes to the root."""
+    """Potentials may increase along this path, so verification follows it node by node."""
     source = closed_form("S6", "multiple", m=4)
     path = [place for place in source.exceptions if place[1] == 2]
     assert len(path) > 4

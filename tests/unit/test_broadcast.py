@@ -1,4 +1,4 @@
-"""Broadcasts: both simulators agree, and steps are as the papers say.
+"""Broadcasts: both simulators agree, and the numbers of steps are those of the papers.
 
 A3 and B2 are sections of docs/definitions/tseng-sheu.md.
 """
@@ -22,7 +22,7 @@ def trees(n: int, algorithm: str) -> int:
 
 
 def all_port_steps(n: int, algorithm: str, share: int) -> int:
-    """Return the all-port steps: h + p - 1 by section A3, 2n - 4 + M by section B2."""
+    """Return the number of all-port steps by section A3 or, for `recursive-substar`, by B2."""
     heights = {
         "greedy": star_graph.diameter(n),
         "multiple": tseng_sheu.height_of_multiple(n),
@@ -35,7 +35,7 @@ def all_port_steps(n: int, algorithm: str, share: int) -> int:
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_both_simulators_agree_for_every_root(n: int, algorithm: str, ports: str) -> None:
-    """The message is sent whole, and in several pieces."""
+    """The message is sent as a whole, and split into several parts."""
     for share, root in product((1, 2, 4), roots(n)):
         schedule = broadcast(n, algorithm, ports, share, root)
         assert assert_same_verdict(schedule).complete
@@ -89,7 +89,7 @@ def test_each_one_port_sub_slot_uses_one_dimension() -> None:
 
 
 def test_two_trees_share_the_sources_link_of_dimension_2_in_the_first_slot() -> None:
-    """So the first slot already has a packet of two units (pitfall 8 of tseng-sheu.md)."""
+    """Therefore the first slot already has a packet of two units (pitfall 8 of tseng-sheu.md)."""
     for n in range(3, 8):
         schedule = broadcast(n, "multiple", "all", 1)
         first = schedule.step == 1
@@ -99,7 +99,7 @@ def test_two_trees_share_the_sources_link_of_dimension_2_in_the_first_slot() -> 
 
 @pytest.mark.parametrize("n", range(2, 7))
 def test_each_message_of_a_stream_repeats_the_first_one_some_steps_later(n: int) -> None:
-    """Message q follows message 0 after q steps (all-port) or q(n-1) steps (one-port)."""
+    """Message q = 1, 2, .. follows message 0 after q steps if all-port, or q(n-1) if one-port."""
     for ports, gap in (("all", 1), ("one", n - 1)):
         schedule = broadcast(n, "recursive-substar", ports, 3)
         of = [

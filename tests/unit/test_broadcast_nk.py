@@ -28,12 +28,12 @@ shares = pytest.mark.parametrize("share", [1, 3])
 
 @cache
 def broadcast(spec: str, algorithm: str, ports: str, share: int, root: int | str = 0) -> Schedule:
-    """Return the schedule that starcast builds."""
+    """Return the broadcast schedule that starcast builds."""
     return build(spec, "broadcast", algorithm, ports=ports, root=root, segments=share)
 
 
 def oracle_trees(spec: str, algorithm: str, root: Any) -> list[Any]:
-    """Return the oracle's trees of an algorithm with this root."""
+    """Return the trees, with this root, along which an algorithm sends according to the oracle."""
     n = as_topology(spec).n
     if algorithm == "binomial":
         return [hypercube.binomial(root, range(1, n + 1))]
@@ -41,7 +41,7 @@ def oracle_trees(spec: str, algorithm: str, root: Any) -> list[Any]:
 
 
 def port_between(topology: Topology) -> Callable[[Any, Any], int]:
-    """Return the oracle's function for the port between two neighbours."""
+    """Return the oracle's function that gives the port between two neighbours of a topology."""
     if topology.family == "hypercube":
         return hypercube.port_between
     return lambda a, b: nk_star.port_between(a, b, topology.n)

@@ -1,4 +1,4 @@
-"""The files of an offline import, read with Python's CSV reader."""
+"""The CSV files of an offline import into Neo4j, read with Python's CSV reader."""
 
 import csv
 import re

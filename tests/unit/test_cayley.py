@@ -14,7 +14,7 @@ from support.meeting import refused
 
 
 def star(n: int) -> CayleyGraph:
-    """Return S_n, given by its generators."""
+    """Return the star graph S_n as a Cayley graph given by its generators."""
     generators = []
     for place in range(1, n):
         generator = list(range(1, n + 1))
@@ -24,7 +24,7 @@ def star(n: int) -> CayleyGraph:
 
 
 def rotations(n: int) -> CayleyGraph:
-    """Return a graph whose generators are two rotations, which are no involutions, and one swap."""
+    """Return a Cayley graph given by a swap and two rotations, which are not involutions."""
     left = [*range(2, n + 1), 1]
     right = [n, *range(1, n)]
     return CayleyGraph(f"R{n}", "rotations", [left, right, [2, 1, *range(3, n + 1)]])

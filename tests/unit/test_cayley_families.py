@@ -31,7 +31,7 @@ SPECS = {
     "AG3": oracle.alternating_group,
     "T2x2": oracle.torus(2, 2),
 }
-#: One graph of each family, for tests that visit all nodes.
+#: A small graph of each family, for tests that visit all its nodes.
 SMALL = ("P4", "BP2", "B4", "BS4", "MB4", "CT4", "AG4", "T3x4", "T2x3x2")
 
 #: Number of pancake stacks by the flips that they need

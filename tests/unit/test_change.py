@@ -30,12 +30,12 @@ def at_identity(n: int, tree: str) -> Forest:
 
 
 def label_changed(n: int, tree: str, root: star_graph.Node) -> Forest:
-    """Return starcast's LC(root, T)."""
+    """Return the label change LC(root, T) that starcast builds."""
     return forest(f"S{n}", "label-change", root=star_graph.label(root), base=tree)
 
 
 def dimension_changed(n: int, tree: str, i: int, root: star_graph.Node | None = None) -> Forest:
-    """Return starcast's DC(i, T), where T is rooted at this root."""
+    """Return the dimension change DC(i, T) that starcast builds, for a tree T with this root."""
     return forest(
         f"S{n}",
         "dimension-change",
@@ -76,7 +76,7 @@ def test_dimension_change_shifts_the_dimensions_of_every_path_from_the_identity(
 @every_tree
 @pytest.mark.parametrize(("n", "i"), [(n, i) for n, i in PLACES if n <= 5])
 def test_dimension_change_keeps_any_root(n: int, i: int, tree: str) -> None:
-    """DC(i, T) changes the paths from the root r of T; it does not rotate T."""
+    """DC(i, T) changes the dimensions on the paths from the root of T; it does not rotate nodes."""
     for root in roots(n):
         trees = dimension_changed(n, tree, i, root)
         relabelled = [
@@ -88,7 +88,7 @@ def test_dimension_change_keeps_any_root(n: int, i: int, tree: str) -> None:
 
 
 def test_the_documented_example_of_a_label_change() -> None:
-    """LC with x = 4132 maps 2134 to 1432: symbols change, dimensions stay the same."""
+    """For x = 4132, LC maps 2134 to 1432: symbols change, and dimensions stay the same."""
     x, y = star_graph.node_of("4132"), star_graph.node_of("2134")
     before, after = at_identity(4, "greedy"), label_changed(4, "greedy", x)
     ranks = star_graph.ranks(4)
@@ -131,7 +131,7 @@ def test_two_dimension_changes_add_up_modulo_n_minus_1(tree: str, data: st.DataO
 def test_a_label_change_of_a_dimension_change_is_the_dimension_change_at_another_root(
     tree: str, data: st.DataObject
 ) -> None:
-    """The trees LC(x, DC(i, T)) of Algorithm 2 are built as `dimension-change` at root x."""
+    """Algorithm 2 uses the trees LC(x, DC(i, T)); starcast builds `dimension-change` at root x."""
     n = data.draw(st.integers(3, 6))
     x = tuple(data.draw(st.permutations(range(1, n + 1))))
     i = data.draw(st.integers(0, n - 2))
@@ -140,7 +140,7 @@ def test_a_label_change_of_a_dimension_change_is_the_dimension_change_at_another
 
 
 def test_dimension_changes_of_the_greedy_tree_have_congestion_n_minus_1() -> None:
-    """So the trees DC(i, L(I)) cannot replace `multiple` (pitfall 4 of tseng-sheu.md).
+    """Therefore these trees cannot replace `multiple` (pitfall 4 of tseng-sheu.md).
 
     For n = 4, 18 links have load 3.
     """
@@ -177,7 +177,7 @@ def test_changes_keep_partial_trees_partial(construction: str) -> None:
 
 
 def test_changes_move_the_hub_of_each_tree_with_the_tree() -> None:
-    """Without a valid hub, `verify` would have to follow every node."""
+    """Without a valid hub, `verify` would have to follow every node to the root."""
     for tree in ["greedy", "multiple"]:
         for construction in ["label-change", "dimension-change"]:
             arguments: dict[str, str | int] = (
@@ -292,7 +292,7 @@ def test_only_label_change_and_dimension_change_take_arguments() -> None:
 
 
 def test_i_must_be_between_0_and_n_minus_2() -> None:
-    """The definition takes i modulo n-1; here every tree has only one id."""
+    """The paper takes i modulo n-1, but in starcast every tree has only one id."""
     for i in [-1, 4, 5, 100]:
         with refused("S5", f"i is {i}"):
             forest("S5", "dimension-change", base="greedy", i=i)

@@ -1,4 +1,4 @@
-"""The forest checkers, compared with `Forest`, with brute force, and on corrupted arrays."""
+"""The forest checkers, compared with `Forest` and brute force, and applied to corrupted arrays."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ class Case(NamedTuple):
     arguments: tuple[tuple[str, str | int], ...] = ()
 
     def build(self, root: int = 0) -> Forest:
-        """Return the forest of the case."""
+        """Return the forest that a construction builds in this case."""
         return build_case(self, root)
 
 
@@ -109,7 +109,7 @@ EVERY_SPEC = sorted(dict.fromkeys(case.spec for case in [*SMALL, *LARGER]), key=
     [pytest.param(spec, marks=pytest.mark.slow if spec == "S5" else ()) for spec in EVERY_SPEC],
 )
 def test_checkers_accept_every_construction_and_measure_what_forest_measures(spec: str) -> None:
-    """Every forest is rooted, and spanning unless it consists of partial trees."""
+    """The checkers accept that it is rooted, and that it spans unless its trees are partial."""
     for case in [*SMALL, *LARGER]:
         if case.spec == spec:
             assert_is_a_forest(case)
@@ -212,7 +212,7 @@ def levels_and_dimensions_agree(trees: Forest) -> None:
 
 
 def shared(paths: list[list[int]], apart: str) -> int:
-    """Return the largest number of these paths that contain the same node or link."""
+    """Return the maximum number of these paths that share a node or a link."""
     met: Counter[Any] = Counter()
     for path in paths:
         links = {frozenset(link) for link in pairwise(path)}
@@ -256,7 +256,7 @@ def test_the_number_of_nodes_processed_together_does_not_change_the_evidence(
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_edge_disjoint_trees_have_the_stated_properties(n: int) -> None:
-    """Lemma 6: paths to a node are disjoint, and at most 4 links longer than the distance."""
+    """The paths to a node are disjoint and at most 4 links longer than its distance (Lemma 6)."""
     trees = parts(forest(f"S{n}", "edge-disjoint", root=n))
     assert checkers.edge_disjoint(*trees).holds
     assert checkers.disjoint_paths(*trees).holds
@@ -281,7 +281,7 @@ def test_edge_disjoint_binomial_trees_have_the_stated_properties(d: int) -> None
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_multiple_trees_have_congestion_2_and_share_links_and_paths(n: int) -> None:
-    """Lemma 6. At most two of the paths to a node pass the same inner node or the same link."""
+    """At most two of the paths to a node share an inner node or a link (Lemma 6)."""
     trees = parts(forest(f"S{n}", "multiple"))
     assert checkers.congestion(*trees, 2).holds
     assert checkers.edge_disjoint(*trees).measured == 2
@@ -294,7 +294,7 @@ def test_multiple_trees_have_congestion_2_and_share_links_and_paths(n: int) -> N
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_the_shortest_path_graph_has_disjoint_paths(n: int) -> None:
-    """Lemma 5. There are n-1 such paths to each node of S^1, whose label starts with 1."""
+    """There are n-1 such paths to each node whose label starts with 1 (Lemma 5)."""
     trees = forest(f"S{n}", "shortest-path-graph")
     assert checkers.disjoint_paths(*parts(trees)).holds
     assert checkers.disjoint_paths(*parts(trees), "links").holds
@@ -317,7 +317,7 @@ def test_balance_accepts_balanced_trees_and_rejects_the_greedy_tree(n: int) -> N
 def test_all_dimension_changes_together_use_dimensions_equally_on_every_level(
     n: int, tree: str
 ) -> None:
-    """Lemma 7, for every tree. One dimension change alone does so only if its base tree does."""
+    """This is Lemma 7, for every tree. A single dimension change does so only if its base does."""
     changed = [
         forest(f"S{n}", "dimension-change", base=tree, i=i).parent_port for i in range(n - 1)
     ]
@@ -334,7 +334,7 @@ def test_all_dimension_changes_together_use_dimensions_equally_on_every_level(
 def test_all_changes_of_a_tree_together_load_every_link_equally_on_every_level(
     tree: str,
 ) -> None:
-    """Lemma 7 for single links of S_4: the trees LC(x, DC(i, T)) for all x and i."""
+    """This is Lemma 7 for single links of S_4, with the trees LC(x, DC(i, T)) for all x and i."""
     t, counts = topology("S4"), Counter[tuple[int, int, int]]()
     for x in range(t.nodes):
         for i in range(t.n - 1):
@@ -361,7 +361,7 @@ CORRUPTED = plain_cases("S3", "S4", "S5", "S4,1", "S4,2", "S5,3", "Q1", "Q3", "Q
 
 
 class Corrupted(NamedTuple):
-    """The array of a forest with one changed entry."""
+    """A forest's array of parent ports with one changed entry."""
 
     trees: Forest
     tree: int
@@ -438,7 +438,7 @@ def agrees_with_verify(judged: Forest, evidence: Evidence) -> None:
 def test_edge_disjoint_trees_with_a_changed_entry_are_rejected(
     spec: str, data: st.DataObject
 ) -> None:
-    """They use every directed link except those into the root, so trees that still span overlap."""
+    """They use all directed links except those into the root, so changed trees overlap."""
     case = Case(spec, "edge-disjoint" if spec[0] == "S" else "edge-disjoint-binomial")
     trees, _, _, ports = corrupt(case, data)
     topology = (trees.topology, ports, trees.root)
@@ -522,9 +522,9 @@ def test_the_order_of_trees_does_not_change_measurements(data: st.DataObject) ->
 def changed(
     spec: str, construction: str, tree: int, **entries: int
 ) -> tuple[Any, NDArray[np.uint8], int]:
-    """Return the checker arguments of a forest with some entries changed.
+    """Return the checker arguments for a forest with some changed parent ports.
 
-    The keywords are node labels after an underscore.
+    Each keyword argument is an underscore and the label of the node whose port is changed.
     """
     trees = forest(spec, construction)
     ports = trees.parent_port.copy()

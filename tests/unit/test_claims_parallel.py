@@ -129,7 +129,7 @@ class StepCounter(Silent):
         self.total = self.done = 0
 
     def task(self, text: str, total: int, unit: str = "") -> "StepCounter":  # type: ignore[override]
-        """Return itself as the task."""
+        """Return the reporter itself as the task, so that it counts all steps."""
         del text, unit
         self.total = total
         return self

@@ -90,7 +90,7 @@ def test_the_same_verdicts_give_the_same_pages_in_every_run(verdicts: tuple[Verd
 
 
 class Reader(HTMLParser):
-    """Parser that collects the rows, links and external references of a page."""
+    """An HTML parser that collects the rows, links and external references of a page."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class Reader(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Record the tag."""
+        """Record an opening tag."""
         given = dict(attrs)
         if tag not in ("meta", "br", "link", "input"):
             self.open.append(tag)
@@ -117,7 +117,7 @@ class Reader(HTMLParser):
         ]
 
     def handle_endtag(self, tag: str) -> None:
-        """Check that the tag closes the innermost open element."""
+        """Check that a closing tag matches the innermost open element."""
         assert self.open.pop() == tag
 
 
@@ -200,7 +200,7 @@ def test_only_a_counterexample_with_a_location_has_a_query() -> None:
             {"n": 4, "k": 1},
             ("S3", "S4"),
             "S4",
-        ),  # the k of a star graph is not part of its size
+        ),  # star graphs have no k in their size
     ],
 )
 def test_the_query_uses_the_topology_of_the_counterexample(

@@ -1,6 +1,6 @@
-"""Comparison of runs: which runs are matched, their verdicts, and what is shown.
+"""Comparison of runs: which runs are matched, the verdicts, and the displayed columns.
 
-A side is one of the compared experiments, or the part of an experiment with one algorithm.
+A side is one of the compared experiments, or the runs of one algorithm in an experiment.
 """
 
 from fractions import Fraction
@@ -92,7 +92,7 @@ def test_a_run_that_does_not_deliver_all_units_has_no_gap() -> None:
 
 
 def test_a_row_with_fewer_than_two_runs_has_no_verdict() -> None:
-    """For message size 2 only c has a run, and the missing run of the baseline is noted once."""
+    """For message size 2 only side c has a run; the missing baseline run is noted once."""
     sides = [
         side("a", run(10)),
         side("b", run(5)),
@@ -174,7 +174,7 @@ def one_and_best(algorithm: str, best: dict[str, int]) -> Side:
 
 
 def test_runs_with_the_best_number_of_segments_on_the_same_topology_share_a_row() -> None:
-    """One side's best number on S4 is another's on S5; the topology takes precedence."""
+    """The best number of one side on S4 is that of the other on S5; the topology decides."""
     comparison = compare([
         one_and_best("greedy", {"S4": 6, "S5": 7, "S6": 8}),
         one_and_best("multiple", {"S4": 7, "S5": 6, "S6": 8}),
@@ -198,7 +198,7 @@ def test_the_fastest_remaining_runs_are_matched_if_their_numbers_of_segments_dif
 
 
 def test_runs_are_matched_by_the_number_of_pieces_of_the_message_by_default() -> None:
-    """`multiple` cuts each quarter into segments, `edge-disjoint` the complete message."""
+    """`multiple` splits each quarter of the message, `edge-disjoint` the whole message."""
     sides = [
         side(algorithm, *(
             price_run(point, execute(point))
@@ -514,7 +514,7 @@ def test_runs_with_the_same_copies_or_base_are_matched(parameter: tuple[str, Any
 
 
 def test_runs_with_the_best_number_of_segments_share_a_row_for_every_message_size() -> None:
-    """One side's best number at one message size is the other's best number at another."""
+    """The best number of one side at some message size is that of the other at another size."""
     ours = [run(10, message_bytes=Fraction(m), segments=p) for m, p in ((1, 1), (8, 2), (64, 7))]
     theirs = [
         run(9, message_bytes=Fraction(m), segments=p, algorithm="greedy")
@@ -529,7 +529,7 @@ def test_runs_with_the_best_number_of_segments_share_a_row_for_every_message_siz
 
 
 def test_segments_are_matched_within_each_algorithm() -> None:
-    """Matching 7 with 7 and 5 with 5 segments would pair different algorithms."""
+    """If 7 segments were matched with 7 and 5 with 5, different algorithms would be paired."""
     before = side("a", run(10, segments=7), run(20, segments=5, algorithm="greedy"))
     after = side("b", run(9, segments=5), run(21, segments=7, algorithm="greedy"))
     rows = compare([before, after]).rows()

@@ -35,7 +35,7 @@ NETWORKS: dict[str, tuple[tuple[str, int, int], ...]] = {
 
 
 def sweep(*topologies: str, **changes: Any) -> Side:
-    """Return an experiment with both algorithms on each of these topologies."""
+    """Return a side with runs of two algorithms on each of these topologies."""
     return side("sweep", [run for spec in topologies for run in on(spec, **changes)])
 
 
@@ -129,7 +129,7 @@ def test_several_experiments_are_split_only_by_the_crossed_axis() -> None:
     cubes = side("cubes", on("Q7"))
     comparison = compare([cubes, stars], across=["topology"])
     assert [each.name for each in comparison.sides] == ["cubes", "stars/S5", "stars/S6"]
-    # No algorithm is common, so both algorithms of a side are matched with both of another.
+    # No two sides share an algorithm, so both algorithms of one are matched with both of another.
     assert len(comparison.matches) == 4 * len(SIZES)
     assert not any(any(match.reasons) for match in comparison.matches)
 

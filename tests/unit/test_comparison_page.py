@@ -65,7 +65,7 @@ class Page(HTMLParser):
             self.rows[-1].append("")
 
     def handle_endtag(self, tag: str) -> None:
-        """Check that the tag closes the element opened last."""
+        """Check that a closing tag matches the element opened last."""
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
@@ -105,7 +105,7 @@ def across() -> Comparison:
 
 
 def between() -> Comparison:
-    """Return a comparison in which three algorithms cross a fourth between the same sizes."""
+    """Return a comparison in which three curves cross a fourth between the same message sizes."""
     ours = [priced_run(10, 2, m, segments=p) for p, m in enumerate(SIZES, start=1)]
     others = [
         priced_run(start, 5, m, segments=p, algorithm=f"a{start}")
@@ -277,7 +277,7 @@ def test_each_version_that_computed_runs_is_listed_once_with_its_runs_and_dates(
 
 
 def test_texts_given_by_users_are_escaped() -> None:
-    """Checked for titles, commands and names of algorithms."""
+    """Titles, commands and names of algorithms are checked."""
     nasty = '</script><script>alert("x")</script> & <b>'
     ours = Side("a", tuple(along(10, 2, SIZES)), (f"starcast {nasty}",), nasty)
     theirs = along(7, 7, SIZES, algorithm=f"greedy{nasty}")
@@ -339,7 +339,7 @@ def test_the_page_title_names_a_few_compared_items_or_their_experiment() -> None
 
 
 def test_the_steps_of_equal_schedules_are_shown_once_and_without_faults_if_possible() -> None:
-    """Steps with faults are shown only if there is no run without faults."""
+    """The steps of runs with faults are shown only if there is no run without faults."""
     slow, fast = three().sides, three(t_c=Fraction(2)).sides
     machines = compare([side("sweep", [run for each in (*slow, *fast) for run in each.runs])])
     described = page.describe(machines, profiles(machines))["panels"]

@@ -1,4 +1,4 @@
-"""Compilation by numba is announced, and later processes use its cached result."""
+"""Compilation with numba: it is announced, and later processes use the cached result."""
 
 import os
 import subprocess

@@ -50,7 +50,7 @@ def edges(trees: Forest) -> list[tuple[int, int, int, int, int]]:
 
 
 def test_networkx_finds_the_distances_degree_and_diameter_of_the_topology() -> None:
-    """The port of a link is that of its end with the lower rank."""
+    """The port attribute of a link is the port at its end with the lower rank."""
     for network in map(topology, SPECS):
         graph = to_networkx(network)
         assert type(graph) is nx.Graph

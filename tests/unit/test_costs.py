@@ -1,4 +1,4 @@
-"""Costs as exact fractions: closed forms of broadcasts, the bound of Lemma 1, and simulations.
+"""Costs as exact fractions: closed forms of broadcasts, Lemma 1's bound, and simulated costs.
 
 A6, B2 and the pitfalls are sections of docs/definitions/tseng-sheu.md.
 """
@@ -26,12 +26,12 @@ prices = st.builds(tseng_sheu.Prices, fractions, fractions, fractions)
 
 
 def machine(paid: tseng_sheu.Prices) -> costs.Machine:
-    """Return the machine with these prices T_s and T_c."""
+    """Return the machine with start-up time T_s and time per byte T_c."""
     return costs.Machine(t_s=paid.start_up, t_c=paid.byte)
 
 
 def closed(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.Prices) -> costs.Cost:
-    """Return the closed form that starcast computes."""
+    """Return the closed-form cost that starcast computes for a broadcast."""
     arguments = {BROADCASTS[algorithm]: share}
     return costs.closed_form(
         topology(f"S{n}"), "broadcast", algorithm, ports, paid.m, machine(paid), **arguments
@@ -39,7 +39,7 @@ def closed(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.Pric
 
 
 def page_time(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.Prices) -> Fraction:
-    """Return the time by section A6 and, for streams, by section B2."""
+    """Return the time of a broadcast by section A6 or, for `recursive-substar`, by section B2."""
     m, start_up, byte = paid
     d = star_graph.diameter(n)
     if algorithm == "multiple":
@@ -204,7 +204,7 @@ def test_the_logarithm_of_the_number_of_nodes_is_rounded_up() -> None:
 
 
 def test_bounds_on_other_topologies_use_their_diameter_degree_and_number_of_nodes() -> None:
-    """As in Lemma 1: distance, links of the root, and informed nodes at most double per step."""
+    """As in Lemma 1, they follow from distances, root links, and doubling of informed nodes."""
     for spec in ["S2,1", "S5,2", "S6,3", "Q1", "Q6"]:
         t, t_s, t_c, m = topology(spec), Fraction(7), Fraction(1, 3), Fraction(1000)
         all_port, one_port = (
@@ -323,7 +323,7 @@ cheap = st.fractions(min_value=1, max_value=100, max_denominator=20)
 def test_the_best_integer_number_of_segments_is_found(
     algorithm: str, ports: str, n: int, paid: tseng_sheu.Prices
 ) -> None:
-    """The time is convex, so trying numbers until it rises finds the minimum."""
+    """The time is a convex function, so the test tries numbers until the time increases."""
     result = best(n, algorithm, ports, paid)[1]
     times = [page_time(n, algorithm, ports, 1, paid)]
     while len(times) < 3 or times[-1] <= times[-2] or len(times) <= result:
@@ -363,7 +363,7 @@ def test_rounding_the_best_number_of_segments_costs_less_than_one_start_up(
 
 
 def test_on_s2_one_segment_is_best() -> None:
-    """There h - 1 = 0, so the real optimum is 0, by which nothing may be divided (pitfall 7)."""
+    """The real optimum is 0 there, and dividing by it must be avoided (pitfall 7)."""
     for algorithm in ["greedy", "multiple", "recursive-substar"]:
         for ports in ["all", "one"]:
             paid = tseng_sheu.Prices(Fraction(10**6), Fraction(1), Fraction(1))

@@ -1,4 +1,4 @@
-"""Lower bounds of lemmas and tables, also for copies and unit messages, and their tightness.
+"""Lower bounds on costs from the papers' lemmas and tables, and whether they are attained.
 
 FA and EDT are Fragopoulou & Akl 1993 and 1996.
 """
@@ -105,7 +105,7 @@ def test_bounds_on_hypercubes_equal_fa_table_5_and_edt_table_3() -> None:
 
 
 def test_the_one_port_allgather_bound_corrects_the_logarithm_of_li_et_al() -> None:
-    """They print ceil(log2(N-1)), one start-up too few if N-1 is a power of two."""
+    """The paper has ceil(log2(N-1)), which is one start-up too few if N-1 is a power of two."""
     for spec, printed in [("S3,1", 1), ("S5,1", 2), ("S9,1", 3), ("S4,1", 2), ("S5,2", 5)]:
         nodes = as_topology(spec).nodes
         assert star_graph.ceil_log2(nodes - 1) == printed
@@ -125,7 +125,7 @@ def test_a_one_port_bound_is_never_below_the_all_port_bound() -> None:
 
 
 def fewest_steps(spec: str, one_port: bool) -> int:
-    """Return the minimum steps of a broadcast, by exhaustive search over informed sets."""
+    """Return the minimum number of broadcast steps, by trying all sets of informed nodes."""
     topology = as_topology(spec)
     links = {
         node: {int(topology.neighbours(port, [node])[0]) for port in topology.ports}
@@ -308,7 +308,7 @@ def test_the_bottleneck_cut_equals_that_found_by_maximum_flows(spec: str) -> Non
 
 
 def test_maximum_flows_find_the_bottleneck_of_an_irregular_graph() -> None:
-    """One link joins two complete graphs of 4 nodes, and has to carry 4 messages each way."""
+    """Two complete graphs of 4 nodes are joined by one link, which carries 4 messages each way."""
     graph = nx.barbell_graph(4, 0)
     assert greatest_ratio_by_flows(graph) == greatest_ratio_of_all_sets(graph) == 4
 

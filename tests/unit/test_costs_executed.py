@@ -1,4 +1,4 @@
-"""Executions compared with closed forms: where they agree, and where they differ."""
+"""Costs of executed schedules compared with closed forms: where they agree and differ."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -73,12 +73,12 @@ EXACT |= {
     (collective, name, ports)
     for forward, name, ports in EXACT
     for collective in _REDUCTIONS.get(forward, [])
-} - {("allreduce", "recursive-substar", "one")}  # pipelined as nodes become free
+} - {("allreduce", "recursive-substar", "one")}  # nodes send as soon as they are free
 EVERY = tuple((*key, ports) for key, entry in ALGORITHMS.items() for ports in entry.ports)
 
 
 def all_of(collective: str, algorithm: str, ports: str) -> list[Case]:
-    """Return the cases of an algorithm under a port model, on all topologies of these tests."""
+    """Return the cases of an algorithm in a port model on all topologies of this module."""
     every = cases(*STARS, *NK_STARS, *CUBES)
     return [
         case for case in every if (*case.key, case.asked.ports) == (collective, algorithm, ports)
@@ -86,7 +86,7 @@ def all_of(collective: str, algorithm: str, ports: str) -> list[Case]:
 
 
 def differ(form: costs.Cost, real: costs.Cost) -> bool:
-    """Return whether start-ups, bytes or transmissions differ; a form may not state the last."""
+    """Return whether start-ups, bytes or transmissions differ (the last only if stated)."""
     stated = form.transmissions is None or form.transmissions == real.transmissions
     return not (form.start_ups == real.start_ups and form.bytes == real.bytes and stated)
 
@@ -111,7 +111,7 @@ def test_a_closed_form_has_a_note_exactly_where_its_execution_differs(
 def relation(
     test: Callable[[Case, costs.Cost, costs.Cost], None], *which: tuple[str, str, str]
 ) -> None:
-    """Call a check with the closed form and the simulated cost of every case."""
+    """Call a function with the closed-form and the simulated cost of every case."""
     for entry in which:
         for case in all_of(*entry):
             form, real = priced(case), simulated_cost(case)

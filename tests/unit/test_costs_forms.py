@@ -31,7 +31,7 @@ amounts = st.fractions(min_value=0, max_value=10**6, max_denominator=1000)
 
 
 def same(cost: costs.Cost, page: paper_costs.Cost, m: Fraction, machine: costs.Machine) -> None:
-    """Check that a cost equals the oracle's in all its parts."""
+    """Check that start-ups, bytes and transmissions of a cost equal those of the oracle."""
     assert cost.start_ups == page.start_ups
     assert cost.bytes == page.share * m
     if page.transmissions is not None:  # if the oracle states them; executions check them too

@@ -22,7 +22,7 @@ cheap = st.fractions(min_value=Fraction(1, 20), max_value=30, max_denominator=20
 
 
 def home(key: tuple[str, str], d: int) -> Topology:
-    """Return a topology of about this size on which the algorithm is defined."""
+    """Return the name of a topology of about this size on which the algorithm is defined."""
     family = ALGORITHMS[key].families[0]
     return as_topology(
         {"star": f"S{max(d, 3)}", "nk-star": f"S{max(d, 3)},2", "hypercube": f"Q{d}"}[family]
@@ -30,7 +30,7 @@ def home(key: tuple[str, str], d: int) -> Topology:
 
 
 def tried(price: Callable[[int], costs.Cost]) -> int:
-    """Return the smallest number with the minimum time, by trying all that could reach it."""
+    """Return the smallest number of parts with the minimum time, by trying all candidates."""
     best, pieces, steps = None, 0, Fraction(0)
     while best is None or steps * MACHINE_OF_TRIALS.t_s <= best[0]:
         pieces += 1
@@ -53,7 +53,7 @@ MACHINE_OF_TRIALS = costs.Machine(Fraction(1), Fraction(1))
 def test_the_best_whole_number_of_pieces_is_found(
     key: tuple[str, str], d: int, m: Fraction, copies: int, one_port: bool
 ) -> None:
-    """Steps may be rounded up after division by n-1; some numbers must be multiples of n-1."""
+    """Some algorithms divide steps by n-1 and round up; some require multiples of n-1."""
     topology, algorithm = home(key, d), ALGORITHMS[key]
     ports = algorithm.ports[-1] if one_port else algorithm.ports[0]
     names = [argument.name for argument in algorithm.arguments]
@@ -121,7 +121,7 @@ def test_messages_of_zero_bytes_are_not_split() -> None:
 
 
 def test_the_optimum_for_huge_messages_is_exact() -> None:
-    """For a message of 10^60 bytes it has thirty digits, too many for floats or a search."""
+    """For 10^60 bytes the optimum has thirty digits, too many for floats or a search."""
     topology = as_topology("S5")
     machine = costs.Machine(Fraction(1), Fraction(1))
     _, integer = costs.optimal_pieces(

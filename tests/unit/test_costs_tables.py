@@ -53,18 +53,18 @@ amounts = st.fractions(min_value=1, max_value=10**4, max_denominator=100)
 def problem(
     spec: str = "S5", collective: str = "broadcast", ports: str = "all", **given: Any
 ) -> Problem:
-    """Return a problem with a message of 4096 bytes, T_s = 1009 and T_c = 1/7."""
+    """Return the parameters of a table: 4096 bytes, T_s = 1009 and T_c = 1/7."""
     return Problem(as_topology(spec), collective, ports, Fraction(4096), MACHINE, **given)
 
 
 def row(asked: Problem, name: str) -> CostRow:
-    """Return the only row with this name."""
+    """Return the row of a table with this name, which must be the only one."""
     (result,) = [line for line in build_table(asked) if line.name == name]
     return result
 
 
 def cost_of(result: CostRow) -> costs.Cost:
-    """Return the cost of a row, which must have one."""
+    """Return the cost in a row; fail if it has none."""
     assert result.cost is not None
     return result.cost
 
@@ -293,7 +293,7 @@ def test_notes_of_rows_state_how_executions_differ_from_the_closed_form() -> Non
 
 
 def test_the_gap_of_an_execution_uses_the_lower_bound_of_its_row() -> None:
-    """It sends n-1 = 4 times the bytes of Theorem 2, so the closed form's gap is too small."""
+    """The execution sends n-1 = 4 times the bytes of Theorem 2, so its gap is larger."""
     asked = problem("S5,2", segments=1)
     result = row(asked, "nk-greedy")
     cost = execute_row(asked, result, 10**6)

@@ -32,7 +32,7 @@ SIZES = (10, 100, 1000)
 
 
 def changes(*runs: list[Run]) -> list[Crossing]:
-    """Return all crossovers between lists of runs."""
+    """Return all crossovers between sides with these runs."""
     return crossovers.all_crossovers(
         compare([side(chr(ord("a") + place), listed) for place, listed in enumerate(runs)])
     )
@@ -218,7 +218,7 @@ def test_times_are_linear_between_sizes_with_the_same_best_segments() -> None:
 
 
 def test_the_crossover_of_nonlinear_times_is_an_interval() -> None:
-    """If start-ups change with m, it lies somewhere between two stored sizes."""
+    """If the start-ups depend on m, the interval is between two stored message sizes."""
     bent = [
         priced_run(steps, 5, m, algorithm="greedy")
         for steps, m in zip((3, 4, 5), SIZES, strict=True)

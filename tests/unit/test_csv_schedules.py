@@ -36,7 +36,7 @@ HEADER = "step,sender,port,unit\n"
 
 
 def written(built: Schedule, nodes: str = "labels", columns: tuple[str, ...] = COLUMNS) -> str:
-    """Return the rows of a schedule as CSV, in random order."""
+    """Return a CSV file with the rows of a schedule in random order."""
     labels = built.topology.labels()
     values: dict[str, Any] = dict(built.columns._asdict())
     if nodes == "labels":

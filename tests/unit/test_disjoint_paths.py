@@ -1,4 +1,4 @@
-"""Internally node-disjoint paths: their number, by maximum flow, and their published lengths."""
+"""Internally disjoint paths: their number, checked by maximum flow, and their published lengths."""
 
 from random import Random
 
@@ -14,14 +14,14 @@ from support.packs.oracles_paths import least_flow
 
 
 def network(spec: str) -> nx.Graph:
-    """Return a topology as a graph with the links of its definition."""
+    """Return a topology as a networkx graph, with the links that its definition states."""
     return nx.Graph(
         (node, across(spec, node, port)) for node in labels(spec) for port in ports(spec)
     )
 
 
 def check(spec: str, graph: nx.Graph, source: int, target: int) -> list[list[int]]:
-    """Check that there are as many paths as ports, without common inner nodes."""
+    """Check that there are as many paths as ports, and that they share no inner nodes."""
     paths = find_disjoint_paths(topology(spec), source, target)
     names = labels(spec)
     inner = [node for path in paths for node in path[1:-1]]

@@ -1,4 +1,4 @@
-"""The documentation: every page has a kind, files that it mentions exist, and examples work."""
+"""The documentation: each page is of a known kind, mentioned files exist, and examples work."""
 
 import importlib
 import re
@@ -22,7 +22,7 @@ from starcast.lab import Facts, Lab
 from starcast.lab.signature import TopologyName
 from starcast.support.errors import InputError
 """
-#: Pages that mention source files, which may be moved.
+#: Pages that mention source files, whose names must be kept up to date.
 NAMING = (
     ROOT / "CONTRIBUTING.md",
     *(DOCS / name for name in ("architecture.md", "adding.md", "claims-how-to.md")),

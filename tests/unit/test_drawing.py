@@ -1,4 +1,4 @@
-"""Tree drawings, read from the SVG: they show all nodes and edges, and nothing overlaps."""
+"""Drawings of trees, read from their SVG: all nodes and edges are shown, and nothing overlaps."""
 
 from collections import defaultdict
 from functools import cache

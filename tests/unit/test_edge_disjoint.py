@@ -1,4 +1,4 @@
-"""Edge-disjoint trees EDT (Fragopoulou & Akl 1996): Definition 8 node by node, and Lemma 6."""
+"""The edge-disjoint trees EDT of Fragopoulou & Akl 1996: Definition 8 node by node, and Lemma 6."""
 
 from functools import cache
 from math import factorial
@@ -13,7 +13,7 @@ from support.meeting import refused, roots, trees_of
 
 SIZES = range(2, 8)
 
-#: Parents of nodes in the trees 2, 3 and 4 of S_4, from the paper and from Def. 6 and Lemma 4.
+#: Parents of nodes in trees 2, 3 and 4 of S_4, as given in the paper or by Def. 6 and Lemma 4.
 EXAMPLES = {
     "3124": ["2134", "1324", "4123"],
     "2143": ["4123", "3142", "1243"],
@@ -23,18 +23,18 @@ EXAMPLES = {
 
 @cache
 def built(n: int, root: star_graph.Node | None = None) -> Forest:
-    """Return the forest from the array implementation."""
+    """Return the forest `edge-disjoint` that starcast builds."""
     return forest(f"S{n}", "edge-disjoint", root=star_graph.label(root or star_graph.identity(n)))
 
 
 @cache
 def trees(n: int) -> list[rooted_trees.Tree]:
-    """Return the trees rooted at the identity, converted from the array implementation."""
+    """Return starcast's trees rooted at the identity, as dictionaries of parents."""
     return trees_of(built(n))
 
 
 def rotated(tree: rooted_trees.Tree) -> rooted_trees.Tree:
-    """Return the tree with the rotation R applied to all its nodes."""
+    """Return the tree that results from applying the rotation R to all nodes."""
     return {rotation.rotate(child): rotation.rotate(parent) for child, parent in tree.items()}
 
 
@@ -44,14 +44,14 @@ def test_parents_in_the_trees_at_the_identity_follow_definition_8() -> None:
 
 
 def test_parents_in_the_trees_at_other_roots_follow_definition_8() -> None:
-    """Claim EDT.root: a translation, which keeps link dimensions, gives the trees at any root."""
+    """They are the translated trees of the identity, with equal dimensions (claim EDT.root)."""
     for n in range(2, 7):
         for root in roots(n)[1:]:
             assert trees_of(built(n, root)) == page.edt(root)
 
 
 def test_children_follow_the_rule_for_children() -> None:
-    """Claim EDT.D8.consistent: in every subtree the rules for parents and children agree."""
+    """In each subtree the rules for parents and for children agree (claim EDT.D8.consistent)."""
     for n in SIZES:
         for number, tree in enumerate(trees(n), start=2):
             children: dict[star_graph.Node, set[star_graph.Node]] = {
@@ -64,14 +64,14 @@ def test_children_follow_the_rule_for_children() -> None:
 
 
 def test_parents_of_three_nodes_equal_the_examples_in_the_paper() -> None:
-    """Claim EDT.D8.examples: the parents of three nodes of S_4 in each of its three trees."""
+    """The nodes are in S_4, which has three trees (claim EDT.D8.examples)."""
     for x, parents in EXAMPLES.items():
         assert [star_graph.label(tree[star_graph.node_of(x)]) for tree in trees(4)] == parents
 
 
 @pytest.mark.parametrize("n", SIZES)
 def test_every_tree_is_a_spanning_tree(n: int) -> None:
-    """Claim EDT.D8.spanning: checked by `verify` and by following parents.
+    """This is checked by `verify` and by following parents (claim EDT.D8.spanning).
 
     In every tree the root has one child, its neighbour across the link of the tree's number.
     """
@@ -89,7 +89,7 @@ def test_every_tree_is_a_spanning_tree(n: int) -> None:
 
 
 def test_every_directed_link_except_those_into_the_root_is_in_exactly_one_tree() -> None:
-    """Claims EDT.L6.1, EDT.twice: both directions of each link are used, except into the root."""
+    """Other links are used in both directions, in one tree each (claims EDT.L6.1 and EDT.twice)."""
     for n in SIZES:
         for root in roots(n)[: 2 if n == 7 else None]:
             edt = built(n, root)
@@ -121,14 +121,14 @@ def test_edge_disjoint_trees_contain_the_shortest_path_graph() -> None:
 
 
 def test_subtrees_are_rotations_of_one_another() -> None:
-    """Claim EDT.L6.2: the rotation R maps subtree l to subtree r(l)."""
+    """The rotation R maps subtree l to subtree l+1, and the last to the first (claim EDT.L6.2)."""
     for n in SIZES:
         for number, tree in enumerate(trees(n), start=2):
             assert rotated(tree) == trees(n)[rotation.r(number, n) - 2]
 
 
 def test_tree_paths_are_node_disjoint_and_at_most_four_links_longer_than_the_distance() -> None:
-    """Claim EDT.L6.3: the n-1 tree paths to a node share no inner node."""
+    """The n-1 tree paths to a node share no inner node (claim EDT.L6.3)."""
     for n in range(2, 7):
         root = star_graph.identity(n)
         longer = 0
@@ -141,7 +141,7 @@ def test_tree_paths_are_node_disjoint_and_at_most_four_links_longer_than_the_dis
 
 
 def test_the_heights_of_all_trees_equal_the_formula() -> None:
-    """Claim EDT.L6.4: for n >= 3 the height is floor(3n/2) + 1, which is less than D + 4."""
+    """For n >= 3 it is floor(3n/2) + 1, less than the diameter plus 4 (claim EDT.L6.4)."""
     for n, height in [(2, 1), (3, 5), (4, 7), (5, 8), (6, 10), (7, 11), (8, 13)]:
         assert built(n).heights.tolist() == [height] * (n - 1)
         assert height == (3 * n // 2 + 1 if n > 2 else 1)
@@ -153,7 +153,7 @@ def test_the_heights_of_all_trees_equal_the_formula() -> None:
 
 
 def test_every_tree_has_the_known_level_profile() -> None:
-    """The numbers of nodes per level are known values and the same in every tree."""
+    """The number of nodes on each level is known, and the same in every tree."""
     for n, profile in [
         (2, [1, 1]),
         (3, [1, 1, 1, 1, 1, 1]),
@@ -167,7 +167,7 @@ def test_every_tree_has_the_known_level_profile() -> None:
 
 
 def test_corresponding_links_in_depth_first_order_have_different_dimensions() -> None:
-    """Claim EDT.order: depth-first search of tree k visits children in order k..n, 2..k-1."""
+    """Depth-first search of tree k visits children in the order k..n, 2..k-1 (claim EDT.order)."""
     for n in range(2, 7):
         orders = page.depth_first(trees(n), star_graph.identity(n))
         assert {len(order) for order in orders} == {factorial(n) - 1}

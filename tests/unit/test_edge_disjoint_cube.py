@@ -1,4 +1,4 @@
-"""Broadcast along Johnsson & Ho's edge-disjoint trees of Q_d: rows, steps and faults."""
+"""Broadcast along Johnsson & Ho's edge-disjoint trees of the hypercube: rows, steps and faults."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -28,7 +28,7 @@ CASES = [
 
 @cache
 def schedule(d: int, messages: int, copies: int, root: str | None = None) -> Schedule:
-    """Return the schedule that starcast builds."""
+    """Return the broadcast along edge-disjoint binomial trees that starcast builds."""
     at = root or nodes(d)[0]
     return build(
         f"Q{d}", "broadcast", "edge-disjoint-binomial", root=at, messages=messages, copies=copies
@@ -37,7 +37,7 @@ def schedule(d: int, messages: int, copies: int, root: str | None = None) -> Sch
 
 @pytest.mark.parametrize(("d", "messages", "copies"), CASES)
 def test_the_schedule_has_the_same_rows_as_the_oracle(d: int, messages: int, copies: int) -> None:
-    """Every node receives each message through as many trees as there are copies.
+    """Every node receives each message through as many trees as the message has copies.
 
     In each tree, a node sends a unit only after receiving it in that tree.
     """

@@ -178,7 +178,7 @@ def outlets(result: Sequence[Row], node: Node, unit: int) -> list[Fault]:
 def test_a_unit_is_lost_if_the_last_links_of_all_its_copies_fail(
     collective: str, n: int, messages: int
 ) -> None:
-    """If one of these links still works, the unit arrives. All numbers of copies are tried."""
+    """If one of these links works, the unit arrives. The test tries all numbers of copies."""
     for copies in range(1, n):
         result = rows(collective, n, messages, copies)
         for receiver, units in required_last(collective, identity(n), messages).items():
@@ -244,7 +244,7 @@ def test_a_link_that_fails_after_its_last_use_loses_no_unit() -> None:
 
 @pytest.mark.parametrize("collective", ["broadcast", "scatter"])
 def test_nothing_is_sent_if_the_root_is_dead(collective: str) -> None:
-    """Three copies do not help, and a remark names the root."""
+    """This holds even with three copies, and a remark in the result names the root."""
     run = simulate(built(collective, 4, 1, 3), [star_graph.label(identity(4))])
     assert not run.complete
     assert run.transmissions == 0

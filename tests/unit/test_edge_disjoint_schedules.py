@@ -1,4 +1,4 @@
-"""All collectives along edge-disjoint trees: rows, validity, completeness, step counts."""
+"""Collectives along edge-disjoint trees: rows, validity, delivered units, numbers of steps."""
 
 from collections import Counter
 from functools import cache

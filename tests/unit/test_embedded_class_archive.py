@@ -32,7 +32,7 @@ def write_program(path: Path, text: str) -> None:
 
 
 def write(java: Path) -> list[str]:
-    """Write the archive as `up` does; return the Java options with which the server starts."""
+    """Write the class archive as `starcast up` does; return the Java options of the server."""
     folder, home = java.parents[1] / "jars", java.parents[1] / "home"
     class_archive.prepare(java, folder, Recorder())
     options = class_archive.java_options(folder)
@@ -71,7 +71,7 @@ def file_kinds(programs: Path) -> set[str]:
 def test_a_server_starts_without_an_archive_that_cannot_be_written(
     programs: Path, program: str
 ) -> None:
-    """For a day, `up` does not try again, and servers do not record their classes."""
+    """For one day, `starcast up` does not try again, and servers do not record their classes."""
     good = programs.with_name(program).read_text()
     write_program(programs.with_name(program), "#!/bin/sh\nexit 1\n")
     write(programs)
@@ -91,7 +91,7 @@ def test_a_server_starts_without_an_archive_that_cannot_be_written(
 def test_a_link_created_in_place_of_the_archive_is_not_copied(
     programs: Path, tmp_path: Path, command: str
 ) -> None:
-    """The server's account could create the link, and root would copy a file only root can read."""
+    """The server's account could create such a link to make root copy a file unreadable to it."""
     (tmp_path / "secret").write_text("geheim")
     linking = JCMD.format(home=tmp_path / "home", write=f'{command} "{tmp_path / "secret"}"')
     write_program(programs.with_name("jcmd"), linking)

@@ -1,4 +1,4 @@
-"""Neo4j's data directories: the current one, and stale ones, which can be deleted."""
+"""Neo4j's data directories: the current directory, and stale directories, which can be deleted."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_the_first_directory_is_current_if_no_file_names_another(tmp_path: Path) -> None:
-    """This also holds before the first start, when no directory exists. Reading creates nothing."""
+    """This also holds before the first start, when no directory exists. Nothing is created."""
     assert data_directories.current(tmp_path) == tmp_path / "data"
     assert data_directories.stale_names(tmp_path) == []
     data_directories.delete_stale(tmp_path)

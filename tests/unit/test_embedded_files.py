@@ -64,7 +64,7 @@ def test_an_operating_system_error_becomes_a_one_line_message(tmp_path: Path, nu
 
 
 def test_disk_space_is_checked_for_a_folder_that_does_not_exist_yet(tmp_path: Path) -> None:
-    """The disk of the nearest existing parent counts. The error reports needed and free space."""
+    """The nearest existing parent folder is checked. The error reports needed and free space."""
     files.require_space(tmp_path / "a" / "b", 1, "this")
     with pytest.raises(
         LimitError,
@@ -147,7 +147,7 @@ def test_a_folder_that_others_can_write_to_is_refused(home: Home, folder: str, a
             use()
         assert str(target.resolve()) in caught.value.message
         assert f"chmod go-w {target.resolve()}" in caught.value.hint
-    target.chmod(0o755)  # others may list the folder, because they cannot read the files in it
+    target.chmod(0o755)  # other users may list the folder, since they cannot read its files
     assert home.password("server")
 
 
@@ -177,7 +177,7 @@ def test_a_password_is_created_once_and_protected(home: Home, tmp_path: Path) ->
 
 
 def test_a_lost_password_is_not_replaced(home: Home) -> None:
-    """A new password would not open the existing data."""
+    """A new password would not give access to the existing data."""
     with pytest.raises(UnavailableError, match="secrets/server is missing") as caught:
         home.ensure_password("server", home.neo4j)
     assert str(home.root) in caught.value.hint
@@ -194,7 +194,7 @@ def test_server_processes_that_were_stored_are_read_back(home: Home) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"neo4j": 3}', '{"neo4j": {"pid": 1}}', "\x00"])
 def test_an_invalid_state_file_means_that_no_server_is_running(home: Home, text: str) -> None:
-    """No text in the file causes an error."""
+    """Whatever text the file contains, reading it raises no error."""
     (home.root / "stack.json").write_text(text, encoding="utf-8")
     assert home.published() == {}
 

@@ -1,4 +1,4 @@
-"""Downloading jars from a Maven repository of three files on loopback."""
+"""Downloads of jars from a Maven repository with three files on the loopback interface."""
 
 import hashlib
 import os
@@ -85,7 +85,7 @@ def mirror() -> Iterator[Mirror]:
 
 @pytest.fixture
 def wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JarSet:
-    """The set of the three jars, with an empty cache and without pauses before retries."""
+    """The set of three jars to download, with an empty cache and no pauses before retries."""
     monkeypatch.setattr(jars, "_PAUSE", 0.0)
     rows = [
         f"{hashlib.sha256(content).hexdigest()} {len(content)} org.example:{name}:1.0"
@@ -270,7 +270,7 @@ def test_a_full_disk_is_reported_as_such(
 
 
 def test_different_lock_files_use_different_folders(wanted: JarSet, tmp_path: Path) -> None:
-    """The jars of different lock files are never on the same class path."""
+    """Therefore the jars of different lock files are never mixed on a class path."""
     (tmp_path / "other.lock").write_text("# nothing\n", encoding="utf-8")
     assert JarSet.from_lock(tmp_path / "cache", tmp_path / "other.lock").folder != wanted.folder
 

@@ -1,4 +1,4 @@
-"""The offline import, with a fake tool that prints recorded output of neo4j-admin."""
+"""The offline import, tested with a script that prints recorded output of neo4j-admin."""
 
 import sys
 from collections.abc import Iterator
@@ -81,7 +81,7 @@ OTHER_JAVA = (
 
 
 class Watching(Silent):
-    """A reporter that records the progress of each task."""
+    """A progress reporter that records the progress of each task."""
 
     def __init__(self) -> None:
         self.tasks: list[list[object]] = []
@@ -100,7 +100,7 @@ class Watching(Silent):
 
 
 class Tool:
-    """A starcast home whose Java is replaced by a shell script."""
+    """A home folder in which a shell script replaces Java."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         home = Home(folder / "home")
@@ -127,7 +127,7 @@ class Tool:
 
 @pytest.fixture
 def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tool:
-    """A fake tool in an empty home."""
+    """The replacement of the import tool in an empty home folder."""
     return Tool(tmp_path, monkeypatch)
 
 

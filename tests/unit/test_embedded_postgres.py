@@ -1,4 +1,4 @@
-"""PostgreSQL's account and programs for users other than root, and `up` without its packages."""
+"""PostgreSQL's account and programs for ordinary users, and `up` without required packages."""
 
 import os
 from pathlib import Path
@@ -15,7 +15,7 @@ from starcast.support.settings import Settings
 def test_postgres_runs_as_the_calling_user_unless_that_is_root(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The programs are used from the folder of the installed wheel."""
+    """The server's programs are not copied; they run from the folder of the installed wheel."""
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     server = postgres.Postgres(Home(tmp_path))
     assert server._account == processes.User()

@@ -1,4 +1,4 @@
-"""Server processes: detached start, reliable identification, guaranteed stop."""
+"""Server processes: starting them detached, identifying them reliably, and stopping them."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from starcast.embedded import processes
 from starcast.embedded.home import ServerProcess
 from starcast.support.errors import LimitError, UnavailableError
 
-#: A program that prints its environment and folder, then sleeps. Its last argument marks it.
+#: A program that prints its environment and folder, then sleeps. Its last argument identifies it.
 SERVER = "import os, sys, time; print(sorted(os.environ), os.getcwd(), flush=True); time.sleep(600)"
 STUBBORN = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
@@ -31,7 +31,7 @@ def matcher(word: str) -> processes.Matcher:
 
 @pytest.fixture
 def word(tmp_path: Path) -> Iterator[str]:
-    """A command-line argument of this test's processes; they are stopped afterwards."""
+    """A command-line argument that identifies this test's processes, to stop them afterwards."""
     own = f"--mark={tmp_path}"
     yield own
     processes.wait_or_kill(processes.find_all(matcher(own)), 0)
@@ -68,7 +68,7 @@ def test_a_server_appends_to_its_log(tmp_path: Path, word: str) -> None:
 
 
 def test_a_server_process_is_found_by_its_record(tmp_path: Path, word: str) -> None:
-    """The process id, the start time and the command line match."""
+    """The process id, the start time and the command line must match."""
     server = start(tmp_path, word)
     process = processes.find_server(server, matcher(word))
     assert process is not None

@@ -19,7 +19,7 @@ from starcast.support.settings import Settings
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """Settings for a home, cache and shared programs with one file each; no system account."""
+    """Settings with a home, a cache and shared programs, one file in each; no system user."""
     monkeypatch.setenv("STARCAST_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(accounts, "SHARED", tmp_path / "programs")
     monkeypatch.setattr(accounts, "SYSTEM_USER", "no-such-user")
@@ -57,7 +57,7 @@ def test_shared_programs_and_the_system_user_stay_while_another_home_uses_them(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server of another home is running as the system user when root uninstalls a home."""
-    account(monkeypatch, accounts.COMMENT, uid=os.getuid())  # this process acts as a server
+    account(monkeypatch, accounts.COMMENT, uid=os.getuid())  # this process stands for a server
     traces = uninstall.find_traces(settings)
     obstacles = {trace.kind: trace.obstacle for trace in traces}
     assert obstacles["home"] == obstacles["cache"] == ""

@@ -1,4 +1,4 @@
-"""Error messages repeat input of any kind on one readable line."""
+"""Error messages quote any input on one readable line."""
 
 from types import SimpleNamespace
 from typing import Any

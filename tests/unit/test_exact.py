@@ -1,4 +1,4 @@
-"""The exact alltoall is valid and takes the minimum number of steps, checked by definition."""
+"""The alltoall `exact` is valid and takes the minimum number of steps, by independent checkers."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,18 +21,18 @@ from support.examples import max_examples
 from support.meeting import plain_rows, refused
 
 COLUMNS = ("step", "sender", "port", "receiver", "tree", "unit")
-#: n and the number M of messages: all M up to 2n for small n.
+#: Pairs of n and the number M of messages, with all M up to 2n for small n.
 SMALL = [(n, messages) for n in range(2, 7) for messages in range(1, 2 * n + 1)]
 
 
 @cache
 def exact(n: int, messages: int = 1) -> Schedule:
-    """Return the schedule whose source is the identity."""
+    """Return the schedule `exact` of one source, the identity."""
     return build(f"S{n}", "alltoall", "exact", messages=messages)
 
 
 def array_problems(schedule: Schedule) -> set[str]:
-    """Return the problems that the fast checker finds."""
+    """Return the violations that the array checker finds in a schedule."""
     messages = schedule.units // schedule.topology.nodes
     columns = (schedule.step, schedule.sender, schedule.port, schedule.receiver, schedule.unit)
     return page.array_problems(*columns, schedule.topology.n, messages)
@@ -84,7 +84,7 @@ def test_any_number_of_messages_takes_the_minimum_number_of_steps(n: int, messag
 def test_messages_of_different_sources_never_use_a_link_in_the_same_step(
     n: int, messages: int
 ) -> None:
-    """In the schedule of all sources, a link carries one message per step, and all arrive."""
+    """With all sources, a link carries at most one message per step, and all messages arrive."""
     everything = exact(n, messages).expand()
     assert len(everything) == len(exact(n, messages)) * everything.topology.nodes
     assert page.exchanged(plain_rows(everything), n, messages) == set()
@@ -98,7 +98,7 @@ def test_with_n_minus_1_messages_every_link_is_busy_in_every_step() -> None:
 
 
 def test_more_than_n_minus_1_messages_are_sent_in_successive_rounds() -> None:
-    """5 messages on S_3 are two rounds of 2 messages and one of 1."""
+    """On S_3, for example, 5 messages take two rounds of 2 messages and one round of 1."""
     schedule, round_of_two, rest = exact(3, 5), exact(3, 2), exact(3, 1)
     for number, (part, each) in enumerate([(round_of_two, 2), (round_of_two, 2), (rest, 1)]):
         first = 2 * number
@@ -126,7 +126,7 @@ def changed(schedule: Schedule, column: str, row: int, value: int) -> Schedule:
 
 
 def rows_of_last_unit(schedule: Schedule) -> list[int]:
-    """Return the row numbers of the last unit, in their order."""
+    """Return the indices of the rows that send the last unit, in the order of steps."""
     return np.flatnonzero(schedule.unit == schedule.unit.max()).tolist()
 
 
@@ -204,7 +204,7 @@ def test_the_checker_of_all_sources_finds_two_messages_on_a_link_in_one_step() -
 
 
 def test_nodes_on_full_necklaces_are_reached_along_the_near_balanced_tree() -> None:
-    """The paths to a full necklace are rotations of the tree path to its smallest node."""
+    """The paths to a full necklace are rotations of the tree path to its lowest node."""
     for n in range(2, 7):
         tree = near_balanced(star_graph.identity(n))
         short = set(page.short_nodes(n))

@@ -1,4 +1,4 @@
-"""The page on the exact alltoall: its tables are correct and its Python session reproducible."""
+"""The documentation of the exact alltoall: tables are correct, and its examples reproducible."""
 
 import doctest
 import re

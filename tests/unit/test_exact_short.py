@@ -25,7 +25,7 @@ from starcast.collectives.exact_alltoall import (
 )
 from support.meeting import refused
 
-#: n and the number M of messages in a round, M <= n-1.
+#: Pairs of n and the number M of messages in a round, where M <= n-1.
 ROUNDS = [(n, messages) for n in range(3, 8) for messages in range(1, n)]
 
 
@@ -34,7 +34,7 @@ ROUNDS = [(n, messages) for n in range(3, 8) for messages in range(1, n)]
 
 @pytest.mark.parametrize(("n", "messages"), [(2, 1), *ROUNDS, (8, 1), (8, 7)])
 def test_words_are_shortest_paths_to_the_nodes_on_short_necklaces(n: int, messages: int) -> None:
-    """Reversed, a word enters each cycle at one symbol and goes around the cycle once."""
+    """A reversed word enters each cycle of the node at one symbol and goes around it once."""
     words = short_words(n, messages)
     assert [(star_graph.nodes(n)[word.node], word.message) for word in words] == [
         (x, message) for x in page.short_nodes(n) for message in range(messages)
@@ -56,7 +56,7 @@ def test_words_are_shortest_paths_to_the_nodes_on_short_necklaces(n: int, messag
 
 
 def test_words_are_as_long_as_the_distance() -> None:
-    """Distances come from breadth-first search, not from the formula."""
+    """The distances are computed by breadth-first search, not by the formula."""
     for n in range(3, 7):
         distances = star_graph.distances(star_graph.identity(n))
         for word in short_words(n, 2):
@@ -93,12 +93,12 @@ def test_unavoidable_crossings_and_evenly_spread_entries_load_all_dimensions_equ
 
 
 def test_a_cycle_moves_to_another_entry_if_a_later_cycle_has_no_other_choice() -> None:
-    """The last cycle needs 2, so the first cycle moves from 2 to 3, and the second from 3 to 4."""
+    """The last cycle needs entry 2, so the first moves from 2 to 3, and the second from 3 to 4."""
     assert choose_entries([(2, 3), (3, 4), (2, 3), (2,)], {2: 1, 3: 2, 4: 1}) == [3, 4, 3, 2]
 
 
 def test_entries_are_tried_in_ascending_order() -> None:
-    """When the third cycle takes 3, too, the second cycle moves to 4."""
+    """When the third cycle also takes entry 3, the second cycle moves to entry 4."""
     assert choose_entries([(4, 2, 3), (4, 3)], {2: 1, 3: 1, 4: 1}) == [2, 3]
     assert choose_entries([(4, 2, 3), (4, 3), (3, 4)], {2: 1, 3: 1, 4: 1}) == [2, 4, 3]
 
@@ -115,7 +115,7 @@ def test_impossible_entries_are_an_internal_error() -> None:
     st.data(),
 )
 def test_entries_are_found_if_any_exist(wanted: list[tuple[int, ...]], data: st.DataObject) -> None:
-    """The capacity of each symbol is just what a random choice of entries needs."""
+    """The capacity of each symbol is exactly what some randomly chosen entries need."""
     choice = [data.draw(st.sampled_from(cycle)) for cycle in wanted]
     room = {symbol: choice.count(symbol) for symbol in range(2, 7)}
     result = choose_entries(wanted, room)

@@ -1,4 +1,4 @@
-"""Experiment files: figures that contradict a formula, a bound or each other are refused."""
+"""Experiment files: results that contradict a formula, a bound or each other are refused."""
 
 import copy
 import gzip
@@ -43,7 +43,7 @@ def _is_special(point: Point) -> bool:
 
 @pytest.fixture(scope="module")
 def written() -> dict[str, Any]:
-    """The content of an experiment file. Its first run is synchronous and has no faults."""
+    """The content of an experiment file whose first run is synchronous and has no faults."""
     moment = datetime.now(UTC).isoformat()
     points = sorted(GRID.points(), key=_is_special)
     experiment = {
@@ -87,7 +87,7 @@ def test_a_written_file_is_read_back_unchanged_also_compressed_or_indented(
 
 
 def _beat_the_bound(run: dict[str, Any]) -> None:
-    """Change a run so that it is consistent but faster than any schedule can be."""
+    """Change a run so that it is consistent in itself but faster than the lower bound."""
     run["profile"] = run["profile"][:1]
     units = Fraction(run["message_bytes"]) / 4  # 2 trees of 2 segments
     sent = run["profile"][0][2] * units

@@ -31,7 +31,7 @@ numbers = st.fractions(min_value=0, max_value=1000, max_denominator=12)
 
 
 def in_model(execution: str, point: Point = POINT) -> Point:
-    """Return the experiment point with the given execution model."""
+    """Return a copy of an experiment point with the given execution model."""
     return replace(point, execution=execution)
 
 

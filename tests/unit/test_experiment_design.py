@@ -45,7 +45,7 @@ designs = st.builds(
 
 @pytest.fixture
 def file(tmp_path: Path) -> Callable[[str], str]:
-    """Return a function that writes a file and returns its path."""
+    """A function that writes a design file and returns its path."""
 
     def write(text: str) -> str:
         path = tmp_path / "own.toml"

@@ -1,4 +1,4 @@
-"""Faults of an experiment point: named or drawn at random, and written in canonical form."""
+"""Faults of an experiment point, which are named or drawn at random, and their canonical form."""
 
 from itertools import combinations
 

@@ -194,7 +194,7 @@ def test_values_of_segments_also_apply_to_algorithms_with_messages_if_no_message
 
 
 def test_the_value_best_is_an_optimal_number_of_segments_or_messages() -> None:
-    """Smaller and larger numbers are no better on the machine of the point."""
+    """With the machine of the experiment point, smaller and larger numbers take no less time."""
     for algorithm in ["greedy", "multiple", "recursive-substar", "edge-disjoint"]:
         grid = Grid.from_json(
             {
@@ -425,7 +425,7 @@ def test_faults_in_any_order_give_the_same_point() -> None:
 @few
 @given(wide)
 def test_the_command_of_a_point_reproduces_the_point(grid: Grid) -> None:
-    """The options are read as axes. The command names the faults, so its point has seed 0."""
+    """The command names the faults instead of drawing them, so its point has seed 0."""
     for point in grid.points()[:3]:
         words = shlex.split(point.command())
         flags = dict(zip(words[6::2], words[7::2], strict=True))
@@ -524,7 +524,7 @@ def test_outside_a_git_checkout_there_is_no_revision(tmp_path: Path) -> None:
 
 
 def test_a_checkout_is_dirty_if_its_code_differs_from_its_revision(tmp_path: Path) -> None:
-    """Changed, new and deleted code files count. Other files do not, as they affect no figure."""
+    """Changed, new and deleted code files count; other files do not, as they affect no result."""
 
     def git(*words: str) -> None:
         options = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")

@@ -1,4 +1,4 @@
-"""The forest array: metrics compared with slow recomputation, `verify()` on corrupted arrays."""
+"""Forests: metrics compared with slow recomputation, and `verify()` on corrupted arrays."""
 
 from math import factorial
 from pathlib import Path
@@ -21,7 +21,7 @@ CASES = [(n, construction) for n in range(2, 7) for construction in CONSTRUCTION
 
 
 def table(both: Pair, values: dict[star_graph.Node, int], missing: int = -1) -> list[int]:
-    """Return a value for every node, in the order of ranks."""
+    """Return the values of a dictionary of nodes as an array in the order of ranks."""
     return [values.get(node, missing) for node in star_graph.nodes(both.n)]
 
 
@@ -125,7 +125,7 @@ def test_a_forest_at_any_root_is_a_translation_of_that_at_the_identity(
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 @pytest.mark.parametrize("n", [8, 9])
 def test_forests_of_s8_and_s9_at_a_distant_root_are_valid(n: int, construction: str) -> None:
-    """The oracle is too slow for them, so they are compared with a translated forest."""
+    """The oracle is too slow for these sizes, so the test compares with a translated forest."""
     root = factorial(n) - 2
     translated = forest(f"S{n}", construction, root=root)
     translated.verify()
@@ -201,12 +201,12 @@ def test_a_forest_created_from_an_array_has_the_same_metrics() -> None:
 
 
 def s5(construction: str) -> NDArray[np.uint8]:
-    """Return a writable array of a forest on S5."""
+    """Return a writable copy of the parent ports of a forest on S5."""
     return forest("S5", construction).parent_port.copy()
 
 
 def verify_in_both_ways(array: object, root: int = 0, spec: str = "S5") -> None:
-    """Verify an array with both methods; both must raise the same error or none.
+    """Verify an array with both methods, which must both raise the same error or both none.
 
     Creating the forest may already raise the error.
     """
@@ -235,7 +235,7 @@ def verify_by_distances(trees: Forest) -> None:
 def test_a_changed_entry_is_detected_unless_it_gives_another_spanning_tree(
     construction: str, data: st.DataObject
 ) -> None:
-    """The new parent may be valid: the oracle decides whether there is still a spanning tree."""
+    """The changed entry may be valid: the oracle decides whether the tree still spans."""
     array = s5(construction)
     tree = data.draw(st.integers(0, len(array) - 1))
     rank = data.draw(st.integers(0, 119))
@@ -252,7 +252,7 @@ def test_a_changed_entry_is_detected_unless_it_gives_another_spanning_tree(
 
 
 def is_connected(tree: rooted_trees.Tree, root: star_graph.Node) -> bool:
-    """Return whether the parents of every node lead to the root, which has no parent."""
+    """Return whether following parents leads from every node to the root, which has no parent."""
     try:
         rooted_trees.depths(tree, root)
     except (KeyError, RuntimeError):
@@ -279,7 +279,7 @@ def test_verify_names_a_node_whose_parents_do_not_lead_to_the_root(
 
 
 def leads_to_root(tree: rooted_trees.Tree, node: star_graph.Node, root: star_graph.Node) -> bool:
-    """Return whether the parents of a node lead to the root."""
+    """Return whether following parents leads from a node to the root."""
     for _ in range(len(tree) + 1):
         if node == root:
             return True
@@ -410,7 +410,7 @@ def test_forests_of_the_smallest_stars_are_valid(n: int) -> None:
 
 
 def half_of_s4() -> tuple[rooted_trees.Tree, Forest]:
-    """Return levels 0 to 2 of the greedy tree, as the oracle's tree and as a partial forest."""
+    """Return levels 0 to 2 of the greedy tree on S4: as a tree of the oracle, and as a forest."""
     full, root = tseng_sheu.greedy(star_graph.identity(4)), star_graph.identity(4)
     half = {x: parent for x, parent in full.items() if rooted_trees.depths(full, root)[x] <= 2}
     return half, Forest(topology("S4"), ports_of(half, root)[None, :], 0, spanning=False)

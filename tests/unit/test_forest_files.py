@@ -1,4 +1,4 @@
-"""Forest files: saved forests are opened unchanged, and all other files are refused."""
+"""Forest files: opening a saved forest returns it unchanged, and other files are refused."""
 
 import io
 import os
@@ -37,7 +37,7 @@ def same(first: Forest, other: Forest) -> bool:
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    """A file with the forest `multiple` of S5."""
+    """The path of a file with the forest `multiple` of S5."""
     path = tmp_path / "forest.npz"
     forest("S5", "multiple", "54321").save(path)
     return path
@@ -250,7 +250,7 @@ def test_an_array_with_a_wrong_shape_is_refused(saved: Path, shape: tuple[int, .
 
 
 def open_with_limited_memory(path: Path, megabytes: int = 64) -> subprocess.CompletedProcess[str]:
-    """Open a file in a process that may allocate only this much memory after its start."""
+    """Open a file in a process that may allocate only this much memory after it has started."""
     script = f"""
 import resource, sys
 from starcast import Forest, StarcastError
@@ -294,7 +294,7 @@ def header_of(dtype: str, shape: tuple[int, ...]) -> bytes:
 def test_a_small_file_that_expands_to_many_trees_is_refused_without_reading_them(
     saved: Path,
 ) -> None:
-    """A compressed file may expand to a thousand times its size."""
+    """A compressed file can expand to a thousand times its size."""
     zeros = (bytes(2**20) for _ in range(120))
     with_member(saved, "parent_port", header_of("|u1", (2**20, 120)), zeros)
     assert saved.stat().st_size < 2**20
@@ -356,7 +356,7 @@ def test_an_encrypted_file_is_refused(saved: Path) -> None:
 def test_a_changed_or_truncated_file_never_opens_as_another_forest(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    """It is refused, or it opens as the same forest if the changed bit has no meaning."""
+    """It is refused, or opened as the same forest if the changed bit has no meaning."""
     path = tmp_path_factory.mktemp("damage") / "forest.npz"
     meant = forest("S4", "multiple", "4321")
     meant.save(path)

@@ -61,7 +61,7 @@ def edges(graph: nx.Graph) -> set[tuple[int, int]]:
 
 
 def read_dot(text: str) -> Any:
-    """Return the graph that pydot reads."""
+    """Return the graph that pydot reads from a DOT file."""
     with warnings.catch_warnings():
         # pydot 4 uses deprecated names of pyparsing.
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -109,7 +109,7 @@ def test_graph6_output_equals_that_of_networkx(spec: str) -> None:
 
 @each_topology
 def test_metis_lines_list_the_neighbours_of_each_node(spec: str) -> None:
-    """The METIS manual requires counts first, each link in both nodes' lines, numbers from 1."""
+    """By the METIS manual, counts come first, each link is on two lines, and numbers start at 1."""
     lines = [line for line in written(topology(spec), "metis").splitlines() if line[0] != "%"]
     nodes, count = map(int, lines[0].split())
     rows = [[int(word) - 1 for word in line.split()] for line in lines[1:]]
@@ -240,7 +240,7 @@ def test_a_goal_file_without_steps_is_ordered_by_its_requirements(
     file.write_text(re.sub(r"(?m)^//.*\n", "", text))
     read = schedule_from_goal(file, spec, collective, ports, built.root)
     assert read.steps <= built.steps
-    # The tags here number the packets, so only the links can be compared.
+    # In this file the tags are packet numbers, so only the links can be compared.
     sizes = [int(size) for size in re.findall(r"send (\d+)b", text)]
     assert len(read) == len(sizes)
     assert sum(sizes) == 64 * len(built.expand())
@@ -280,7 +280,7 @@ def test_atlahs_computes_the_asynchronous_time_of_one_port_schedules_of_single_u
 
 
 def test_atlahs_computes_a_longer_time_if_all_operations_share_one_cpu() -> None:
-    """With a shared CPU and interfaces, packets wait for unrelated packets; a replay can fail."""
+    """If all share a CPU and interfaces, packets wait for unrelated ones, and a replay can fail."""
     built = schedule("S4", "alltoall", "exact")
     assert atlahs.finishing_time(written(built, "goal", unit_bytes=1), 164, 0) > 10_000
 

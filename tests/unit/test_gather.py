@@ -38,7 +38,7 @@ def test_a_gather_has_the_rows_of_the_oracle_s_reversed_scatter(
 
 
 def test_messages_from_the_nearest_nodes_arrive_first() -> None:
-    """This holds for each port of the root. In the last step, only the root receives."""
+    """This holds for each port of the root. In the last step, only the root receives units."""
     for algorithm in SCATTERS:
         s = schedule("gather", 5, algorithm, 4)
         flights = page.flights(plain_rows(s))

@@ -1,4 +1,4 @@
-"""docs/glossary.md lists the public terms of the CLI, Python, SQL, Cypher and the queries."""
+"""docs/glossary.md lists the public names of the CLI, Python, SQL, Cypher and the queries."""
 
 import inspect
 import re
@@ -13,7 +13,7 @@ from starcast.cli.app import all_commands
 
 PAGE = Path(__file__).parents[2] / "docs" / "glossary.md"
 COLUMNS = ("term", "meaning", "CLI", "Python", "SQL", "Cypher", "queries")
-#: Public names that the glossary omits: every reader knows them, or their context explains them.
+#: Public names that the glossary omits, since readers know them or their context explains them.
 ORDINARY = {
     "CLI": """
         --all --as --browser --by --cascade --check-claims --compare --cypher --discard-foreign
@@ -53,7 +53,7 @@ BANNED = {"payload", "link_use", "way", "thing", "ledger", "p", "M", "m", "T_s",
 
 
 def terms(surface: str) -> set[str]:
-    """Return the names that the glossary lists for a surface, such as the CLI or SQL."""
+    """Return the names that the glossary lists for an interface, such as the CLI or SQL."""
     column = COLUMNS.index(surface)
     rows = [
         line.split("|")[1:-1]

@@ -1,4 +1,4 @@
-"""The greedy tree L(r) (Tseng & Sheu, Def. 1), compared with its definition.
+"""The greedy tree L(r) with root r (Tseng & Sheu, Definition 1), compared with its definition.
 
 Section A1 is in docs/definitions/tseng-sheu.md.
 """
@@ -15,7 +15,11 @@ SIZES = range(2, 8)
 
 
 def test_examples_from_the_definition() -> None:
-    """A1: a node whose first symbol is r_k, k >= 2, has parent port k; for r_1 the port is dif."""
+    """If a node starts with the k-th symbol of the root, k > 1, its parent port is k (A1).
+
+    If it starts with the first symbol of the root, the port is the first position from 2 on in
+    which it differs from the root.
+    """
     assert tseng_sheu.dif((1, 2, 4, 3), (1, 2, 3, 4)) == 3
     assert tseng_sheu.alpha((1, 2, 4, 3), (1, 2, 3, 4)) == 3
     assert tseng_sheu.alpha((4, 2, 3, 1), (1, 2, 3, 4)) == 4
@@ -42,7 +46,7 @@ def test_the_parent_port_of_every_node_follows_the_definition() -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_levels_are_distances_and_the_height_is_the_diameter(n: int) -> None:
-    """Lemma 3: every link of the tree leads nearer to the root."""
+    """Every parent is nearer to the root than its child (Lemma 3)."""
     for root in roots(n):
         both = pair(n, "greedy", root)
         assert np.array_equal(
@@ -70,7 +74,11 @@ def test_leaves_are_as_many_as_derangements_but_are_other_nodes() -> None:
 
 
 def is_leaf_by_definition(v: star_graph.Node, r: star_graph.Node) -> bool:
-    """Apply A1: v != r, v_k != r_k for all k >= 2, and not (v_2 = r_1 and v_1 != r_2)."""
+    """Return whether v is a leaf of the tree with root r by section A1.
+
+    It is if v differs from r in all positions from 2 on, unless v_2 = r_1 and v_1 != r_2. The root
+    is no leaf.
+    """
     return (
         v != r
         and all(a != b for a, b in zip(v[1:], r[1:], strict=True))
@@ -79,7 +87,7 @@ def is_leaf_by_definition(v: star_graph.Node, r: star_graph.Node) -> bool:
 
 
 def test_relabelling_a_greedy_tree_gives_the_greedy_tree_of_the_relabelled_root() -> None:
-    """A1: q o L(r) = L(q o r)."""
+    """Relabelling by q maps L(r) to L(q o r) (section A1)."""
     for n in range(2, 6):
         for q in roots(n):
             for r in star_graph.cyclic_roots(n):

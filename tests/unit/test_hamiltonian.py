@@ -45,7 +45,7 @@ def test_the_hamiltonian_path_visits_every_node_once() -> None:
 
 
 def test_the_hamiltonian_path_does_not_always_end_next_to_its_start() -> None:
-    """Pitfall 4: of n = 3 to 8, it ends next to its start only for 3, 4 and 6."""
+    """For n = 3 to 8, it ends next to its start only if n is 3, 4 or 6 (pitfall 4)."""
     for n, closes in [(3, True), (4, True), (5, False), (6, True), (7, False), (8, False)]:
         end = star_graph.nodes(n)[walk(n, path_word(n))[-1]]
         assert (
@@ -67,7 +67,7 @@ def test_the_hamiltonian_cycle_visits_every_node_once_and_returns() -> None:
 
 
 def all_paths(way: list[star_graph.Node]) -> Iterator[list[star_graph.Node]]:
-    """Yield the Hamiltonian paths that begin with these nodes, in lexicographic order of types."""
+    """Yield all Hamiltonian paths that begin with these nodes, in lexicographic order of words."""
     if len(way) == factorial(len(way[0])):
         yield way
     for i in range(2, len(way[0]) + 1):
@@ -114,7 +114,7 @@ def test_the_tree_of_rotated_paths_follows_the_definition() -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_subtree_j_is_a_hamiltonian_path_of_the_nodes_with_1_in_position_j(n: int) -> None:
-    """Theorem 4: it starts at j23..(j-1)1(j+1)..n and has one node per level."""
+    """It starts next to the root, across dimension j, and has one node per level (Theorem 4)."""
     tree = tree_of(built(n, "rotated-hamiltonian").parent_port[0], n)
     levels = built(n, "rotated-hamiltonian").levels()[0]
     for j in range(2, n + 1):
@@ -126,7 +126,7 @@ def test_subtree_j_is_a_hamiltonian_path_of_the_nodes_with_1_in_position_j(n: in
 
 
 def test_subtree_j_is_subtree_2_rotated_j_minus_2_times() -> None:
-    """Theorem 4: R rotates positions and symbols; t_j(i) = (i+j-4) mod (n-1) + 2 (pitfall 2)."""
+    """A rotation maps dimension i to (i-1) mod (n-1) + 2 (Theorem 4 and pitfall 2)."""
     for n in SIZES:
         tree = tree_of(built(n, "rotated-hamiltonian").parent_port[0], n)
         second = {x: parent for x, parent in tree.items() if x[1] == 1}
@@ -143,7 +143,7 @@ def test_subtree_j_is_subtree_2_rotated_j_minus_2_times() -> None:
 
 
 def test_parents_of_nodes_with_the_root_s_first_symbol_follow_rule_1() -> None:
-    """Such a node x is a child of its neighbour g_i(x), where x_i is the root's last symbol."""
+    """The dimension of the parent link is the position of the root's last symbol in the node."""
     for n in SIZES:
         for root in roots(n)[: 2 if n == 7 else None]:
             tree = tree_of(built(n, "rotated-hamiltonian", root).parent_port[0], n)
@@ -153,7 +153,7 @@ def test_parents_of_nodes_with_the_root_s_first_symbol_follow_rule_1() -> None:
 
 
 def test_links_of_phase_2_are_spread_evenly_over_the_dimensions() -> None:
-    """There are (n-2)! links of each type i < n, and one fewer of type n, because of the root."""
+    """There are (n-2)! links of each dimension; because of the root, dimension n has one fewer."""
     for n in range(3, 9):
         counted = Counter(
             built(n, "rotated-hamiltonian").parent_port[0, 1 : factorial(n - 1)].tolist()
@@ -170,13 +170,13 @@ def test_phase_2_ports_are_the_positions_of_the_chosen_symbol() -> None:
 
 
 def test_s2_has_no_phase_2() -> None:
-    """Pitfall 18: phase 1 uses the only link in one step."""
+    """Phase 1 uses the only link of S2 in a single step (pitfall 18)."""
     assert built(2, "rotated-hamiltonian").parent_port.tolist() == [[0, 2]]
     assert phase_1_word(2).tolist() == [2]
 
 
 def test_phase_1_follows_ehrlich_s_algorithm() -> None:
-    """Its word is 2, then Ehrlich's types of S_{n-1} plus one, so symbol 1 stays in position 2."""
+    """The word is 2, followed by Ehrlich's word of S_{n-1} with all types increased by 1."""
     for n in range(2, 9):
         word = phase_1_word(n)
         assert word.tolist() == page.w(n)
@@ -254,7 +254,7 @@ def test_the_tree_along_the_hamiltonian_cycle_is_a_path_that_ends_next_to_the_ro
 
 @pytest.mark.parametrize("n", [3, 4])
 def test_all_sources_use_the_same_dimension_in_each_step(n: int) -> None:
-    """Translation keeps types, so in step t all nodes send over the t-th type of the word."""
+    """Translations preserve types, so in step t all nodes send over the t-th type of the word."""
     word = cycle_word(n)
     for root in star_graph.nodes(n):
         trees = built(n, "hamiltonian-cycle", root)
@@ -265,7 +265,7 @@ def test_all_sources_use_the_same_dimension_in_each_step(n: int) -> None:
 
 @pytest.mark.parametrize("n", [4, 5])
 def test_the_forest_at_another_root_may_follow_another_cycle(n: int) -> None:
-    """Section 4 uses one cycle for all sources; the forest at q follows a translated cycle."""
+    """Section 4 uses one cycle for all sources; the forest with root q uses a translated cycle."""
     start = star_graph.identity(n)
     cycle = star_graph.visited(start, page.cycle_types(n))[:-1]
     links = set(zip(cycle, [*cycle[1:], start], strict=True))

@@ -1,4 +1,4 @@
-"""Node labels with symbols from 0 or from 1: both are read and printed, and ids do not change."""
+"""Node labels with symbols from 0 or from 1 can be read and printed, without changing ids."""
 
 from itertools import permutations as all_permutations
 

@@ -1,4 +1,4 @@
-"""The layout of drawings of trees of any shape."""
+"""The layout of tree drawings, for trees of any shape."""
 
 from itertools import pairwise
 
@@ -61,7 +61,7 @@ def test_the_mirror_image_of_a_tree_is_the_mirror_image_of_its_drawing(children:
 
 @given(trees())
 def test_equal_subtrees_are_drawn_with_the_same_shape(children: Children) -> None:
-    """Three copies of a tree are drawn next to each other."""
+    """The root of the drawing has three copies of a tree as its subtrees."""
     size = 1 + sum(map(len, children.values()))
     copies = {
         parent + shift: [child + shift for child in below]

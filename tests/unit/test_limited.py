@@ -1,4 +1,4 @@
-"""Small files that expand to large ones are refused with bounded memory and time."""
+"""Small files that expand to large content are refused with bounded memory and time."""
 
 import gzip
 import io
@@ -57,7 +57,7 @@ DESIGN = "from starcast.experiments.design import read_design; read_design(str(f
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of reading a file in a child process."""
+    """Exit code, error message and peak memory of a child process that reads a file."""
 
     code: int
     message: str
@@ -65,7 +65,7 @@ class Outcome:
 
 
 def read_in_child(statement: str, file: Path) -> Outcome:
-    """Read a file in a child process."""
+    """Read a file in a child process with limited memory and processor time."""
     done = subprocess.run(
         [sys.executable, "-c", READER.format(statement=statement, seconds=MAX_SECONDS), str(file)],
         capture_output=True,

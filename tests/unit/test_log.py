@@ -1,4 +1,4 @@
-"""The log file of starcast: JSON lines, rotation, several processes, no secrets."""
+"""The log file of starcast: its JSON lines, its rotation, concurrent writers, and no secrets."""
 
 import json
 import logging
@@ -18,7 +18,7 @@ from starcast.support.processes import local_processes
 
 @pytest.fixture
 def file(tmp_path: Path) -> Iterator[Path]:
-    """The file of a started log, whose folder did not exist before."""
+    """The path of the log file after logging has started, in a folder that did not exist before."""
     file = tmp_path / "state" / "starcast.log"
     assert log.start(log.Target(file, "debug")) is None
     yield file

@@ -18,7 +18,7 @@ SPECS = [*STARS, *NK_STARS, "Q1", "Q2", "Q3", "Q5"]
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_metrics_equal_the_results_of_the_methods_of_the_forest(spec: str) -> None:
-    """Branches are the sizes of the subtrees of the root's children."""
+    """The metric `branches` has the sizes of the subtrees below the root's children."""
     for construction in plain_constructions(spec):
         assert_metrics(forest(spec, construction, topology(spec).nodes // 3))
 
@@ -51,7 +51,7 @@ def assert_metrics(trees: Forest) -> None:
 
 
 def descendants(trees: Forest) -> list[list[int]]:
-    """Count for each node of each tree the nodes of its subtree, by following all parents."""
+    """Return the size of the subtree of each node in each tree, by following all parents."""
     result = np.zeros(trees.parent_port.shape, dtype=int)
     for tree, parents in enumerate(trees.parents().tolist()):
         for node in np.flatnonzero(trees.members()[tree]).tolist():

@@ -24,7 +24,7 @@ from starcast.formats import msccl_elements, render
 from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError
 from starcast.topologies import topology
 
-#: For each topology, all algorithms in all their port models.
+#: For each topology, every algorithm in each of its port models.
 CATALOGUE = [
     pytest.param(spec, algorithm.collective, algorithm.name, ports, id=f"{spec} {algorithm.name}")
     for spec in ("S3", "Q3", "S4,2", "S4")
@@ -34,7 +34,7 @@ CATALOGUE = [
 
 
 def written(built: Schedule, *, plain: bool = False) -> str:
-    """Return the exported text; if `plain`, without the attributes that only starcast knows."""
+    """Return a schedule as MSCCL XML; if `plain`, without the attributes specific to starcast."""
     text = b"".join(render(built, "msccl-xml")).decode()
     return re.sub(r' step="\d+" tree="\d+"', "", text) if plain else text
 
@@ -60,7 +60,7 @@ def test_an_exported_file_is_read_as_the_same_schedule(
 def test_a_file_without_starcast_attributes_is_ordered_by_its_dependencies(
     tmp_path: Path, spec: str, collective: Any, algorithm: str, ports: Any
 ) -> None:
-    """The same units cross the same links, and each is sent as early as possible."""
+    """The same units cross the same links, and each unit is sent as early as possible."""
     built = schedule(spec, collective, algorithm, ports).expand()
     back = read(written(built, plain=True), tmp_path, spec, collective)
     sent = [
@@ -101,7 +101,7 @@ def block(number: int, send: int, receive: int, *steps: str, channel: int = 0) -
 
 
 def algo(collective: str, gpus: list[str], sizes: tuple[int, int, int], more: str = "") -> str:
-    """Return the text of a complete file."""
+    """Return the text of a complete MSCCL XML file."""
     inputs, outputs, scratch = sizes
     chunks = f'i_chunks="{inputs}" o_chunks="{outputs}" s_chunks="{scratch}"'
     content = "\n".join(f'<gpu id="{rank}" {chunks}>{gpu}</gpu>' for rank, gpu in enumerate(gpus))
@@ -255,7 +255,7 @@ def test_the_error_for_a_wrong_algorithm_names_rank_thread_block_or_step(
 def test_every_missing_dependency_is_detected(
     tmp_path: Path, collective: Any, algorithm: str, plain: bool
 ) -> None:
-    """It is detected in whatever order the thread blocks are executed."""
+    """It is detected regardless of the order in which thread blocks are executed."""
     text = written(schedule("S3", collective, algorithm), plain=plain)
     waits = list(re.finditer(r'depid="\d+" deps="\d+"', text))
     assert len(waits) > 5

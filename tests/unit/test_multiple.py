@@ -62,7 +62,7 @@ def test_heights_equal_those_of_lemma_5() -> None:
 
 
 def test_the_heights_on_s2_and_s3_are_1_and_5_4() -> None:
-    """Pitfall 5: Lemma 5 does not hold here."""
+    """Lemma 5 does not hold for these sizes (pitfall 5)."""
     assert list(forest("S2", "multiple").heights) == [1]
     assert list(forest("S3", "multiple").heights) == [5, 4]
 
@@ -76,7 +76,7 @@ def test_the_maximum_height_follows_the_definition() -> None:
 
 
 def test_congestion_is_at_most_two_for_every_root() -> None:
-    """Lemma 6: no directed link is in more than two trees."""
+    """No directed link is in more than two trees (Lemma 6)."""
     for n in SIZES:
         for root in roots(n):
             built = forest(f"S{n}", "multiple", root=star_graph.label(root))
@@ -85,7 +85,7 @@ def test_congestion_is_at_most_two_for_every_root() -> None:
 
 
 def test_the_load_histogram_has_the_known_values() -> None:
-    """The values were counted once by the oracle."""
+    """The known values were counted by the oracle."""
     for n, histogram in [
         (2, {0: 1, 1: 1}),
         (3, {0: 3, 1: 8, 2: 1}),
@@ -116,7 +116,7 @@ def test_the_paths_on_s6_have_the_dimensions_given_in_the_definitions() -> None:
 
 
 def test_paths_to_the_shifts_of_the_root_follow_the_cycles_of_the_shift() -> None:
-    """The path p_i from r crosses tail(C_1), C_2, 2, C_3, 3, ..: n + gcd(n,i) - 2 links."""
+    """A path crosses C_1 without 1, then C_2, 2, C_3, 3, ..: these are n + gcd(n,i) - 2 links."""
     for n in SIZES:
         for root in roots(n):
             built = forest(f"S{n}", "multiple", root=star_graph.label(root))

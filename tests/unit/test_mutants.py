@@ -1,4 +1,4 @@
-"""Each mutation of `make mutants` changes one piece of executed code; a seed selects mutations."""
+"""The mutations of `make mutants`: each changes one piece of executed code; a seed selects them."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The tree MBST (Fragopoulou & Akl 1993, section 3.2): node by node, and Theorem 8.
+"""The tree MBST (Fragopoulou & Akl 1993, section 3.2), node by node, and its Theorem 8.
 
 Definitions and pitfalls are in docs/definitions/fragopoulou-akl.md. The construction numbers all
 nodes; m is the number of a node.
@@ -26,13 +26,13 @@ SIZES = range(2, 8)
 
 @cache
 def built(n: int, root: star_graph.Node | None = None) -> Forest:
-    """Return the forest from the array implementation."""
+    """Return the forest `necklace` that starcast builds."""
     return forest(f"S{n}", "necklace", root=star_graph.label(root or star_graph.identity(n)))
 
 
 @cache
 def numbers(n: int) -> NDArray[np.int32]:
-    """Return the number m of each node from the array implementation."""
+    """Return the number m of each node, as computed by starcast."""
     return numbering(topology(f"S{n}"))
 
 
@@ -42,7 +42,7 @@ def steps(n: int) -> NDArray[np.int32]:
 
 
 def parents(n: int) -> NDArray[np.int32]:
-    """Return the parents from the array implementation, and the root for the root itself."""
+    """Return the parent of each node in starcast's tree, and the root for the root itself."""
     result = built(n).parents()[0]
     return np.where(result < 0, np.int32(0), result)
 
@@ -70,7 +70,7 @@ def test_the_tree_follows_the_definition_at_every_root() -> None:
 
 @pytest.mark.parametrize("n", range(2, 10))
 def test_every_node_has_a_different_number_and_the_root_has_0(n: int) -> None:
-    """Pitfall 5: the root has m = 0 and no link to a parent."""
+    """The root has number 0 and no parent (pitfall 5)."""
     assert np.array_equal(np.sort(numbers(n)), np.arange(factorial(n)))
     assert numbers(n)[0] == 0
     assert numbered_dimensions(n, np.arange(n + 1)).tolist() == [0, *range(2, n + 1), 2]
@@ -81,7 +81,7 @@ def test_every_node_has_a_different_number_and_the_root_has_0(n: int) -> None:
 
 
 def test_nodes_are_numbered_by_distance_then_by_kind_of_necklace() -> None:
-    """At each distance k, the first necklace N_k1 is that of the generator G_k.
+    """At each distance k, the first necklace is that of the generator G_k.
 
     Then come the necklaces whose nodes do not start with 1, and then those whose nodes do. The
     nodes of a necklace are numbered in the order of rotation.
@@ -109,7 +109,10 @@ def test_nodes_are_numbered_by_distance_then_by_kind_of_necklace() -> None:
 
 
 def test_generators_follow_the_definition() -> None:
-    """G_k is at distance k, on a necklace of n-1 nodes; undefined for odd n, k = D (pitfall 6)."""
+    """G_k is at distance k, on a necklace of n-1 nodes. There is none if n is odd and k = D.
+
+    D is the diameter. See pitfall 6.
+    """
     for n in range(2, 10):
         result = generators(topology(f"S{n}"))
         assert list(result) == list(range(1, star_graph.diameter(n) + (n + 1) % 2))
@@ -140,7 +143,7 @@ def test_generators_of_s6_equal_those_written_in_cycle_notation() -> None:
 
 
 def test_the_necklace_of_a_generator_has_its_parents_on_that_of_the_previous_generator() -> None:
-    """The link from G_k leads to G_(k-1); the same holds after any rotation of both."""
+    """The parent of G_k is G_(k-1), and the same holds after rotating both any number of times."""
     for n in SIZES:
         result = generators(topology(f"S{n}"))
         ranks, above = star_graph.ranks(n), parents(n)
@@ -157,7 +160,7 @@ def test_the_necklace_of_a_generator_has_its_parents_on_that_of_the_previous_gen
 
 @pytest.mark.parametrize("n", range(2, 10))
 def test_each_step_reaches_n_minus_1_nodes_over_different_dimensions(n: int) -> None:
-    """Theorem 8.1: there are ceil((n!-1)/(n-1)) steps, the last of which reaches n-2 nodes."""
+    """There are ceil((n!-1)/(n-1)) steps, the last of which reaches n-2 nodes (Theorem 8.1)."""
     ports = built(n).parent_port[0, 1:]
     cells = Counter(zip(steps(n)[1:].tolist(), ports.tolist(), strict=True))
     assert set(cells.values()) == {1}
@@ -168,7 +171,7 @@ def test_each_step_reaches_n_minus_1_nodes_over_different_dimensions(n: int) -> 
 
 
 def test_all_tree_paths_are_shortest_paths() -> None:
-    """Theorem 8.2: every parent is nearer to the root."""
+    """Every parent is nearer to the root than its child (Theorem 8.2)."""
     for n in range(2, 10):
         distances = topology(f"S{n}").distances().astype(int)
         assert (distances[parents(n)][1:] == distances[1:] - 1).all()
@@ -181,7 +184,7 @@ def test_parents_are_reached_in_an_earlier_step() -> None:
 
 
 def test_theorem_8_3_is_false_as_stated() -> None:
-    """Pitfall 5: m(x) - m(x') >= n-1 fails for some nodes; the trees are correct anyway."""
+    """Numbers of child and parent can differ by less than n-1, in correct trees (pitfall 5)."""
     for n in range(3, 9):
         near = np.flatnonzero(numbers(n)[1:] - numbers(n)[parents(n)][1:] < n - 1) + 1
         distances = topology(f"S{n}").distances()[near]

@@ -162,7 +162,7 @@ def test_neighbours_follow_the_definition_port_by_port(n: int, k: int) -> None:
 
 
 def test_a_port_and_its_reverse_port_lead_back_to_the_same_node() -> None:
-    """An exchange port is its own reverse; the reverse of residual port k+s is k+(n-k+1-s)."""
+    """A swap port is its own reverse port; that of residual port k+s is k+(n-k+1-s)."""
     for n, k in SIZES:
         t = topology(f"S{n},{k}")
         assert [t.reverse_port(port) for port in range(2, k + 1)] == list(range(2, k + 1))
@@ -203,7 +203,7 @@ def test_the_nk_star_with_k_equal_to_1_is_the_complete_graph() -> None:
 
 @pytest.mark.parametrize("n", range(2, 8))
 def test_the_nk_star_with_k_equal_to_n_minus_1_is_the_star_graph(n: int) -> None:
-    """If the missing symbol is appended to labels, all else is equal: ranks, ports, distances."""
+    """Ranks, ports and distances are equal if the missing symbol is appended to each label."""
     star, same = topology(f"S{n}"), topology(f"S{n},{n - 1}")
     assert [star.label(rank)[:-1] for rank in range(star.nodes)] == same.labels().tolist()
     assert star.ports == same.ports
@@ -218,7 +218,7 @@ def test_the_nk_star_with_k_equal_to_n_minus_1_is_the_star_graph(n: int) -> None
 
 
 def test_residual_links_are_in_triangles_but_exchange_links_are_not() -> None:
-    """Pitfall 10: so no automorphism maps a residual link to an exchange link."""
+    """Therefore no automorphism maps a residual link to an exchange link (pitfall 10)."""
     for n, k in [(n, k) for n, k in SIZES if 2 <= k <= n - 2]:
         t = topology(f"S{n},{k}")
         neighbours = [{int(t.neighbours(port, [0])[0]) for port in t.ports}]
@@ -248,7 +248,7 @@ def test_distances_equal_those_of_breadth_first_search(n: int, k: int) -> None:
 def test_distances_to_random_roots_of_large_nk_stars_follow_the_definition(
     drawn: tuple[int, int, int, int], data: st.DataObject
 ) -> None:
-    """These are too large for breadth-first search, but arrays of all nodes are still small."""
+    """The graphs are too large for breadth-first search, but arrays of all nodes still fit."""
     n, k, node, _ = drawn
     k = min(k, 4) if n > 9 else min(k, 6)
     k = 2 if n > 20 else k

@@ -79,7 +79,7 @@ def test_sp_on_a_complete_graph_connects_every_node_with_the_root() -> None:
 
 
 def test_all_leaves_of_sp_on_s4_2_are_on_one_level() -> None:
-    """So the balance factor is 0, as in the paper."""
+    """Therefore the balance factor is 0, as in the paper."""
     built = forest("S4,2", "nk-greedy")
     inner = set(built.parents()[0].tolist())
     assert {int(built.levels()[0, v]) for v in range(12) if v not in inner} == {3}
@@ -98,13 +98,16 @@ def test_mt_consists_of_the_trees_of_the_definition_in_order(n: int, k: int) -> 
         built.verify()
 
 
-#: Congestion of MT, where it is neither 1 for k = 1 nor 2 for larger k.
+#: Sizes at which the congestion of MT is neither 1 for k = 1 nor 2 for larger k.
 CONGESTION = {(2, 1): 1, (5, 3): 3, (6, 3): 3, (7, 3): 3, (7, 4): 3, (7, 5): 3}
 
 
 @every_size
 def test_levels_heights_and_congestion_of_mt_equal_those_of_the_oracle(n: int, k: int) -> None:
-    """The height of tree i is at most D + l_i; it is less if n = 2k-1, i = n-1 (pitfall 11)."""
+    """The height of tree i is at most D + l_i, where D is the diameter and l_i the path length.
+
+    It is smaller if n = 2k-1 and i = n-1 (pitfall 11).
+    """
     built = forest(f"S{n},{k}", "nk-multiple")
     trees = nk_star.multiple_at_identity(n, k)
     levels = [rooted_trees.depths(tree, home(n, k)) for tree in trees]
@@ -150,7 +153,7 @@ def test_trees_of_mt_differ_from_sp_only_on_the_path_to_the_new_root() -> None:
 
 
 def test_the_load_histogram_of_mt_has_the_known_values() -> None:
-    """The values were counted once by the oracle."""
+    """The known values were counted by the oracle."""
     for n, k, histogram in [
         (3, 2, {0: 3, 1: 8, 2: 1}),
         (4, 2, {0: 9, 1: 21, 2: 6}),

@@ -25,7 +25,7 @@ def test_symbol_doubling_takes_as_many_rounds_as_the_theorem_states(n: int, root
 
 
 def exchange(node: tuple[int, ...], port: int) -> tuple[int, ...]:
-    """Return the neighbour across a port: positions 1 and `port` of the node are exchanged."""
+    """Return the neighbour across a port: the symbols in positions 1 and `port` are swapped."""
     symbols = list(node)
     symbols[0], symbols[port - 1] = symbols[port - 1], symbols[0]
     return tuple(symbols)

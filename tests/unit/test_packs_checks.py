@@ -1,4 +1,4 @@
-"""The checks of a query file; their errors name the file."""
+"""The checks that starcast applies to a query file, and their errors, which name the file."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ FILE = Path("/packs/mine/question.cypher")
 
 
 def query(body: str, parameters: str = "none", columns: str = "a: something") -> Query:
-    """Return a query whose body begins on line 8 if it has one column and no parameters."""
+    """Return a query file whose body begins on line 8 if it has one column and no parameters."""
     listed = (
         f" {parameters}"
         if parameters == "none"

@@ -1,4 +1,4 @@
-"""The header of a query file: parsing a valid header, and the errors of invalid headers."""
+"""The header of a query file: parsing a valid header, and errors in invalid headers."""
 
 import pytest
 

@@ -46,14 +46,14 @@ def test_six_query_packs_come_with_starcast() -> None:
 def test_a_query_of_starcast_begins_with_its_header_and_ends_with_its_statement(
     query: Query,
 ) -> None:
-    """So the text of the file can be pasted into Neo4j Browser."""
+    """Therefore the text of the file can be pasted into Neo4j Browser."""
     assert query.text.startswith("// title: ")
     assert query.cypher == query.text.rstrip()
     assert query.header.question.rstrip(")").endswith(("?", "."))
 
 
 def test_every_query_of_starcast_states_its_cost_revision_and_reference() -> None:
-    """The cost names no seconds, which are measured and listed separately."""
+    """The stated cost contains no seconds, since times are measured and listed separately."""
     for query in load_queries().values():
         assert len(query.header.cost.split()) >= 3
         assert "\n// revision: " in query.text
@@ -152,7 +152,7 @@ def test_an_unreadable_folder_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
 def test_an_unreadable_pack_does_not_prevent_the_use_of_other_packs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Any query name in the unreadable pack gives an error."""
+    """Requesting any query of the unreadable pack gives an error."""
     write(tmp_path, "mine/nodes")
     write(tmp_path, "closed/nodes")
     real = Path.iterdir

@@ -1,4 +1,4 @@
-"""The papers' tables filled from executed runs: rows in the papers' order, times by their formulas.
+"""The papers' tables filled with executed runs: the order of rows, and times by formulas.
 
 The runs come from the experiment grids that reproduce the tables, limited to their two smallest
 topologies and executed without a database.

@@ -16,7 +16,7 @@ SIZES = range(2, 8)
 
 @st.composite
 def node(draw: st.DrawFn, smallest: int = 2, largest: int = 12) -> star_graph.Node:
-    """Draw a permutation of 1..n, with n in the given range."""
+    """Draw a permutation of 1..n with n in a range."""
     n = draw(st.integers(smallest, largest))
     return tuple(draw(st.permutations(range(1, n + 1))))
 
@@ -169,7 +169,7 @@ def test_the_documented_example_of_a_shift() -> None:
 
 
 def cycles_by_following(x: star_graph.Node) -> set[frozenset[tuple[int, int]]]:
-    """Return every cycle as the set of its arcs s -> x_s, with symbols numbered from 0."""
+    """Return each cycle as a set of arcs from a position to its symbol, both counted from 0."""
     cycles = [rotation.cycle_of(x, symbol) for symbol in x]
     return {frozenset((symbol - 1, x[symbol - 1] - 1) for symbol in cycle) for cycle in cycles}
 

@@ -37,7 +37,7 @@ def link(network: Topology, sender: str, port: int, *, arrow: bool = True) -> Li
 
 
 def paths(spec: str, source: str, ports: list[list[int]]) -> Subgraph:
-    """Return the picture of walks that start at one node and take the given ports."""
+    """Return the picture of the walks that start at a node and cross the given ports."""
     network = topology(spec)
     links: Counter[Link] = Counter()
     for walked in ports:

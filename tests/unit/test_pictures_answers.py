@@ -1,4 +1,4 @@
-"""Which nodes and links of a query result are drawn, depending on its column types and rows."""
+"""The selection of nodes and links of a query result to draw, by column types and rows."""
 
 from pathlib import Path
 from typing import Any

@@ -256,7 +256,7 @@ def test_claim_verification_ignores_plug_ins() -> None:
 
     @starcast.algorithm("broadcast", "none", source="this test")
     def none(topology: Topology, root: int, ports: str) -> None:
-        """Return no schedule."""
+        """Stand for an algorithm that returns nothing."""
 
     assert (object_cache.single_trees(star), object_cache.algorithms_on(star, "broadcast")) == known
     assert "highest-ports" in single_trees("S4")
@@ -279,7 +279,7 @@ BODIES = {
 
 
 def build(kind: str) -> object:
-    """Build what a plug-in defines as ``f``."""
+    """Build the forest or schedule that a plug-in defines as ``f``."""
     match kind:
         case "construction":
             return forest("S4", "f")

@@ -1,4 +1,4 @@
-"""Parallel worker processes: a killed worker only costs time, and no worker outlives its parent."""
+"""Parallel worker processes: killed workers lose no results, and no worker outlives its parent."""
 
 import multiprocessing
 import os

@@ -52,7 +52,7 @@ def write(folder: Path, record: Record, witness: dict[str, Any]) -> Path:
 def test_a_changed_witness_is_accepted_only_if_its_value_is_the_same(
     path: Path, tmp_path: Path
 ) -> None:
-    """On a witness with one changed entry, the checker and starcast's own check agree."""
+    """The checker and starcast's own check agree on every witness with one changed entry."""
     record, chance = load_record(path), np.random.default_rng(5)
     names = [
         name for name in ("parent_port", "round", "ports", "pair", "side") if name in record.witness

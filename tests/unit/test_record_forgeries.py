@@ -1,4 +1,4 @@
-"""Forged records that earlier versions accepted; all are rejected now."""
+"""Forged records that earlier versions of starcast accepted, all of which are rejected."""
 
 from dataclasses import replace
 from itertools import product
@@ -19,7 +19,7 @@ DENOMINATOR = 9_223_372_036_709_301_616 * 2 // 87
 
 
 def halves(spec: str, links: int) -> NDArray[Any]:
-    """Return halves of a topology with this number of links between them, by swapping two nodes."""
+    """Return two halves of a topology with this number of links between them."""
     best = shipped_record("bisection-width", spec).witness["side"]
     for a, b in product(np.flatnonzero(best == 0), np.flatnonzero(best == 1)):
         side = best.copy()

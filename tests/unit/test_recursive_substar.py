@@ -55,7 +55,10 @@ def test_every_node_is_informed_exactly_once() -> None:
 
 
 def test_nodes_informed_per_step_are_the_coefficients_of_the_polynomial() -> None:
-    """B1: P_n(z) = product of (1 + z + (i-2) z^2); the last step informs (n-2)! nodes."""
+    """The polynomial is the product of 1 + z + (i-2) z^2 for i = 2..n (section B1).
+
+    The last step informs (n-2)! nodes.
+    """
     for n in SIZES:
         result = np.asarray(forest(f"S{n}", "recursive-substar").level_profile())[0].tolist()
         assert result == recursive_substar.informed_per_step(n)
@@ -64,12 +67,12 @@ def test_nodes_informed_per_step_are_the_coefficients_of_the_polynomial() -> Non
 
 @pytest.mark.parametrize("n", range(2, 10))
 def test_the_height_is_2n_minus_3(n: int) -> None:
-    """Theorem 4 of Sheu, Liaw & Chen."""
+    """This is Theorem 4 of Sheu, Liaw & Chen."""
     assert forest(f"S{n}", "recursive-substar").height == 2 * n - 3
 
 
 def test_the_number_of_links_of_each_dimension_follows_the_formula() -> None:
-    """B1: (k-1) n!/k! links have dimension k."""
+    """There are (k-1) n!/k! links of dimension k (section B1)."""
     for n in range(2, 9):
         counted = Counter(forest(f"S{n}", "recursive-substar").parent_port[0].tolist())
         assert counted == {0: 1} | {
@@ -83,7 +86,10 @@ def test_a_third_of_the_nodes_are_leaves() -> None:
 
 
 def test_the_number_of_relay_nodes_follows_the_formula() -> None:
-    """B1: n!/k! for each k = 3..n; a relay has a child of higher dimension than its parent link."""
+    """There are n!/k! relays for each k = 3..n (section B1).
+
+    A relay has a child over a higher dimension than that of the link to its parent.
+    """
     for n in SIZES:
         parents = forest(f"S{n}", "recursive-substar").parent_port[0]
         tree = tree_of(parents, n)
@@ -112,7 +118,7 @@ def test_no_node_sends_twice_over_the_same_dimension_or_back_to_its_parent() -> 
 
 
 def test_the_child_over_dimension_2_relays_over_all_higher_dimensions() -> None:
-    """Pitfall 10: the child over dimension 2 has dim1 = 1, but must not stop there."""
+    """It is called with dim1 = 1, which does not mean that it stops (pitfall 10)."""
     for n in range(3, 7):
         root = star_graph.identity(n)
         tree = tree_of(forest(f"S{n}", "recursive-substar").parent_port[0], n)

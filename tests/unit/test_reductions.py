@@ -1,4 +1,4 @@
-"""Reductions: the schedules that they reverse, their violations, and their numbers of steps."""
+"""Reductions: the schedules of which they are the reverse, violations, and numbers of steps."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -61,13 +61,13 @@ def test_an_allreduce_along_trees_pipelines_its_reduce_with_its_broadcast(
 
 @pytest.mark.parametrize(("spec", "nodes"), [("S3", 6), ("S4", 24), ("Q3", 8)])
 def test_a_ring_allreduce_takes_the_published_steps(spec: str, nodes: int) -> None:
-    """Patarasuk & Yuan 2009: 2(N - 1) steps; about half as many if both directions are used."""
+    """There are 2(N-1) steps, about half as many in both directions (Patarasuk & Yuan 2009)."""
     assert schedule(spec, "allreduce", "ring", "one").steps == 2 * (nodes - 1)
     assert schedule(spec, "allreduce", "ring", "all").steps == 2 * (nodes // 2)
 
 
 def test_recursive_halving_and_doubling_take_the_published_steps() -> None:
-    """Thakur, Rabenseifner & Gropp 2005: 2d steps; a node sends N - 1 blocks in each half."""
+    """There are 2d steps; a node sends N-1 blocks per half (Thakur, Rabenseifner & Gropp 2005)."""
     both = simulate(schedule("Q4", "allreduce", "binomial"))
     assert both.steps == 8
     assert both.packet_sizes.tolist() == [8, 4, 2, 1, 1, 2, 4, 8]

@@ -159,7 +159,7 @@ def shard_content(kind: Kind) -> str:
 
 
 def merge(kind: Kind, file: Path) -> object:
-    """Merge a shard as the command for its kind does."""
+    """Merge a shard as the command does that merges shards of its kind."""
     if kind == "experiment":
         return read_shards([file])
     if kind == "search":
@@ -303,7 +303,7 @@ def with_default(default: object) -> Read:
 
     def read(_: Path) -> None:
         def trees(topology: object, root: int, depth: object = default) -> None:
-            """Do nothing."""
+            """Stand for a construction without a body."""
 
         trees.__annotations__["depth"] = default
         starcast.construction("mine", source="me")(trees)

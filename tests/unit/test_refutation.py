@@ -1,4 +1,4 @@
-"""LRAT proofs: the checker accepts steps that follow, and rejects all others."""
+"""LRAT proofs: the checker accepts steps that follow from earlier clauses, and no others."""
 
 import os
 from dataclasses import replace
@@ -25,7 +25,7 @@ PROOF = ["4 2 0 1 2 0", "5 0 4 3 0"]
 
 
 def satisfiable() -> Formula:
-    """Return a formula with a solution."""
+    """Return a satisfiable formula."""
     formula = Formula()
     formula.add(*formula.new(2).tolist())
     return formula

@@ -33,7 +33,7 @@ def shares(n: int, algorithm: str, most: int) -> list[int]:
 
 
 def cases(sizes: range, copies: int) -> list[tuple[int, str, int]]:
-    """Return every size and algorithm with every M up to `copies` times n-1."""
+    """Return every size and algorithm with every number of messages up to `copies` times n-1."""
     return [
         (n, algorithm, m)
         for n in sizes
@@ -44,7 +44,7 @@ def cases(sizes: range, copies: int) -> list[tuple[int, str, int]]:
 
 
 def steps(n: int, algorithm: str, messages: int) -> int:
-    """Return the steps by Table 2; the near-balanced tree takes M h (fragopoulou-akl.md, A5)."""
+    """Return the number of steps by Table 2, or by section A5 for `near-balanced`."""
     others = factorial(n) - 1
     return {
         "balanced": star_graph.ceil_div(messages * others, n - 1),
@@ -74,7 +74,7 @@ def schedule(
 def test_the_rows_equal_those_of_the_oracle_for_every_root(
     n: int, algorithm: str, messages: int
 ) -> None:
-    """M is 1..2(n-1). In `balanced`, every copy has its own tree, numbered modulo n-1."""
+    """There are 1 to 2(n-1) messages. In `balanced`, each has a tree, numbered modulo n-1."""
     for root in roots(n):
         rows = plain_rows(schedule(n, algorithm, messages, root))
         assert sorted(rows) == sorted(page.scatter(algorithm, root, messages))
@@ -124,7 +124,7 @@ def test_messages_never_wait_and_paths_are_shortest(n: int, algorithm: str, mess
 def test_the_root_sends_to_the_farthest_nodes_first_and_never_pauses(
     n: int, algorithm: str, messages: int
 ) -> None:
-    """Rule 5 uses all links at once; Rule 8 one after the other, T_2 completely before T_3."""
+    """Rule 5 sends over all links at once, Rule 8 over one dimension after the other."""
     root = star_graph.identity(n)
     flights = page.flights(plain_rows(schedule(n, algorithm, messages)))
     sent = sorted((rows[0].step, rows[0].port, len(rows)) for rows in flights.values())
@@ -173,7 +173,7 @@ def test_steps_and_transmissions_of_scatter_and_gather_equal_the_formulas(
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_the_balanced_scatter_meets_the_bound_for_every_number_of_messages(n: int) -> None:
-    """The root has M(n!-1) units to send over n-1 links: no schedule is faster, for any M."""
+    """No schedule is faster, since the root must send M(n!-1) units over n-1 links."""
     for messages in {1, 2, n - 2, n - 1, n, 2 * n - 3} - {0}:
         assert schedule(n, "balanced", messages).steps == star_graph.ceil_div(
             messages * (factorial(n) - 1), n - 1
@@ -181,9 +181,9 @@ def test_the_balanced_scatter_meets_the_bound_for_every_number_of_messages(n: in
 
 
 def test_each_subtree_receives_an_equal_number_of_messages() -> None:
-    """Pitfall 12: a subtree of Def. 15 has h node copies, but gets M(n!-1)/(n-1) messages.
+    """Each subtree of Definition 15 gets M(n!-1)/(n-1) messages (pitfall 12).
 
-    A copy in a necklace of period p carries M p/(n-1) messages, not M.
+    If the necklace of a node has p nodes, each copy of the node receives M p/(n-1) messages, not M.
     """
     for n in range(3, 7):
         messages = n - 1
@@ -207,7 +207,10 @@ def test_each_subtree_receives_an_equal_number_of_messages() -> None:
 
 
 def test_one_balanced_tree_for_all_copies_takes_longer() -> None:
-    """Pitfall 16: one tree takes M ceil((n!-1)/(n-1)) steps, one per copy ceil(M(n!-1)/(n-1))."""
+    """With one tree there are M ceil((n!-1)/(n-1)) steps (pitfall 16).
+
+    With one tree per copy there are ceil(M(n!-1)/(n-1)).
+    """
     for n in range(3, 7):
         messages = n - 1
         forest = build_forest(f"S{n}", "balanced")
@@ -242,7 +245,7 @@ def test_perfectly_balanced_trees_need_a_multiple_of_n_minus_1_messages(n: int) 
 
 @pytest.mark.parametrize("n", range(3, 9))
 def test_the_trees_of_copies_repeat_after_n_minus_1(n: int) -> None:
-    """(n-1)! is 0 modulo n-1 for n >= 3, so each copy lowers the subtree v by one modulo n-1."""
+    """Each copy uses subtrees whose number is lower by one, cyclically, than the previous copy."""
     topology = as_topology(f"S{n}")
     hung = [
         numbered_dimensions(n, running_numbers(topology, copy))[1:].tolist()
@@ -329,7 +332,7 @@ def test_the_forest_of_a_scatter_is_the_construction_that_its_algorithm_names(
     ],
 )
 def test_a_scatter_can_follow_any_tree(spec: str, construction: str, ports: Ports) -> None:
-    """By Rule 5 the steps are the load of the largest subtree, by Rule 8 the sum of all loads."""
+    """Rule 5 takes as many steps as the largest load of a subtree, Rule 8 the sum of all loads."""
     topology = as_topology(spec)
     full_forest = build_forest(spec, construction)
     forest, messages = Forest(topology, full_forest.parent_port[:1]), 2

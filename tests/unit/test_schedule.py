@@ -58,7 +58,7 @@ def test_the_rows_of_s6_equal_those_of_the_oracle(algorithm: str, ports: str) ->
 
 
 def test_an_all_port_segment_crosses_one_level_per_slot() -> None:
-    """A3: on S7, links of level l carry segment s (counted from 0) in slot s + l."""
+    """On S7, links of level l carry segment s (counted from 0) in slot s + l (section A3)."""
     for share in [1, 3]:
         for algorithm in ["greedy", "multiple"]:
             schedule = broadcast(7, algorithm, "all", share)

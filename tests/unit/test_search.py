@@ -1,4 +1,4 @@
-"""Searches: small cases are solved optimally, proofs are checked, and limits lose no results."""
+"""Searches: optimal results for small cases, checked proofs, and no lost results at limits."""
 
 import multiprocessing
 import random

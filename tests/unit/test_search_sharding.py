@@ -30,7 +30,7 @@ PROBLEMS = ["one-port-broadcast", "edge-disjoint-trees"]
 
 
 def no_record(task: SearchTask) -> Record | None:
-    """Return no record, as for an unknown search."""
+    """Return None, as if there were no record of a search."""
     del task
     return None
 

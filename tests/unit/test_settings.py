@@ -287,7 +287,7 @@ def test_an_empty_environment_variable_counts_as_unset(monkeypatch: pytest.Monke
 
 
 def test_packs_may_name_several_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The variable is split like PATH; in the file, the value is a string or a list."""
+    """The variable is split like PATH; in the settings file, the value is a string or a list."""
     both = (folder / "a", folder / "b,c")
     monkeypatch.setenv("STARCAST_PACKS", f"{both[0]}:{both[1]}:")
     assert Settings.load().packs == both

@@ -1,4 +1,7 @@
-"""SPT and SPG, shortest-path tree and graph of Fragopoulou & Akl 1996 (Def. 6, 7, Lemmas 4, 5)."""
+"""The shortest-path tree SPT and graph SPG of Fragopoulou & Akl 1996, Definitions 6 and 7.
+
+S^k is the set of nodes that have the root's first symbol in position k.
+"""
 
 from math import factorial
 
@@ -27,7 +30,7 @@ def test_spt_and_spg_follow_their_definitions_at_other_roots() -> None:
 
 
 def test_the_children_of_spt_follow_the_definition() -> None:
-    """Definition 6: the rules for parents and for children are inverse to each other."""
+    """The rules for parents and for children in Definition 6 agree."""
     for n in SIZES:
         (tree,) = trees_of(built(n, "shortest-path"))
         children = rooted_trees.children(tree)
@@ -36,7 +39,7 @@ def test_the_children_of_spt_follow_the_definition() -> None:
 
 
 def test_the_children_of_spg_follow_the_definition() -> None:
-    """Definition 7: the rules for parents and for children are inverse to each other."""
+    """The rules for parents and for children in Definition 7 agree."""
     for n in SIZES:
         for number, tree in enumerate(trees_of(built(n, "shortest-path-graph")), start=2):
             children = rooted_trees.children(tree)
@@ -45,7 +48,7 @@ def test_the_children_of_spg_follow_the_definition() -> None:
 
 
 def test_spt_is_a_shortest_path_tree_whose_subtree_k_is_s_k() -> None:
-    """Lemma 4: subtree k has the nodes with the root's first symbol in position k, at any root."""
+    """Subtree k has the nodes with the root's first symbol in position k (Lemma 4)."""
     for n in SIZES:
         for root in roots(n)[: 2 if n == 7 else None]:
             trees = built(n, "shortest-path", root)
@@ -71,7 +74,7 @@ def test_spt_omits_s_1_and_is_not_declared_spanning() -> None:
 
 
 def test_tree_l_of_spg_has_s_l_and_s_1() -> None:
-    """Lemma 5, first half: every node of S^1 lies in each of the n-1 subtrees."""
+    """Every node of S^1 is in each of the n-1 subtrees (first half of Lemma 5)."""
     for n in SIZES:
         trees = built(n, "shortest-path-graph")
         trees.verify()
@@ -84,7 +87,7 @@ def test_tree_l_of_spg_has_s_l_and_s_1() -> None:
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_nodes_of_s_1_have_node_disjoint_paths_of_minimum_total_length_in_spg(n: int) -> None:
-    """Lemma 5, second half: n-1 disjoint paths over all neighbours, each as short as possible."""
+    """There are n-1 such paths, one over each neighbour of the node (second half of Lemma 5)."""
     root = star_graph.identity(n)
     distance = star_graph.distances(root)
     trees = trees_of(built(n, "shortest-path-graph"))

@@ -1,4 +1,4 @@
-"""Ctrl-C: a deferred signal interrupts once, at the end; errors that it caused are recognised."""
+"""Ctrl-C: a deferred signal interrupts once, at the end, and errors caused by it are recognised."""
 
 import signal
 import threading

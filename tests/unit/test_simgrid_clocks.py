@@ -1,4 +1,4 @@
-"""SimGrid executes schedules, and its clock shows the times that `timing` computes.
+"""The clock of SimGrid, after executing schedules, shows the times that `timing` computes.
 
 Each test executes its schedules in one batch per execution model, or in a single batch.
 """

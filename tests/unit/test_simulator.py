@@ -22,7 +22,7 @@ every_base = pytest.mark.parametrize(("algorithm", "ports"), BASES)
 
 
 def extended(schedule: Schedule, *rows: tuple[int, int, int, int, int, int]) -> Schedule:
-    """Return the schedule with additional rows."""
+    """Return a copy of a schedule with additional rows."""
     columns = zip(COLUMNS, zip(*rows, strict=True), strict=True)
     more: dict[str, Any] = {
         name: np.append(getattr(schedule, name), values) for name, values in columns
@@ -130,7 +130,7 @@ def test_without_a_row_to_a_leaf_a_unit_is_undelivered_but_no_rule_is_violated(
 
 
 def test_a_unit_cannot_leave_in_the_step_in_which_it_arrives() -> None:
-    """Store and forward: a unit that arrives in step t leaves in step t+1 at the earliest."""
+    """Nodes store and forward: a unit that arrives in step t leaves in step t+1 at the earliest."""
     schedule = broadcast(5, "greedy", "all", 1)
     row = inner_row(schedule)
     arrival = int(schedule.step[row])
@@ -361,7 +361,7 @@ def test_a_dead_link_that_no_tree_uses_has_no_effect_on_others() -> None:
     ],
 )
 def test_a_fault_that_is_given_twice_counts_once(twice: list[FaultLike]) -> None:
-    """A link is the same whichever end is named first."""
+    """It does not matter which end of a link is named first."""
     schedule = broadcast(4, "multiple", "all", 1)
     once, again = simulate(schedule, faults=twice[:-1]), simulate(schedule, faults=twice)
     assert (again.transmissions, again.missing, again.undelivered) == (

@@ -23,7 +23,7 @@ from support.simulator_cases import agrees, changed, down, fault_sets, kept, pla
 
 @cache
 def driven(messages: int = 1, copies: int = 3, spec: str = "S4") -> Schedule:
-    """Return the allgather along edge-disjoint trees, in which every row has a fixed step."""
+    """Return the allgather along edge-disjoint trees, with a fixed step for every row."""
     return build(spec, "allgather", "edge-disjoint", messages=messages, copies=copies)
 
 
@@ -110,7 +110,7 @@ def test_both_simulators_stall_at_the_same_hops(data: st.DataObject) -> None:
 
 
 def test_a_missing_acknowledgement_stops_only_the_rest_of_that_tree() -> None:
-    """The other trees stop only where they reach the dead node themselves."""
+    """The traversals of other trees stop only where they reach the dead node themselves."""
     schedule = driven()
     result = simulate_acknowledged(schedule, ["4321"])
     rank = schedule.topology.node("4321")
@@ -122,7 +122,7 @@ def test_a_missing_acknowledgement_stops_only_the_rest_of_that_tree() -> None:
 
 
 def test_a_relay_that_dies_between_two_hops_acknowledges_nothing() -> None:
-    """All hops beyond the relay are executed; its parent continues only if the relay stays up."""
+    """All hops below the relay are executed; its parent continues only if the relay stays up."""
     schedule = driven()
     receivers = schedule.receiver[
         schedule.tree == 0
@@ -251,7 +251,7 @@ def test_a_traversal_that_repeats_a_hop_is_refused() -> None:
 
 
 def test_the_hamiltonian_path_is_a_traversal_without_branches() -> None:
-    """One tree, one child per node: a fault stops the rest of every path through it."""
+    """Each node has one child, so that a fault stops the rest of every path through it."""
     schedule = build("S4", "allgather", "hamiltonian-cycle")
     assert simulate_acknowledged(schedule).simulation.complete
     faults = [Fault("4321").on(schedule.topology)]

@@ -158,7 +158,7 @@ def test_mutated_schedules_under_faults_get_the_same_verdict_from_both_simulator
 
 @pytest.mark.parametrize(("collective", "ports"), list(product(COLLECTIVES, ("all", "one"))))
 def test_random_schedules_include_valid_and_invalid_ones(collective: str, ports: str) -> None:
-    """So the tests above cover both verdicts of every collective, under both port models."""
+    """Therefore the tests above cover both verdicts of every collective in both port models."""
     empty = no_rows(topology("S3"), collective, ports)
     rules = []
     for seed in range(30):

@@ -142,7 +142,7 @@ def test_a_single_fault_instead_of_a_list_is_refused() -> None:
 
 @pytest.mark.parametrize("base", bases("S3", "S4,2"), ids=" ".join)
 def test_a_node_takes_part_until_the_step_before_it_dies(base: Base) -> None:
-    """Tried for every other node and several steps of the schedule."""
+    """The test tries all nodes except the root, and several steps of the schedule."""
     schedule = built(base).expand()
     for rank in range(0, schedule.topology.nodes, 2):
         steps = range(1, schedule.steps + 2, max(schedule.steps // 4, 1))
@@ -298,7 +298,7 @@ def test_a_dead_leaf_of_a_gather_has_no_effect() -> None:
 
 @pytest.mark.parametrize("collective", ["broadcast", "allgather"])
 def test_two_copies_survive_any_single_fault_but_one_copy_does_not(collective: str) -> None:
-    """Tried for all nodes (except the root of a broadcast) and all links of S4."""
+    """The test tries all links of S4 and all nodes (except the root of a broadcast)."""
     first, two = (
         built(("S4", collective, "edge-disjoint", "all"), copies=copies) for copies in (1, 2)
     )

@@ -1,4 +1,4 @@
-"""A published site: its file names, and the folder that it replaces, without a running server."""
+"""Publishing a site: its file names, and the folder that it replaces, without a running server."""
 
 import errno
 import json

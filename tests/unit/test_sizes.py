@@ -21,7 +21,7 @@ def test_the_distance_profile_of_a_star_counts_its_nodes_by_distance() -> None:
 
 
 def test_the_mean_distance_of_a_star_follows_akers_and_krishnamurthy() -> None:
-    """Their n - 4 + 2/n + H_n is the mean over all n! nodes; here, it is over the n!-1 others."""
+    """Their formula n - 4 + 2/n + H_n is the mean over n! nodes; starcast omits the root."""
     for n in range(2, 13):
         t = topology(f"S{n}")
         harmonic = sum((Fraction(1, j) for j in range(1, n + 1)), Fraction(0))
@@ -31,7 +31,7 @@ def test_the_mean_distance_of_a_star_follows_akers_and_krishnamurthy() -> None:
 
 
 def test_profiles_of_the_largest_topologies_add_up() -> None:
-    """Every node counts once, none beyond the diameter, and `degree` nodes are at distance 1."""
+    """Each node is counted once, none beyond the diameter, and `degree` nodes at distance 1."""
     for spec in ["S12,11", "S13,9", "S20,6", "S35,5", "S35,1", "S12,6", "Q28"]:
         t = topology(spec)
         profile = t.distance_profile()

@@ -1,4 +1,4 @@
-"""Broadcast by substar doubling: its rounds on all small S_{n,k}, and where it is optimal."""
+"""Broadcast by substar doubling: its rounds on all small S_{n,k}, and when they are optimal."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Numbers and sentences in messages."""
+"""The wording of numbers and sentences in messages."""
 
 from datetime import datetime, timedelta
 
@@ -30,7 +30,7 @@ def test_a_sentence_begins_with_a_capital_letter_unless_it_begins_with_a_symbol(
 
 
 def test_the_description_of_an_activity_says_since_when_and_for_how_long() -> None:
-    """Both are omitted if the duration is unknown."""
+    """Start and duration are omitted if the duration is unknown."""
     assert describe_activity("dropping S10", None) == "another process is dropping S10"
     before = datetime.now().astimezone() - timedelta(seconds=150)
     text = describe_activity("dropping S10", 150)

@@ -192,7 +192,7 @@ def _rows(spec: str, units: int, *rows: tuple[int, str, int, int], **parameters:
 def test_a_delivery_in_a_later_step_can_arrive_earlier(
     batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Node 11 gets unit 0 in step 2 after a packet of 9 units, and in step 4 along a free path."""
+    """Node 110 gets unit 0 in step 3, late because of a large packet, and in step 5 on time."""
     monkeypatch.setattr(packets, "_BATCH", batch)
     big = [(1, "000", 1, unit) for unit in range(1, 10)]
     rows = [

@@ -25,7 +25,7 @@ def size_and_rank(draw: st.DrawFn, largest: int = 12) -> tuple[int, int]:
 
 
 def oracle_distance(node: star_graph.Node, root: star_graph.Node) -> int:
-    """Return the distance by misplaced symbols and cycles (Akers & Krishnamurthy), tested below."""
+    """Return the distance by the formula of Akers & Krishnamurthy, which a test below checks."""
     return rotation.distance(star_graph.compose(star_graph.inverse(root), node))
 
 

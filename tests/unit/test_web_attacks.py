@@ -262,7 +262,7 @@ class Blocking:
         self.released = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Wait, then answer."""
+        """Wait until `released` is set, then answer the request."""
         await self.released.wait()
         await Response(b"done")(scope, receive, send)
 

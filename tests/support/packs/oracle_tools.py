@@ -1,7 +1,7 @@
-"""Tools for the query-pack oracles: a registry, and brute force on labels and arrays.
+"""Tools for the query-pack oracles: a registry, and functions on topologies and stored artifacts.
 
-The links of a topology do not come from the library: `across` follows the definitions of the three
-families. Forests and schedules are read as data.
+Links of topologies are computed from node labels by definition, without code of starcast. Forests
+and schedules are read from starcast's arrays.
 """
 
 from collections import deque
@@ -24,13 +24,13 @@ SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True)
 class Oracle:
-    """The expected results of a query.
+    """The expected results of a query, for several parameter sets.
 
     Attributes:
         cases: the parameter sets to run the query with.
-        rows: returns the expected rows for a case.
-        judge: checks the result if several are valid; by default it must equal ``rows``.
-        specs: the topologies to which the query applies; each has a case.
+        rows: returns the expected rows for a parameter set.
+        judge: checks a result if several results are valid; otherwise it must equal ``rows``.
+        specs: the topologies to which the query applies; at least one parameter set uses each.
     """
 
     cases: tuple[Case, ...]
@@ -49,7 +49,7 @@ def oracle(
     judge: Callable[[Case, list[Row]], None] | None = None,
     specs: Sequence[str] = SPECS,
 ) -> Callable[[Callable[..., list[Row]]], Callable[..., list[Row]]]:
-    """Register the decorated function, from parameters to rows, as the oracle of a query."""
+    """Register the decorated function, which maps parameters to rows, as the oracle of a query."""
 
     def register(rows: Callable[..., list[Row]]) -> Callable[..., list[Row]]:
         ORACLES[name] = Oracle(tuple(cases), rows, judge, tuple(specs))
@@ -63,14 +63,14 @@ def oracle(
 
 @cache
 def sizes(spec: str) -> tuple[int, int | None]:
-    """Return n and k of S_{n,k}, n and None of S_n and AG_n, d and None of Q_d."""
+    """Return the numbers in a topology's name; the second is None except for ``Sn,k``."""
     first, *second = (int(number) for number in spec.lstrip("SQAG").split(","))
     return first, second[0] if second else None
 
 
 @cache
 def labels(spec: str) -> list[Label]:
-    """Return all nodes in rank order."""
+    """Return the labels of all nodes in rank order."""
     n, k = sizes(spec)
     words = product("01", repeat=n) if spec.startswith("Q") else permutations(SYMBOLS[:n], k)
     chosen = sorted("".join(word) for word in words)
@@ -89,7 +89,7 @@ def ranks(spec: str) -> dict[Label, int]:
 
 
 def ports(spec: str) -> range:
-    """Return the ports of a node: 2..n in S_n and S_{n,k}, 1..d in Q_d, 2..2n-3 in AG_n."""
+    """Return the port numbers of a topology's nodes."""
     n, _ = sizes(spec)
     if spec.startswith("AG"):
         return range(2, 2 * n - 2)
@@ -97,12 +97,12 @@ def ports(spec: str) -> range:
 
 
 def across(spec: str, label: Label, port: int) -> Label:
-    """Return the neighbour through a port of a node.
+    """Return the neighbour of a node across a port.
 
-    In Q_d the bit at that position is flipped. In S_n and S_{n,k} positions 1 and ``port`` are
-    exchanged if the label is long enough; the residual port k+s replaces the first symbol by the
-    one s places further, cyclically, among the sorted symbols that are possible there. In AG_n the
-    symbols in positions 1, 2 and i = 3, 4, .. are rotated to the left or to the right.
+    In Q_d the bit at that position is flipped. In S_n and S_{n,k} the symbols in positions 1 and
+    ``port`` are swapped if the label is long enough. A residual port k+s replaces the first symbol
+    by the symbol s places further, cyclically, among the sorted symbols that can be first. In AG_n
+    the symbols in positions 1, 2 and i = 3, 4, .. are rotated to the left or to the right.
     """
     n, k = sizes(spec)
     if spec.startswith("AG"):
@@ -119,12 +119,12 @@ def across(spec: str, label: Label, port: int) -> Label:
 
 
 def port_between(spec: str, sender: Label, receiver: Label) -> int | None:
-    """Return the port of the first node that leads to the second; None if they are not adjacent."""
+    """Return the sender's port that leads to the receiver, or None if they are not adjacent."""
     return next((port for port in ports(spec) if across(spec, sender, port) == receiver), None)
 
 
 def path_ports(spec: str, nodes: Sequence[Label]) -> list[int | None]:
-    """Return the sending port of each hop of a path."""
+    """Return the sender's port for each hop of a path."""
     return [port_between(spec, sender, receiver) for sender, receiver in pairwise(nodes)]
 
 
@@ -146,13 +146,13 @@ def distances(spec: str, source: Label) -> dict[Label, int]:
 
 
 def spec_of(name: str) -> str:
-    """Return the topology of a forest or schedule, from its id."""
+    """Return the name of the topology in the id of a forest or schedule."""
     return name.partition(":")[0]
 
 
 @cache
 def forest_by_id(name: str) -> Forest:
-    """Return the forest with an id."""
+    """Return the stored forest with this id."""
     return next(forest for forest in forests(spec_of(name)) if forest.id == name)
 
 
@@ -175,7 +175,7 @@ def parent(forest: Forest, tree: int, label: Label) -> Label | None:
 
 
 def to_root(forest: Forest, tree: int, label: Label) -> list[Label]:
-    """Return the path from a node to the root; only the node if it is not in the tree."""
+    """Return the path from a node to the root, or only the node if it is not in the tree."""
     chain = [label]
     while (above := parent(forest, tree, chain[-1])) is not None:
         chain.append(above)
@@ -215,7 +215,7 @@ def trees_by_link(forest: Forest) -> dict[tuple[Label, int], list[int]]:
 
 
 class Send(NamedTuple):
-    """A row of a schedule."""
+    """A row of a schedule, with labels instead of ranks."""
 
     step: int
     sender: Label
@@ -228,7 +228,7 @@ class Send(NamedTuple):
 
 @cache
 def schedule_by_id(name: str) -> Schedule:
-    """Return the schedule with an id."""
+    """Return the stored schedule with this id."""
     return next(schedule for schedule in schedules(spec_of(name)) if schedule.id == name)
 
 
@@ -254,18 +254,21 @@ def some_nodes(spec: str) -> list[Label]:
 
 
 def some_pairs(spec: str) -> list[tuple[Label, Label]]:
-    """Return three pairs: first with first, first with last, last with one in between."""
+    """Return three node pairs: (first, first), (first, last), and the last with one in between."""
     first, *_, last = labels(spec)
     return list(dict.fromkeys([(first, first), (first, last), (last, some_nodes(spec)[-1])]))
 
 
 def forest_cases(*specs: str, **others: Any) -> list[Case]:
-    """Return one case per forest on some or all topologies, with the given parameters."""
+    """Return a case for each forest on these (by default all) topologies.
+
+    ``others`` are further query parameters.
+    """
     return [{"forest": forest.id, **others} for spec in specs or SPECS for forest in forests(spec)]
 
 
 def forest_pair_cases() -> list[Case]:
-    """Return cases that pair each forest with the next one on its topology, cyclically."""
+    """Return a case for each forest together with the next forest on its topology, cyclically."""
     return [
         {"forest": first.id, "other_forest": second.id}
         for spec in SPECS
@@ -274,7 +277,10 @@ def forest_pair_cases() -> list[Case]:
 
 
 def schedule_cases(*specs: str, **others: Any) -> list[Case]:
-    """Return one case per schedule on some or all topologies, with the given parameters."""
+    """Return a case for each schedule on these (by default all) topologies.
+
+    ``others`` are further query parameters.
+    """
     return [
         {"schedule": schedule.id, **others}
         for spec in specs or SPECS
@@ -283,12 +289,12 @@ def schedule_cases(*specs: str, **others: Any) -> list[Case]:
 
 
 def topology_node_cases() -> list[Case]:
-    """Return cases with a few nodes of every topology."""
+    """Return a case for each of a few nodes of every topology."""
     return [{"topology": spec, "node": node} for spec in SPECS for node in some_nodes(spec)]
 
 
 def node_pair_cases(first_name: str, second_name: str) -> list[Case]:
-    """Return cases with a few pairs of nodes of every topology."""
+    """Return a case for each of a few node pairs of every topology, with these parameter names."""
     return [
         {"topology": spec, first_name: first, second_name: second}
         for spec in SPECS

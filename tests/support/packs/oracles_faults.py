@@ -39,7 +39,7 @@ def dead_link(links: Links, first: Label, second: Label) -> bool:
 
 @cache
 def cut(forest: Forest, tree: int, nodes: Nodes, links: Links) -> set[Label]:
-    """Return the living nodes of a tree with a fault on their path from the root."""
+    """Return the healthy nodes of a tree that have a fault on their path from the root."""
     result = set()
     for label in parents(forest, tree):
         path = to_root(forest, tree, label)
@@ -51,12 +51,12 @@ def cut(forest: Forest, tree: int, nodes: Nodes, links: Links) -> set[Label]:
 
 
 def reached(forest: Forest, tree: int, nodes: Nodes, links: Links) -> set[Label]:
-    """Return the living nodes other than the root that a tree still reaches."""
+    """Return the healthy nodes that a tree still reaches under faults, except the root."""
     return parents(forest, tree).keys() - cut(forest, tree, nodes, links) - set(nodes)
 
 
 def left_out(forest: Forest, trees: Sequence[int], nodes: Nodes, links: Links) -> set[Label]:
-    """Return living nodes that these trees reach without the faults, but not with them."""
+    """Return the healthy nodes that these trees reach without the faults, but not with them."""
     before = set().union(*(cut(forest, tree, nodes, links) for tree in trees))
     return before.difference(*(reached(forest, tree, nodes, links) for tree in trees))
 
@@ -65,7 +65,7 @@ def left_out(forest: Forest, trees: Sequence[int], nodes: Nodes, links: Links) -
 
 
 def some_faults(forest: Forest, seed: int) -> Case:
-    """Return a random number of random faults, with the ends of links in random order."""
+    """Return a case with random dead nodes and links of a forest."""
     rng = random.Random(f"{forest.id} {seed}")  # noqa: S311 - reproducible test data
     spec = forest.topology.spec
     others = [label for label in labels(spec) if label != root(forest)]
@@ -82,7 +82,7 @@ def some_faults(forest: Forest, seed: int) -> Case:
 
 
 def faults() -> list[Case]:
-    """Return random faults of every forest, and special faults of a few forests."""
+    """Return cases with random faults for every forest, and with special faults for some."""
     cases = [
         some_faults(forest, seed) for spec in SPECS for seed, forest in enumerate(forests(spec))
     ]
@@ -108,7 +108,7 @@ def faults() -> list[Case]:
 
 
 def of_faults(**values: Sequence[int]) -> Iterator[Case]:
-    """Yield the cases of `faults`, taking values of further parameters in turn."""
+    """Yield the cases of `faults` with further parameters, whose values are used in turn."""
     for turn, case in enumerate(faults()):
         yield {**case, **{name: given[turn % len(given)] for name, given in values.items()}}
 
@@ -129,7 +129,7 @@ def of_copies() -> Iterator[Case]:
 def cut_off(
     forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()
 ) -> list[Row]:
-    """Return the nodes cut off in each tree, sorted by level and label."""
+    """Return the nodes that faults cut off in each tree, sorted by level and label."""
     stored = forest_by_id(forest)
     rows = [
         {
@@ -148,7 +148,7 @@ def cut_off(
 def damage(
     forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()
 ) -> list[Row]:
-    """Return how many nodes each tree reaches, and how many it does not."""
+    """Return how many nodes each tree reaches under faults, and how many it does not reach."""
     stored, dead = forest_by_id(forest), (tuple(dead_nodes), tuple(dead_links))
     return [
         {
@@ -167,7 +167,7 @@ def fewer_trees(
     dead_links: Sequence[str] = (),
     required_trees: int = 1,
 ) -> list[Row]:
-    """Return nodes cut off in some tree, with the trees that do and do not reach them."""
+    """Return the nodes cut off in some tree, with the trees that do and do not reach each node."""
     stored, dead = forest_by_id(forest), (tuple(dead_nodes), tuple(dead_links))
     rows = []
     for label in labels(spec_of(forest)):
@@ -189,7 +189,7 @@ def fewer_trees(
 def unreached_nodes(
     forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()
 ) -> list[Row]:
-    """Return the nodes that are in some tree and that no tree reaches."""
+    """Return the nodes of the trees that no tree reaches under faults."""
     stored = forest_by_id(forest)
     left = left_out(stored, range(stored.trees), tuple(dead_nodes), tuple(dead_links))
     return [
@@ -239,7 +239,7 @@ def copies(
     [*forest_cases(), *forest_cases("S4", "Q4", limit=1), *forest_cases("S5", limit=1_000)],
 )
 def worst_nodes(forest: str, limit: int = 10) -> list[Row]:
-    """Return how many nodes each node cuts off if it is the only dead one."""
+    """Return, for each node, how many nodes are cut off if only that node is dead."""
     stored = forest_by_id(forest)
     rows: list[Row] = []
     for label in {label for tree in range(stored.trees) for label in parents(stored, tree)}:
@@ -253,7 +253,7 @@ def worst_nodes(forest: str, limit: int = 10) -> list[Row]:
     [*forest_cases(), *forest_cases("S4", "Q4", limit=1), *forest_cases("S5,3", limit=1_000)],
 )
 def worst_links(forest: str, limit: int = 10) -> list[Row]:
-    """Return how many nodes each used link cuts off if only it is dead: its child's subtree."""
+    """Return, for each used link, how many nodes are cut off if only that link is dead."""
     stored, spec = forest_by_id(forest), spec_of(forest)
     rows: list[Row] = []
     for lower, higher in {

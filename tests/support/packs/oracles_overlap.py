@@ -29,7 +29,7 @@ from support.packs.oracle_tools import (
     ],
 )
 def shared_links(forest: str, min_load: int = 2) -> list[Row]:
-    """Return the shared links, sorted by load, then by sender and port."""
+    """Return the links in at least ``min_load`` trees, sorted by load, then by sender and port."""
     spec = forest_by_id(forest).topology.spec
     rows = [
         {
@@ -61,7 +61,7 @@ def load_histogram(forest: str) -> list[Row]:
     [*forest_cases(), *forest_cases("S5", limit=1), *forest_cases("S4,2", limit=10_000)],
 )
 def most_loaded_links(forest: str, limit: int = 10) -> list[Row]:
-    """Return the first used links in order of decreasing load."""
+    """Return the ``limit`` most loaded links, sorted by decreasing load."""
     return shared_links(forest, 1)[:limit]
 
 

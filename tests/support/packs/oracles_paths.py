@@ -48,7 +48,7 @@ def shortest(spec: str, source: Label, target: Label) -> list[list[Label]]:
 
 
 def path_row(spec: str, nodes: Sequence[Label]) -> Row:
-    """Return the columns that describe a path."""
+    """Return the row that describes a path: its length, nodes and ports."""
     return {"length": len(nodes) - 1, "path": list(nodes), "ports": path_ports(spec, nodes)}
 
 
@@ -63,7 +63,7 @@ def shortest_paths(topology: str, source: Label, target: Label) -> list[Row]:
 
 @oracle("paths/number-of-shortest-paths", node_pair_cases("source", "target"))
 def number_of_shortest_paths(topology: str, source: Label, target: Label) -> list[Row]:
-    """Return the single row with the number of shortest paths."""
+    """Return one row with the distance and the number of shortest paths."""
     return [
         {
             "length": distances(topology, source)[target],
@@ -73,7 +73,7 @@ def number_of_shortest_paths(topology: str, source: Label, target: Label) -> lis
 
 
 def judge_shortest_path(case: Case, rows: list[Row]) -> None:
-    """Accept any single shortest path."""
+    """Check that the result is one row with any of the shortest paths."""
     (row,) = rows
     assert row in shortest_paths(**case)
 
@@ -85,7 +85,7 @@ oracle("paths/shortest-path", node_pair_cases("source", "target"), judge=judge_s
 
 @cache
 def simple(spec: str, source: Label, target: Label, longest: int) -> list[tuple[Label, ...]]:
-    """Return all simple paths up to a length, sorted by length, then by ports."""
+    """Return all simple paths of at most ``longest`` hops, sorted by length, then by ports."""
     away = distances(spec, target)
     found: list[tuple[Label, ...]] = []
     begun: list[tuple[Label, ...]] = [(source,)]
@@ -104,7 +104,7 @@ def simple(spec: str, source: Label, target: Label, longest: int) -> list[tuple[
 
 
 def at_least(spec: str, source: Label, target: Label, wanted: int) -> list[tuple[Label, ...]]:
-    """Return all simple paths up to the smallest length that gives enough of them, if any."""
+    """Return all simple paths up to the smallest length for which there are ``wanted`` paths."""
     found: list[tuple[Label, ...]] = []
     for longest in range(distances(spec, source)[target], len(labels(spec))):
         found = simple(spec, source, target, longest)
@@ -114,7 +114,7 @@ def at_least(spec: str, source: Label, target: Label, wanted: int) -> list[tuple
 
 
 def k_cases() -> Iterator[Case]:
-    """Yield cases with few and many paths, some with more paths of one length than requested."""
+    """Yield cases with few and many paths; some request only a part of the paths of a length."""
     yield from node_pair_cases("source", "target")
     yield from ({**case, "k": 1} for case in node_pair_cases("source", "target")[::3])
     yield {"topology": "S4", "source": "1234", "target": "2143", "k": 120}
@@ -125,7 +125,10 @@ def k_cases() -> Iterator[Case]:
 
 
 def judge_k_shortest_paths(case: Case, rows: list[Row]) -> None:
-    """Accept the expected rows, or other paths of the last length if it has more than requested."""
+    """Check the result of k-shortest-paths.
+
+    If there are more than MAX_PATHS paths, any of the longest ones are accepted.
+    """
     k = min(case.get("k", 10), MAX_PATHS)
     spec, source, target = case["topology"], case["source"], case["target"]
     right = [path_row(spec, nodes) for nodes in at_least(spec, source, target, k)]
@@ -147,7 +150,7 @@ def k_shortest_paths(topology: str, source: Label, target: Label, k: int = 10) -
 
 @oracle("paths/path-lengths", node_pair_cases("source", "target"))
 def path_lengths(topology: str, source: Label, target: Label) -> list[Row]:
-    """Return the two smallest path lengths, if there are two."""
+    """Return the two smallest lengths of simple paths, with the number of paths of each."""
     shortest_ones = len(shortest(topology, source, target))
     counts = Counter(
         len(nodes) - 1 for nodes in at_least(topology, source, target, shortest_ones + 1)
@@ -157,9 +160,10 @@ def path_lengths(topology: str, source: Label, target: Label) -> list[Row]:
 
 @cache
 def least_flow(spec: str, source: Label, target: Label) -> tuple[int, int]:
-    """Return the maximum number of disjoint paths and their smallest total length.
+    """Return the maximum number of disjoint paths, and the smallest total length of that many.
 
-    NetworkX computes a flow. Every node becomes an arc of capacity 1, so that one path passes.
+    They are found as a flow by NetworkX. Every node becomes an arc of capacity 1, so that only one
+    path can use it.
     """
     network = nx.DiGraph()
     for node in labels(spec):
@@ -172,7 +176,7 @@ def least_flow(spec: str, source: Label, target: Label) -> tuple[int, int]:
 
 
 def judge_disjoint_paths(case: Case, rows: list[Row]) -> None:
-    """Accept any internally disjoint paths with the expected number and total length."""
+    """Check that the paths are internally disjoint, with the expected number and total length."""
     (expected,) = disjoint_paths(**case)
     assert len(rows) == expected["paths"] == len(ports(case["topology"]))
     assert sum(row["length"] for row in rows) == expected["length"]
@@ -193,7 +197,7 @@ def judge_disjoint_paths(case: Case, rows: list[Row]) -> None:
     judge=judge_disjoint_paths,
 )
 def disjoint_paths(topology: str, source: Label, target: Label) -> list[Row]:
-    """Return the number of paths and their total length."""
+    """Return the number of disjoint paths and their total length."""
     paths, length = least_flow(topology, source, target)
     return [{"paths": paths, "length": length}]
 
@@ -226,7 +230,7 @@ def avoiding_cases() -> Iterator[Case]:
 def left_over(
     spec: str, source: Label, nodes: Collection[Label], links: Collection[str]
 ) -> dict[Label, int]:
-    """Return distances of the nodes that are reachable without the given nodes and links."""
+    """Return the distance of each node that is reachable without the given nodes and links."""
     if source in nodes:
         return {}
     found, edge = {source: 0}, [source]
@@ -244,7 +248,7 @@ def left_over(
 
 
 def judge_avoiding_path(case: Case, rows: list[Row]) -> None:
-    """Accept any shortest path along links that avoids the given nodes and links."""
+    """Check that the result is one of the shortest paths that avoid the given nodes and links."""
     expected = avoiding_path(**case)
     assert [row["length"] for row in rows] == [row["length"] for row in expected]
     for row in rows:
@@ -272,13 +276,13 @@ def avoiding_path(
     avoided_nodes: Collection[Label] = (),
     avoided_links: Collection[str] = (),
 ) -> list[Row]:
-    """Return the length of the path, if one exists."""
+    """Return the length of a shortest path without the avoided nodes and links, if one exists."""
     away = left_over(topology, source, avoided_nodes, avoided_links)
     return [{"length": away[target]}] if target in away else []
 
 
 def next_cases() -> Iterator[Case]:
-    """Yield node pairs, and all on small topologies, since ports of residual links differ."""
+    """Yield cases for a few node pairs, and for all sources on two small topologies."""
     yield from node_pair_cases("source", "target")
     for spec in ("S4,2", "Q4"):
         yield from (
@@ -288,7 +292,7 @@ def next_cases() -> Iterator[Case]:
 
 @oracle("paths/next-hops", next_cases())
 def next_hops(topology: str, source: Label, target: Label) -> list[Row]:
-    """Return the next hops, sorted by port."""
+    """Return the next hops on all shortest paths to the target, sorted by port."""
     away = distances(topology, target)
     hops = [(port, across(topology, source, port)) for port in ports(topology)]
     return [
@@ -303,7 +307,7 @@ def next_hops(topology: str, source: Label, target: Label) -> list[Row]:
     [{"topology": case["topology"], "target": case["node"]} for case in topology_node_cases()],
 )
 def routing_table(topology: str, target: Label) -> list[Row]:
-    """Return one row per node other than the target, sorted by rank."""
+    """Return the distance and the next ports towards the target for every other node."""
     away = distances(topology, target)
     return [
         {
@@ -327,7 +331,7 @@ def tree_cases() -> Iterator[Case]:
 
 @oracle("paths/tree-path", tree_cases())
 def tree_path(forest: str, tree: int, source: Label, target: Label) -> list[Row]:
-    """Return the path up from the source to the lowest common ancestor, and down."""
+    """Return the path in a tree from the source via the lowest common ancestor to the target."""
     up, down = (
         to_root(forest_by_id(forest), tree, source),
         to_root(forest_by_id(forest), tree, target),
@@ -358,7 +362,7 @@ def parallel_cases() -> list[Case]:
 
 @oracle("paths/parallel-paths", parallel_cases())
 def parallel_paths(forest: str, node: Label) -> list[Row]:
-    """Return one path per tree that contains the node, sorted by tree."""
+    """Return the path from the root to a node in each tree that contains the node."""
     paths = parallel(forest_by_id(forest), node)
     passes = Counter(inner for nodes in paths.values() for inner in nodes[1:-1])
     uses = Counter(hop for nodes in paths.values() for hop in pairwise(nodes))
@@ -375,7 +379,7 @@ def parallel_paths(forest: str, node: Label) -> list[Row]:
 
 @oracle("paths/parallel-paths-shared", parallel_cases())
 def parallel_paths_shared(forest: str, node: Label) -> list[Row]:
-    """Return the nodes and links that each pair of paths shares, sorted by tree numbers."""
+    """Return, for each pair of trees, the nodes and links that their paths to a node share."""
     rows = []
     for (first, one), (second, other) in combinations(
         parallel(forest_by_id(forest), node).items(), 2

@@ -1,4 +1,4 @@
-"""Brute-force oracles for the query pack ``schedules``, which read every schedule row."""
+"""Brute-force oracles for the query pack ``schedules``, which read all rows of a schedule."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -31,7 +31,10 @@ def last_step(schedule: str) -> int:
 
 
 def step_cases(beyond: int) -> Iterator[Case]:
-    """Yield the first and a middle step, and the last step plus ``beyond``, of each schedule."""
+    """Yield cases with three steps of each schedule.
+
+    They are the first, a middle one, and the last plus ``beyond``.
+    """
     for case in schedule_cases():
         last = last_step(case["schedule"])
         yield from ({**case, "step": step} for step in sorted({1, (last + 1) // 2, last + beyond}))
@@ -85,7 +88,7 @@ def sends_of_a_step(schedule: str, step: int) -> list[Row]:
 
 @oracle("schedules/idle-links", step_cases(beyond=1))
 def idle_links(schedule: str, step: int) -> list[Row]:
-    """Return every port of every node that carries no unit."""
+    """Return the directed links that carry no unit in a step."""
     spec = spec_of(schedule)
     used = {(send.sender, send.port) for send in sends(schedule) if send.step == step}
     return [
@@ -98,7 +101,7 @@ def idle_links(schedule: str, step: int) -> list[Row]:
 
 @oracle("schedules/steps", schedule_cases())
 def steps(schedule: str) -> list[Row]:
-    """Count the packets of each step; units on one directed link form a packet."""
+    """Return the numbers of used and idle links, of units, and the largest packet of each step."""
     spec = spec_of(schedule)
     directed = len(labels(spec)) * len(ports(spec))
     rows = []
@@ -158,7 +161,7 @@ def activity(schedule: str, node: Label) -> list[Row]:
 
 
 def source(schedule: str, unit: int) -> Label:
-    """Return where a unit starts: at its own node in a gather, else at the schedule's root."""
+    """Return the node that holds a unit first: its source in a gather, else the root."""
     stored = schedule_by_id(schedule)
     every = labels(stored.topology.spec)
     return every[
@@ -176,7 +179,7 @@ def into(schedule: str) -> dict[tuple[Label, int, int], list[Send]]:
 
 
 def chain(schedule: str, last: Send) -> list[Send]:
-    """Return the chain of sends that leads to a send, each delivering the unit for the next."""
+    """Return the chain of sends that carries a unit from its source, ending with ``last``."""
     if schedule_by_id(schedule).collective in REDUCTIONS:
         return longest_chain(schedule, last)
     found = [last]
@@ -188,7 +191,10 @@ def chain(schedule: str, last: Send) -> list[Send]:
 
 
 def longest_chain(schedule: str, last: Send) -> list[Send]:
-    """Return the longest chain of sends that leads to a send, the first one in rank order."""
+    """Return the longest chain of sends of a reduction that ends with this send.
+
+    Each send delivers what the next one forwards. Of several, the first in rank order is returned.
+    """
     rank = ranks(spec_of(schedule))
     earlier = [
         longest_chain(schedule, send)
@@ -207,7 +213,7 @@ def longest_chain(schedule: str, last: Send) -> list[Send]:
     [*schedule_cases(), *schedule_cases("S3", "S4", "S4,2", "Q4", limit=20)],
 )
 def last_arrivals(schedule: str, limit: int = 1) -> list[Row]:
-    """Return the chains that lead to sends of the last step, by receiver, unit and tree."""
+    """Return the chain of sends behind each send of the last step, by receiver, unit and tree."""
     rank = ranks(spec_of(schedule))
     final = [send for send in sends(schedule) if send.step == last_step(schedule)]
     final.sort(key=lambda send: (rank[send.receiver], send.unit, send.tree, rank[send.sender]))

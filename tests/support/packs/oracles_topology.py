@@ -40,7 +40,7 @@ def neighbours(topology: str, node: Label) -> list[Row]:
 
 
 def pair_cases() -> Iterator[Case]:
-    """Yield a few pairs, and a node with each of its neighbours."""
+    """Yield cases with a few node pairs, and with a node and each of its neighbours."""
     yield from node_pair_cases("source", "target")
     for spec in SPECS:
         for node in some_nodes(spec)[1:]:
@@ -52,7 +52,7 @@ def pair_cases() -> Iterator[Case]:
 
 @oracle("topology/adjacency", pair_cases())
 def adjacency(topology: str, source: Label, target: Label) -> list[Row]:
-    """Return the single row that says whether two nodes are adjacent."""
+    """Return one row that tells whether two nodes are adjacent."""
     port, back = port_between(topology, source, target), port_between(topology, target, source)
     return [{"adjacent": port is not None, "port": port, "reverse_port": back}]
 
@@ -79,7 +79,7 @@ def nodes_at_distance(topology: str, node: Label, distance: int) -> list[Row]:
 
 
 def pattern_cases() -> Iterator[Case]:
-    """Yield patterns with all positions free, none, and one fixed position."""
+    """Yield cases with label patterns in which all positions, no position, or one is fixed."""
     for spec in SPECS:
         identity = labels(spec)[0]
         free = "*" * len(identity)
@@ -104,14 +104,17 @@ def substar(topology: str, pattern: str) -> list[Row]:
 
 
 def rotated(label: Label) -> Label:
-    """Apply the rotation R, which maps symbol s in position i to r(s) in position r(i)."""
+    """Return the rotation of a node: symbol s in position i becomes r(s) in position r(i).
+
+    The function r maps 2 to 3, .., n to 2, and 1 to itself.
+    """
     turn = {1: 1, len(label): 2} | {i: i + 1 for i in range(2, len(label))}
     moved = {turn[place]: turn[SYMBOLS.index(symbol) + 1] for place, symbol in enumerate(label, 1)}
     return "".join(SYMBOLS[moved[place] - 1] for place in sorted(moved))
 
 
 def necklace_cases() -> Iterator[Case]:
-    """Yield every node of S4, and nodes of larger stars with periods one, two and four."""
+    """Yield every node of S4, and nodes of larger stars whose necklaces have 1, 2 and 4 nodes."""
     yield from topology_node_cases()
     yield from ({"topology": "S4", "node": node} for node in labels("S4"))
     yield from (
@@ -122,7 +125,7 @@ def necklace_cases() -> Iterator[Case]:
 
 @oracle("topology/necklace", necklace_cases())
 def necklace(topology: str, node: Label) -> list[Row]:
-    """Return the necklace of a node by repeated rotation; empty if no star graph."""
+    """Return the necklace of a node by repeated rotation, or no rows if not on a star graph."""
     if not topology.startswith("S") or sizes(topology)[1]:
         return []
     orbit = [node]

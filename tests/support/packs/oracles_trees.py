@@ -24,7 +24,7 @@ from support.packs.stored_data import SPECS, forests
 
 @oracle("trees/level-profile", forest_cases())
 def level_profile(forest: str) -> list[Row]:
-    """Count the nodes by tree and level."""
+    """Return the number of nodes on each level of each tree."""
     stored = forest_by_id(forest)
     rows = []
     for tree in range(stored.trees):
@@ -35,7 +35,7 @@ def level_profile(forest: str) -> list[Row]:
 
 @oracle("trees/leaf-count", forest_cases())
 def leaf_count(forest: str) -> list[Row]:
-    """Count the leaves by tree."""
+    """Return the number of leaves of each tree."""
     trees = [children(forest_by_id(forest), tree) for tree in range(forest_by_id(forest).trees)]
     return [
         {"tree": tree, "nodes": len(below), "leaves": sum(not found for found in below.values())}
@@ -68,7 +68,7 @@ def leaves(forest: str, tree: int) -> list[Row]:
 
 @oracle("trees/fan-out", forest_cases())
 def fan_out(forest: str) -> list[Row]:
-    """Count the nodes by tree and number of children."""
+    """Return the number of nodes with each number of children in each tree."""
     rows = []
     for tree in range(forest_by_id(forest).trees):
         having: dict[int, list[Label]] = {}
@@ -102,7 +102,7 @@ def heights(forest: str) -> list[Row]:
 
 
 def below(forest: str, tree: int, node: Label) -> int:
-    """Count the nodes in the subtree of a node, including the node."""
+    """Return the number of nodes in the subtree below a node, including the node."""
     found = [node]
     for above in found:
         found.extend(children(forest_by_id(forest), tree)[above])
@@ -129,7 +129,7 @@ def root_subtrees(forest: str) -> list[Row]:
 
 @oracle("trees/stretch", forest_cases())
 def stretch(forest: str) -> list[Row]:
-    """Count the nodes by tree and excess (level minus distance from the root)."""
+    """Return, for each tree, the number of nodes by excess: level minus distance from the root."""
     stored = forest_by_id(forest)
     away = distances(spec_of(forest), root(stored))
     rows = []
@@ -146,7 +146,7 @@ def stretch(forest: str) -> list[Row]:
     [*forest_cases(), *forest_cases("S5", min_excess=4), *forest_cases("S4,2", min_excess=0)],
 )
 def deeper_nodes(forest: str, min_excess: int = 1) -> list[Row]:
-    """Return nodes whose level exceeds their distance, by excess, then by tree and label."""
+    """Return the nodes whose level exceeds their distance, by excess, then by tree and label."""
     stored = forest_by_id(forest)
     away = distances(spec_of(forest), root(stored))
     rows = [
@@ -169,7 +169,10 @@ def deeper_nodes(forest: str, min_excess: int = 1) -> list[Row]:
     [*forest_pair_cases(), {"forest": forests("S3")[0].id, "other_forest": forests("S4")[0].id}],
 )
 def changed_parents(forest: str, other_forest: str) -> list[Row]:
-    """Return nodes with different parents, by tree and label; none if topologies differ."""
+    """Return the nodes whose parents differ between two forests, by tree and label.
+
+    There are no rows if the forests are on different topologies.
+    """
     one, two = forest_by_id(forest), forest_by_id(other_forest)
     if spec_of(forest) != spec_of(other_forest):
         return []
@@ -196,7 +199,7 @@ def changed_parents(forest: str, other_forest: str) -> list[Row]:
     ],
 )
 def node_in_trees(forest: str, node: Label) -> list[Row]:
-    """Return one row per tree that contains the node, sorted by tree."""
+    """Return the place of a node in each tree that contains it, sorted by tree."""
     stored, spec = forest_by_id(forest), spec_of(forest)
     rows = []
     for tree in range(stored.trees):

@@ -18,7 +18,7 @@ SPECS = ("S2", "S3", "S4", "S5", "S6", "S4,2", "S5,3", "Q4", "AG4")
 #: The last node of each topology, which on star graphs is not a cyclic shift of the identity.
 LAST = -1
 
-#: Forests: every construction on S4, partial trees also on S5, fewer on larger topologies.
+#: The stored forests: construction and root, by topology. S4 has every construction.
 FORESTS: dict[str, tuple[tuple[str, int], ...]] = {
     "S2": (("greedy", 0), ("multiple", LAST)),
     "S3": (("multiple", 0), ("greedy", LAST), ("shortest-path-graph", LAST)),
@@ -41,8 +41,9 @@ FORESTS: dict[str, tuple[tuple[str, int], ...]] = {
     "AG4": (("breadth-first", LAST), ("breadth-first", 0)),
 }
 
-#: Schedules: collective, algorithm, root and arguments. They cover both port models, copies, one
-#: source and all sources, with and without packets, along these forests and along other trees.
+#: The stored schedules: collective, algorithm, root and arguments, by topology. They cover both
+#: port models, copies, one source and all sources, schedules with and without packets, and
+#: schedules along stored forests and along other trees.
 SCHEDULES: dict[str, tuple[tuple[str, str, int, dict[str, Any]], ...]] = {
     "S2": (("broadcast", "greedy", 0, {"ports": "all", "segments": 2}),),
     "S3": (
@@ -107,7 +108,7 @@ def _rank(spec: str, root: int) -> int:
 
 @contextmanager
 def loaded(graph: Graph, specs: Sequence[str] = SPECS) -> Iterator[None]:
-    """Load topologies with their forests and schedules into an empty store; empty it afterwards."""
+    """Load topologies, forests and schedules into an empty store; delete them afterwards."""
     empty(graph, graph.driver)
     try:
         _fill(graph, specs)
