@@ -176,7 +176,7 @@ def test_records_are_listed_and_shown(starcast: Starcast) -> None:
     (stars,) = (line.split() for line in lines if "one-port-broadcast" in line and "S3..S" in line)
     series = [row for row in some if "," not in row["topology"]]
     assert stars[1] == f"S3..{series[-1]['topology']}"
-    assert stars[3 : 3 + len(series)] == [str(row["value"]) for row in series]
+    assert stars[2 : 2 + len(series)] == [str(row["value"]) for row in series]
     assert sum(int(line.split()[-1]) for line in lines if " of " in line) == len(rows)
     record = next(row for row in rows if not row["optimal"])
     explained = f"{record['value']}({record['bound']}): value {record['value']}, bound"

@@ -161,15 +161,15 @@ def test_numbers_on_the_record_pages_follow_from_records_and_topologies() -> Non
     text = {name: " ".join((pages / f"{name}.md").read_text().split()) for name in PROBLEM_NAMES}
     broadcast = [shipped_record("one-port-broadcast", f"S{n}").value for n in range(3, 10)]
     cited = [PUBLISHED[f"one-port-broadcast:S{n}"].value for n in range(3, 10)]
-    assert f"rounds: {', '.join(map(str, cited))} on S_3 to S_9" in text["one-port-broadcast"]
-    found = f"S_3 to S_9 are {', '.join(map(str, broadcast[:-1]))} and {broadcast[-1]}:"
+    assert f"i = 2..n: {', '.join(map(str, cited))} on S_3 to S_9" in text["one-port-broadcast"]
+    found = f"S_3 to S_9 are {', '.join(map(str, broadcast[:-1]))} and {broadcast[-1]},"
     assert found in text["one-port-broadcast"]
     gains = [most - least for most, least in zip(cited, broadcast, strict=True)]
     assert gains == [0, 0, 0, 1, 1, 1, 2]
     s7, s8 = topology("S7"), topology("S8")
     needed = shipped_record("independent-trees", "S7").value * (s7.nodes - 1)
     assert f"{needed:,} of its {s7.links:,} links" in text["independent-trees"]
-    assert f"{s7.nodes // 3:,} nodes in each class" in text["independent-trees"]
+    assert f"each class has {s7.nodes // 3:,} nodes" in text["independent-trees"]
     assert f"{s8.nodes // 7:,} nodes and no loops" in text["hamiltonian-decomposition"]
     assert f"the {3 * s8.nodes // 6:,} cycles" in text["hamiltonian-decomposition"]
     halves = [shipped_record("bisection-width", f"S{n}").value for n in (4, 6, 5)]

@@ -279,8 +279,7 @@ class Experiments(Connection):
 
         Returns:
             A row per run: for each figure either ``same``, or the stored and the new value; the
-            column ``agrees`` says whether all figures are the same. The table's ``failure`` says
-            how many runs have other figures.
+            column ``agrees`` says whether all are the same, and ``failure`` how many runs differ.
 
         Raises:
             NotFoundError: no such experiment or run is stored.
@@ -474,7 +473,7 @@ class Experiments(Connection):
             )
             table = tabulate(comparison, everything=everything)
 
-        # The step profiles are read only when a page or a plot needs them.
+        # Only pages and plots need the step profiles.
         def profiles() -> "Profiles":
             with self._session() as session:
                 return load_profiles(session, comparison)
@@ -494,10 +493,7 @@ def _imported(imported: "Imported") -> dict[str, Any]:
 
 
 def _processes(jobs: int | None) -> int | None:
-    """Return the number of processes: ``jobs``, or by default 1 if a notebook defines plug-ins.
-
-    Other processes cannot import what a notebook defines.
-    """
+    """Return the number of processes; other processes cannot import what a notebook defines."""
     from starcast.catalogue.origin import ORIGINS
 
     is_interactive = any(origin.module == "__main__" for origin in ORIGINS.values())

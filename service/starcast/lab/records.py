@@ -337,8 +337,7 @@ class Records(Connection):
             most: the largest n.
 
         Returns:
-            A row for each n: both bounds, ceil(log2 n!), and the published number of steps, the sum
-            of ceil(log2 i) for i <= n.
+            A row for each n: bounds, ceil(log2 n!), and the published sum of ceil(log2 i), i <= n.
 
         Example:
             $ starcast records bounds --most 120

@@ -42,8 +42,7 @@ class Forest(Displayable):
     Args:
         topology: a `Topology` or its spec, such as ``S5``.
         parent_port: uint8 ``[trees, nodes]``: each node's port towards its parent, 0 at the root
-            and where a node is not in that tree. The forest keeps a read-only array; a writable one
-            is copied.
+            and where a node is not in that tree. It is kept read-only; a writable array is copied.
         root: label or rank of the root.
         construction: the construction that built the trees.
         arguments: the arguments of the construction besides the root.
@@ -140,9 +139,7 @@ class Forest(Displayable):
         return self._parents(self.parent_port)
 
     def levels(self) -> Ranks:
-        """Return each node's level in each tree, int32 ``[trees, nodes]``; -1 outside the tree.
-
-        The level of a node is its distance from the root in the tree.
+        """Return the distance from the root in each tree, int32 ``[trees, nodes]``; -1 outside.
 
         Raises:
             RejectedError: the array is not a forest.
@@ -227,8 +224,7 @@ class Forest(Displayable):
         The two directions of a link are two directed links (`docs/decisions/0003`).
 
         Returns:
-            int16 ``[nodes, ports]``, indexed by the parent's rank and port, in the topology's order
-            of ports.
+            int16 ``[nodes, ports]``, by the parent's rank and port, ports in the topology's order.
 
         Raises:
             RejectedError: an entry is impossible; cycles are not detected.
@@ -287,8 +283,7 @@ class Forest(Displayable):
         only the other nodes are followed to the root.
 
         Raises:
-            RejectedError: a tree is invalid; the message names the first such tree and node, and
-                the reason.
+            RejectedError: a tree is invalid; the message has its first invalid node, and why.
         """
         few = _ENTRIES if self.verify_hubs is None else _FEW_NODES
         if self.topology.nodes > few:
@@ -370,8 +365,7 @@ class Forest(Displayable):
 
     def _reach_root(self, tree: int, exceptions: NDArray[np.int64]) -> bool:
         """Return whether the exceptions are few and all reach the root, so that all nodes do."""
-        # In a partial tree, a chain of parents may end outside the tree; distances do not show
-        # this.
+        # In a partial tree a chain of parents may end outside, which distances do not show.
         if not self.spanning or len(exceptions) > self._most_exceptions:
             return False
         row = self.parent_port[tree]

@@ -2,7 +2,7 @@
 
 Sections 4 and 7 treat the one-to-all broadcast, sections 5 and 8 the all-to-all broadcast, each on
 the tree SP and on the trees MT. Theorems 2, 3, 8 and 9 state orders O(..); the expressions
-in them are verified as exact times.
+in them are verified as exact times. D is the diameter and N the number of nodes.
 """
 
 from collections.abc import Iterator
@@ -332,10 +332,7 @@ def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
 
 @checks("NK.T4.time", memory=nk_star.ALLGATHERS)
 def time_on_one_tree(check: ClaimCheck) -> None:
-    """Compare the all-to-all time on SP with the stated D T_s + m(N-1)/(n-1) T_c.
-
-    D is the diameter and N the number of nodes.
-    """
+    """Compare the all-to-all time on SP with the stated D T_s + m(N-1)/(n-1) T_c."""
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     schedule = nk_star.dimension_change_allgather(check)
@@ -367,10 +364,7 @@ def _check_bytes_and_height(check: ClaimCheck) -> None:
 
 @checks("NK.T4.order")
 def order_of_time_on_one_tree(check: ClaimCheck) -> None:
-    """Check that the all-to-all time on SP is O(D T_s + m(N-1)/(n-1) T_c).
-
-    D is the diameter and N the number of nodes.
-    """
+    """Check that the all-to-all time on SP is O(D T_s + m(N-1)/(n-1) T_c)."""
     _check_bytes_and_height(check)
 
     def quotient(n: int, k: int) -> Number:
@@ -390,10 +384,7 @@ def all_port_allgather_is_optimal(check: ClaimCheck) -> None:
 
 @checks("NK.T5", given=one_port, memory=nk_star.ALLGATHERS)
 def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
-    """Check that the one-port all-to-all time on SP is at most n(n-1)D T_s + (N-1)m T_c.
-
-    D is the diameter and N the number of nodes.
-    """
+    """Check that the one-port all-to-all time on SP is at most n(n-1)D T_s + (N-1)m T_c."""
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     schedule = allgather.schedule
@@ -438,10 +429,7 @@ def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Frac
 
 @checks("NK.T10", memory=nk_star.ALLGATHERS)
 def time_on_many_trees(check: ClaimCheck) -> None:
-    """Check that the all-port all-to-all time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c.
-
-    D is the diameter and N the number of nodes.
-    """
+    """Check that the all-port all-to-all time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c."""
     n, k = check.n_and_k
     loads = class_loads(check, MANY_TREES)
     levels = len(loads)
@@ -461,10 +449,7 @@ def time_on_many_trees(check: ClaimCheck) -> None:
 
 @checks("NK.T11", memory=nk_star.ALLGATHERS)
 def one_port_time_on_many_trees(check: ClaimCheck) -> None:
-    """Check that the one-port all-to-all time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c.
-
-    D is the diameter and N the number of nodes.
-    """
+    """Check that the one-port all-to-all time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c."""
     n, k = check.n_and_k
     others = arrangements(n, k) - 1
     loads = class_loads(check, MANY_TREES)
