@@ -395,7 +395,7 @@ def test_across_compares_topologies_with_their_sizes_and_where_selects_them(
     ("words", "code", "error"),
     [
         (("--across", "speed"), 2, "'speed' is not an axis of a comparison"),
-        (("--across", "message_bytes"), 2, "message_bytes cannot be crossed"),
+        (("--across", "message_bytes"), 2, "cannot differ in message_bytes"),
         (("--across", "algorithm"), 2, "runs may always differ in it"),
         (("--where", "topology"), 2, "'topology' is not a condition"),
         (("--where", "speed=1"), 2, "'speed' cannot be used in a condition"),

@@ -423,7 +423,7 @@ def test_the_python_api_also_takes_forest_objects(tmp_path: Path) -> None:
 # Labels from 0
 
 
-def test_roots_and_pictures_have_labels_from_0(starcast: Starcast, tmp_path: Path) -> None:
+def test_roots_and_pictures_can_number_symbols_from_0(starcast: Starcast, tmp_path: Path) -> None:
     built = starcast(
         "forest", "build", "S3", "greedy", "--root", "210", "--labels", "0", "--out", "f.npz",
         "-f", "json",

@@ -256,9 +256,9 @@ def count(outcome: Outcome) -> None:
 
 
 def expanded(plan: Plan) -> Plan:
-    """Expand the plan of one source to all sources, omitting invalid rows.
+    """Translate the plan of one source to every source, without the invalid rows.
 
-    `execute_all` reports those as violations in the plan of the one source.
+    `execute_all` reports the invalid rows as violations of the plan of one source.
     """
     topology, nodes, rows = plan.world, plan.world.nodes, list[Row]()
     own = topology.translations[plan.root]

@@ -84,7 +84,7 @@ def test_nodes_are_found_by_an_index(store: Graph, query: Query) -> None:
 
 @pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
 def test_no_query_has_problems_before_the_first_ingest(unprepared: Graph, query: Query) -> None:
-    """Without indexes, complete scans are not counted as problems of a query."""
+    """There are no indexes yet, so a full scan is not the fault of the query."""
     assert not has_indexes(unprepared)
     assert find_problems(unprepared, query, indexes=False) == []
 

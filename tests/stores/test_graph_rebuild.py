@@ -211,10 +211,10 @@ def test_foreign_relationships_are_deleted_only_with_the_option(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("edit", ["DETACH DELETE s", "SET s.id = 'x'", "REMOVE s.schema"])
-def test_a_changed_ownership_record_is_refused_on_a_server_of_the_user(
+def test_a_changed_ownership_record_is_refused_on_a_server_that_the_user_runs(
     stores: Stores, stored_plan: Plan, edit: str
 ) -> None:
-    """The hint has the Cypher that repairs the record."""
+    """The hint contains the Cypher statement that repairs the record."""
     stores.graph.write(f"MATCH (s:Store) {edit}")
     before = counts(stores.graph)
     with pytest.raises(OwnershipError) as caught:

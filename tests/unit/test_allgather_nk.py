@@ -55,7 +55,7 @@ def test_all_port_rows_equal_those_of_the_oracle_for_any_source(
 ) -> None:
     """In step t, source x sends over the level-t links of the label change LC(x, T).
 
-    T is relabelled by x, followed by the symbols missing from x in ascending order.
+    LC(x, T) relabels T by x with the symbols missing from x appended in ascending order.
     """
     every = nk_star.nodes(n, k)
     for x in {every[0], every[-1], every[len(every) // 3]}:

@@ -198,7 +198,7 @@ def test_a_message_size_without_a_run_on_one_topology_is_reported() -> None:
 
 @pytest.mark.parametrize("axis", [*(axis for axis in QUESTION if axis not in CROSSABLE), "seed"])
 def test_axes_that_define_the_problem_cannot_be_crossed(axis: str) -> None:
-    with pytest.raises(InputError, match=f"^{axis} cannot be crossed: ") as refused:
+    with pytest.raises(InputError, match=f"cannot differ in {axis}: ") as refused:
         compare([sweep("S5", "Q7")], across=[axis])
     assert "topology, ports, execution, t_s, t_c" in refused.value.hint
 

@@ -19,7 +19,7 @@ NASTY = "\x1b[31mred\x1b[0m\nsecond line\r\x07\u202eright to left\udcff"
 
 
 @given(st.text())
-def test_a_message_that_repeats_any_input_is_printable(text: str) -> None:
+def test_messages_that_quote_arbitrary_input_are_printable(text: str) -> None:
     error = StarcastError(f"'{text}' is invalid", hint=f"did you mean '{text}'?")
     assert error.message.isprintable()
     assert error.hint.isprintable()

@@ -366,7 +366,7 @@ def test_the_file_path_of_a_record_names_problem_topology_and_arguments() -> Non
 
 
 def test_a_record_that_does_not_come_with_starcast_is_not_found() -> None:
-    with pytest.raises(NotFoundError, match="no record of one-port-broadcast on S10 is shipped"):
+    with pytest.raises(NotFoundError, match="starcast has no record of one-port-broadcast on S10"):
         shipped_record("one-port-broadcast", "S10")
 
 
@@ -411,7 +411,7 @@ def test_optimal_edge_disjoint_trees_have_the_height_of_their_record() -> None:
 def test_optimal_algorithms_are_defined_only_where_a_record_exists() -> None:
     names = {algorithm.name for algorithm in algorithms_on(topology("S7,6"))}
     assert "optimal" not in names
-    with pytest.raises(InputError, match="no record of one-port-broadcast on it is shipped"):
+    with pytest.raises(InputError, match="starcast has no record of one-port-broadcast on it"):
         schedule("S7,6", "broadcast", "optimal")
     with pytest.raises(InputError, match="no record of edge-disjoint-trees"):
         forest("S8", "optimal-edge-disjoint")

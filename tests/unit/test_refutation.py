@@ -139,7 +139,7 @@ def test_a_satisfiable_formula_is_an_error() -> None:
         refute(satisfiable(), LIMITS, "nothing")
 
 
-def test_no_refutation_is_found_at_the_time_limit_or_if_the_proof_is_too_long(
+def test_the_search_for_a_refutation_ends_at_its_limits_of_time_and_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert refute(pigeons(14), Budget(seconds=1), "pigeons") is None

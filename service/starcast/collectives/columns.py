@@ -273,7 +273,8 @@ def schedule_from_csv(
             columns = _Reader(str(path), topology, file).read()
     except OSError as error:
         raise InputError(
-            f"{path} cannot be read: {error.strerror or error}", hint="check its path and its mode"
+            f"{path} cannot be read: {error.strerror or error}",
+            hint="check path and permissions",
         ) from None
     try:
         return schedule_from_columns(columns, topology, collective, ports=ports, root=origin)

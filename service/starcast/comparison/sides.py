@@ -234,7 +234,10 @@ def check_crossed(axes: Iterable[str]) -> tuple[str, ...]:
                 hint=f"omit it; {hint}",
             )
         if axis in AXES and AXES[axis].not_crossed:
-            raise InputError(f"{axis} cannot be crossed: {AXES[axis].not_crossed}", hint=hint)
+            raise InputError(
+                f"the sides of a comparison cannot differ in {axis}: {AXES[axis].not_crossed}",
+                hint=hint,
+            )
         raise InputError(f"'{axis}' is not an axis of a comparison", hint=hint)
     return tuple(axis for axis in CROSSABLE if axis in named)
 

@@ -100,5 +100,5 @@ def _password(value: "SecretStr | None", file: Path | None) -> str | None:
     except OSError as error:
         raise UnavailableError(
             f"the password file {file} cannot be read: {error.strerror}",
-            hint="check its path and its mode",
+            hint="check path and permissions",
         ) from None

@@ -112,7 +112,7 @@ else:
 
 
 class RunRecord(_Axes):
-    """A run in a file, with its costs and its step profile."""
+    """A run as it is written to a file, with its costs and its load in each step."""
 
     message_units: Annotated[int, pydantic.Field(ge=1, le=_BIGINT)] | None = None
     missing: _Count

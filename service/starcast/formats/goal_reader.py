@@ -98,7 +98,8 @@ def schedule_from_goal(
             operations = reader.read(file)
     except OSError as error:
         raise InputError(
-            f"{path} cannot be read: {error.strerror or error}", hint="check its path and its mode"
+            f"{path} cannot be read: {error.strerror or error}",
+            hint="check path and permissions",
         ) from None
     columns = _columns(reader, network, operations)
     try:

@@ -133,7 +133,8 @@ class ElementReader:
                 self._parse(LimitedStream(file, _MAX_BYTES, "the file"))
         except OSError as error:
             raise InputError(
-                f"it cannot be read: {error.strerror or error}", hint="check its path and its mode"
+                f"it cannot be read: {error.strerror or error}",
+                hint="check path and permissions",
             ) from None
         except expat.ExpatError as error:
             self._fail(f"is not XML: {expat.ErrorString(error.code)}")

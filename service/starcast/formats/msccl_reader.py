@@ -108,7 +108,7 @@ class _Knowledge(NamedTuple):
     sent: int
 
     def merge(self, other: "_Knowledge", block: int, step: int) -> "_Knowledge":
-        """Return the combined knowledge after waiting for a step of another thread block."""
+        """Return what both thread blocks know to be over, after one waited for the other's step."""
         ended = np.maximum(self.ended, other.ended)
         ended[block] = max(ended[block], step)
         return _Knowledge(ended, max(self.arrived, other.arrived), max(self.sent, other.sent))

@@ -69,7 +69,7 @@ OnStage = Callable[[str, Artifact], None]
 
 @dataclass(frozen=True)
 class Loaded:
-    """A stored artifact, its number of rows, and the seconds for writing and comparing them."""
+    """A stored artifact, its number of rows, and the seconds to write and to compare them."""
 
     kind: str
     id: str

@@ -334,7 +334,7 @@ def _read(source: str) -> str:
         raise InputError(f"{name} is not UTF-8 text", hint="convert it to UTF-8") from None
     except OSError as error:
         raise InputError(
-            f"{name} cannot be read: {error.strerror}", hint="check its path and its mode"
+            f"{name} cannot be read: {error.strerror}", hint="check path and permissions"
         ) from None
 
 

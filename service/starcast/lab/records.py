@@ -492,7 +492,7 @@ def _read_proof(file: Path) -> str:
         return file.read_text(encoding="ascii")
     except OSError as error:
         raise InputError(
-            f"{file} cannot be read: {error.strerror}", hint="check its path and its mode"
+            f"{file} cannot be read: {error.strerror}", hint="check path and permissions"
         ) from None
     except UnicodeDecodeError:
         raise RejectedError(

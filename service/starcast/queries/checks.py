@@ -55,7 +55,7 @@ _PROBLEMS = (
 
 
 def check_reads_only(cypher: str, source: Path) -> None:
-    """Refuse writing clauses, procedure calls and more than one statement.
+    """Refuse texts with clauses that write, with procedure calls, or with several statements.
 
     Args:
         cypher: a statement, with comments.

@@ -116,7 +116,8 @@ class Query:
             ) from None
         except OSError as error:
             raise InputError(
-                f"{path} cannot be read: {error.strerror}", hint="check its path and its mode"
+                f"{path} cannot be read: {error.strerror}",
+                hint="check path and permissions",
             ) from None
 
     @cached_property

@@ -152,7 +152,7 @@ def shipped_record(problem: str, topology: str) -> Record:
     record = find_record([shipped_folder()], problem, topology)
     if record is None:
         raise NotFoundError(
-            f"no record of {problem} on {topology} is shipped",
+            f"starcast has no record of {problem} on {topology}",
             hint="see 'starcast records list'",
         )
     return record
@@ -167,7 +167,7 @@ def missing_reason(problem: str, topology: str, *, optimal: bool) -> str | None:
         optimal: whether the record has to be proven optimal.
     """
     if not path_of(shipped_folder(), problem, topology).is_file():
-        return f"no record of {problem} on it is shipped"
+        return f"starcast has no record of {problem} on it"
     if optimal and not shipped_record(problem, topology).optimal:
         return f"its record of {problem} is not proven to be optimal"
     return None

@@ -200,7 +200,7 @@ def topology(spec: str) -> Topology:
     spellings = ", ".join(entry.spelling for entry in FAMILIES.values())
     raise InputError(
         f"unknown topology '{spec}'",
-        hint=f"write {spellings}; a family of a plug-in is known with --plugin FILE",
+        hint=f"write {spellings}; add --plugin FILE for a family that a plug-in defines",
     )
 
 

@@ -1,8 +1,9 @@
 """Label change LC(r, T) and dimension change DC(i, T) of trees (Tseng & Sheu 1997, Def. 3 and 4).
 
 LC changes symbols: every node y becomes r∘y and every link keeps its dimension, so that a tree
-rooted at the identity becomes a tree rooted at r. On S_{n,k}, r stands for its extension by the
-missing symbols in ascending order; residual ports are recomputed at the images.
+rooted at the identity becomes a tree rooted at r. On S_{n,k}, r is first extended by its missing
+symbols in ascending order; the ports of residual links, which replace the first symbol by a missing
+one, are recomputed at r∘y.
 
 DC changes dimensions and keeps the root: a path from the root across the dimensions d1, d2, ..
 becomes the path from the root across d1', d2', .., where d' = ((d-2+i) mod (n-1)) + 2. If the root

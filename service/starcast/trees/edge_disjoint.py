@@ -193,7 +193,7 @@ class Detours(NamedTuple):
     four: int
 
     def least(self, trees: int) -> int:
-        """Return the sum of a node's ``trees`` smallest detours."""
+        """Return the sum of the smallest detours of a node, as many as there are ``trees``."""
         fours = max(trees - self.none - self.two, 0)
         return 2 * min(max(trees - self.none, 0), self.two) + 4 * fours
 

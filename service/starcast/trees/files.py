@@ -134,7 +134,8 @@ def read_fields(path: str | os.PathLike[str]) -> ForestFields:
                 return _parse_parts(path, _Parts(archive, path))
     except OSError as error:
         raise InputError(
-            f"{path} cannot be read: {error.strerror or error}", hint="check its path and its mode"
+            f"{path} cannot be read: {error.strerror or error}",
+            hint="check path and permissions",
         ) from None
     except DAMAGE:
         raise _damaged(path) from None

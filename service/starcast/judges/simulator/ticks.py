@@ -44,7 +44,7 @@ class Ticks:
         self.wide_dtype: type = object
 
     def choose_dtype(self, latest: int, links: int) -> None:
-        """Choose the dtypes of times, and of the wider sums that `asynchronous` computes.
+        """Choose a dtype for times, and one at least as wide for the sums of `asynchronous`.
 
         Args:
             latest: an upper bound of all times, in ticks.

@@ -102,8 +102,8 @@ def _migrating(engine: Engine) -> Iterator[Connection]:
         if not sqlstate(error).startswith(_OBSTACLES):
             raise
         raise RejectedError(
-            f"the database does not fit the migration: {first_line(error)}",
-            hint="correct or drop what it names, then try again; nothing was changed",
+            f"the tables cannot be migrated: {first_line(error)}",
+            hint="nothing was changed; correct or drop what the message names, then try again",
         ) from None
 
 
