@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from neo4j.exceptions import IncompleteCommit
 from sqlalchemy import URL
 
 from campaign.proxy import Proxy
@@ -165,12 +166,20 @@ def test_a_stopped_graph_server_is_reported_in_one_sentence(
 def test_an_ingest_survives_a_lost_connection_to_the_graph(
     few: Stores, stored_plan: Plan, graph_address: GraphAddress, after: int
 ) -> None:
-    """The transaction runs again on a new connection, and every row is stored once."""
+    """The transaction runs again on a new connection, and every row is stored once.
+
+    Only if the answer to a COMMIT is lost, a second ingest is needed.
+    """
     with (
         relayed(port_of(graph_address), after) as proxy,
         relayed_graph(graph_address, proxy) as fragile,
     ):
-        ingest(replace(few, graph=fragile), stored_plan)
+        try:
+            ingest(replace(few, graph=fragile), stored_plan)
+        except UnavailableError as error:
+            # Nobody knows whether the server has committed, so the driver does not try again.
+            assert isinstance(error.__context__, IncompleteCommit)  # noqa: PT017 - mostly no error
+            ingest(few, stored_plan)
         assert proxy.is_faulty
     assert_stored(few, stored_plan)
 
