@@ -182,7 +182,7 @@ class Schedule(Displayable):
 
     @property
     def steps(self) -> int:
-        """The number of steps: the last step in which a unit moves."""
+        """The number of the last step in which a unit moves."""
         return int(self.step.max(initial=0))
 
     @property
