@@ -67,6 +67,12 @@ VALUES = {
 }
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compiled() -> None:
+    """Compile the local search before the tests, whose processor time is limited."""
+    search("one-port-broadcast", "S4")
+
+
 def settle(problem: str, spec: str, **arguments: Any) -> Record:
     """Search without a known record until the optimum is proven, and verify the record."""
     record = search(problem, spec, Budget(seconds=120), **arguments)

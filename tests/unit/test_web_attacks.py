@@ -71,6 +71,8 @@ def connect(url: str, sent: bytes = b"", source: str = "127.0.0.1") -> socket.so
     connection = socket.create_connection(
         (parts.hostname, parts.port), timeout=PATIENCE, source_address=(source, 0)
     )
+    # A fixed size: some systems would let the buffer grow until it holds a whole large response.
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 200_000)
     connection.sendall(sent)
     return connection
 

@@ -87,8 +87,8 @@ class Graphs(Artifacts):
         An import, which needs the embedded Neo4j, creates a new store that replaces the old one
         after it is verified. Over Bolt, artifacts are deleted and loaded one by one, and orphaned
         data are deleted. Over Bolt, data of other applications are kept, except for relationships
-        at nodes that are recreated. A rebuild that would delete data of other applications is
-        refused without ``discard_foreign``. An interrupted rebuild continues when it is run again.
+        at nodes that are recreated. Without ``discard_foreign``, a rebuild that would delete data
+        of other applications is refused. An interrupted rebuild continues when it is run again.
 
         Args:
             ids: ids of artifacts, each with its dependents (default: all).
