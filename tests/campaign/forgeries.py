@@ -142,10 +142,10 @@ FORGERIES: dict[str, Callable[[Path, Random], Path]] = {
 
 
 def forge(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
-    """Let starcast verify a forged record.
+    """Forge a record, and have starcast verify it.
 
     Returns:
-        Description, result and problems.
+        A description of the forgery, the result of the verification, and the problems found.
     """
     name = draw.choice(list(FORGERIES))
     with tempfile.TemporaryDirectory(prefix="forged-", dir=servers.folder) as folder:

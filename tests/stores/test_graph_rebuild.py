@@ -70,7 +70,7 @@ def test_rebuilding_one_artifact_recreates_only_it_and_its_dependents(
 
 
 def test_an_empty_store_needs_no_rebuild(stores: Stores) -> None:
-    """An empty graph is claimed, as an ingest does."""
+    """The empty graph is marked as belonging to this store, as an ingest would mark it."""
     assert rebuild(stores, BOLT) == []
     assert counts(stores.graph) == (1, 0)
 

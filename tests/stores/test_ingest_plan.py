@@ -333,8 +333,8 @@ def test_the_faster_load_method_is_chosen(
         assert (size.import_seconds < size.seconds) == (expected is LoadMethod.IMPORT)
 
 
-def test_the_estimate_over_bolt_includes_a_server_that_has_just_started() -> None:
-    """A cold server adds a bounded time; the reason has both estimates."""
+def test_the_estimate_over_bolt_allows_for_a_server_that_has_just_started() -> None:
+    """A cold server adds a bounded time; the message states the time with and without it."""
     seven = plan("S7", "multiple").artifacts
     size = Estimate.of(seven)
     assert 3 * size.seconds < size.cold_seconds < size.seconds + 6
@@ -405,8 +405,8 @@ def test_a_server_of_the_user_has_a_row_limit_and_no_import() -> None:
     assert own.value.hint.startswith("remove --method bolt")
 
 
-def test_the_limits_admit_s10_over_bolt_and_its_multiple_trees_by_import() -> None:
-    """The limits were chosen so that these requests are admitted."""
+def test_s10_may_be_ingested_over_bolt_and_the_multiple_trees_of_s10_by_import() -> None:
+    """The limits were chosen so that both requests are allowed."""
     assert Estimate.of(TEN).rows < BOLT_ROW_LIMIT
     ten = plan("S10", "multiple").artifacts
     assert Estimate.of(ten).rows < IMPORT_ROW_LIMIT

@@ -1,4 +1,4 @@
-"""Levels in the edge-disjoint trees EDT and schedule rows, counted without building the trees."""
+"""Levels of the edge-disjoint trees, and rows of their schedules, counted without the trees."""
 
 from collections import Counter
 

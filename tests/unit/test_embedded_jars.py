@@ -85,7 +85,7 @@ def mirror() -> Iterator[Mirror]:
 
 @pytest.fixture
 def wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JarSet:
-    """The set of three jars to download, with an empty cache and no pauses before retries."""
+    """Return three jars to download into an empty cache; retries happen without a pause."""
     monkeypatch.setattr(jars, "_PAUSE", 0.0)
     rows = [
         f"{hashlib.sha256(content).hexdigest()} {len(content)} org.example:{name}:1.0"

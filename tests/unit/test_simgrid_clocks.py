@@ -177,6 +177,6 @@ def unchecked(judged: Schedule) -> SimGridProblem:
 
 
 def clock(result: SimGridRun | StarcastError) -> int | Fraction:
-    """Return the time of an execution that SimGrid finished."""
+    """Return the simulated time, after checking that SimGrid ran to completion."""
     assert isinstance(result, SimGridRun), result
     return result.time

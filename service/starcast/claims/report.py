@@ -390,7 +390,7 @@ def _verdict_column(verdict: str) -> str:
 def list_changes(session: Session, before: int | None = None, after: int | None = None) -> Table:
     """Return the claims whose verdicts differ between two stored verification runs.
 
-    The table's note names the runs, and states how many claims were not requested again.
+    The note names both runs, and says how many claims of the first run the second one left out.
 
     Args:
         session: a session of the database.

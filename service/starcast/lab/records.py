@@ -496,5 +496,5 @@ def _read_proof(file: Path) -> str:
         ) from None
     except UnicodeDecodeError:
         raise RejectedError(
-            f"{file} is not a proof as text", hint="make it again with --out"
+            f"{file} is not a proof in text format", hint="create it again with --out"
         ) from None

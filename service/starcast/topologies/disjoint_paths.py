@@ -106,7 +106,7 @@ class _Flow:
         return self._price.get(side, int(self._distance[side[0]]))
 
     def _steps(self, side: _Side) -> list[tuple[_Side, int]]:
-        """Return the sides that a path can reach next, with the cost of each step."""
+        """Return the node sides (entry or exit) that a path can reach next, with costs."""
         node, is_exit = side
         if is_exit:
             used = self._following.get(node, ())

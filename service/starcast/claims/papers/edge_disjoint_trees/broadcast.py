@@ -123,9 +123,9 @@ def _draw_tree(check: ClaimCheck, seed: int) -> NDArray[np.uint8]:
 
 
 def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
-    """Return the fewest steps of the catalogue's broadcasts for each number of messages.
+    """Return, for each number of messages, the fewest steps that a broadcast of starcast needs.
 
-    All all-port algorithms that send one unit over a link per step are executed.
+    Every all-port algorithm that sends one unit over a link per step is executed.
 
     Returns:
         The fewest steps, and the algorithms that achieve them.
