@@ -27,7 +27,7 @@ from starcast.collectives.model import (
     check_ports,
 )
 from starcast.collectives.rows import DTYPES, Columns, Integers
-from starcast.support.errors import InputError, LimitError, StarcastError
+from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
@@ -272,10 +272,7 @@ def schedule_from_csv(
         with open(path, "rb") as file:  # noqa: PTH123 - a device or a pipe is read as well
             columns = _Reader(str(path), topology, file).read()
     except OSError as error:
-        raise InputError(
-            f"{path} cannot be read: {error.strerror or error}",
-            hint="check path and permissions",
-        ) from None
+        raise unreadable(path, error) from None
     try:
         return schedule_from_columns(columns, topology, collective, ports=ports, root=origin)
     except StarcastError as error:

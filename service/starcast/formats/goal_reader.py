@@ -16,7 +16,7 @@ import numpy as np
 from starcast.collectives.columns import schedule_from_columns
 from starcast.collectives.model import MAX_ROWS, Schedule, check_collective, check_ports
 from starcast.judges.simulator.rows import Indices
-from starcast.support.errors import InputError, LimitError, StarcastError
+from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
 
@@ -97,10 +97,7 @@ def schedule_from_goal(
         with open(path, "rb") as file:  # noqa: PTH123 - a device or a pipe is read as well
             operations = reader.read(file)
     except OSError as error:
-        raise InputError(
-            f"{path} cannot be read: {error.strerror or error}",
-            hint="check path and permissions",
-        ) from None
+        raise unreadable(path, error) from None
     columns = _columns(reader, network, operations)
     try:
         return schedule_from_columns(columns, network, collective, ports=ports, root=origin)

@@ -22,7 +22,7 @@ from starcast.formats.msccl import (
     MAX_OFFSET,
     MAX_STEPS,
 )
-from starcast.support.errors import InputError
+from starcast.support.errors import InputError, unreadable
 from starcast.support.limited import MB, LimitedStream
 from starcast.support.vocabulary import Collective
 from starcast.topologies import Topology
@@ -132,10 +132,7 @@ class ElementReader:
             with open(path, "rb") as file:  # noqa: PTH123 - a device or a pipe is read as well
                 self._parse(LimitedStream(file, _MAX_BYTES, "the file"))
         except OSError as error:
-            raise InputError(
-                f"it cannot be read: {error.strerror or error}",
-                hint="check path and permissions",
-            ) from None
+            raise unreadable("it", error) from None
         except expat.ExpatError as error:
             self._fail(f"is not XML: {expat.ErrorString(error.code)}")
         missing = set(range(self._topology.nodes)) - self.gpus.keys()

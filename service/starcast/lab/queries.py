@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from starcast.lab.answers import Answer
 from starcast.lab.connection import Connection
 from starcast.lab.signature import Shell
-from starcast.support.errors import InputError, RejectedError, UnavailableError
+from starcast.support.errors import InputError, RejectedError, UnavailableError, unreadable
 from starcast.support.table import Table
 
 if TYPE_CHECKING:
@@ -333,9 +333,7 @@ def _read(source: str) -> str:
     except UnicodeDecodeError:
         raise InputError(f"{name} is not UTF-8 text", hint="convert it to UTF-8") from None
     except OSError as error:
-        raise InputError(
-            f"{name} cannot be read: {error.strerror}", hint="check path and permissions"
-        ) from None
+        raise unreadable(name, error) from None
 
 
 def _select(target: str | None, packs: Sequence[Path]) -> "Sequence[Query]":

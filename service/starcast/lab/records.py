@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from starcast.lab.connection import Connection
 from starcast.lab.files import check_suffix
 from starcast.lab.signature import ShardFiles, ShardName, Shell, TopologyName
-from starcast.support.errors import InputError, LimitError, NotFoundError, RejectedError
+from starcast.support.errors import LimitError, NotFoundError, RejectedError, unreadable
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import Engine
@@ -491,9 +491,7 @@ def _read_proof(file: Path) -> str:
     try:
         return file.read_text(encoding="ascii")
     except OSError as error:
-        raise InputError(
-            f"{file} cannot be read: {error.strerror}", hint="check path and permissions"
-        ) from None
+        raise unreadable(file, error) from None
     except UnicodeDecodeError:
         raise RejectedError(
             f"{file} is not a proof in text format", hint="create it again with --out"

@@ -13,7 +13,7 @@ from starcast.queries.checks import check_reads_only, find_parameters
 from starcast.queries.header import Column, Header, parse_header
 from starcast.queries.parameters import COMPUTED, Parameter
 from starcast.support.atomic import atomic_write
-from starcast.support.errors import InputError, NotFoundError
+from starcast.support.errors import InputError, NotFoundError, unreadable
 from starcast.support.limited import read_text
 from starcast.support.paths import data_folder
 from starcast.support.text import did_you_mean
@@ -115,10 +115,7 @@ class Query:
                 f"{path}: the file is not UTF-8 text", hint="save it as UTF-8"
             ) from None
         except OSError as error:
-            raise InputError(
-                f"{path} cannot be read: {error.strerror}",
-                hint="check path and permissions",
-            ) from None
+            raise unreadable(path, error) from None
 
     @cached_property
     def header(self) -> Header:

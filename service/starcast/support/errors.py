@@ -115,3 +115,15 @@ EXIT_CODES: dict[int, str] = {
     8: "not checked: nothing is wrong, but a part of a record was not or cannot be checked",
     130: "interrupted with Ctrl-C",
 }
+
+
+def unreadable(file: object, error: OSError) -> InputError:
+    """Return the error for a file that the operating system does not let the user read.
+
+    Args:
+        file: the file, as the message names it.
+        error: the reason.
+    """
+    return InputError(
+        f"{file} cannot be read: {error.strerror or error}", hint="check path and permissions"
+    )

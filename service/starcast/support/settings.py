@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
-from starcast.support.errors import InputError, LimitError
+from starcast.support.errors import InputError, LimitError, unreadable
 from starcast.support.paths import CONFIG, PREFIX, config_file
 from starcast.support.table import Table
 from starcast.support.vocabulary import LogLevel
@@ -272,9 +272,7 @@ def _read_file() -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(
-            f"{file} cannot be read: {error.strerror}", hint="check its mode"
-        ) from None
+        raise unreadable(file, error) from None
     except ValueError as error:  # invalid TOML
         raise InputError(
             f"{file} is not valid TOML: {error}", hint="correct it, or move it away"

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.support.atomic import atomic_write
-from starcast.support.errors import InputError, LimitError, StarcastError
+from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
 from starcast.support.limited import DAMAGE, open_archive
 from starcast.support.limited_arrays import ArrayArchive
 from starcast.support.spec_syntax import format_spec, parse_spec
@@ -133,10 +133,7 @@ def read_fields(path: str | os.PathLike[str]) -> ForestFields:
             with open_archive(file) as archive:
                 return _parse_parts(path, _Parts(archive, path))
     except OSError as error:
-        raise InputError(
-            f"{path} cannot be read: {error.strerror or error}",
-            hint="check path and permissions",
-        ) from None
+        raise unreadable(path, error) from None
     except DAMAGE:
         raise _damaged(path) from None
 
