@@ -1,7 +1,8 @@
 """Algorithms for comparison: standard algorithms of libraries, and optimal results of searches.
 
-The ring and recursive doubling run on any network. Records that come with starcast store results
-that a search has proven optimal. They are rooted at the identity and translated to other roots.
+The ring needs a Hamiltonian cycle, of which starcast builds those of star graphs and hypercubes;
+recursive doubling needs a hypercube. Records that come with starcast store results that a search
+has proven optimal. They are rooted at the identity and translated to other roots.
 
 References: P. Patarasuk and X. Yuan, JPDC 69(2), 2009 (ring); R. Thakur, R. Rabenseifner and
 W. Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1), 2005.

@@ -32,7 +32,7 @@ def _parts(folder: Path) -> tuple[Path, Path]:
 
 
 def _should_write(folder: Path) -> bool:
-    """Return whether to write the archive: it is missing, and no recent attempt has failed."""
+    """Return whether to write the archive: it is missing, and an attempt makes sense now."""
     _, neo4j = _parts(folder)
     if neo4j.exists() or not os.access(folder, os.W_OK):
         return False

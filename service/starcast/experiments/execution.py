@@ -182,7 +182,7 @@ def count_processes(points: Sequence[Point], jobs: int | None = None) -> int:
 def execute_all(
     points: Sequence[Point], jobs: int, executor: Executor | None = None
 ) -> Iterator[Iterator[tuple[Point, Execution]]]:
-    """Yield each point and its execution when it finishes; with one job, in the given order.
+    """Open an iterator over the points and their executions as they finish, with one job in order.
 
     All processes have ended when the context ends; an error or interruption ends them at once.
 

@@ -79,7 +79,7 @@ def schedule_from_goal(
     Args:
         path: the file.
         topology: the topology or its spec; the file must have a rank for every node.
-        collective: ``broadcast``, ``allgather``, ``scatter``, ``gather`` or ``alltoall``.
+        collective: the collective of the schedule, such as ``broadcast`` or ``allreduce``.
         ports: the port model: ``all`` or ``one``.
         root: rank or label of the root.
 

@@ -259,7 +259,7 @@ def _join_cycles(
 
 
 def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
-    """Try some exchanges, and keep those that do not add cycles."""
+    """Try some exchanges: keep those that join cycles, and for variety a few of the others."""
     for _ in range(100):
         first, second = chance.sample(factors, 2)
         if not (first.is_counted or second.is_counted):
