@@ -5,11 +5,12 @@ Fragopoulou & Akl 1996, section 4.3, assign packets of messages, so their number
 divide the number of trees. Here copies are assigned one by one, message after message. Then any x
 up to the number of trees works, because x consecutive copies go to x different trees.
 
-**Broadcast and allgather**: a copy crosses every link of one tree. Trees share no link, so they
-never wait for one another, and the copies in x trees reach a node over x edge-disjoint paths. Every
-live node thus receives the message despite any x-1 faults (Fragopoulou & Akl 1996, sections 4.2 to
-4.4; Johnsson & Ho 1989 on hypercubes). The model is all-port, and a directed link carries one unit
-per step. The schedule is fixed in advance, so no node needs to know about a fault.
+**Broadcast and allgather**: a copy crosses every link of one tree. No directed link is in two
+trees, so they never wait for one another, and the copies in x trees reach a node over x
+edge-disjoint paths. Every live node thus receives the message despite any x-1 faults (Fragopoulou &
+Akl 1996, sections 4.2 to 4.4; Johnsson & Ho 1989 on hypercubes). The model is all-port, and a
+directed link carries one unit per step. The schedule is fixed in advance, so no node needs to know
+about a fault.
 
 **Scatter, gather and alltoall**: the x copies of a message travel down x different trees. The paths
 to a node in different trees have no inner node in common, so at least one copy arrives despite x-1
