@@ -49,7 +49,10 @@ SMALL = bases(*SPECS)
 every_small = pytest.mark.parametrize("base", SMALL, ids=" ".join)
 
 
-@pytest.mark.parametrize("spec", SPECS)
+# All algorithms on S4 take three seconds.
+@pytest.mark.parametrize(
+    "spec", [pytest.param(spec, marks=[pytest.mark.slow] * (spec == "S4")) for spec in SPECS]
+)
 def test_both_simulators_accept_every_algorithm_and_detect_invalid_rows(spec: str) -> None:
     """In a schedule with a single copy, no row can be dropped, repeated or sent early."""
     for base in bases(spec):
