@@ -156,7 +156,7 @@ def test_algorithms_have_the_public_names_and_arguments() -> None:
             "greedy": "segments", "multiple": "segments", "recursive-substar": "messages",
             "edge-disjoint": both, "nk-greedy": "segments", "nk-multiple": "segments",
             "binomial": "segments", "edge-disjoint-binomial": both, "optimal": "",
-            "substar-doubling": "", "symbol-doubling": "",
+            "substar-doubling": "", "symbol-doubling": "", "optimal-substars": "",
             "forest": "base segments",
         },
         "allgather": {

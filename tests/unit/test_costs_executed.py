@@ -37,6 +37,7 @@ EXACT = {
     ("broadcast", "optimal", "one"),
     ("broadcast", "substar-doubling", "one"),
     ("broadcast", "symbol-doubling", "one"),
+    ("broadcast", "optimal-substars", "one"),
     ("allgather", "hamiltonian-decomposition", "all"),
     ("allgather", "dimension-change", "all"),
     ("allgather", "dimension-change", "one"),

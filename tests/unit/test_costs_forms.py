@@ -46,7 +46,8 @@ def test_exactly_the_algorithms_other_than_forest_have_a_closed_form() -> None:
     assert costs.FORMS.keys() == of_papers
     own = {
         *product(
-            ("broadcast", "reduce", "allreduce"), ("optimal", "substar-doubling", "symbol-doubling")
+            ("broadcast", "reduce", "allreduce"),
+            ("optimal", "substar-doubling", "symbol-doubling", "optimal-substars"),
         ),
         *product(("allgather", "reduce-scatter", "allreduce"), ("hamiltonian-decomposition",)),
     }

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from starcast import schedule, simulate
+from starcast.collectives import doubling
 from starcast.lab import Lab
 from starcast.support.settings import Settings
 
@@ -22,6 +23,24 @@ def test_symbol_doubling_takes_as_many_rounds_as_the_theorem_states(n: int, root
     result = simulate(schedule(f"S{n}", "broadcast", "symbol-doubling", root=root))
     assert (result.violation, result.complete) == (None, True)
     assert result.steps == sum(1 + ceil(log2(i - 1)) for i in range(2, n + 1))
+
+
+@pytest.mark.parametrize(("n", "substar"), [(4, 3), (5, 3), (6, 4), (6, 5), (7, 5)])
+@pytest.mark.parametrize("root", [0, 1])
+def test_optimal_substars_take_the_rounds_of_the_theorem_from_the_record_on(
+    monkeypatch: pytest.MonkeyPatch, n: int, substar: int, root: int
+) -> None:
+    monkeypatch.setattr(doubling, "LARGEST_OPTIMAL", substar)
+    result = simulate(schedule(f"S{n}", "broadcast", "optimal-substars", root=root))
+    assert (result.violation, result.complete) == (None, True)
+    record = ceil(log2(factorial(substar))) + (substar == 5)
+    assert result.steps == record + sum(1 + ceil(log2(i - 1)) for i in range(substar + 1, n + 1))
+
+
+@pytest.mark.slow
+def test_optimal_substars_broadcast_on_s10_in_24_rounds_one_less_than_published() -> None:
+    result = simulate(schedule("S10", "broadcast", "optimal-substars"))
+    assert (result.violation, result.complete, result.steps) == (None, True, 24)
 
 
 def exchange(node: tuple[int, ...], port: int) -> tuple[int, ...]:

@@ -17,9 +17,13 @@ sum of 1 + ceil(log2(i-1)) for i = 2..n. A substar has all nodes with the same l
 other substar, the root first informs one node of its own substar that begins with the symbol of the
 other; the number of informed nodes doubles in each round. These nodes then send to the other
 substars over the last port. After that each substar broadcasts on its own.
+
+**Optimal substars** does the same until the substars are small enough for a record of a broadcast
+that is proven optimal (n <= 9), which each of them then executes.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +31,7 @@ from numpy.typing import NDArray
 from starcast.collectives.algorithm import algorithm
 from starcast.collectives.broadcast import build_rounds
 from starcast.collectives.model import Schedule
+from starcast.collectives.yardsticks import BROADCAST, record_witness
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology, permutations
 
@@ -168,7 +173,9 @@ def _build_substar_doubling(topology: Topology, root: int, ports: Ports) -> Sche
     return build_rounds(topology, parent_port, rounds, root, SUBSTAR)
 
 
-SYMBOL = "symbol-doubling"
+SYMBOL, OPTIMAL_SUBSTARS = "symbol-doubling", "optimal-substars"
+#: The largest n for which starcast has a record of a broadcast on S_n that is proven optimal.
+LARGEST_OPTIMAL = 9
 _Labels = NDArray[np.uint8]
 
 
@@ -205,21 +212,31 @@ def _cross(labels: _Labels, port: int) -> _Labels:
     return crossed
 
 
-def _symbol_rounds(n: int, nodes: int) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Return, for each node, the port to the node that informs it and the round; 0 at rank 0."""
-    parent_port = np.zeros(nodes, dtype=np.uint8)
-    rounds = np.zeros(nodes, dtype=np.int32)
+def _symbol_rounds(
+    topology: Topology, substar: int, record: Mapping[str, NDArray[Any]] | None = None
+) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+    """Return, for each node, the port to the node that informs it and the round; 0 at rank 0.
+
+    Args:
+        topology: a star graph.
+        substar: the n of the substars S_n that are not divided any more; 1 for single nodes.
+        record: the ``parent_port`` and ``round`` of a broadcast on such a substar, or None for
+            single nodes.
+    """
+    parent_port = np.zeros(topology.nodes, dtype=np.uint8)
+    rounds = np.zeros(topology.nodes, dtype=np.int32)
     # `entered` has the one informed node of each substar that fixes all positions after `size`.
-    entered: _Labels = np.arange(1, n + 1, dtype=np.uint8)[None, :]
+    entered: _Labels = np.arange(1, topology.n + 1, dtype=np.uint8)[None, :]
     done = 0
 
-    def inform(labels: _Labels, port: int, now: int) -> None:
+    def inform(labels: _Labels, port: int | NDArray[np.uint8], now: int | NDArray[Any]) -> None:
         ranks = permutations.rank(labels)
         # Nodes that are already informed, such as the root, rank 0, receive nothing.
-        ranks = ranks[(rounds[ranks] == 0) & (ranks > 0)]
-        parent_port[ranks], rounds[ranks] = port, now
+        new = (rounds[ranks] == 0) & (ranks > 0)
+        ports, times = np.broadcast_to(port, new.shape), np.broadcast_to(now, new.shape)
+        parent_port[ranks[new]], rounds[ranks[new]] = ports[new], times[new]
 
-    for size in range(n, 1, -1):
+    for size in range(topology.n, substar, -1):
         informed = [entered]
         now = 0
         for sender, port, now in _doubling(size):
@@ -230,10 +247,28 @@ def _symbol_rounds(n: int, nodes: int) -> tuple[NDArray[np.uint8], NDArray[np.in
         for labels in crossed:
             inform(labels, size, done)
         entered = np.concatenate([entered, *crossed])
+    if record is not None:
+        moved = permutations.table(substar)
+        for label in entered:
+            # The record has the identity as its root. Renaming the symbols keeps the ports.
+            labels = np.tile(label, (len(moved), 1))
+            labels[:, :substar] = label[moved]
+            inform(labels, record["parent_port"], done + record["round"])
     return parent_port, rounds
 
 
 @algorithm("broadcast", SYMBOL, families=["star"], ports=["one"], source="starcast")
 def _build_symbol_doubling(topology: Topology, root: int, ports: Ports) -> Schedule:  # noqa: ARG001 - one-port only
-    parent_port, rounds = _symbol_rounds(topology.n, topology.nodes)
+    parent_port, rounds = _symbol_rounds(topology, substar=1)
     return build_rounds(topology, parent_port, rounds, root, SYMBOL)
+
+
+@algorithm(
+    "broadcast", OPTIMAL_SUBSTARS, families=["star"], ports=["one"], smallest=3,
+    source="starcast: records of one-port-broadcast",
+)  # fmt: skip
+def _build_optimal_substars(topology: Topology, root: int, ports: Ports) -> Schedule:  # noqa: ARG001 - one-port only
+    substar = min(topology.n, LARGEST_OPTIMAL)
+    record = record_witness(BROADCAST, f"S{substar}")
+    parent_port, rounds = _symbol_rounds(topology, substar, record)
+    return build_rounds(topology, parent_port, rounds, root, OPTIMAL_SUBSTARS)

@@ -137,14 +137,15 @@ def _build_doubling(topology: Topology, root: int, ports: Ports) -> Schedule:
 
 
 _FAMILIES = ("star", "nk-star", "hypercube")
-_BROADCAST, _CYCLES = "one-port-broadcast", "hamiltonian-decomposition"
+BROADCAST, _CYCLES = "one-port-broadcast", "hamiltonian-decomposition"
 
 
-def _witness(problem: str, topology: Topology) -> Mapping[str, NDArray[Any]]:
+def record_witness(problem: str, spec: str) -> Mapping[str, NDArray[Any]]:
+    """Return the arrays of a record that comes with starcast; see `shipped_record`."""
     # Imported only when needed, because records load pydantic.
     from starcast.records import shipped_record  # noqa: PLC0415
 
-    return shipped_record(problem, topology.spec).witness
+    return shipped_record(problem, spec).witness
 
 
 def _missing_reason(problem: str, topology: Topology) -> str | None:
@@ -156,11 +157,11 @@ def _missing_reason(problem: str, topology: Topology) -> str | None:
 @algorithm(
     "broadcast", "optimal", families=_FAMILIES, ports=["one"],
     source="starcast: records of one-port-broadcast",
-    exclusion=partial(_missing_reason, _BROADCAST),
+    exclusion=partial(_missing_reason, BROADCAST),
 )  # fmt: skip
 def _build_recorded_broadcast(topology: Topology, root: int, ports: Ports) -> Schedule:  # noqa: ARG001 - one-port only
     """Build the broadcast of a record, which gives the round in which each node is informed."""
-    witness = _witness(_BROADCAST, topology)
+    witness = record_witness(BROADCAST, topology.spec)
     return build_rounds(topology, witness["parent_port"], witness["round"], root, "optimal")
 
 
@@ -183,7 +184,7 @@ def _build_decomposition(
     and the number of messages is divisible by C, because all links of all nodes are busy in every
     step.
     """
-    paths = _witness(_CYCLES, topology)["ports"]
+    paths = record_witness(_CYCLES, topology.spec)["ports"]
     parts = [
         rows
         for number, path in enumerate(paths)

@@ -8,6 +8,7 @@ from math import isqrt, sqrt
 
 from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.doubling import LARGEST_OPTIMAL
 from starcast.collectives.reductions import REVERSED
 from starcast.costs import (
     fragopoulou_akl,
@@ -83,8 +84,23 @@ def symbol_doubling(topology: Topology, _ports: str) -> Form:
     Its number of rounds is the sum of 1 + ceil(log2(i-1)) for i = 2..n, and it has N-1
     transmissions.
     """
-    n = topology.n
-    return stepwise_form(n - 1 + phases(n - 1), 1, topology.nodes - 1, "starcast")
+    return stepwise_form(_symbol_rounds(topology.n), 1, topology.nodes - 1, "starcast")
+
+
+def optimal_substars(topology: Topology, _ports: str) -> Form:
+    """Return the form of the broadcast on S_n that ends with optimal broadcasts on substars S_m.
+
+    With m the smaller of n and 9, its number of rounds is the record's on S_m plus the sum of
+    1 + ceil(log2(i-1)) for i = m+1..n. It has N-1 transmissions.
+    """
+    substar = min(topology.n, LARGEST_OPTIMAL)
+    steps = shipped_record("one-port-broadcast", f"S{substar}").value
+    steps += _symbol_rounds(topology.n) - _symbol_rounds(substar)
+    return stepwise_form(steps, 1, topology.nodes - 1, _RECORDS)
+
+
+def _symbol_rounds(n: int) -> int:
+    return n - 1 + phases(n - 1)
 
 
 def hamiltonian_decomposition(topology: Topology, _ports: str, messages: int) -> Form:
@@ -194,6 +210,7 @@ FORMS = {
     ("broadcast", "optimal"): Entry(optimal_broadcast),
     ("broadcast", "substar-doubling"): Entry(substar_doubling),
     ("broadcast", "symbol-doubling"): Entry(symbol_doubling),
+    ("broadcast", "optimal-substars"): Entry(optimal_substars),
     ("allgather", "dimension-change"): Entry(tseng_sheu.dimension_change, each_tree=True),
     ("allgather", "edge-disjoint"): Entry(fragopoulou_akl.allgather),
     ("allgather", "hamiltonian-decomposition"): Entry(hamiltonian_decomposition),
