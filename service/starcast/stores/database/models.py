@@ -94,13 +94,13 @@ class Topology(Base):
     )
 
     spec: Mapped[str] = mapped_column(primary_key=True, comment="name of the topology: S5, S6,3")
-    family: Mapped[str] = mapped_column(ForeignKey("family.name"), comment="its family")
+    family: Mapped[str] = mapped_column(ForeignKey("family.name"), comment="name of its family")
     n: Mapped[int] = mapped_column(SmallInteger, comment="n of S_n and S_n,k; d of Q_d")
     k: Mapped[int | None] = mapped_column(SmallInteger, comment="k of S_n,k, else null")
     nodes: Mapped[int] = mapped_column(BigInteger, comment="number of nodes")
     links: Mapped[int] = mapped_column(BigInteger, comment="number of undirected links")
-    degree: Mapped[int] = mapped_column(SmallInteger, comment="links at each node")
-    diameter: Mapped[int] = mapped_column(SmallInteger, comment="greatest distance of two nodes")
+    degree: Mapped[int] = mapped_column(SmallInteger, comment="number of links at each node")
+    diameter: Mapped[int] = mapped_column(SmallInteger, comment="largest distance of two nodes")
 
 
 class Forest(Base):
@@ -123,10 +123,8 @@ class Forest(Base):
     root: Mapped[int] = mapped_column(BigInteger, comment="rank of the root")
     root_label: Mapped[str] = mapped_column(comment="label of the root: 12345")
     trees: Mapped[int] = mapped_column(SmallInteger, comment="number of trees")
-    height: Mapped[int] = mapped_column(SmallInteger, comment="greatest level in any tree")
-    congestion: Mapped[int] = mapped_column(
-        SmallInteger, comment="greatest load of a directed link"
-    )
+    height: Mapped[int] = mapped_column(SmallInteger, comment="largest level in any tree")
+    congestion: Mapped[int] = mapped_column(SmallInteger, comment="most trees on a directed link")
     created_at: Mapped[datetime] = moment("when it was stored")
 
 
@@ -142,9 +140,9 @@ class Tree(Base):
         ForeignKey("forest.id", ondelete="CASCADE"), primary_key=True, comment="id of its forest"
     )
     number: Mapped[int] = mapped_column(
-        SmallInteger, primary_key=True, comment="number in the forest, from 0"
+        SmallInteger, primary_key=True, comment="number of the tree in the forest, from 0"
     )
-    height: Mapped[int] = mapped_column(SmallInteger, comment="greatest level")
+    height: Mapped[int] = mapped_column(SmallInteger, comment="largest level")
     leaves: Mapped[int] = mapped_column(BigInteger, comment="number of leaves")
     size: Mapped[int] = mapped_column(BigInteger, comment="number of nodes")
     parent_port: Mapped[bytes] = mapped_column(
@@ -183,12 +181,14 @@ class Schedule(Base):
     arguments: Mapped[dict[str, Any]] = empty_object("arguments of the algorithm, by name")
     root: Mapped[int] = mapped_column(BigInteger, comment="rank of the root")
     symmetric: Mapped[bool] = mapped_column(
-        comment="whether it is the identity's schedule, which represents all sources by translation"
+        comment="whether it has the identity's rows only, which represent those of all sources"
     )
     steps: Mapped[int] = mapped_column(Integer, comment="last step in which a unit moves")
-    transmissions: Mapped[int] = mapped_column(BigInteger, comment="units times links")
+    transmissions: Mapped[int] = mapped_column(
+        BigInteger, comment="times that a unit crosses a link"
+    )
     largest_packet: Mapped[int] = mapped_column(
-        BigInteger, comment="most units on one directed link in one step"
+        BigInteger, comment="most units on a directed link in a step"
     )
     units: Mapped[int] = mapped_column(BigInteger, comment="number of distinct units")
 
@@ -196,7 +196,9 @@ class Schedule(Base):
 class _Step:
     """The columns of one step of a simulation."""
 
-    step: Mapped[int] = mapped_column(Integer, primary_key=True, comment="number, from 1")
+    step: Mapped[int] = mapped_column(
+        Integer, primary_key=True, comment="number of the step, from 1"
+    )
     links_used: Mapped[int] = mapped_column(BigInteger, comment="directed links used")
     packets: Mapped[int] = mapped_column(BigInteger, comment="packets sent")
     largest_packet: Mapped[int] = mapped_column(BigInteger, comment="units in the largest packet")
@@ -232,18 +234,22 @@ class Materialization(Base):
     id: Mapped[str] = mapped_column(primary_key=True, comment="id of the artifact")
     state: Mapped[str] = mapped_column(comment="planned, loading, complete or failed")
     method: Mapped[str] = mapped_column(comment="load method: bolt or import")
-    expected_nodes: Mapped[int] = mapped_column(BigInteger, comment="its nodes")
-    expected_relationships: Mapped[int] = mapped_column(BigInteger, comment="its relationships")
+    expected_nodes: Mapped[int] = mapped_column(
+        BigInteger, comment="nodes that the graph should hold"
+    )
+    expected_relationships: Mapped[int] = mapped_column(
+        BigInteger, comment="relationships that the graph should hold"
+    )
     found_nodes: Mapped[int | None] = mapped_column(BigInteger, comment="nodes found in the graph")
     found_relationships: Mapped[int | None] = mapped_column(
         BigInteger, comment="relationships found in the graph"
     )
-    expected_checksum: Mapped[str] = mapped_column(comment="checksum of the arrays")
-    found_checksum: Mapped[str | None] = mapped_column(comment="checksum of the graph")
+    expected_checksum: Mapped[str] = mapped_column(comment="checksum of the built artifact")
+    found_checksum: Mapped[str | None] = mapped_column(comment="checksum of its rows in the graph")
     plugins: Mapped[dict[str, Any]] = empty_object(
         "module, version and SHA-256 of the plug-ins that built it, by name"
     )
-    error: Mapped[str | None] = mapped_column(comment="why it is not complete")
+    error: Mapped[str | None] = mapped_column(comment="why the artifact is not complete, or null")
     started_at: Mapped[datetime] = moment("when loading was planned")
     finished_at: Mapped[datetime | None] = mapped_column(comment="when loading ended")
 
@@ -264,7 +270,7 @@ class Experiment(Base):
     name: Mapped[str] = mapped_column(unique=True, comment="name, unique in this database")
     grid: Mapped[dict[str, Any]] = empty_object("its grids; {} for a collection of single runs")
     points: Mapped[int | None] = mapped_column(
-        Integer, comment="points in its grids; null without grids and before revision 0002"
+        Integer, comment="points in its grids; null without grids, and before revision 0002"
     )
     created_at: Mapped[datetime] = moment("when its first run was stored")
 
@@ -304,7 +310,7 @@ class Run(Base, AxisColumns):
     )
     message_units: Mapped[int | None] = mapped_column(
         BigInteger,
-        comment="pieces into which a message is cut; null if an older version did not store them",
+        comment="pieces into which a message is split; null in runs of older versions",
     )
     missing: Mapped[int] = mapped_column(
         BigInteger,
@@ -320,7 +326,7 @@ class Run(Base, AxisColumns):
         "code, libraries and machine that produced it"
     )
     started_at: Mapped[datetime] = mapped_column(comment="start of its execution")
-    finished_at: Mapped[datetime] = mapped_column(comment="when it was priced")
+    finished_at: Mapped[datetime] = mapped_column(comment="when its costs were computed")
     # One query loads the costs of all selected runs, instead of one query per run.
     costs: Mapped[list["Cost"]] = relationship(
         order_by="Cost.kind", cascade="all, delete-orphan", passive_deletes=True, lazy="selectin"
@@ -350,10 +356,12 @@ class Cost(Base):
     )
     steps: Mapped[int | None] = mapped_column(BigInteger, comment="number of steps")
     start_ups: Mapped[Fraction | None] = mapped_column(comment="coefficient of t_s, exact")
-    transmissions: Mapped[int | None] = mapped_column(BigInteger, comment="units times links")
+    transmissions: Mapped[int | None] = mapped_column(
+        BigInteger, comment="times that a unit crosses a link"
+    )
     bytes: Mapped[Fraction | None] = mapped_column(comment="coefficient of t_c, exact")
     time: Mapped[Fraction] = mapped_column(
-        comment="start_ups * t_s + bytes * t_c, exact; for a lower bound the greater of the two"
+        comment="start_ups * t_s + bytes * t_c, exact; for a lower bound the larger of the two"
     )
     source: Mapped[str] = mapped_column(comment="paper and number in the paper, or simulated")
     bytes_value: Mapped[float | None] = double_of("bytes")
