@@ -42,7 +42,7 @@ class Cost:
         steps: the number of steps (slots, sub-slots); None if the source states only a time.
         start_ups: the coefficient of T_s.
         bytes: the coefficient of T_c.
-        transmissions: units times links; None if unknown.
+        transmissions: how many times a unit crosses a link, in total; None if unknown.
         time: ``start_ups * T_s + bytes * T_c``; for a lower bound, the larger of these two terms.
         source: paper and number.
         note: how an execution differs from a closed form; empty if it does not differ.
@@ -65,7 +65,7 @@ class Form:
         start_ups: the coefficient of T_s.
         bytes_per_m: the coefficient of m T_c: how many bytes are sent one after another per byte of
             the message.
-        transmissions: units times links; None if unknown.
+        transmissions: how many times a unit crosses a link, in total; None if unknown.
         source: paper and number.
         steps: as in `Cost`.
         note: as in `Cost`.
