@@ -85,7 +85,7 @@ def check_declaration(
 def read_arguments(
     name: str, origin: Origin, function: Callable[..., Any], fixed: Sequence[str]
 ) -> tuple[Argument, ...]:
-    """Return the arguments that a function declares as parameters after the ``fixed`` ones.
+    """Return the arguments that a function declares after its ``fixed`` parameters.
 
     A parameter is annotated with int or str, or with ``Annotated[type, Argument(...)]``.
 

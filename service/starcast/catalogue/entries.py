@@ -205,7 +205,7 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
             self.register(entry)
 
     def register(self, entry: AnyEntry) -> None:
-        """Add an entry; if a plug-in is loaded again, its new entries replace the old ones.
+        """Add an entry; if a plug-in is loaded again, the new entry replaces the old entry.
 
         Raises:
             InputError: the name is taken.

@@ -16,8 +16,8 @@ from starcast.costs.tables import Problem, build_table
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 
-#: How the numbers of a row were obtained, in the column ``basis``; for a row that is executed, this
-#: column names the algorithm instead.
+#: Values of the column ``basis``, which says how the numbers of a row were obtained. If the row was
+#: executed, the column names the algorithm instead.
 CITED, BOUND, NOT_EXECUTED = "cited", "lower bound", "not executed"
 
 

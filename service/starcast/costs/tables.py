@@ -234,7 +234,7 @@ class Problem:
         ports: the port model.
         message_bytes: m, the bytes of a message.
         machine: T_s and T_c.
-        segments: p, the number of pieces into which a message, or a tree's share of it, is split;
+        segments: p, the number of pieces into which a message, or the share of each tree, is split;
             None for the optimum.
         messages: M, for algorithms of unit messages; ``segments`` by default.
         copies: x, for algorithms along edge-disjoint trees; others send one copy. If x is greater

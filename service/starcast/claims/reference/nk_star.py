@@ -74,7 +74,7 @@ class Cycles(NamedTuple):
 
     @property
     def internal_steps(self) -> Counts:
-        """The numbers of steps by the paper's formula (1), summed over each node's internal cycles."""
+        """The number of steps for all internal cycles of each node, by the paper's formula (1)."""
         begins = self.misplaced & (self.first == np.arange(self.first.shape[1]))
         steps = np.where(self.first == 0, self.length - 1, self.length + 1)
         return np.asarray(np.where(begins, steps, 0).sum(axis=1))

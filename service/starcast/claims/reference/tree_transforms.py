@@ -36,7 +36,7 @@ class Tree(NamedTuple):
 
 
 def sample_trees(network: CachedTopology, *, other_roots: bool = False) -> list[Tree]:
-    """Return the catalogue's single spanning trees and three random ones, rooted at the identity.
+    """Return the catalogue's single spanning trees and three random trees, rooted at the identity.
 
     With ``other_roots``, two random trees with other roots are added.
     """

@@ -1,4 +1,4 @@
-"""Fragopoulou & Akl 1993, sections 7 to 9: total exchange by rules 9 and 10, one-port, and `exact`."""
+"""Fragopoulou & Akl 1993, sections 7 to 9: total exchange (rules 9 and 10, one-port, `exact`)."""
 
 from fractions import Fraction
 

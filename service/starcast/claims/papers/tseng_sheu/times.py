@@ -249,7 +249,7 @@ def read_without_idle_steps(check: ClaimCheck, pipeline: Pipeline) -> None:
         times.append(WIDE.time(busy, pipelines.carried_share(simulation, run.schedule.units)))
     least = np.array(times, dtype=object).min(axis=0)
     stated = least_times(pipeline)
-    # A larger number of segments than the executed ones takes at least as many busy sub-slots.
+    # Executions with more segments would have at least as many busy sub-slots.
     known = (least <= stated) | (WIDE.T_s * busy > stated)
     place = Parameters(*(column[known] for column in WIDE)).place
     reading.at_most("least time", least[known], stated[known], **place)
