@@ -1,4 +1,4 @@
-"""Shared code of the decorators, which checks their options and reads a function's signature."""
+"""Checks shared by the decorators: their options, and the name and signature of a function."""
 
 import inspect
 import re
@@ -44,7 +44,7 @@ def check_options(origin: Origin, subject: str, options: Mapping[str, Any]) -> N
     """
     for option, value in options.items():
         types, expected = _OPTIONS[option]
-        # True is also an int, but it is not a size.
+        # True and False are instances of int, but they are not valid numbers here.
         is_valid = isinstance(value, types) and (bool in types or not isinstance(value, bool))
         if is_valid and isinstance(value, Collection) and range not in types:
             is_valid = all(isinstance(each, str) for each in value)
@@ -85,7 +85,7 @@ def check_declaration(
 def read_arguments(
     name: str, origin: Origin, function: Callable[..., Any], fixed: Sequence[str]
 ) -> tuple[Argument, ...]:
-    """Return the arguments that a function declares as parameters after the ``fixed`` ones.
+    """Return the arguments that a function declares after its ``fixed`` parameters.
 
     A parameter is annotated with int or str, or with ``Annotated[type, Argument(...)]``.
 
@@ -121,7 +121,7 @@ def _read_argument(name: str, origin: Origin, parameter: inspect.Parameter) -> A
             f"{origin}: the parameter '{parameter.name}' of '{name}' is not an int or a str",
             hint=f"write '{parameter.name}: int', with or without a default",
         )
-    # These names are counts in every algorithm, so plug-ins reject 0 as well.
+    # Algorithms of starcast accept only integers from 1 for these names, so plug-ins do as well.
     if parameter.name in ("segments", "messages", "copies"):
         kind = "count"
     return Argument(

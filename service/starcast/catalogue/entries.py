@@ -25,11 +25,12 @@ class Argument:
     Attributes:
         name: the keyword of the argument.
         description: a noun phrase that describes the value.
-        default: the value on a topology if the argument is omitted; None makes it required.
-        maximum: the largest integer allowed on a topology; None if there is no limit.
+        default: ``default(topology)`` returns the value of an omitted argument; None makes the
+            argument required.
+        maximum: ``maximum(topology)`` returns the largest allowed integer; None for no limit.
         kind: the type of the value: "count" (an integer from 1), "index" (an integer from 0),
             "integer" (any integer), "text" (a word) or "construction" (a construction's name).
-        choices: for a "construction", the names that are allowed on a topology.
+        choices: for a "construction", ``choices(topology)`` returns the names that are allowed.
         noun: the noun for one of the choices in messages, such as ``a single spanning tree``.
     """
 
@@ -204,7 +205,7 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
             self.register(entry)
 
     def register(self, entry: AnyEntry) -> None:
-        """Add an entry; if a plug-in is loaded again, its new entries replace the old ones.
+        """Add an entry; if a plug-in is loaded again, the new entry replaces the old entry.
 
         Raises:
             InputError: the name is taken.

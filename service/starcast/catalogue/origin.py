@@ -51,7 +51,7 @@ class Origin:
     @property
     def is_shipped(self) -> bool:
         """Whether the function belongs to starcast, rather than to a plug-in."""
-        # With the dot, because a plug-in may be named starcast_mine.
+        # The dot excludes plug-ins whose names begin with starcast, such as starcast_mine.
         return self.module.startswith("starcast.")
 
     @cached_property
@@ -103,7 +103,7 @@ def describe_used(
 
 
 def find_changed(recorded: Provenance) -> list[str]:
-    """Return the entries in a provenance whose plug-ins are loaded with different source code."""
+    """Return the entries in a provenance whose plug-ins are loaded, but with other source code."""
     loaded = {name: origin for (_, name), origin in ORIGINS.items()}
     return [
         name
@@ -113,7 +113,7 @@ def find_changed(recorded: Provenance) -> list[str]:
 
 
 def find_missing(recorded: Provenance) -> list[str]:
-    """Describe the entries in a provenance that no loaded plug-in defines, with their plug-ins."""
+    """Return descriptions of the entries in a provenance that no loaded plug-in defines."""
     loaded = {name for _, name in ORIGINS}
     missing = {name: plugin for name, plugin in recorded.items() if name not in loaded}
     return [
@@ -170,7 +170,7 @@ def describe(error: BaseException) -> str:
 
 
 class Located:
-    """A context for reading the result of a function; errors name the function of a plug-in."""
+    """Context manager for reading a function's result; its errors name the plug-in's function."""
 
     def __init__(self, noun: str, origin: Origin) -> None:
         self.prefix = f"{noun} ({origin})"

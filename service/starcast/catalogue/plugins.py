@@ -60,7 +60,8 @@ def loadable() -> tuple[str, ...]:
     """Return names with which another process can `load` all plug-ins of this process.
 
     Raises:
-        InputError: something is defined in a script or notebook, which others cannot import.
+        InputError: an entry is defined in a script or notebook, which other processes cannot
+            import.
     """
     files = {path for path in _loaded if path.endswith(".py")}
     names = dict(_loaded)
@@ -78,7 +79,7 @@ def loadable() -> tuple[str, ...]:
 def _import(name: str, action: Callable[[], object]) -> None:
     try:
         action()
-    # This error already names the file and the line.
+    # An InputError of a decorator already names the file and the line of the function.
     except InputError:
         raise
     except ModuleNotFoundError as error:
@@ -98,8 +99,8 @@ def _import(name: str, action: Callable[[], object]) -> None:
 class _Loader(SourceFileLoader):
     """A loader that compiles the file each time, without the bytecode cache.
 
-    Python's bytecode cache treats a file as unchanged if its size and its time of change, in whole
-    seconds, are the same. It could thus run a plug-in as it was before an edit.
+    Python's bytecode cache treats a file as unchanged if its size and its modification time, in
+    whole seconds, are the same. So it could run an old version of an edited plug-in.
     """
 
     def get_code(self, fullname: str) -> CodeType:  # noqa: ARG002 - the name is fixed
@@ -156,7 +157,8 @@ def pack(names: Sequence[str] | None = None) -> PluginLoader:
         names: names as for `load`; by default the names of all loaded plug-ins.
 
     Raises:
-        InputError: something is defined in a script or notebook, which others cannot import.
+        InputError: an entry is defined in a script or notebook, which other processes cannot
+            import.
     """
     return PluginLoader(tuple(map(_pack, loadable() if names is None else names)))
 
@@ -177,7 +179,7 @@ def _pack(name: str) -> ShippedPlugin:
     except OSError as error:
         raise InputError(
             f"the plug-in {path} cannot be sent to workers: {(error.strerror or '').lower()}",
-            hint="see whether the file still exists",
+            hint="check that the file still exists",
         ) from None
 
 

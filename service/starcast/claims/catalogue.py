@@ -239,8 +239,8 @@ def covers(name: str, claim_id: str) -> bool:
     """Return whether a requested name selects a claim.
 
     An id selects only itself: ``TS.L5`` does not select ``TS.L5-path``. Any other name, such as
-    ``TS`` or ``NK.Tab1``, selects the ids that continue it after a dot or hyphen. The id of a
-    removed claim also selects itself.
+    ``TS`` or ``NK.Tab1``, selects the ids that continue it after a dot or hyphen. A name equal to
+    ``claim_id`` always selects it, even if the claim no longer exists.
     """
     if claim_id == name:
         return True

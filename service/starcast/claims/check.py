@@ -32,7 +32,7 @@ REVERSED = ", the other way round"
 
 
 class ClaimCheck(CachedTopology):
-    """Recorder of the findings of one check on one topology (its size).
+    """Recorder of the findings of one check on one topology, which claims call a size.
 
     Measured and stated values are numbers, fractions, strings, or arrays of them that broadcast to
     one shape. Keywords name the place that a value belongs to: ``node=topology.label`` is called
@@ -41,7 +41,7 @@ class ClaimCheck(CachedTopology):
     order. The keyword ``of`` is the forest or schedule that the values belong to.
 
     Attributes:
-        topology: the size.
+        topology: the topology on which the claim is checked.
         objects: cache for forests, schedules, simulations and arrays.
 
     Example:
@@ -157,7 +157,8 @@ class ClaimCheck(CachedTopology):
             what: the missing algorithm or formula.
             reason: why it cannot be checked, without a full stop at the end.
         """
-        # Passed through the cache, so that the mutation tests can remove the reason.
+        # Mutation tests replace objects of the cache; there they remove the reason, and expect the
+        # claim to fail.
         known_reason = self.objects.get_or_create("absent", (what,), lambda: reason)
         if not known_reason:
             self.true(f"{what} is in the papers", not known_reason)

@@ -18,7 +18,7 @@ import mpmath
 
 #: A number that is exact if n is small.
 Number = Any
-#: n = 2^64, 2^128 and 2^256, so large that 1/log n is small against one half.
+#: n = 2^64, 2^128 and 2^256, so large that 1/log n is much smaller than one half.
 _HUGE = tuple(2**power for power in (64, 128, 256))
 _DIGITS = 120
 #: Factorials, sums and counts are exact up to this n; above it they have 120 digits.
@@ -136,7 +136,8 @@ def multiple_height(n: int) -> int:
 
     This is the maximum of the heights in Lemma 5 of Tseng & Sheu 1997.
     """
-    # A huge n is a power of two; any other n is small, since its topology is built.
+    # Small divisors are enough: a huge n is a power of two, and for any other n the topology is
+    # built, so n is small.
     least_divisor = next((d for d in range(2, 64) if n % d == 0), n)
     return diameter(n) + n + n // least_divisor - 2
 

@@ -77,7 +77,9 @@ class Paper:
 
 @dataclass(frozen=True)
 class Sizes:
-    """The topologies on which a claim is verified, in size order: small counterexamples first.
+    """The topologies on which a claim is verified.
+
+    They are in size order, so that the first counterexample is a small one.
 
     Attributes:
         quick, full, deep: specs for each level; every level contains the level before it.

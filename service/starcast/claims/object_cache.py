@@ -24,7 +24,7 @@ Object = TypeVar("Object")
 class ObjectCache:
     """Objects that checks use, each created once and kept for the lifetime of the cache.
 
-    Every new object passes through `intercept`, which the mutation tests override.
+    Every new object passes through `intercept`, with which the mutation tests corrupt objects.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class ObjectCache:
         self._keys: dict[int, tuple[Any, ...]] = {}
 
     def intercept(self, kind: str, key: tuple[Any, ...], value: Any) -> Any:  # noqa: ARG002 - for overrides
-        """Return the object to keep in place of a new object: itself, unless overridden."""
+        """Return the object to cache instead of a new object; by default the new object itself."""
         return value
 
     def get_or_create(

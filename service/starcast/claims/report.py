@@ -23,7 +23,7 @@ from starcast.support.vocabulary import LEVELS, VERDICT_WORDS
 
 #: Symbols of the verdicts, so that they are not distinguished by colour alone.
 SIGNS = {"holds": "✓", "holds as a bound": "≤", "fails": "✕", "not checkable": "?"}
-#: Number of processes used to generate the page in docs.
+#: Number of processes that verify all claims for the page docs/claims.md.
 _JOBS = 2
 
 _TEMPLATE = "claims.html.j2"
@@ -272,7 +272,8 @@ def list_claims(selected: Iterable[Claim], stored: Stored, verdict: str | None =
         run, found = stored.get(claim.id, (None, None))
         if verdict is None or (found is not None and found.verdict == verdict):
             rows.append({**claim_row(claim), **verdict_row(found), "run": run and run.id})
-    # The notation repeats the paper's formulas with plain names.
+    # A narrow terminal can omit the statement, because the notation has the same formulas with
+    # plain names.
     spare = ("run", "detail", "counterexample", "statement", "paper", "sizes")
     return VerdictTable.of(rows, CLAIM_COLUMNS, spare=spare)
 
@@ -390,7 +391,8 @@ def _verdict_column(verdict: str) -> str:
 def list_changes(session: Session, before: int | None = None, after: int | None = None) -> Table:
     """Return the claims whose verdicts differ between two stored verification runs.
 
-    The note names both runs, and says how many claims of the first run the second one left out.
+    The note names both runs, and says how many claims of the first run were not requested in the
+    second run.
 
     Args:
         session: a session of the database.

@@ -34,14 +34,14 @@ class Question:
 
 
 def question_of(names: Sequence[str], level: str, sizes: Sequence[str] | None) -> Question:
-    """Return what a run covers: the named claims, at a level or on sizes that replace it."""
+    """Return the scope of a run: the named claims, at a level or on sizes that replace it."""
     if sizes is None:
         return Question(tuple(names), level, None)
     return Question(tuple(names), None, sort_sizes(sizes))
 
 
 def question(run: ClaimRun) -> Question:
-    """Return which claims, and which level or sizes, a stored verification run covers."""
+    """Return the scope of a stored verification run."""
     sizes = None if run.sizes is None else tuple(run.sizes)
     return Question(tuple(run.names), run.level, sizes)
 

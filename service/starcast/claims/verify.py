@@ -163,7 +163,10 @@ class Task:
 
     @property
     def estimates(self) -> list[int]:
-        """Memory estimate of each claim's check, in bytes; without sharing, the sum is needed."""
+        """Memory estimates of the claims' checks, in bytes.
+
+        Their sum is an upper bound for the task, because the checks share objects.
+        """
         return [catalogue.find_claim(claim).required_bytes(self.size) for claim in self.claims]
 
     def __str__(self) -> str:
@@ -196,8 +199,9 @@ def plan_pairs(
         specs = sort_sizes(sizes)
         for spec in specs:
             if not any(applies_to(claim, spec) for claim in single):
-                # Otherwise a size that no claim is about would be omitted silently.
-                requested_sizes(single[0], level, [spec])  # raises an error with a hint
+                # This call raises an error with a hint. Without it, a size that no claim is about
+                # would be omitted silently.
+                requested_sizes(single[0], level, [spec])
         pairs = [(claim, spec) for claim in single for spec in specs if applies_to(claim, spec)]
     for claim, spec in pairs:
         require_memory(claim, spec)
@@ -225,14 +229,14 @@ def run_tasks(
 
     Args:
         tasks: the result of `plan_tasks`.
-        jobs: number of processes (default: one per core, or none for a few small tasks).
+        jobs: number of processes (default: one per core; a few small tasks run in this process).
         reporter: receives the progress.
         executor: runs the tasks instead of processes on this machine.
 
     Raises:
         InputError: ``jobs`` is less than 1.
         LimitError: a task does not fit into the free memory, or its processes were killed. The
-            evidence of finished tasks has been returned before.
+            evidence of finished tasks has already been yielded.
         StarcastError: a check raised an exception, which is a defect.
     """
     pairs = sum(len(task.claims) for task in tasks)
@@ -365,7 +369,8 @@ def _split(claims: Sequence[Claim], spec: str) -> Iterator[Task]:
 
 
 def _require_free_memory(task: Task, free: int) -> None:
-    # Only the largest claim must fit, since the executor admits tasks by the sum of estimates.
+    # A task that runs alone may start if its largest check fits. `run_parallel` starts a task next
+    # to others only if the sum of its estimates fits too.
     required = max(task.estimates)
     if required > free:
         claims = ", ".join(task.claims[:3])

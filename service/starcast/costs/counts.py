@@ -63,7 +63,7 @@ def tree_height(topology: Topology, construction: str) -> int:
 
 
 def necklace_count(n: int) -> int:
-    """Return the number h of necklaces of S_n without that of node 12..n, by Burnside's lemma.
+    """Return h, the number of necklaces of S_n except that of node 12..n, by Burnside's lemma.
 
     The rotation by j places has g = gcd(j, n-1) cycles of (n-1)/g symbols. It fixes the
     permutations that commute with it, of which there are ((n-1)/g)^g g!.

@@ -221,7 +221,7 @@ FORMS = {
     ("allgather", "binomial"): Entry(doubling),
     ("alltoall", "edge-disjoint"): Entry(fragopoulou_akl.alltoall),
 }
-# The loop iterates over a list, because it adds forms.
+# `list` copies the items, because the loop adds forms to `FORMS`.
 for (_collective, _name), _entry in list(FORMS.items()):
     if _collective in REVERSED:  # a schedule and its reverse take the same time
         FORMS[REVERSED[_collective], _name] = _entry
@@ -335,7 +335,8 @@ def optimal_pieces(
         values = {**arguments, name: pieces}
         return closed_form(topology, collective, algorithm, ports, message_bytes, machine, **values)
 
-    # In the papers' forms, numbers are divided by the degree and then rounded.
+    # The papers' forms round numbers divided by the degree, so the effect of rounding repeats with
+    # the degree as its period.
     allowed = [
         pieces
         for pieces in range(1, topology.degree + 1)

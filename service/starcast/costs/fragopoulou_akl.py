@@ -1,4 +1,4 @@
-"""The closed forms of Fragopoulou & Akl: Tables 1 to 3 of their paper of 1993, and those of 1996.
+"""Closed forms of Fragopoulou & Akl 1993 (Tables 1 to 3) and 1996 (edge-disjoint trees).
 
 A message of m bytes consists of M unit messages. A link carries one of them per step, so a step
 takes T_s + m/M T_c. N = n!, t_n is the sum of all distances from a node, and h is the number of
@@ -33,7 +33,7 @@ _TRANSMISSIONS: dict[str, Callable[[Topology], int]] = {
 
 @dataclass(frozen=True)
 class Row:
-    """The closed form of an algorithm of 1993.
+    """The closed form of an algorithm in the paper of 1993.
 
     Attributes:
         steps: the number of steps for M messages.
@@ -77,8 +77,9 @@ ROWS: dict[tuple[str, str], Row] = {
         _receive_all, f"{PAPER}, Table 1 (algorithm 2)", sends_one_message=True
     ),
     ("allgather", "hamiltonian-cycle"): Row(_receive_one, f"{PAPER}, Table 1 (SLA)"),
-    # For M messages along one path the paper needs M ceil((N-1)/(n-1)) steps. In starcast the
-    # numbering of the nodes continues from message to message, so rounding occurs only once.
+    # In the paper all messages of a node take the same path, so M messages need
+    # M ceil((N-1)/(n-1)) steps. In starcast the numbering of the nodes continues from message to
+    # message, so the number of steps is rounded up only once.
     ("scatter", "balanced"): Row(
         _receive_all, f"{PAPER}, Table 2 (balanced)", sends_one_message=True
     ),
@@ -90,7 +91,7 @@ ROWS: dict[tuple[str, str], Row] = {
     ),
     # Like Rule 10, this is defined only if n-1 divides M.
     ("scatter", "perfectly-balanced"): Row(_receive_all, f"{PAPER}, Table 2 (perfectly balanced)"),
-    ("scatter", "one-port"): Row(_receive_one, f"{PAPER}, Table 2 (SLA)"),  # Rule 8
+    ("scatter", "one-port"): Row(_receive_one, f"{PAPER}, Table 2 (SLA)"),  # by Rule 8
     # The necklaces are served one after the other, each in as many steps as its distance. Table 3
     # states O(ceil(t_n/(n-1))). The paper states h d steps (Rule 9), where d is the mean distance
     # of the nodes. This differs from the sum of the necklaces' distances, because necklaces have
@@ -100,10 +101,10 @@ ROWS: dict[tuple[str, str], Row] = {
         f"{OURS}; {PAPER}, Table 3 (Rule 9) gives the order",
     ),
     ("alltoall", "perfectly-balanced"): Row(_send_all, f"{PAPER}, Table 3 (Rule 10)"),
-    ("alltoall", "exact"): Row(_send_all, OURS),  # section 9 leaves this open for every M
+    ("alltoall", "exact"): Row(_send_all, OURS),  # an open problem in section 9
     ("alltoall", "one-port"): Row(
         lambda topology, messages: messages * topology.distance_sum,
-        f"{PAPER}, Table 3 (SLA)",  # section 8
+        f"{PAPER}, Table 3 (SLA)",  # by section 8
     ),
 }
 

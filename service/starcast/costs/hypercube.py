@@ -1,4 +1,4 @@
-"""Closed forms of Johnsson & Ho's broadcasts on hypercubes, and the hypercube to compare with."""
+"""Closed forms of Johnsson & Ho's broadcasts; hypercubes that topologies are compared with."""
 
 from fractions import Fraction
 
@@ -17,8 +17,8 @@ def binomial(topology: Topology, ports: str, segments: int) -> Form:
 
     In the all-port model it is (d + p - 1)(T_s + m/p T_c), which is exact. In the one-port model it
     is d times that, because every slot has one sub-slot per port (as in Theorem 2 of Tseng & Sheu).
-    This is an upper bound that exceeds the exact number by less than d sub-slots; some other
-    sub-slots are idle too.
+    This is an upper bound: it counts all sub-slots of the last slot, but the execution ends with
+    the last sub-slot that is used, less than d sub-slots earlier.
     """
     steps = (topology.n + segments - 1) * sub_slots(topology, ports)
     source = f"{PAPER}, spanning binomial tree"

@@ -83,13 +83,14 @@ def multiple_allgather(topology: Topology, ports: str) -> Form:
     """Return the form of the allgather along multiple spanning trees (Theorems 10 and 11).
 
     In the all-port model the form is (2D-1) T_s + (N-1)/(n-1) m T_c; in the one-port model it is
-    (n-1)(2D-1) T_s + (N-1) m T_c. The start-ups are wrong in both directions: 2D - 1 is one too few
-    if a tree has height 2D, and too many if all trees are lower. The bytes are a lower bound.
+    (n-1)(2D-1) T_s + (N-1) m T_c. The start-ups can be too few or too many: 2D - 1 is one too few
+    if a tree has height 2D, and too many if all trees are lower than 2D - 1. The bytes are a lower
+    bound.
     """
     steps = (2 * topology.diameter - 1) * sub_slots(topology, ports)
     sent = topology.nodes * topology.degree * (topology.nodes - 1)
     note = (
-        "2D - 1 can miss the trees' height either way; the bytes can be too few"
+        "the start-ups can be too few or too many; the bytes can be too few"
         if topology.degree > 1
         else ""
     )

@@ -16,7 +16,8 @@ from starcast.costs.tables import Problem, build_table
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 
-#: How the numbers of a row were obtained; a row that is executed names its algorithm instead.
+#: Values of the column ``basis``, which says how the numbers of a row were obtained. If the row was
+#: executed, the column names the algorithm instead.
 CITED, BOUND, NOT_EXECUTED = "cited", "lower bound", "not executed"
 
 
@@ -298,9 +299,9 @@ _PROBLEMS = (
 
 #: A table of a paper, of one of three kinds.
 #:
-#: Its ``axes`` are the attributes of `Case` in which its cases differ. Every case has a row or
-#: column for the value 1 of ``axis_with_1``, so the value 1 is a separate case only if there is no
-#: other value.
+#: Its ``axes`` are the attributes of `Case` in which its cases differ. One of them may be the
+#: ``axis_with_1``: every case has a row or column for the value 1 of this attribute. So cases in
+#: which the attribute is 1 are shown only if there are no others.
 PaperTable = TimesTable | MethodsTable | BoundsTable
 
 #: The tables, by the name of the experiment of starcast that executes their rows.

@@ -1,4 +1,4 @@
-"""Cost tables like those of the papers, for any topology: algorithms and printed rows by time."""
+"""Cost tables for any topology: algorithms, bounds and the papers' printed rows, sorted by time."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -156,8 +156,8 @@ def _other_bound_row(cube: Topology, collective: str, ports: str, copies: int) -
         note = f"{copies} copies are more than the {cube.degree} links of {cube.spec}"
         return replace(row, form=None, note=note)
     note = (
-        f"another network of {cube.nodes:,} nodes of degree {cube.degree}, its gap refers to its "
-        "own bound"
+        f"another network, of {cube.nodes:,} nodes of degree {cube.degree}; its gap refers to its "
+        "own lower bound"
     )
     return replace(row, note=note)
 
@@ -234,7 +234,7 @@ class Problem:
         ports: the port model.
         message_bytes: m, the bytes of a message.
         machine: T_s and T_c.
-        segments: p, the number of pieces into which a message, or a tree's share of it, is split;
+        segments: p, the number of pieces into which a message, or the share of each tree, is split;
             None for the optimum.
         messages: M, for algorithms of unit messages; ``segments`` by default.
         copies: x, for algorithms along edge-disjoint trees; others send one copy. If x is greater
@@ -413,7 +413,7 @@ def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:
     except InputError as refusal:
         return row(algorithm.source, cost=None, note=refusal.message)
     if not has_form:
-        note = "no closed form: its price is that of an execution"
+        note = "no closed form: only a simulation gives its cost"
         return row(algorithm.source, cost=None, arguments=arguments, note=note)
     cost = closed_form(
         topology,

@@ -24,7 +24,7 @@ def sub_slots(topology: Topology, ports: str) -> int:
 
 
 def idle_note(topology: Topology, ports: str) -> str:
-    """Return the note that one-port executions of pipelines end before the last, idle sub-slots."""
+    """Return the note that forms of one-port pipelines also count idle sub-slots."""
     if sub_slots(topology, ports) == 1:
         return ""
     return "an upper bound: sub-slots in which nothing is sent are counted"

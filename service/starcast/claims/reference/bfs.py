@@ -90,7 +90,7 @@ def levels(parent: Ranks, root: int) -> Ranks:
     ancestor = np.where(parent >= 0, parent, nodes)
     ancestor[root] = root
     steps = (ancestor != nodes).astype(np.int32)
-    for _ in range(len(parent).bit_length()):  # every round doubles the known distance
+    for _ in range(len(parent).bit_length()):  # each round doubles the links up to `ancestor`
         steps = steps + steps[ancestor]
         ancestor = ancestor[ancestor]
         if (ancestor == root).all():
@@ -118,8 +118,8 @@ def random_tree(network: CachedTopology, seed: int, root: int = 0) -> NDArray[np
     while not joined.all():
         near = joined[neighbours] & ~joined
         if not near.any():
-            break  # a table that a mutation disconnected: the checkers reject the result
-        # Only half of them join: if all adjacent nodes joined at once, all paths would be shortest.
+            break  # a mutation test disconnected the graph; the checkers reject the partial tree
+        # Only some adjacent nodes join: if all joined at once, all paths would be shortest paths.
         new = np.flatnonzero(near.any(axis=0) & (rng.random(network.nodes) < 1 / 2))
         weights = rng.random((len(neighbours), len(new)))
         chosen = np.argmax(near[:, new] * weights, axis=0)

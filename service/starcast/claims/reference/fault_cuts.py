@@ -18,7 +18,7 @@ Cuts = NDArray[np.bool_]
 #: A faulty node, or the two ends of a faulty link.
 FaultyPart = int | tuple[int, int]
 _SEED = 1996
-_MAX_SETS = 3_000  # if there are more, half this number of sets is drawn at random
+_MAX_SETS = 3_000  # maximum number of pairs that are all tried; samples have half as many sets
 
 
 def describe_fault(network: CachedTopology, fault: FaultyPart) -> str:
@@ -72,9 +72,9 @@ class PossibleFaults:
         return ", ".join(describe_fault(self.network, fault) for fault in faults) or "none"
 
     def sets(self, size: int) -> NDArray[np.int64]:
-        """Return all fault sets of a given size, or a random sample if there are too many.
+        """Return all sets of one fault, all pairs if they are few, otherwise a random sample.
 
-        In half of the sample, all faults are next to a single node.
+        In half of the sample, all faults of a set are next to one node.
 
         Returns:
             int64 ``[sets, size]``.
@@ -126,7 +126,7 @@ def count_blocked_copies(cuts: Cuts, faults: PossibleFaults) -> NDArray[np.uint8
         uint8 ``[units, faults, nodes]``; 0 for the faulty node itself.
     """
     counts: NDArray[np.uint8] = cuts.sum(axis=1, dtype=np.uint8)
-    # A faulty node need not receive anything.
+    # A faulty node need not receive copies, so its own fault is not counted against it.
     counts[:, np.arange(len(faults.nodes)), faults.nodes] = 0
     return counts
 

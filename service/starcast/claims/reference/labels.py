@@ -32,10 +32,10 @@ def positions(rows: Perms) -> NDArray[np.int64]:
 
 def ranks_of(network: CachedTopology, rows: NDArray[np.integer]) -> Ranks:
     """Return the lexicographic ranks of rows of symbols, int32 ``[rows]``."""
-    # Read as numbers in base n+1, lexicographically sorted labels ascend.
+    # As numbers in base n+1, labels in rank order are ascending, so a binary search finds ranks.
     weights = (network.n + 1) ** np.arange(network.n - 1, -1, -1)
     found = np.searchsorted(symbols(network) @ weights, rows @ weights)
-    # A label corrupted by a mutation can exceed all labels.
+    # A label that a mutation test corrupted can be larger than all labels.
     return np.minimum(found, network.nodes - 1).astype(np.int32)
 
 
@@ -96,7 +96,7 @@ def rotations(network: CachedTopology) -> Ranks:
 
 
 def return_times(network: CachedTopology) -> NDArray[np.int64]:
-    """Return the number of rotations after which each node first returns; 0 if it is above 4n."""
+    """Return the number of rotations after which each node first returns; 0 if it is 4n or more."""
     node = rotated = rotation(network)
     times = np.zeros(network.nodes, dtype=np.int64)
     for count in range(1, 4 * network.n):

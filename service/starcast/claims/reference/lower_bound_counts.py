@@ -144,7 +144,7 @@ _ON_STARS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("alltoall", "all", "exact", ("messages",)),
     ("alltoall", "all", "edge-disjoint", ("messages", "copies")),
 )
-_DEALT = "perfectly-balanced"  # distributes messages evenly over n-1 >= 2 trees
+_DEALT = "perfectly-balanced"  # defined for n >= 3 and multiples of n-1 messages
 _ROOTED = ("broadcast", "scatter")
 
 
@@ -314,7 +314,7 @@ def _gray_code_allgather(check: ClaimCheck) -> Schedule:
 def _growing_allgather(check: ClaimCheck) -> Schedule:
     """Return an all-port allgather that reaches a new node over each port in every step.
 
-    If several new nodes are possible, the one with the fewest remaining choices is taken.
+    If a port can reach several new nodes, it reaches the one nearest to the source.
     """
     rows = []
     since = {0: 0}
@@ -336,7 +336,7 @@ def _growing_allgather(check: ClaimCheck) -> Schedule:
 def _binomial_scatter(check: ClaimCheck) -> Schedule:
     """Return a one-port scatter along the binomial tree, farthest first, in 2^k - 1 steps."""
     forest = check.forest(_TREE)
-    # All nodes except the root, which comes last.
+    # The slice removes the root, which comes last because its level is the smallest.
     node = np.argsort(-_levels(check, forest), kind="stable")[:-1]
     rows = route_units(forest, np.zeros_like(node), node, np.arange(1, len(node) + 1), node)
     return _schedule(check, "scatter", "one-port", rows, ports="one", forest=forest)
@@ -353,7 +353,7 @@ def _one_port_alltoall(check: ClaimCheck) -> Schedule:
 
 
 def _all_port_alltoall(check: ClaimCheck) -> Schedule:
-    """Return an all-port alltoall: of the units that need a port, it sends the farthest to go."""
+    """Return an all-port alltoall that sends, over each port, the unit with the most links left."""
     rows = []
     left = {node: node for node in range(1, check.nodes)}
 
@@ -410,7 +410,7 @@ def _allgather_in_copies(check: ClaimCheck, messages: int, copies: int) -> Sched
 
 
 def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
-    """Return a scatter with one unit per tree and step, farthest first; trees share the copies."""
+    """Return a scatter with one unit per tree and step, farthest first; copies alternate trees."""
     forest = check.forest(_TREES)
     levels = bfs.depths(check, forest.parent_port, forest.root).astype(np.int64)
     copy, node = np.divmod(np.arange(messages * copies * check.nodes), check.nodes)
@@ -424,7 +424,7 @@ def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedul
 
 
 def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
-    """Return an alltoall with one unit per tree at a time; destinations rotate with the trees."""
+    """Return an alltoall with one unit per tree at a time; the trees' orders are rotations."""
     forest = check.forest(_TREES)
     rows = _send_one_by_one(check, forest, messages, copies)
     return _schedule(check, "alltoall", "edge-disjoint", rows, messages, forest=forest)

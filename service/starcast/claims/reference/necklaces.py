@@ -100,7 +100,7 @@ def starting_necklaces(n: int) -> int:
 def full_necklaces(n: int) -> int:
     """Return how many necklaces that start with 1 have n-1 nodes, by Moebius inversion."""
     free = sum(_moebius(d) * d**m * int(factorial(m)) for d, m in _divisors(n - 1))
-    return int(free) // (n - 1) - (n == 2)  # the necklace of 12, in S_2
+    return int(free) // (n - 1) - (n == 2)  # on S_2, excludes the necklace of 12
 
 
 def rule_9_steps(n: int) -> Number:
@@ -111,8 +111,9 @@ def rule_9_steps(n: int) -> Number:
     symbols in them. Over the nodes that commute with a power R^e, which has m cycles of length d,
     the mean of c + s is n - 3 + H_m P(d)/d. H_m is the m-th harmonic number, and P(d) is the sum
     of the greatest common divisors of d with 1..d. On average one of the n-1 symbols is fixed,
-    which reduces both c and s by one. Such a node permutes the m cycles of R^e; on average there
-    are 1/l cycles of l of them, and each, if turned by e', gives gcd(e', d) cycles of symbols.
+    which reduces both c and s by one. A node that commutes with R^e permutes the m cycles of R^e.
+    This permutation has 1/l cycles of length l on average. Each of them, if turned by e' places,
+    consists of gcd(e', d) cycles of symbols.
     Above n = 60 every node that starts with 1 counts as a necklace of its own.
     """
     t_1 = factorial(n - 1) * (n - 3 + harmonic(n - 1))

@@ -74,7 +74,7 @@ class Cycles(NamedTuple):
 
     @property
     def internal_steps(self) -> Counts:
-        """The steps by the paper's formula (1), summed over the internal cycles of each node."""
+        """The number of steps for all internal cycles of each node, by the paper's formula (1)."""
         begins = self.misplaced & (self.first == np.arange(self.first.shape[1]))
         steps = np.where(self.first == 0, self.length - 1, self.length + 1)
         return np.asarray(np.where(begins, steps, 0).sum(axis=1))
@@ -128,7 +128,7 @@ def shifted_roots(network: CachedTopology) -> list[int]:
 
 
 def shifted_places(n: int, last: int, places: int) -> Counts:
-    """Return the image of each of 0..n if 2..last are shifted cyclically by ``places``."""
+    """Return the images of the numbers 0..n if 2..last are shifted cyclically by ``places``."""
     shifted = np.arange(n + 1)
     if last > 1:
         shifted[2 : last + 1] = (np.arange(last - 1) + places) % (last - 1) + 2
@@ -158,14 +158,15 @@ def shift_nodes(network: CachedTopology, label_symbols: Perms, last: int, places
 # Executed broadcasts down the trees SP and MT, for all numbers of segments
 #
 # The message is divided into p segments per tree. Once p equals the largest tree height, each
-# further segment adds the same slot, so executions up to that p determine the time for every p.
+# further segment adds a slot with the same packets, so executions up to that p determine the time
+# for every p.
 
 
 ONE_TREE = "nk-greedy"
 MANY_TREES = "nk-multiple"
-#: Parameter grid: m = 1, 2, 1024 varies slowest, then T_s = 1, 2, 1024, then T_c = 1, 2.
+#: Parameter grid of m = 1, 2, 1024, T_s = 1, 2, 1024 and T_c = 1, 2, ordered by m, then T_s.
 GRID = parameters((1, 2, 1024), (1, 2, 1024), (1, 2))
-#: Memory of the longest broadcast: about 2D segments; the diameter D is of the degree's order.
+#: Memory of the longest broadcast, which has about 2D segments; the diameter D is O(degree).
 BROADCASTS = Memory(800, power=2)
 #: Memory of an all-to-all broadcast with all its rows.
 ALLGATHERS = Memory(200, of_pairs=unless_symmetric)
@@ -289,9 +290,9 @@ def exact_array(values: Iterable[Any]) -> NDArray[Any]:
 # The dimension changes that S_{n,k} admits are its automorphisms that fix Id: for 2 <= k <= n-2 the
 # permutations of positions 2..k, which map exchanges to exchanges and residual links to residual
 # links; for k = n-1 and k = 1 all links are alike. If every message is divided evenly among these
-# changes, all links of such a class have the same load on a level: the number of the tree's links
-# of the class on that level, divided by the number of a node's links of the class, in units of the
-# message length m.
+# changes, all links of such a class have the same load on a level. In messages, this load is the
+# number of the tree's links of the class on that level, divided by the number of a node's links of
+# the class.
 
 
 _ALGORITHM = "nk-greedy with dimension changes"
@@ -415,28 +416,31 @@ def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
 
 # Links shared by many of the trees MT, for all n and 2 <= k <= n-2
 #
-# The argument uses only Definitions 3 and 5. Let 1 <= t <= min{k-1, n-k-1} and t <= s <= n-k. The
-# nodes v = (e, n-t, 1, .., k-1-t, n-1, .., n-t+1) with e = k-1-t+s, and w, which has n instead of
-# e, lack the symbols k-t, .., n-t-1, and n or e. So port k+s leads from w to v, and the link w -> v
-# is in the trees MT(R_i(Id)), i = 2..t+1:
+# The argument uses only Definitions 3 and 5; docs/definitions/nk-star.md explains external and
+# desired symbols. Let 1 <= t <= min{k-1, n-k-1} and t <= s <= n-k. Let v be the node (e, n-t, 1,
+# .., k-1-t, n-1, .., n-t+1) with e = k-1-t+s, and let w be the same with n instead of e. The
+# symbols that w lacks are k-t, .., n-t-1, and e is the s-th of them. So port k+s leads from w to v.
+# The link w -> v is in the trees MT(R_i(Id)), i = 2..t+1, for two reasons:
 #
-# * It is in SP(R_i(Id)). Let i = q+1. The root is (n-q, .., n, 1, .., k-q-1) with n in position
-#   q+1. Of the symbols of v it lacks e and n-t, .., n-q-1, so e is external. v lacks n of the root
-#   and k-t, .., k-q-1. For q = t, e is the only external symbol of v, and n the only symbol to
-#   desire: it replaces e. For q < t, the chain of e leads to the root's first symbol n-q, in
-#   position k-t+q+1 of v, and from there to the root's symbol k-t of that position, which v lacks.
-#   So e desires k-t, and n is desired by another symbol. Of the symbols that v lacks, n has the
-#   lowest position in the root: it replaces e. The parent is w.
-# * Reversing the path from Id to R_i(Id) keeps the link, since v is not on that path. Id lacks the
-#   root's first symbol n-q, for n-q > k. While it is missing and an external symbol is in front,
-#   the chain of that symbol ends with n-q: position 1 desires no other symbol. Hence only the last
-#   external symbol is replaced by n-q, and no external symbol returns. v has both n-q and e.
+# * The link is in SP(R_i(Id)). Let i = q+1. The root is (n-q, .., n, 1, .., k-q-1) with n in
+#   position q+1. Of the symbols of v, the root lacks e and n-t, .., n-q-1, so e is external. Of the
+#   symbols of the root, v lacks n and k-t, .., k-q-1. For q = t, e is the only external symbol of
+#   v, and n is the only desired symbol, so n replaces e. For q < t, the chain of e leads to the
+#   root's first symbol n-q, in position k-t+q+1 of v, and from there to the root's symbol k-t of
+#   that position, which v lacks. So e desires k-t, and another symbol desires n. Of the symbols
+#   that v lacks, n has the lowest position in the root, so n replaces e. Hence the parent of v is
+#   w.
+# * MT reverses only the path from Id to R_i(Id), and v is not on that path. Id lacks the root's
+#   first symbol n-q, since n-q > k. While n-q is missing and an external symbol is in front, the
+#   chain of that symbol ends with n-q, so no other symbol is desired in position 1. Hence only the
+#   last external symbol is replaced by n-q, and no external symbol returns. Since v has both n-q
+#   and e, it is not on the path.
 #
-# So port k+s has a link of load min{s, k-1, n-k-1} or more. The node w is the same for all s with
-# the same t. In t trees it sends over each of the ports k+t..n, which makes at least t(n-k-t+1)
-# times. Every tree crosses each port 2..k, since only this port exchanges its position. For k = n-1
-# it crosses port n, since only this port changes the missing symbol; for k = 1 the link from Id to
-# R_{n-s}(Id) crosses port 1+s. So every port has a load of 1 or more.
+# So port k+s has a link of load min{s, k-1, n-k-1} or more. The node w depends only on t. In t
+# trees w sends over each of the ports k+t..n, so w sends at least t(n-k-t+1) times. Every tree has
+# a link of each port 2..k, since only port j changes the symbol in position j. For k = n-1 every
+# tree has a link of port n, since only this port changes the missing symbol. For k = 1 the link
+# from Id to R_{n-s}(Id) has port 1+s. So every port has a load of 1 or more.
 
 
 def contains_shared_links(network: CachedTopology) -> NDArray[np.bool_]:

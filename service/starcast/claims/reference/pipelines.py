@@ -109,7 +109,10 @@ class Pipeline:
         return growth.divide((self.height - 1) * self.share * b, T_s)
 
     def least(self, T_s: Number, b: Number) -> Number:  # noqa: N803
-        """Return the time with the best real p; if b or T_s is 0, the limit for extreme p."""
+        """Return the time with the best real p.
+
+        If b = 0, T_s = 0 or h = 1, no real p is best: the limit for p -> 0 or infinity is returned.
+        """
         crossed = (self.height - 1) * self.share * b * T_s
         ends = (self.height - 1) * T_s + self.share * b
         return self.slot * (ends + 2 * growth.sqrt(crossed) if crossed else ends)
@@ -205,7 +208,7 @@ def loads(n: int) -> tuple[tuple[Number, Number], ...]:
     return ((1, 0), (0, 1), *((1, b) for b in (*powers, *roots)))
 
 
-@lru_cache(maxsize=1024)  # the checks of all sizes evaluate the same huge n
+@lru_cache(maxsize=1024)  # the checks of all sizes request the same values for huge n
 def greatest(
     n: int, time: Time, stated: Time, of: Callable[[int, Number, Number], bool] = lambda *_: True
 ) -> Number:

@@ -141,7 +141,7 @@ def order(check: ClaimCheck, what: str, quotient: Bound, amounts: Amounts) -> No
     check.order(what, partial(_greatest, quotient, amounts))
 
 
-@lru_cache(maxsize=1024)  # the checks of all sizes evaluate the same huge n
+@lru_cache(maxsize=1024)  # the checks of all sizes request the same values for huge n
 def _greatest(quotient: Bound, amounts: Amounts, n: int) -> Number:
     return greatest(quotient(n, *values) for values in amounts(n))
 

@@ -36,7 +36,7 @@ class Tree(NamedTuple):
 
 
 def sample_trees(network: CachedTopology, *, other_roots: bool = False) -> list[Tree]:
-    """Return the single trees of the catalogue and three random trees, rooted at the identity.
+    """Return the catalogue's single spanning trees and three random trees, rooted at the identity.
 
     With ``other_roots``, two random trees with other roots are added.
     """
@@ -176,7 +176,8 @@ def _row_with_detour(network: CachedTopology) -> Row:
     nodes = np.arange(network.nodes, dtype=np.int32)
     height = int(distances.max())
     for node in np.flatnonzero((distances > 0) & (distances < height - 1)).tolist():
-        # Shortest paths that avoid the node, which then becomes the child of a remote neighbour.
+        # All other nodes get shortest paths that avoid the node. The node then becomes a leaf below
+        # a neighbour so deep that its path is longer than its distance.
         without = np.where(network.neighbours == node, nodes, network.neighbours)
         without[:, node] = node
         detours = bfs.search(without, 0)

@@ -33,7 +33,7 @@ class ExecutedCollective:
 
     @property
     def steps(self) -> int:
-        """The last step of the execution."""
+        """The number of steps of the execution."""
         return self.simulation.steps
 
     @property
@@ -69,7 +69,7 @@ SHORTEST_PATH_TREES = ("greedy", "necklace", "balanced", "near-balanced")
 
 
 def numbers_of_messages(n: int) -> range:
-    """Return the numbers of messages to try: 1 to 2n, around the number n-1 of trees."""
+    """Return the numbers of messages to try: 1 to 2n, more than twice the number n-1 of trees."""
     return range(1, 2 * n + 1)
 
 
@@ -112,8 +112,8 @@ def _draw_tree(check: ClaimCheck, seed: int) -> NDArray[np.uint8]:
     distance = bfs.distances(check)
     weight = np.random.default_rng([seed, check.n]).random(check.neighbours.shape)
     is_closer = distance[check.neighbours] < distance
-    # The largest random weight chooses evenly among the closer neighbours; other neighbours weigh
-    # 0.
+    # Closer neighbours have random weights and the others 0, so `argmax` draws evenly among the
+    # closer neighbours.
     ports = np.asarray(np.argmax(weight * is_closer, axis=0) + 2, dtype=np.uint8)
     ports[0] = 0
     return ports
@@ -185,10 +185,10 @@ def transmissions_of_broadcasts(check: ClaimCheck, broadcast: ExecutedCollective
 
 @checks("EDT.SNB.speedup")
 def speedup_in_the_limit(check: ClaimCheck) -> None:
-    """Compare how many steps n-1 more messages add along one tree and along the n-1 trees EDT."""
+    """Compare the steps that n-1 more messages take along one tree and along the trees EDT."""
     for messages in range(1, 2 * check.n):
-        # n-1 more messages add the same number of steps for every M. So the quotient of the
-        # increments is the limit of the quotient of the numbers of steps.
+        # For every M, n-1 more messages take the same number of additional steps. So the quotient
+        # of these numbers is the limit of the quotient of all steps for large M.
         more = messages + check.n - 1
         one_tree = _one_tree_steps(check, more) - _one_tree_steps(check, messages)
         longer = execute_collective(check, "broadcast", more, 1)

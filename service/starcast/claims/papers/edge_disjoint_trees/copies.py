@@ -42,7 +42,8 @@ def broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
     for copies in divisors(n):
         for messages in sorted({1, 2, n - 2, n - 1, n}):
             broadcast = execute_collective(check, "broadcast", messages, copies)
-            # Stored evidence has each execution twice; new evidence must stay comparable with it.
+            # This records the findings of the execution again. Stored evidence contains them twice,
+            # and new evidence must stay comparable with it.
             check.execute(broadcast.schedule)
             yield broadcast
 
@@ -50,8 +51,9 @@ def broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
 def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
     """Check that every healthy node receives every message despite copies - 1 faults.
 
-    If no fault keeps two copies from a node, this follows for all sets of faults. In addition, all
-    sets of up to two faults (or a sample) are tried, and some sets are executed.
+    This follows for all sets of faults if no single fault keeps two copies from a node. In
+    addition, sets of copies - 1 faults (all, or a random sample) are tried, and some of them are
+    executed.
     """
     schedule = execute_collective(check, "broadcast", messages, copies).schedule
     faults = PossibleFaults(check)
@@ -71,7 +73,7 @@ def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
     missing = fault_cuts.count_missing(cuts, faults, sets)
     what = "healthy nodes without a message"
     check.equal(what, missing, 0, faults=lambda i: faults.describe(sets[i]), of=schedule, **place)
-    # The sets above are evaluated from the faults that block each copy. For some sets, the
+    # So far, missing messages were derived from the faults that block each copy. For some sets, the
     # simulator verifies the result independently.
     for numbers in sets[:: max(1, len(sets) // EXECUTED_SETS)]:
         executed = [faults.fault(int(number)) for number in numbers]
@@ -166,7 +168,7 @@ def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> 
 
 @checks("EDT.FT-example")
 def example(check: ClaimCheck) -> None:
-    """Check the two packets of the paper's example, and that any two subtrees survive one fault."""
+    """Check the two packets of the paper's example; copies on any two subtrees survive a fault."""
     for messages in (2, 4):
         schedule = execute_collective(check, "broadcast", messages, 2).schedule
         trees = [tuple(fault_cuts.trees_of_unit(schedule, u)) for u in range(schedule.units)]
@@ -198,7 +200,7 @@ MAX_EXPANDED = 6
 
 
 def collectives(collective: str, numbers: Sequence[int]) -> Provider[ExecutedCollective]:
-    """Return a provider of a collective from the identity, for the given numbers of messages."""
+    """Return a provider of executions in n-1 copies from the identity, for numbers of messages."""
 
     def provide(check: ClaimCheck) -> Iterator[ExecutedCollective]:
         for messages in numbers:
@@ -240,7 +242,7 @@ def check_conflict_free(check: ClaimCheck, executed: ExecutedCollective) -> None
 
 @checks("EDT.MNB.steps", given=allgathers)
 def allgather_steps(check: ClaimCheck, allgather: ExecutedCollective) -> None:
-    """Check an allgather's steps, also with acknowledgements, and that no subtree pauses."""
+    """Check an allgather's steps with and without acknowledgements, and that no subtree pauses."""
     schedule = allgather.schedule
     messages = allgather.messages
     stated = messages * (factorial(check.n) - 1)

@@ -49,7 +49,7 @@ def substars(check: ClaimCheck) -> None:
 
 
 def _check_substar(check: ClaimCheck, symbols: Perms, k: NDArray[np.int64], position: int) -> None:
-    """Check that the nodes with symbol 1 in the given position form S_{n-1} without that symbol."""
+    """Check that the nodes with symbol 1 in a given position form S_{n-1} if 1 is removed."""
     n = check.n
     smaller = check.at(f"S{n - 1}")
     nodes = np.flatnonzero(k == position)

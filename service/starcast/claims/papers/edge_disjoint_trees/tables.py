@@ -46,7 +46,7 @@ def pipeline_steps(counts: NetworkCounts, units: int) -> Number:
 
 
 def by_degree_and_diameter(units: Number, links: Number) -> Number:
-    """Return units/links + links, a pipeline's order if diameter and degree are of one order."""
+    """Return units/links + links, a pipeline's order if diameter and degree have the same order."""
     return divide(units, links) + links
 
 
@@ -130,7 +130,10 @@ def allgather_and_scatter_steps(check: ClaimCheck) -> None:
 
 @checks("EDT.hyper.te-time", memory=NETWORKS)
 def alltoall_steps(check: ClaimCheck) -> None:
-    """Check the stated factor between the networks' total-exchange steps; it is in fact bounded."""
+    """Check the stated factor log n between the networks' total-exchange steps.
+
+    In fact the quotient of the steps is bounded.
+    """
     check_counts(check)
     compare(check, "star / hypercube / log n", ALLTOALL_TIME)
     instead = check.correction(
@@ -142,7 +145,7 @@ def alltoall_steps(check: ClaimCheck) -> None:
         "of the terms with which the damaged rows begin, ceil(Mx(N-1)/degree), "
         "which are bounds too, and weaker ones"
     )
-    # These terms are the same as in the scatter row.
+    # The scatter row consists of the same terms, so its bounds are compared.
     compare(other, "star / hypercube / log n", "ft-scatter-time")
 
 
@@ -156,7 +159,7 @@ def scatter_and_alltoall_transmissions(check: ClaimCheck) -> None:
 
 @checks("EDT.hyper.broadcast", memory=NETWORKS)
 def broadcast_steps(check: ClaimCheck) -> None:
-    """Check that the bounds on broadcast steps grow exactly as the stated orders."""
+    """Check that the bounds on broadcast steps have exactly the stated orders of growth."""
     check_counts(check)
     for cell in CELLS.values():
         if cell.row in ("broadcast-time", "ft-broadcast-time"):
@@ -305,8 +308,9 @@ def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NetworkCounts) -> 
 
 
 def _memory(cell: BoundCell) -> Memory:
-    # The largest schedule has about as many messages, or copies, per node as the degree. Each needs
-    # one row, or one row per link of its path if each node has its own units.
+    # The largest schedule has about as many messages, or copies, per node as the degree. Each takes
+    # one row; in scatter and alltoall, where nodes have units of their own, it takes one row per
+    # link of its path.
     rows = 16 if cell.collective in ("scatter", "alltoall") else 7
     return Memory(rows * BYTES_PER_ROW, power=1 if cell.collective == "allgather" else 2)
 

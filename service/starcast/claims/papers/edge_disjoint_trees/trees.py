@@ -21,25 +21,25 @@ from starcast.trees.model import Forest
 
 # Edge-disjoint trees of small depth, one through each neighbour of the identity of S_n
 #
-# Such trees use every directed link between other nodes exactly once: n-2 links into each neighbour
-# of the identity, and n-1 into every other node. So in the n-1 trees the parents of a node are its
-# n-1 neighbours, each in one tree; a neighbour of the identity has the identity in its own tree. An
-# assignment of parents to a node is a tuple of port indices, one for each tree.
+# The identity is the root. Together, such trees use every directed link that does not lead into the
+# root exactly once. So in the n-1 trees a node has n-1 different parents: all of its neighbours. A
+# neighbour of the root has the root as its parent in its own tree. An assignment of parents to a
+# node is a tuple of port indices, one for each tree.
 
 
-#: Depth of a node that has no path to the root, greater than every real depth.
+#: Depth of a node that has no path to the root, larger than every real depth.
 _UNREACHABLE = 1_000
 _MAX_COMBINATIONS = 1_000_000
 _BATCH = 100_000
 
 
 def least_depth(network: CachedTopology) -> int:
-    """Return a lower bound for the depth of the edge-disjoint trees described above.
+    """Return a lower bound for the depth of n-1 edge-disjoint trees rooted at the identity.
 
-    In every tree a node is one level deeper than its parent. Given a depth, assignments of parents
-    that would put a node deeper are impossible. The other assignments can raise the minimum level
-    of the node, which rules out assignments of its neighbours. If a node has no assignment
-    left, there are no trees of that depth, and the next depth is tried.
+    In every tree a node is one level deeper than its parent. Assignments of parents that put a node
+    deeper than a given depth are impossible. If only assignments with larger levels are left, the
+    minimum level of the node rises, which can rule out assignments of its neighbours. If a node has
+    no assignment left, no trees have this depth, and the next depth is tried.
     """
 
     def create() -> NDArray[np.int64]:
@@ -119,7 +119,7 @@ def _search_rotated_trees(network: CachedTopology, depth: int) -> NDArray[np.uin
     best_depth = depth + 1
     for start in range(0, combinations, _BATCH):
         trees = np.zeros((min(_BATCH, combinations - start), network.nodes), dtype=np.uint8)
-        # A combination's number has one digit per orbit, the index of the orbit's option.
+        # The digits of a combination's number choose an option for each orbit.
         remaining = np.arange(start, start + len(trees))
         for orbit, parents in zip(orbits, options, strict=True):
             remaining, chosen = np.divmod(remaining, len(parents))
@@ -164,7 +164,7 @@ def _parent_options(
 
 
 def _tree_depths(neighbours: Ranks, trees: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the depth of each tree, int64 ``[trees]``; `_UNREACHABLE` if one is not a tree."""
+    """Return the depth of each tree, int64 ``[trees]``; `_UNREACHABLE` if a row is not a tree."""
     nodes = trees.shape[1]
     # Pointer doubling: `ends` is the ancestor of each node `levels` links above the node.
     ends = neighbours[np.maximum(trees, 2) - 2, np.arange(nodes)[None, :]].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Fragopoulou & Akl 1993, sections 7 to 9: total exchange by rules 9 and 10, one-port and exact."""
+"""Fragopoulou & Akl 1993, sections 7 to 9: total exchange (rules 9 and 10, one-port, `exact`)."""
 
 from fractions import Fraction
 
@@ -193,7 +193,7 @@ def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
 
 @checks("FA.open", memory=ONE_SOURCE)
 def exact_exchange(check: ClaimCheck) -> None:
-    """Check that `exact` takes ceil(t_n/(n-1)) steps, where t_n is the distance sum of a node."""
+    """Check that the alltoall `exact` takes ceil(t_n/(n-1)) steps; t_n is a node's distance sum."""
     schedule = check.schedule("alltoall", "exact")
     check_conflict_free(check, schedule)
     check.takes(schedule, shared_distances(check.n))

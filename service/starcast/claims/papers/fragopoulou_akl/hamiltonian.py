@@ -168,7 +168,11 @@ def _check_no_conflict(
 
 @checks("FA.A1.2", memory=ONE_SOURCE)
 def phase_2(check: ClaimCheck) -> None:
-    """Check the steps of phase 2, and that it follows phase 1 and obeys rule 1 without conflict."""
+    """Check the steps of phase 2, and that it follows phase 1 and obeys rule 1 without conflict.
+
+    By rule 1, a node with the first symbol of a source receives the source's message from the
+    neighbour that starts with the last symbol of the source.
+    """
     phase_1_steps = factorial(check.n - 1)
     label_symbols = labels.symbols(check)
     schedule = one_source(check)
@@ -202,9 +206,9 @@ def phase_1_is_local(check: ClaimCheck) -> None:
     path = path_of_forest(check, forest, 2)
     types = forest.parent_port[0, path].astype(np.int64)
     step = np.arange(2, len(types) + 1)
-    # A table per step, as a node would store it: the link type on which a message arrived
-    # determines the type on which it leaves, whatever its source is.
-    outgoing = np.zeros((len(types) + 1, n + 1), dtype=np.int64)  # by step and incoming type
+    # Every node could store this table: for each step and incoming link type, it has the type on
+    # which the message leaves, whatever its source is.
+    outgoing = np.zeros((len(types) + 1, n + 1), dtype=np.int64)
     for j in range(2, n + 1):
         outgoing[step, rotated_types(n, j, types[:-1])] = rotated_types(n, j, types[1:])
     schedules = [one_source(check)]
@@ -308,8 +312,8 @@ def incoming_types(check: ClaimCheck, part: Schedule) -> NDArray[np.int64]:
     arrival = (step * count + part.receiver) * count + source
     wanted = ((step - 1) * count + part.sender) * count + source
     order = np.argsort(arrival)
-    # The search index of a message that never arrived may exceed the last entry; the comparison in
-    # the last line then correctly fails.
+    # For a message that never arrived, the search can return an index beyond the last entry. It is
+    # limited to the last entry, which is another message, so the last line returns 0.
     index = np.minimum(np.searchsorted(arrival, wanted, sorter=order), len(order) - 1)
     before = order[index]
     return np.where(arrival[before] == wanted, part.port[before].astype(np.int64), 0)

@@ -43,7 +43,7 @@ class Numbering(NamedTuple):
 
 
 class Generator(NamedTuple):
-    """The generator of the necklace N_k1, with the link type v that section 3.2 gives it."""
+    """The generator of N_k1, the first necklace at distance k, with its link type v."""
 
     node: int
     v: int
@@ -56,7 +56,10 @@ def algorithm_2(check: ClaimCheck) -> Schedule:
 
 @checks("FA.MBST")
 def first_nodes_exist(check: ClaimCheck) -> None:
-    """Check that every necklace has a first node for every link type, and starcast's numbering."""
+    """Check that a numbering can begin a necklace at any link type; check starcast's numbering.
+
+    For every link type, a necklace needs a node whose link of that type leads closer to 12..n.
+    """
     closer = star_graph.moves_closer(check)
     rotated = labels.rotation(check)
     types = star_graph.link_types(check)

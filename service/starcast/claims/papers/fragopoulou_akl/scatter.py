@@ -26,8 +26,8 @@ from starcast.trees.model import Forest
 
 _SEED = 1993
 _SINGLE_TREES = ("balanced", "near-balanced", "necklace", "greedy")
-#: A tree with long paths. Its scatter's rows grow with the square of the nodes, so it is used only
-#: up to S_5.
+#: A tree with long paths. The number of rows of its scatter grows with the square of the number of
+#: nodes, so it is used only up to S_5.
 _LONG_TREE = "hamiltonian-cycle"
 _LONG_TREE_NODES = 120
 #: Memory of a scatter of 2(n-1) messages per node.

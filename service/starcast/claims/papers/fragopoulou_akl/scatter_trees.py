@@ -28,9 +28,9 @@ from starcast.trees.model import Forest
 
 # Definitions 13 to 16 on labels, and random trees of section 5.1
 #
-# The functions of Definitions 13 to 16 are given both as printed and as repaired. Nothing here uses
-# `starcast.trees`. A parent or children function is an array bool ``[nodes, n]``, which tells at
-# index j-1 whether the parent or a child of a node is across dimension j. Dimension 1 leads
+# The functions of Definitions 13 to 16 are given both as printed and as repaired, without use of
+# `starcast.trees`. A parent or children function is an array bool ``[nodes, n]``. Its entry at
+# index j-1 is True if the parent or a child of the node is across dimension j. Dimension 1 leads
 # nowhere; it is included because the printed functions may name it.
 
 

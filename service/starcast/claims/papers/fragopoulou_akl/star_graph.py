@@ -27,7 +27,7 @@ from starcast.trees.model import Forest
 
 
 def link_types(check: ClaimCheck) -> NDArray[np.int64]:
-    """Return the types of links, 2..n."""
+    """Return the types of links, 2..n, which other papers call dimensions."""
     return np.arange(2, check.n + 1)
 
 
@@ -233,7 +233,7 @@ def rotation_by_coordinates(check: ClaimCheck) -> None:
 # Translation, and disjoint translates (Theorems 1 and 2)
 
 
-#: Broadcasts of one source that the paper repeats from all, with their port model.
+#: Allgather algorithms in which all sources repeat one source's broadcast, with port models.
 REPEATED = (("rotated-hamiltonian", "all"), ("necklace", "all"), ("hamiltonian-cycle", "one"))
 _SEED = 1993
 _RANDOM_BROADCASTS = 2
@@ -245,7 +245,7 @@ Links = tuple[NDArray[np.integer], NDArray[np.integer]]
 
 
 def repeated_broadcasts(check: ClaimCheck) -> Iterator[Schedule]:
-    """Yield source 12..n's schedule from each allgather in which all sources repeat it."""
+    """Yield the broadcast of source 12..n in each allgather of `REPEATED`."""
     for algorithm, ports in REPEATED:
         yield check.schedule("allgather", algorithm, ports=ports)
 

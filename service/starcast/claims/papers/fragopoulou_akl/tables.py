@@ -108,7 +108,7 @@ CELLS = {
 def cell_schedule(check: ClaimCheck, cell: ResultCell, messages: int, root: int) -> Schedule:
     """Return the schedule of a table's algorithm for a number of messages."""
     is_rule_9 = (cell.collective, cell.algorithm) == ("alltoall", "necklace")
-    arguments = {} if is_rule_9 else {"messages": messages}  # Rule 9 has only one message
+    arguments = {} if is_rule_9 else {"messages": messages}  # Rule 9 has no parameter M
     return check.schedule(cell.collective, cell.algorithm, cell.ports, root, **arguments)
 
 

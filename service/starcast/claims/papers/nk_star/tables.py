@@ -27,7 +27,7 @@ def stated_height(n: int, k: int) -> int:
 def register_cells(
     function: Callable[[ClaimCheck, str], None], cells: str, ports: Iterable[str] = ("all", "one")
 ) -> None:
-    """Register a check, called with the port model, for cells of Table 1 such as chen-startup."""
+    """Register a check for cells of Table 1, such as chen-startup; it receives the port model."""
     for cell in cells.split(", "):
         rows = {f"NK.Tab1.{model}port-{cell}": model for model in ports}
         check_rows(
@@ -110,11 +110,12 @@ def one_tree_overall(check: ClaimCheck, ports: str) -> None:
     correction.order(what, lambda n, k: _pipeline_quotient(n, k, n - 1, 1))
 
 
-@cache  # the checks of all sizes evaluate the same huge n
+@cache  # the checks of all sizes request the same values for huge n
 def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
-    """Return the largest quotient of the time of the pipeline on SP (best integer p) and an order.
+    """Return the largest quotient of the time of the pipeline on SP and a stated order.
 
-    The order is slot (D T_s + share m T_c + 2 sqrt(share m (D-1) T_s T_c)).
+    The time is that with the best integer p. The order is slot (D T_s + share m T_c +
+    2 sqrt(share m (D-1) T_s T_c)).
     """
     diameter = nk_diameter(n, k)
 
@@ -167,7 +168,8 @@ def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
 def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
     """Check the order of the all-port time on the trees MT if start-ups cost nothing (T_s = 0).
 
-    In the limit of ever more segments, each slot has as many segments as the congestion c.
+    With ever more segments, the largest packet of each further slot has c segments, where c is the
+    congestion.
     """
     _check_many_trees(check, ports)
     broadcast = nk_star.execute_broadcast(check, MANY_TREES, ports)

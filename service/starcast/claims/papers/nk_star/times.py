@@ -124,7 +124,8 @@ def _check_pipeline(correction: ClaimCheck, broadcast: nk_star.Broadcast, line: 
     With the best integer p, it takes at most the pipeline's best time over real p plus the
     start-ups of one slot.
     """
-    # Both times are linear in T_s and in m T_c, so these loads cover all.
+    # Both times are linear in T_s and in m T_c, so the bound holds for all loads if it holds for
+    # these.
     small = [(Fraction(start_up), Fraction(byte)) for start_up in (0, 1) for byte in (0, 1)]
     for p in broadcast.segments.tolist():
         time = nk_star.exact_array(broadcast.time(p, *load) for load in small)
@@ -255,7 +256,8 @@ def one_port_is_optimal(check: ClaimCheck) -> None:
 #: Maximum number of rows, counted over all sources, up to which MT is also executed.
 _MAX_ROWS = 100_000
 
-# The catalogue's algorithms relabel (LC) with the missing symbols in ascending order.
+# These algorithms relabel (LC) the tree to reach the other sources. A label does not order the
+# missing symbols; they are taken in ascending order.
 all_port = executions("allgather", ONE_TREE)
 one_port = executions("allgather", ONE_TREE, ports="one")
 
@@ -351,7 +353,7 @@ def time_on_one_tree(check: ClaimCheck) -> None:
 
 
 def _check_bytes_and_height(check: ClaimCheck) -> None:
-    """Check the height of the tree SP, and the closed form behind the orders of growth."""
+    """Check the height of the tree SP, and that `bytes_formula` is at least the all-port bytes."""
     n, k = check.n_and_k
     loads = class_loads(check, ONE_TREE)
     share = nk_star.all_port_bytes(loads)
@@ -406,8 +408,8 @@ def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
 def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Fraction) -> None:
     """Execute the catalogue's schedule on MT, with label changes only, if it is small enough.
 
-    Check that it needs one start-up per level, at most ``steps`` in all, and transmits at least
-    ``share`` times the bytes of a message.
+    Check that the schedule needs one start-up per level and at most ``steps`` in all, and that the
+    largest packets of its steps add up to at least ``share`` messages.
     """
     sources = 1 if check.topology.translation_keeps_ports else check.nodes
     if check.degree * (check.nodes - 1) * sources > _MAX_ROWS:

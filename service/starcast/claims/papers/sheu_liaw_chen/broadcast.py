@@ -28,7 +28,7 @@ from starcast.topologies import permutations
 
 @checks("SLC.size")
 def star_size(check: ClaimCheck) -> None:
-    """Check nodes, degree and diameter of S_n; another reading takes the brackets as a ceiling."""
+    """Check nodes, degree and diameter of S_n; another reading rounds the diameter's formula up."""
     check_star_size(check)
     ceiling_reading = check.reading("the brackets as the ceiling")
     ceiling_reading.equal("greatest distance", bfs.diameter(check), ceil_div(3 * (check.n - 1), 2))

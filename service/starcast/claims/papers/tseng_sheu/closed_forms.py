@@ -72,7 +72,7 @@ def theorem2(n: int) -> pipelines.Pipeline:
     return pipelines.Pipeline(multiple_height(n), Fraction(2, n - 1), n - 1)
 
 
-# One cached function per pipeline, so that `pipelines.greatest` can cache its results.
+# Cached, because `pipelines.greatest` caches results by function: each pipeline has one function.
 @cache
 def with_best_integer(pipeline: Callable[[int], pipelines.Pipeline]) -> pipelines.Time:
     """Return the function that gives a pipeline's time with the best integer p."""
@@ -136,7 +136,7 @@ def unsegmented_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
 
 
 def phases(n: int) -> int:
-    """Return the number of phases, the sum of ceil(log2 i) for i = 2..n, in closed form."""
+    """Return the phases of the broadcasts [2] and [12], the sum of ceil(log2 i) for i = 2..n."""
     # The closed form n c - 2^c + 1, c = ceil(log2 n), uses only integers, so it is exact for huge
     # n.
     power = (n - 1).bit_length()
@@ -211,12 +211,12 @@ def height(check: ClaimCheck, construction: str) -> int:
 
 
 def algorithm1(ports: str = "all") -> Provider[Execution]:
-    """Return a provider of executions of Algorithm 1, one-port by the simulation of section 4.2."""
+    """Return a provider of executions of Algorithm 1; section 4.2 describes the one-port form."""
     return executions("broadcast", "multiple", ports=ports, segments=SEGMENTS)
 
 
 def algorithm2(ports: str = "all", base: str = "greedy") -> Provider[Execution]:
-    """Return a provider of executions of Algorithm 2, one-port by the simulation of section 5.2."""
+    """Return a provider of executions of Algorithm 2; section 5.2 describes the one-port form."""
     return executions("allgather", "dimension-change", ports=ports, base=base)
 
 
@@ -224,7 +224,7 @@ def check_algorithm1(check: ClaimCheck, ports: str = "all") -> None:
     """Check that Algorithm 1 takes h+p-1 slots, and that at most two segments share a link.
 
     The height h is that of Lemma 5, and p is the number of segments per tree. In the one-port
-    model, a slot has n-1 sub-slots, and the last slot is needed.
+    model, a slot has n-1 sub-slots, and the execution ends in the last slot.
     """
     for execution in algorithm1(ports)(check):
         simulation = execution.simulation
@@ -244,7 +244,7 @@ def check_algorithm1(check: ClaimCheck, ports: str = "all") -> None:
 def check_single_tree(
     check: ClaimCheck, algorithm: str, split: str, stated: int, segments: tuple[int, ...] = SEGMENTS
 ) -> None:
-    """Check the height h' of a tree, and the time (h'+p-1)(T_s + m T_c/p) of p packets, all-port.
+    """Check the height h' of a tree, and the all-port time (h'+p-1)(T_s + m T_c/p) of p packets.
 
     The argument ``split`` names the algorithm's parameter for p, and ``stated`` is h'.
     """

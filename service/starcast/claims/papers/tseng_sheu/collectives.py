@@ -73,7 +73,7 @@ def packet_sizes(schedule: Schedule) -> NDArray[np.int64]:
 
 @checks("TS.T2.simulation", memory=Memory(BYTES_PER_ROW * max(SEGMENTS)))
 def one_port_simulation(check: ClaimCheck) -> None:
-    """Check that the one-port sub-slots, one dimension each, send what the all-port slot sends."""
+    """Check that one-port sub-slots, one per dimension, send the segments of the all-port slots."""
     for port, heads in zip(check.ports, check.neighbours, strict=True):
         what = f"back over dimension {port}"
         check.equal(what, heads[heads], np.arange(check.nodes), node=check.label)
@@ -97,7 +97,7 @@ def one_port_simulation(check: ClaimCheck) -> None:
 def partners(
     schedule: Schedule, ends: NDArray[np.int32], other_ends: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """Return, for each row, with how many nodes its node in ``ends`` communicates in that step."""
+    """Return, for each row, how many ``other_ends`` its node in ``ends`` has in the row's step."""
     nodes = schedule.topology.nodes
     end_steps = schedule.step.astype(np.int64) * nodes + ends
     pairs = np.unique(end_steps * nodes + other_ends)
@@ -162,7 +162,7 @@ def time_of_theorem3(check: ClaimCheck, allgather: Execution) -> None:
 
 @checks("TS.T3.any-tree", memory=ONE_SOURCE)
 def time_on_any_tree(check: ClaimCheck) -> None:
-    """Check the time of Algorithm 2 on many trees, among them a non-greedy tree of least height."""
+    """Check the time of Algorithm 2 on many trees, one of them of minimum height but not greedy."""
     trees = tree_transforms.sample_trees(check)
     detour = tree_transforms.tree_with_detour(check)
     what = "trees of height D_n that are not greedy are looked at"
@@ -325,7 +325,7 @@ def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
 
 @checks("TS.L7", memory=TRANSLATIONS)
 def links_are_used_equally(check: ClaimCheck) -> None:
-    """Check that on each level as many changed trees use each link as the tree has nodes there."""
+    """Check that on each level, every link is in as many changed trees as the level has nodes."""
     outgoing = outgoing_links(check)
     for tree in tree_transforms.sample_trees(check, other_roots=True):
         loads, profile = tree_transforms.link_loads(check, tree, check.n - 1)

@@ -113,8 +113,8 @@ ORDERS = {
         Order("n^2 T_s + n sqrt(m T_s T_c) + m T_c", forms.theorem2_order),
     ),
 }
-#: For each part of a time, whether a load counts for it: T_c = 0 for start-up, T_s = 0 for
-#: transmission, any load for overall.
+#: For each part of a time, a function that returns whether values of T_s and b = m T_c count:
+#: b = 0 for the start-up, T_s = 0 for the transmission, and all values for the overall time.
 IN_PART: dict[str, Callable[[int, Number, Number], bool]] = {
     "startup": lambda _n, _startup, b: not b,
     "transmission": lambda _n, startup, _b: not startup,
@@ -216,7 +216,7 @@ def necklace_startup(check: ClaimCheck) -> None:
 
 @checks("TS.Tab2.frago-nl-transmission")
 def necklace_transmission(check: ClaimCheck) -> None:
-    """Check that messages per link exceed an even share at most by the nodes in short necklaces."""
+    """Check that messages per link exceed an even share at most by the size of short necklaces."""
     _, carried = run_by_level(check, "necklace")
     # The bound contains a square root, and `add_sqrt` keeps the sum exact for the comparison.
     bound = add_sqrt(forms.messages_per_link(check.n), short_necklaces_squared(check.n))

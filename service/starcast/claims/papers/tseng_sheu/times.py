@@ -170,7 +170,7 @@ def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None
 def check_least(
     check: ClaimCheck, run: Execution, times: Times, stated: Times, known: NDArray[np.bool_]
 ) -> None:
-    """Check the smallest executed time where it is known to be the smallest over all p."""
+    """Check the smallest executed time, where ``known`` says that no other p affects the result."""
     place = Parameters(*(column[known] for column in WIDE)).place
     best = times[:, known].argmin(axis=0) + 1
     least = times.min(axis=0)[known]
@@ -202,8 +202,8 @@ def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: Times) -> Non
         q = rational_sqrt(square)
         q_is_integer.append(q is not None and q.denominator == 1)
         if startup >= 4 * pipeline.height * pipeline.slot**2 * pipeline.share * b:
-            # At least the start-ups of p = 1: all slots before the last one, and one sub-slot of
-            # the last.
+            # Every p takes at least these start-ups, which are those of p = 1 if the last slot has
+            # only one sub-slot.
             startups = startup * (pipeline.slot * (pipeline.height - 1) + 1)
             startup_longer.append(startups > least)
     measured = np.array(ceiling_times, dtype=object)
@@ -220,8 +220,8 @@ def read_with_other_broadcasts(
 ) -> None:
     """Record the reading that the claim is about any broadcast.
 
-    The argument ``others`` gives, for each other algorithm, its name, its argument that splits the
-    message, and its parts per segment.
+    The argument ``others`` has, for each other algorithm, its name, its parameter that splits the
+    message, and the value of this parameter for one segment.
     """
     names = " or ".join(f"`{name}`" for name, _, _ in others)
     reading = check.reading(f"some broadcast, Algorithm 1 or {names}, ends within it, {ON_WIDE}")
@@ -249,7 +249,7 @@ def read_without_idle_steps(check: ClaimCheck, pipeline: Pipeline) -> None:
         times.append(WIDE.time(busy, pipelines.carried_share(simulation, run.schedule.units)))
     least = np.array(times, dtype=object).min(axis=0)
     stated = least_times(pipeline)
-    # More segments do not need fewer busy sub-slots than the largest executed number does.
+    # Executions with more segments would have at least as many busy sub-slots.
     known = (least <= stated) | (WIDE.T_s * busy > stated)
     place = Parameters(*(column[known] for column in WIDE)).place
     reading.at_most("least time", least[known], stated[known], **place)
@@ -358,7 +358,7 @@ def allport_terms(check: ClaimCheck) -> None:
 
 @checks("TS.intro-transmission", memory=forms.ALGORITHM_1)
 def transmission_improves(check: ClaimCheck) -> None:
-    """Check by what order Theorems 1 and 2 improve the broadcast times of [16] and [17]."""
+    """Check the orders by which Theorems 1 and 2 improve the broadcast times of [16] and [17]."""
     forms.check_sheu93(check)
     forms.check_algorithm1(check)
     forms.check_algorithm1(check, "one")

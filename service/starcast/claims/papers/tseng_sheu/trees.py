@@ -69,7 +69,7 @@ def greedy_ports(network: CachedTopology, root: int) -> NDArray[np.uint8]:
 
 
 def shift_paths(network: CachedTopology, root: int) -> list[Path]:
-    """Return the paths p_1, .., p_{n-1} of a root; a cycle in a mutated tree ends a path early."""
+    """Return the paths p_1, .., p_{n-1} of a root; a cycle in a corrupted tree ends a path."""
     return [_shift_path(network, root, i) for i in range(1, network.n)]
 
 
@@ -85,7 +85,7 @@ def _shift_path(network: CachedTopology, root: int, i: int) -> Path:
 
 
 def loads_towards_roots(network: CachedTopology, root: int) -> NDArray[np.int64]:
-    """Return how many greedy trees L(rho^i(r)), i = 1..n-1, have each link, directed to the root.
+    """Return how many greedy trees L(rho^i(r)), i = 1..n-1, use each link towards their roots.
 
     Returns:
         int64 ``[nodes, ports]``.
