@@ -101,7 +101,7 @@ def root(
             count=True,
             callback=flags.set_verbose,
             show_default=False,
-            help="Print what is logged to stderr too; -vv includes each statement.",
+            help="Also print log events to stderr; -vv includes each Cypher statement.",
         ),
     ] = 0,
     plugin: Annotated[

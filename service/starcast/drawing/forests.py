@@ -3,8 +3,8 @@
 A tree is drawn with its levels as rows and each parent centred above its children. The two contours
 of a subtree are its leftmost and rightmost positions on each level, relative to its root. Subtrees
 are pushed together until their contours touch, once from the left and once from the right. The mean
-of the two layouts is as narrow as each of them, and it centres small subtrees between large ones
-(Reingold & Tilford 1981).
+of the two layouts is as narrow as each of them, and it centres small subtrees between large
+subtrees (Reingold & Tilford 1981).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

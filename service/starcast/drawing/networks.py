@@ -48,7 +48,7 @@ _PANEL, _WIDEST = 224.0, 1_000.0
 _NEAR, _BEND, _SLACK = 0.25, 0.5, 0.12
 #: Maximum number of nodes for which links are bent around other nodes.
 _MAX_BENT = 200
-#: A link that crosses the border of the torus is drawn at both ends; this fraction at each of them.
+#: Fraction of the length that is drawn at each end of a link that crosses the border of the torus.
 _CUT = 0.6
 
 

@@ -70,8 +70,8 @@ def substar_points(n: int, length: int) -> Points:
         np.exp(-2j * pi * last / n) * (inner[index] * np.exp(2j * pi * turn / 360) - 1j * radius)
         for turn in ([0] if is_hexagon else _TURNS)
     ]
-    # Several rotations can be equally good. Their lengths are rounded, so that rounding errors do
-    # not make machines choose different ones.
+    # Several rotations can be equally good. The sums are rounded, so that all machines choose the
+    # same rotation despite their rounding errors.
     return min(candidates, key=lambda points: round(np.abs(points - points[neighbour]).sum(), 6))
 
 
@@ -218,7 +218,7 @@ def place_on_torus(topology: Topology) -> NDArray[np.float64]:
 def _centred(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Choose the image of each node that is nearest to the centre of one hexagon.
 
-    The images chosen are the corners of this hexagon and of the six hexagons around it.
+    The chosen images are the corners of this hexagon and of the six hexagons around it.
     """
     pairs = [(first, second) for first in range(-2, 3) for second in range(-2, 3)]
     shifts = np.array(pairs) @ PERIODS

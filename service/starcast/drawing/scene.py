@@ -177,7 +177,7 @@ def join(start: Node, end: Node, bend: float = 0.0, shift: float = 0.0) -> Curve
         start: the first node.
         end: the other node.
         bend: how far the curve is bent to its left.
-        shift: how far the whole curve is shifted to its left.
+        shift: how far the curve is shifted to its left, with its ends.
     """
     along = end.center - start.center
     left = -1j * along / (abs(along) or 1.0)

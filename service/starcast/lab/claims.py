@@ -305,7 +305,7 @@ class Claims(Connection):
             if demanded:
                 raise
             if isinstance(error, UnavailableError):
-                # A stopped embedded server is no error, unlike a server that the settings name.
+                # The embedded server may be stopped, but a server that the settings name must run.
                 self._raise_if_configured(error)
             else:
                 self.reporter.say(f"no verdicts are shown: {error.message}; {error.hint}")

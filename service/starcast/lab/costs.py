@@ -115,9 +115,9 @@ class Costs(Connection):
         the schedule; a note explains where they differ from the closed form.
 
         With ``experiment``, rows and columns are those of the paper, one table per topology and
-        message. The figures of a row are those of the fastest stored run of the algorithm that the
-        row names as its basis. If the paper cites a work that starcast cannot execute, its row is
-        marked as cited and shows the paper's closed form, if there is one. References are keys of
+        message. The figures of a row come from the fastest stored run of the algorithm on which the
+        row is based. If the paper cites a work that starcast cannot execute, its row is marked as
+        cited and shows the paper's closed form, if there is one. References are keys of
         references.bib.
 
         Args:

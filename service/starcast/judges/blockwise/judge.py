@@ -139,7 +139,8 @@ def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop:
     flags = np.zeros((size + 7) // 8 * 8, dtype=np.uint8)
     neighbours = tables.neighbours
     largest, counts = found.largest, found.counts
-    # `Blocks.changes` is sorted by block, as is this loop, so only the first change is searched.
+    # Changes are sorted by block, and the loop below visits the blocks in this order. So only the
+    # first change has to be searched.
     next_change = int(np.searchsorted(blocks.changes[:, 0], start))
     for block in range(start, stop):
         read_tail(block, n, m, x, rest)

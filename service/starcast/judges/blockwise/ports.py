@@ -260,7 +260,7 @@ def fill_substar(n: int, m: int, x: Array, rest: Array, tables: Tables, out: Arr
         order = tables.compositions[rank_orders(others)]
         for index in range(size):
             inner = tables.substar[0, start + order[index]]
-            # The table has 0 for the root of the substar, whose parent is in another substar.
+            # The table has 0 for the root of the substar, whose parent is outside this substar.
             # `relabel` has returned the port to this parent.
             out[first * size + index] = inner or port
 

@@ -107,9 +107,9 @@ def fill_distances(
 
     All nodes of the row have the same symbols in the positions 1, m+1, .., n; the other positions
     are free. A cycle that leaves the free positions passes through common positions, and returns to
-    a free position that is the same for the whole row (an exit). The cycles of a node are therefore
-    those inside the common positions, which are equal for the row, and those of the permutation of
-    its free symbols composed with the exits, which `Tables.cycles` counts.
+    a free position that is the same for all nodes of the row (an exit). The cycles of a node are
+    therefore those inside the common positions, which all nodes share, and those of the permutation
+    of its free symbols composed with the exits, which `Tables.cycles` counts.
     """
     free = m - 1
     exits = np.empty(free, dtype=np.uint8)

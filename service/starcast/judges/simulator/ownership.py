@@ -141,8 +141,8 @@ Held = Callable[[Indices, Indices], Mask]
 
 #: Maximum number of (node, unit) pairs in a table, which has one or two bytes per pair.
 _MAX_PAIRS = 2**31
-#: Maximum number of units with one destination each. Each unit needs a row, and a schedule with
-#: more rows would not fit into memory.
+#: Maximum number of units with one destination each. No schedule can have the rows that are needed
+#: to deliver more units.
 _MAX_UNITS = 2**27
 _CHUNK = 2**20
 _NOT_HELD = "the sender does not hold the unit yet"
@@ -362,7 +362,7 @@ class Journeys(Deliveries):
     def find_early_send(self) -> Violation | None:
         """Find the first row whose sender does not hold the unit when the step begins.
 
-        Only rows that do not obviously continue a journey are checked, which are few.
+        Only rows that do not obviously continue a journey are checked; there are usually few.
         """
         suspects = self._find_suspects()
         if not len(suspects):

@@ -33,7 +33,7 @@ MAX_PROCESSES = 10_000
 MAX_ROWS = 1_000_000
 #: The Python interpreter for which Debian provides SimGrid's module.
 SYSTEM_PYTHON = Path("/usr/bin/python3")
-#: Largest rounding error of SimGrid's clock, in ticks; a larger difference is a real one.
+#: Largest rounding error of SimGrid's clock, in ticks.
 _ROUNDING = 1e-3
 _TESTED = "starcast is tested with SimGrid 3.32"
 _INSTALL = (
