@@ -21,10 +21,13 @@ _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 class _Root(flags.RootGroup):
-    """The root command, which imports a command group (noun) only when it is needed, for speed."""
+    """The root command, which imports a command group only when it is used, to start quickly."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command or command group; for an unknown name, load all, for suggestions."""
+        """Return a command or command group, or None for an unknown name.
+
+        For an unknown name all commands are loaded, because the error suggests similar names.
+        """
         if cmd_name in commands.PARTS:
             self._add(cmd_name)
         else:
@@ -52,7 +55,7 @@ app = typer.Typer(
         "store, query and compare."
     ),
     no_args_is_help=True,
-    # `main` prints an error as one sentence; without this, Typer would print a traceback first.
+    # `main` prints an unexpected error as one sentence. Typer would print a traceback before it.
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -98,7 +101,7 @@ def root(
             count=True,
             callback=flags.set_verbose,
             show_default=False,
-            help="Print what is logged to stderr too; -vv includes each statement.",
+            help="Also print log events to stderr; -vv includes each Cypher statement.",
         ),
     ] = 0,
     plugin: Annotated[
@@ -122,10 +125,10 @@ def root(
 def main() -> None:
     """Run the command line and exit with a documented code.
 
-    An error is printed as one sentence with a hint. If ``STARCAST_DEBUG`` is set, the traceback of
-    an unexpected exception is printed too, and so is that of an exception from a plug-in or server.
+    An error is printed as one sentence with a hint. If ``STARCAST_DEBUG`` is set, a traceback is
+    printed too if the exception is unexpected, or was caused by a plug-in or a server.
     """
-    # Shell completion comes first, because it must print neither errors nor logs.
+    # Shell completion is handled before logs and errors, because it must print neither.
     if completion.VARIABLE in os.environ:
         completion.complete_and_exit(app)
     flags.reset()
@@ -144,7 +147,10 @@ def main() -> None:
 
 
 def _run() -> None:
-    """Run the command and flush stdout: Python would flush it too late to report a failure."""
+    """Run the command, and flush stdout.
+
+    Python flushes stdout only at exit, when a failure can no longer be reported.
+    """
     try:
         _command()()
     finally:
@@ -162,10 +168,11 @@ def _flush() -> None:
     try:
         sys.stdout.flush()
     except OSError as error:
-        # Otherwise Python would try to write the output again at exit, and print another error.
+        # At exit, Python would write the remaining output again and print another error. So stdout
+        # is replaced by the null device.
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        # The reader has closed the pipe. If Click notices this first, it exits with 1 as well.
+        # The program that reads the pipe has closed it. Click exits with 1 in this case, too.
         if error.errno == errno.EPIPE:
             sys.exit(1)
         raise _cannot_write(error) from None
@@ -174,7 +181,7 @@ def _flush() -> None:
 def _as_starcast_error(error: Exception) -> StarcastError:
     is_unexpected = not isinstance(error, StarcastError | OSError)
     if os.environ.get("STARCAST_DEBUG") and (is_unexpected or error.__cause__):
-        # The cause of an expected error is an exception raised by a plug-in or a server.
+        # An expected error has a cause only if a plug-in or a server raised an exception.
         traceback.print_exception(error)
     if isinstance(error, StarcastError):
         return error

@@ -1,7 +1,7 @@
-"""The table of command groups (nouns) and commands, each with the function that adds it.
+"""The table of command groups ("nouns") and commands, each with the function that adds it.
 
-Most command lines need only one of these functions; the help of the root command needs them all.
-So each function imports its operations when it is called.
+Most command lines need only one of these functions; the help of the root command needs all of them.
+So each function imports the operations of its commands only when it is called.
 """
 
 from collections.abc import Callable
@@ -102,7 +102,7 @@ def _topology(app: typer.Typer) -> None:
     command(noun, "show", Networks.show_topology)
     command(noun, "draw", Networks.draw_topology, labelled=True)
     command(noun, "export", Networks.export_topology, labelled=True)
-    # The kind is fixed, so that 'topology drop' drops only topologies.
+    # `Lab.drop` drops artifacts of any kind. The fixed kind restricts this command to topologies.
     command(noun, "drop", Networks.drop, kind="topology")
 
 
@@ -178,7 +178,8 @@ def _query(app: typer.Typer) -> None:
     command(noun, "list", Queries.queries, printer=results.wide_table)
     command(noun, "show", Queries.show_query)
     command(noun, "run", Queries.query)
-    # A picture needs columns that a header declares to hold nodes; a statement has no header.
+    # The table printer has no pictures: they need columns that the header of a query file declares
+    # to contain nodes, and a plain statement has no header.
     command(noun, "ask", Queries.ask, printer=results.table)
     command(noun, "new", Queries.new_query)
     command(noun, "check", Queries.check_queries)
@@ -268,7 +269,7 @@ def _db(app: typer.Typer) -> None:
     command(noun, "check", Administration.schema)
 
 
-#: The functions that add nouns and other root commands, by name, in the order of the help.
+#: The functions that add command groups and other root commands, by name, in the order of the help.
 PARTS: dict[str, Callable[[typer.Typer], None]] = {
     "demo": _demo,
     "up": _servers,

@@ -1,4 +1,4 @@
-"""Candidates for shell completion: names from the catalogues, and ids from a running store.
+"""Candidates for shell completion: names from the catalogues, and ids from a running PostgreSQL.
 
 Completion prints no errors: if anything fails, such as a connection, there are no candidates. The
 catalogues need numpy, so each is imported only when one of its names is completed.
@@ -19,7 +19,7 @@ from starcast.support.vocabulary import LAYOUT_NAMES, Collective
 
 #: The variable through which Typer's completion scripts call the program.
 VARIABLE = "_STARCAST_COMPLETE"
-#: Seconds to wait for ids from the store.
+#: Seconds to wait for ids from PostgreSQL.
 PATIENCE = 1.0
 #: Topologies to suggest; other topologies are valid too.
 _TOPOLOGIES = (
@@ -37,7 +37,7 @@ _SPECIAL = frozenset(" ()[]{}*?!;&|<>$`\"'\\#~")
 
 
 def complete_and_exit(run: Callable[[], Any]) -> None:
-    """Print the candidates that a completion script asks for, and end the process.
+    """Print the candidates that a shell's completion script requests, and end the process.
 
     Args:
         run: runs the command line, which prints the candidates and exits.
@@ -55,18 +55,18 @@ def complete_and_exit(run: Callable[[], Any]) -> None:
         except Exception:  # noqa: BLE001 - completion is silent
             status = 1
     lines = printed.getvalue().splitlines()
-    # The process ends with `os._exit`, since `sys.exit` would wait for an unfinished query.
     for line in filter(None, lines):
         print(_for_bash(line, typed) if in_bash else line)
     sys.stdout.flush()
+    # `sys.exit` would wait for a query that is still running.
     os._exit(status)
 
 
 def finish_installation() -> None:
-    """Make the installed zsh script complete at the first Tab too.
+    """Extend an installed zsh completion script, so that the first Tab completes, too.
 
-    zsh loads the script at the first Tab. Typer's script then declares the completion function
-    but does not call it.
+    zsh loads the script when Tab is first pressed. Typer's script declares the completion function,
+    but does not call it, so the first Tab would show no candidates.
     """
     script = Path.home() / ".zfunc" / "_starcast"
     if "--install-completion" in sys.argv and script.is_file():
@@ -76,15 +76,18 @@ def finish_installation() -> None:
 
 
 def _join_bash_words() -> str:
-    """Join the words that bash splits at ``:`` and ``=``, which occur in ids and values.
+    """Join the words of the command line that bash has split at ``:`` and ``=``.
+
+    Ids contain colons, and parameters of queries contain equals signs.
 
     Returns:
-        The part of the last joined word that bash keeps. In ``S5:mul``, bash replaces only
-        ``mul``, so the part is ``S5:``.
+        The part of the last joined word that remains on the command line. In ``S5:mul``, bash
+        replaces only ``mul`` by a candidate, so this part is ``S5:``.
     """
     words = os.environ.get("COMP_WORDS", "").split("\n")
     words = words[: int(os.environ.get("COMP_CWORD", "0")) + 1]
-    # Click reads these variables, and must see one word where bash sees three.
+    # Click reads the words from COMP_WORDS. bash splits `S5:mul` into three words there, which must
+    # be one word for Click.
     joined: list[str] = []
     may_continue = False
     for word in words:
@@ -100,7 +103,12 @@ def _join_bash_words() -> str:
 
 
 def _for_bash(candidate: str, typed: str) -> str:
-    """Return the text for bash to insert: the candidate without the part already typed, escaped."""
+    """Return the text that bash inserts for a candidate, with special characters escaped.
+
+    Args:
+        candidate: the complete word.
+        typed: the part of the word that remains on the command line (see `_join_bash_words`).
+    """
     given = typed.replace("\\", "")
     value = given.partition("=")[2] if given.startswith("--") else given
     rest = candidate.removeprefix(value)
@@ -111,26 +119,29 @@ def _for_bash(candidate: str, typed: str) -> str:
 
 
 def problems(incomplete: str) -> list[str]:
-    """Return the search problems."""
+    """Return the names of the search problems, such as one-port-broadcast."""
     from starcast.records import PROBLEM_NAMES
 
     return [name for name in PROBLEM_NAMES if name.startswith(incomplete)]
 
 
 def topologies(incomplete: str) -> list[str]:
-    """Return names of topologies."""
+    """Return the specs of common topologies."""
     return _matching(_TOPOLOGIES, incomplete)
 
 
 def constructions(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete the last item of a comma list with constructions on the topology typed before."""
+    """Complete the last item of a comma-separated list with the name of a construction.
+
+    Only constructions that are defined on the topology earlier in the command line are suggested.
+    """
     from starcast.trees.construction import constructions as names
 
     return _in_list(names(_topology(ctx)), incomplete)
 
 
 def layouts(incomplete: str) -> list[str]:
-    """Return the layouts of a topology."""
+    """Return the names of the layouts for pictures of topologies."""
     return _matching(LAYOUT_NAMES, incomplete)
 
 
@@ -140,7 +151,7 @@ def collectives(incomplete: str) -> list[str]:
 
 
 def algorithms(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the algorithms of the collective typed before, or else of all collectives."""
+    """Return the algorithms of the collective in the command line, or else of all collectives."""
     from starcast.collectives.catalogue import algorithms as listed
 
     collective = ctx.params.get("collective")
@@ -149,7 +160,7 @@ def algorithms(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def schedules(incomplete: str) -> list[str]:
-    """Complete the last item of a comma list with names ``collective:algorithm``."""
+    """Complete the last item of a comma-separated list with ``collective:algorithm``."""
     from starcast.collectives.catalogue import algorithms as listed
 
     named = (f"{algorithm.collective}:{algorithm.name}" for algorithm in listed())
@@ -167,7 +178,10 @@ def queries(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def query_values(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return parameters of the query typed before, or ids as values of an artifact parameter."""
+    """Complete ``name=value`` for a parameter of the query earlier in the command line.
+
+    Values are suggested only for parameters that are ids of artifacts.
+    """
     from starcast.queries import find
 
     query = find(str(ctx.params.get("query")), *_settings(ctx).packs)
@@ -190,12 +204,15 @@ def stored_forests(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def topologies_or_forests(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return names of topologies, or the ids of stored forests once a colon is typed."""
+    """Return specs of topologies or, if the word contains a colon, the ids of stored forests."""
     return stored_forests(ctx, incomplete) if ":" in incomplete else topologies(incomplete)
 
 
 def artifacts(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the ids of stored artifacts; after ``starcast forest``, only those of forests."""
+    """Return the ids of stored artifacts.
+
+    A command of the group ``topology``, ``forest`` or ``schedule`` gets only ids of this kind.
+    """
     kinds = [kind for kind in _KINDS if f" {kind} " in ctx.command_path] or _KINDS
     return _matching((each for kind in kinds for each in _ask(ctx, _STORED, kind)), incomplete)
 
@@ -217,10 +234,13 @@ def _matching(names: Iterable[str], incomplete: str) -> list[str]:
 
 
 def _in_list(names: Iterable[str], incomplete: str) -> list[str]:
-    """Complete the last item of a comma list; commas in parentheses are not separators."""
+    """Complete the last item of a comma-separated list.
+
+    Commas within parentheses separate arguments of a construction, not items.
+    """
     head, comma, last = incomplete.rpartition(",")
     if head.count("(") > head.count(")"):
-        # Arguments of a construction, in parentheses, are not completed.
+        # The cursor is inside the arguments of a construction, for which there are no candidates.
         return []
     return [f"{head}{comma}{name}" for name in _matching(names, last)]
 
@@ -233,7 +253,8 @@ def _topology(ctx: typer.Context) -> str | None:
 def _settings(ctx: typer.Context) -> Any:
     from starcast.support.settings import Settings
 
-    # Completion does not run the callback of the root command, which remembers the global flags.
+    # Completion does not run the callback of the root command, which would store the global flags
+    # in the context, so they are read from the parameters of the root command.
     flags = ctx.find_root().params
     return Settings.load(
         **{name: flags.get(name) for name in ("home", "neo4j_uri", "postgres_uri")}
@@ -247,7 +268,10 @@ def _query_names(ctx: typer.Context) -> list[str]:
 
 
 def _ask(ctx: typer.Context, statement: str, *values: str) -> list[str]:
-    """Run an SQL statement and return the first column; return [] if the store is too slow."""
+    """Run an SQL statement, and return the first column.
+
+    If PostgreSQL does not answer within `PATIENCE` seconds, the rows read so far are returned.
+    """
     import psycopg
 
     from starcast.embedded.endpoints import store_url
@@ -259,7 +283,8 @@ def _ask(ctx: typer.Context, statement: str, *values: str) -> list[str]:
         with suppress(psycopg.Error), psycopg.connect(**url, connect_timeout=1) as connection:
             rows.extend(row[0] for row in connection.execute(statement, values))
 
-    # Run in a thread, because `connect_timeout` does not limit the time of the statement.
+    # `connect_timeout` does not limit the time of the statement, so a thread runs it, and the wait
+    # for this thread is limited.
     thread = threading.Thread(target=read, daemon=True)
     thread.start()
     thread.join(PATIENCE)

@@ -1,4 +1,7 @@
-"""The settings of a command. Its own flags override global flags, which override other sources."""
+"""The settings of a command.
+
+Flags of the command override global flags; both override environment variables and settings files.
+"""
 
 import os
 import shlex
@@ -18,17 +21,22 @@ if TYPE_CHECKING:
     from starcast.support.progress import Reporter
     from starcast.support.settings import Settings
 
-#: The global flag --home, which the commands on the embedded servers accept as well.
+#: The flag --home, which is a global flag and also an option of commands for the embedded servers.
 HomeOption = Annotated[Path | None, typer.Option("--home", help="Folder of the embedded stack.")]
 
 
 def remember(ctx: typer.Context, **flags: Any) -> None:
-    """Remember the global flags until a command loads its settings."""
+    """Store the global flags in the context, for the command to load its settings."""
     ctx.obj = flags
 
 
 def settings(ctx: typer.Context, **flags: Any) -> "Settings":
-    """Return the settings of this command; ``flags`` that are not None override global flags.
+    """Return the settings of a command; warn about unknown environment variables.
+
+    Args:
+        ctx: the context of the command.
+        flags: settings given as flags of the command. Unless they are None, they override global
+            flags.
 
     Raises:
         InputError: a setting is invalid.
@@ -41,9 +49,9 @@ def settings(ctx: typer.Context, **flags: Any) -> "Settings":
 def open_lab(
     operations: type["Connection"], ctx: typer.Context, reporter: "Reporter", **flags: Any
 ) -> "Iterator[Connection]":
-    """Open a lab that offers only these operations.
+    """Open a lab that has only the given operations.
 
-    The lab loads its settings, as `settings` does, when an operation needs them.
+    The lab loads its settings by `settings` when an operation first needs them.
 
     Args:
         operations: a base class of `Lab`.
@@ -56,8 +64,11 @@ def open_lab(
 
 
 def named_flags(arguments: Sequence[str]) -> str:
-    """Return --home and --plugin of a command line as text, to be added to commands in hints."""
-    # Read from the arguments, because an error may occur before the context holds any flags.
+    """Return the flags --home and --plugin of a command line as text.
+
+    Hints that name a command repeat these flags.
+    """
+    # The context cannot be used, because an error may occur before it contains the flags.
     flags = []
     for index, word in enumerate(arguments):
         name, equals, value = word.partition("=")
@@ -67,7 +78,7 @@ def named_flags(arguments: Sequence[str]) -> str:
 
 
 def load_settings(ctx: typer.Context | None, **flags: Any) -> "Settings":
-    """Return the settings as `settings` does, without warnings.
+    """Return the settings of a command without warnings, otherwise like `settings`.
 
     Raises:
         InputError: a setting is invalid.
@@ -80,7 +91,7 @@ def load_settings(ctx: typer.Context | None, **flags: Any) -> "Settings":
 
 
 def load_plugins(ctx: typer.Context) -> None:
-    """Load the plug-ins that --plugin, the settings or installed packages name.
+    """Load the plug-ins given by --plugin, by the settings, or by installed packages.
 
     Raises:
         InputError: a plug-in cannot be imported, or defines something invalid.
@@ -97,7 +108,7 @@ def load_plugins(ctx: typer.Context) -> None:
 
 
 def first_symbol(ctx: typer.Context) -> int:
-    """Return the setting ``labels``: whether labels begin with 0 or 1.
+    """Return the setting ``labels``, the first symbol of node labels: 0 or 1.
 
     Raises:
         InputError: a setting is invalid.
@@ -108,16 +119,18 @@ def first_symbol(ctx: typer.Context) -> int:
 def _is_set(name: str) -> bool:
     """Return whether the environment or the settings file may contain this setting.
 
-    This quick test is used to avoid loading all settings.
+    The test is much faster than loading all settings, which is often unnecessary.
     """
     from starcast.support.paths import config_file
 
     if os.environ.get(f"STARCAST_{name.upper()}"):
         return True
     try:
-        # A false match, in a comment or a value, only costs the time to load the settings.
+        # The name may also occur in a comment or a value. Then the settings are loaded in vain,
+        # which only takes time.
         return name.encode() in config_file().read_bytes()
-    except OSError:  # reported when the command loads its settings
+    except OSError:
+        # An unreadable file is reported when the command loads its settings.
         return False
 
 

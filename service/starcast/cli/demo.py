@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Step(NamedTuple):
-    """A command of the demo: its purpose, and the words after ``starcast``."""
+    """A command of the demo: its purpose, and its words without ``starcast``."""
 
     purpose: str
     command: str
@@ -77,7 +77,8 @@ def demo(ctx: typer.Context, home: context.HomeOption = None) -> None:
         say(f"\n[{number}/{len(STEPS)}] {purpose}\n$ starcast {command}")
         # In standalone mode, Click would end the process after the first command.
         root.main([*flags, *shlex.split(command)], prog_name="starcast", standalone_mode=False)
-        sys.stdout.flush()  # in a file too, the output of a command follows the command
+        # If stdout and stderr go to the same file, each output must follow its command.
+        sys.stdout.flush()
     say("\nThe servers are still running. Next steps:")
     for purpose, *commands in NEXT_STEPS:
         say(f"  # {purpose}")
@@ -86,7 +87,7 @@ def demo(ctx: typer.Context, home: context.HomeOption = None) -> None:
 
 
 def _require_embedded(settings: "Settings") -> None:
-    """Refuse to run on the user's own servers, because the demo writes to the embedded servers.
+    """Check that the settings name no servers, because the demo starts and uses the embedded ones.
 
     Raises:
         InputError: the settings name a server.
@@ -104,7 +105,7 @@ def _require_embedded(settings: "Settings") -> None:
 
 
 def _program() -> str:
-    """Return the command to type, with its path if ``starcast`` is not on the PATH."""
+    """Return ``starcast``, or the path of this program if ``starcast`` is not on the PATH."""
     return "starcast" if which("starcast") else sys.argv[0]
 
 
@@ -113,6 +114,6 @@ def _global_flags(ctx: typer.Context) -> list[str]:
     for name, value in (ctx.find_root().obj or {}).items():
         for each in value if isinstance(value, list) else [value]:
             if each is not None:
-                # The flag of the setting `plugins` is --plugin.
+                # Names of flags have no plural s: the setting `plugins` has the flag --plugin.
                 flags += [f"--{name.removesuffix('s').replace('_', '-')}", str(each)]
     return flags

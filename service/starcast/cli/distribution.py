@@ -26,9 +26,9 @@ WORKERS = Parameter("workers", Parameter.KEYWORD_ONLY, default=None, annotation=
 
 @contextmanager
 def open_executor(workers: str | None, jobs: int | None) -> Iterator[Executor | None]:
-    """Connect to the workers that ``--workers`` names; yield None without this option.
+    """Connect to the workers that ``--workers`` names, and yield an executor; else yield None.
 
-    In both cases, SIGTERM ends the work as cleanly as Ctrl-C.
+    Meanwhile, SIGTERM interrupts the command like Ctrl-C, so it can clean up.
 
     Raises:
         InputError: ``--workers`` is not an address or is combined with ``--jobs``, or Dask is not

@@ -1,7 +1,8 @@
 """The flags ``--quiet`` and ``--verbose`` of every command, and the log events of commands.
 
-The flags may follow any command, although its help does not list them. Their callbacks run just
-before the command, after its options are parsed and ``--help`` is handled.
+The flags may follow any command, although the help of commands does not list them. Their callbacks
+run after the options of a command are parsed and ``--help`` is handled, just before the command
+runs.
 """
 
 import logging
@@ -24,7 +25,7 @@ _is_logging = False
 
 
 def set_quiet(value: bool) -> None:
-    """Print results, warnings and errors only.
+    """Suppress messages: print results, warnings and errors only.
 
     Raises:
         InputError: ``--verbose`` is given too.
@@ -35,7 +36,9 @@ def set_quiet(value: bool) -> None:
 
 
 def set_verbose(count: int) -> None:
-    """Print log events to stderr too, including those of level debug if the flag is given twice.
+    """Print log events to stderr, in addition to the log file.
+
+    If the flag is given twice, events of level debug are printed, too.
 
     Raises:
         InputError: ``--quiet`` is given too.
@@ -51,7 +54,7 @@ def _check_combination() -> None:
 
 
 def reset() -> None:
-    """Forget the flags and the log of an earlier command line in this process."""
+    """Reset the flags and the log, which an earlier command line in this process may have set."""
     global _is_logging, _start  # noqa: PLW0603 - one command line per process, except in tests
     output.reset()
     log.stop()
@@ -69,7 +72,10 @@ def _begin(ctx: typer.Context, count: int) -> None:
 
 
 def _start_log(ctx: typer.Context | None) -> None:
-    """Open the log that the settings name. Invalid settings are left for the command to report."""
+    """Open the log file that the settings name; do nothing if the settings are invalid.
+
+    The command reports invalid settings when it loads them.
+    """
     global _is_logging  # noqa: PLW0603
     if _is_logging:
         return
@@ -79,7 +85,7 @@ def _start_log(ctx: typer.Context | None) -> None:
     except StarcastError:
         return
     failure = log.start(log.Target(settings.log_file, settings.log_level))
-    # Warn only about a location that the user chose, since the default one may be read-only.
+    # The default location may be read-only. Only a location that the user chose causes a warning.
     if failure is not None and settings.sources["log_file"] != "default":
         output.warn(f"the log {settings.log_file} cannot be written: {failure.strerror}")
     if output.verbosity:
@@ -89,7 +95,7 @@ def _start_log(ctx: typer.Context | None) -> None:
 def finish(code: int, error: Exception | None = None) -> None:
     """Log the end of the command: its exit code, its duration, and the error that ended it."""
     close_all()
-    # If the arguments were wrong, the callback that opens the log did not run.
+    # If the arguments were wrong, the callback that opens the log has not run.
     if error is not None:
         _start_log(None)
     seconds = round(perf_counter() - _start, 3)
@@ -105,19 +111,25 @@ class RootGroup(TyperGroup):
     """The root command, which adds ``--quiet`` and ``--verbose`` to all commands."""
 
     def add_commands(self, commands: dict[str, Any]) -> None:
-        """Add commands and command groups, and add the flags to each command."""
+        """Add commands and command groups; give each command the flags of this module."""
         options = _params()
         for command in _leaves(commands):
             command.params += options
         self.commands.update(commands)
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
-        """Parse the words before the command; escape and shorten the input quoted in errors."""
+        """Parse the words before the command.
+
+        Errors quote the input; special characters are escaped, and long input is shortened.
+        """
         with _clean_errors():
             return super().make_context(*arguments, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        """Invoke a command; escape and shorten the input quoted in errors."""
+        """Run the command.
+
+        Errors quote the input; special characters are escaped, and long input is shortened.
+        """
         with _clean_errors():
             return super().invoke(ctx)
 
@@ -128,16 +140,20 @@ def _clean_errors() -> Iterator[None]:
         yield
     except typer.TyperException as error:
         ctx = getattr(error, "ctx", None)
-        # For a command group without a command, the message is the help, which stays as it is.
+        # If the command of a group is missing, the message is the help, which stays unchanged.
         if ctx is None or error.message != ctx.get_help():
             error.message = clean_message(error.message)
-        if ctx is not None and hasattr(error, "possibilities"):  # an unknown option
+        # Only an error about an unknown option has `possibilities`.
+        if ctx is not None and hasattr(error, "possibilities"):
             _show_place(error, ctx)
         raise
 
 
 def _show_place(error: Any, ctx: Any) -> None:
-    """If an option of the root command follows a command, say that it belongs before it."""
+    """Replace the message about an unknown option, if it is an option of the root command.
+
+    The new message states that the option belongs before the command.
+    """
     root = ctx.find_root()
     if any(error.option_name in option.opts for option in root.command.params):
         name, command = root.info_name, ctx.command_path.removeprefix(f"{root.info_name} ")
@@ -159,7 +175,8 @@ def _leaves(commands: dict[str, Any]) -> Iterator[Any]:
 
 def _params() -> list[Any]:
     """Return the flags as hidden options for a command."""
-    # Typer creates options only from a command's signature, so `_flags` serves as a command.
+    # Typer creates options only from the signature of a command, so `_flags` is made a command that
+    # never runs.
     app = typer.Typer(add_completion=False)
     app.command()(_flags)
     command: Any = typer.main.get_command(app)

@@ -1,4 +1,4 @@
-"""Commands from operations: turn a typed method of `Lab` into a command.
+"""Turn operations, which are the typed methods of `Lab`, into commands.
 
 Positional parameters become arguments, keyword-only parameters become options, ``*ids`` becomes a
 list of arguments, and each item of ``**options``, a TypedDict, becomes an option. The help is the
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from starcast.lab.connection import Connection
 
 _CODE = re.compile(r"``([^`]+)``|`([^`]+)`")
-#: Patterns for a docstring sentence that begins with "In Python", which the help omits, and for the
-#: words "In a shell,", which the help removes from a sentence.
+#: The help of a command omits the docstring sentences that begin with "In Python".
 _FOR_PYTHON = re.compile(r"\s*\bIn Python\b.*?\.(?=\s|$)", re.DOTALL)
+#: The help of a command contains the sentences that begin with "In a shell,", without these words.
 _FOR_SHELL = re.compile(r"\bIn a shell, (\w)")
 _LABELS = Parameter("labels", Parameter.KEYWORD_ONLY, default=None, annotation=LabelsOption)
 
@@ -49,18 +49,19 @@ def command(
     """Add the command of an operation.
 
     Args:
-        app: the noun, or the root command.
+        app: the command group, or the root command.
         name: the name of the command.
         operation: a method of `Lab`.
         labelled: add ``--labels``, for operations that read or print labels of nodes.
-        settings: the settings that the command has options for, with their annotations.
+        settings: settings that get an option of the command, with the annotations of the options.
         printer: the printer (default: the printer for the class of the result).
         fixed: fixed values of parameters that get no option, such as ``kind="forest"``.
 
     Example:
         >>> command(app, "drop", Lab.drop, kind="forest")
     """
-    # The class that defines the operation, because `Lab` imports the modules of all operations.
+    # The lab is opened as the class that defines the operation: the complete `Lab` would import the
+    # modules of all operations.
     owner = getattr(sys.modules[operation.__module__], operation.__qualname__.partition(".")[0])
     declared = signature(operation)
     _, *known = declared.parameters.values()
@@ -77,13 +78,13 @@ def command(
     flags = {each.name: _flag(each) for each in asked if each.kind is Parameter.KEYWORD_ONLY}
 
     def run(ctx: typer.Context, **given: Any) -> None:
-        # `--labels` has already taken effect, in its callback.
+        # Not a parameter of the operation: the callback of --labels has already applied the value.
         given.pop("labels", None)
         chosen = {each.name: given.pop(each.name) for each in printing}
         print_result = show(**chosen)
         for each in asked:
             question = _kind(each.annotation)[1].confirm
-            # A script has no terminal, so the flag itself counts as the confirmation.
+            # Without a terminal, as in a script, the flag itself counts as the confirmation.
             if question and given[each.name] and sys.stdin.isatty():
                 confirm(question, "nothing was changed")
         given |= {name: chosen["output"] == word for name, word in formats.items()}
@@ -101,7 +102,8 @@ def command(
                 given["executor"] = executor
             result = _call(operation, lab, known, given | fixed)
             print_result(result)
-        # Raised only now, so that a check prints all its findings before it sets the exit code.
+        # An operation can fail and still return a result. The error, which sets the exit code, is
+        # raised after the result has been printed.
         if failure := getattr(result, "failure", None):
             raise failure
 
@@ -113,13 +115,14 @@ def command(
         *printing,
     ]
     keywords = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in parameters]
-    run.operation = operation.__name__  # type: ignore[attr-defined]  # for docs/commands.md
+    # The generator of docs/commands.md reads this name.
+    run.operation = operation.__name__  # type: ignore[attr-defined]
     run.__signature__ = Signature(keywords)  # type: ignore[attr-defined]
     # Typer reads names and defaults from the signature, but types from the annotations.
     run.__annotations__ = {each.name: each.annotation for each in keywords}
     run.__doc__ = _plain(about.text, flags)
     if about.commands:
-        # Click does not wrap a paragraph that begins with \b.
+        # The character \b prevents Click from joining the lines of the paragraph.
         run.__doc__ += "\n\n\b\n" + "\n".join(about.commands)
     app.command(name)(run)
 
@@ -148,7 +151,10 @@ def _documented(operation: Operation, parameters: list[Parameter]) -> Documentat
 
 
 def _options(parameter: Parameter) -> tuple[Any, ...]:
-    """Return (X,) for an annotation ``Unpack[X]`` or ``Annotated[Any, X]``, and () for ``Any``."""
+    """Return the TypedDict of a parameter ``**options``, in a tuple that is empty if there is none.
+
+    The TypedDict X is given by the annotation ``Unpack[X]`` or ``Annotated[Any, X]``.
+    """
     return get_args(parameter.annotation)[-1:]
 
 
@@ -178,7 +184,7 @@ def _as_typer(parameter: Parameter, meaning: str, flags: Mapping[str, str]) -> P
 
 
 def _kind(annotation: Any) -> tuple[Any, Shell]:
-    """Return a parameter's type on the command line, and its other command-line properties."""
+    """Return the type of a parameter on the command line, and the properties of its annotation."""
     shell = Shell()
     if get_origin(annotation) is Annotated:
         annotation, shell = get_args(annotation)
@@ -191,7 +197,10 @@ def _kind(annotation: Any) -> tuple[Any, Shell]:
 
 
 def _flag(parameter: Parameter) -> str:
-    """Return the name of an option; a switch that is on by default also gets a --no- form."""
+    """Return the name of an option.
+
+    A switch that is on by default also gets a form that begins with --no- and turns it off.
+    """
     if parameter.name == "executor":
         return "--workers"
     name = _kind(parameter.annotation)[1].flag or f"--{parameter.name.replace('_', '-')}"
@@ -199,7 +208,10 @@ def _flag(parameter: Parameter) -> str:
 
 
 def _plain(text: str, flags: Mapping[str, str]) -> str:
-    """Return a docstring as help: without markup, with options instead of parameter names."""
+    """Convert a text of a docstring to help.
+
+    Markup is removed, names of parameters become options, and texts for Python are omitted.
+    """
 
     def replace(code: re.Match[str]) -> str:
         name = code[1] or code[2]
@@ -216,7 +228,10 @@ def _sentence(text: str) -> str:
 def _call(
     operation: Operation, lab: "Connection", parameters: list[Parameter], given: dict[str, Any]
 ) -> Any:
-    """Call an operation with the values on the command line, and defaults for omitted values."""
+    """Call an operation with the values on the command line.
+
+    Values that are omitted on the command line have the defaults of the operation.
+    """
     given = {name: value for name, value in given.items() if value is not None}
     arguments: list[Any] = []
     for each in parameters:

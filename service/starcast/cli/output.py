@@ -22,7 +22,7 @@ from starcast.support.progress import ProgressLines, Reporter, Silent, Task
 from starcast.support.text import format_value, to_json
 from starcast.support.vocabulary import Format, ListingFormat
 
-#: Formats for human readers: their cells are those of a table, with long values shortened.
+#: Formats for human readers. Their cells are texts, as in a table, and long values are shortened.
 READABLE = (Format.TABLE, Format.MARKDOWN, Format.LATEX)
 
 FormatOption = Annotated[ListingFormat, typer.Option("--format", "-f", help="Output format.")]
@@ -42,10 +42,11 @@ MAX_IN_LATEX = 8
 #: The values of --quiet and --verbose of the running command.
 quiet = False
 verbosity = 0
-#: Name of the log events that are messages for the user.
+#: Name of the log events that record messages to the user.
 MESSAGE = "message"
 
-_COLUMN_GAP = 3  # blanks between two columns of a table
+#: Number of blanks between two columns of a table.
+_COLUMN_GAP = 3
 #: Terminal codes that begin and end bold text.
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
@@ -89,13 +90,13 @@ def emit(
 
 
 def emit_properties(properties: Mapping[str, Any], output: Format) -> None:
-    """Write named values to stdout: an object as JSON, otherwise one value per row."""
+    """Write named values to stdout: as an object in JSON, or with one row per value."""
     if output is Format.JSON:
         _print_json(dict(properties))
         return
     rows = []
     for name, value in properties.items():
-        # A table shows each sentence of a list on its own line; other formats show one row.
+        # In a table, each sentence of a list has its own line. Other formats have a row per value.
         is_split = output is Format.TABLE and _is_list_of_sentences(value)
         first, *others = value if is_split else [value]
         rows.append({"property": name, "value": first})
@@ -132,7 +133,7 @@ def confirm(question: str, unchanged: str) -> None:
     """Ask a question on the terminal, and exit unless the answer is yes.
 
     Args:
-        question: the question, which the option ``--yes`` answers.
+        question: the question; the command has an option ``--yes`` to skip it.
         unchanged: message if the answer is no, such as "nothing was deleted".
 
     Raises:
@@ -147,7 +148,7 @@ def confirm(question: str, unchanged: str) -> None:
 
 
 def _print_json(value: Any) -> None:
-    # `ensure_ascii` is off, so that names with other letters remain readable.
+    # With `ensure_ascii`, letters such as é would become unreadable escape sequences.
     print(json.dumps(value, default=to_json, ensure_ascii=False, indent=2))
 
 
@@ -157,7 +158,7 @@ def fits(rows: Iterable[Row], columns: Sequence[str], file_width: int | None = N
 
 
 def narrowed(rows: Sequence[Row], columns: Sequence[str], optional: Sequence[str]) -> list[str]:
-    """Remove optional columns, in the given order, until the table fits; return the other columns.
+    """Remove optional columns, in the given order, until the table fits; return the rest.
 
     A table that is written to a file is limited to the width `PAGE`, so that it can be read on a
     terminal later.
@@ -181,7 +182,7 @@ def limited(columns: Sequence[str], optional: Sequence[str]) -> list[str]:
 
 
 def omitted_columns(columns: Sequence[str], shown: Collection[str]) -> list[str]:
-    """Return a line that names the omitted columns, to be printed below a table, or no line."""
+    """Return the lines to print below a table: a line that names the omitted columns, if any."""
     omitted = [name for name in columns if name not in shown]
     return [f"not shown: {', '.join(omitted)}; --all shows all columns"] if omitted else []
 
@@ -197,7 +198,8 @@ def _widths(rows: Iterable[Row], columns: Sequence[str]) -> dict[str, int]:
 def _fit(widths: Iterable[int], file_width: int | None) -> bool:
     if file_width is None or sys.stdout.isatty():
         file_width = _terminal_width()
-    table_width = sum(width + _COLUMN_GAP for width in widths) - 1  # with one blank at each margin
+    # The last column has no gap, but the table has a margin of one blank on each side.
+    table_width = sum(width + _COLUMN_GAP for width in widths) - 1
     return table_width <= file_width
 
 
@@ -238,14 +240,15 @@ def _print_table(
         _print_records(columns, cells, title, below)
         return
     is_right = [
-        # Without rows, `all` is true, but the headings are aligned to the left.
+        # Without rows, `all` would be true and align the headings to the right.
         bool(table)
         and all(isinstance(values[index], int | float | Fraction | None) for values in table)
         for index in range(len(columns))
     ]
     inner = sum(widths) + _COLUMN_GAP * (len(columns) - 1)
     blank = " " * (inner + 2)
-    is_forced = bool(os.environ.get("FORCE_COLOR"))  # a variable that many programs honour
+    # Many programs use this variable to print styles even without a terminal.
+    is_forced = bool(os.environ.get("FORCE_COLOR"))
     has_styles = (is_terminal or is_forced) and os.environ.get("TERM") != "dumb"
 
     def print_row(texts: Sequence[str], emphasized: Collection[str]) -> None:
@@ -322,7 +325,10 @@ def _column_widths(
 def _print_records(
     columns: Sequence[str], cells: Sequence[Sequence[str]], title: str, below: Sequence[str]
 ) -> None:
-    """Print each row as a block with one value per line, so that no copied value has a break."""
+    """Print each row as a block with one value per line.
+
+    A value is never wrapped, so it can be copied from the terminal.
+    """
     margin = max(map(len, columns))
     blocks = [
         "\n".join(
@@ -352,7 +358,7 @@ def warn(line: str) -> None:
 
 
 def reset() -> None:
-    """Forget the flags of an earlier command line in this process."""
+    """Reset the flags, which an earlier command line in this process may have set."""
     global quiet, verbosity  # noqa: PLW0603 - one command line per process, except in tests
     quiet = False
     verbosity = 0
@@ -362,7 +368,10 @@ def reset() -> None:
 
 
 def echo_log(level: int) -> None:
-    """Print log events to stderr too, except for messages and errors, which are printed anyway."""
+    """Print log events to stderr, in addition to the log file.
+
+    Messages and errors are excluded, because the command prints them anyway.
+    """
     log.LOGGER.addHandler(_Echo(level))
     log.LOGGER.setLevel(min(level, log.LOGGER.level or level))
 
@@ -373,7 +382,7 @@ class _Echo(logging.StreamHandler[TextIO]):
     def __init__(self, level: int) -> None:
         super().__init__(sys.stderr)
         self.setLevel(level)
-        # `say` has already printed the messages, and `main` the errors.
+        # `say` prints messages and `main` prints errors, so they would be printed twice.
         self.addFilter(lambda record: record.getMessage() not in {MESSAGE, "error"})
 
     def format(self, record: logging.LogRecord) -> str:
@@ -404,7 +413,7 @@ class _Terminal:
             *amount,
             progress.TimeRemainingColumn(),
         )
-        # Emoji are off, because rich would read `:name:` in an id as the name of an emoji.
+        # With emoji on, rich would replace `:name:` in an id by an emoji of this name.
         with progress.Progress(
             *columns, console=Console(stderr=True, highlight=False, emoji=False)
         ) as bars:
@@ -421,7 +430,10 @@ class _Bar:
 
 
 def _rate_column(unit: str) -> Any:
-    """Return a column that shows the rate in units per second; that of rich is only for bytes."""
+    """Return a progress column for the rate in units per second.
+
+    The column for rates in the package rich supports only bytes.
+    """
     from rich.progress import ProgressColumn
     from rich.text import Text
 

@@ -1,7 +1,7 @@
-"""Printers, which show the results of operations on the command line: one per kind of result.
+"""Printers, which show the results of operations on the command line: one per class of results.
 
-The parameters of a printer are the output options of the command. A printer checks them before the
-operation begins, and returns the function that prints the result.
+The parameters of a printer are the output options of the command. A printer is called before the
+operation begins. It checks the options, and returns the function that prints the result.
 """
 
 import json
@@ -57,7 +57,10 @@ def table(output: FormatOption = Format.TABLE) -> Show:
 
 
 def wide_table(everything: AllOption = False, output: FormatOption = Format.TABLE) -> Show:
-    """Print a table without the optional columns that do not fit, which are named below it."""
+    """Print a table, without optional columns that do not fit.
+
+    The omitted columns are named below the table.
+    """
     if output not in (Format.TABLE, Format.LATEX):
         return table(output)
 
@@ -101,7 +104,7 @@ def answer(
 
     def show(result: "Answer") -> None:
         if show_cypher:
-            # The JSON form of a parameter value is valid Cypher.
+            # JSON values are valid Cypher, so these lines can be pasted into Neo4j Browser.
             for name, value in result.parameters.items():
                 say(f":param {name} => {json.dumps(value, ensure_ascii=False)}")
             say(result.cypher)
@@ -116,7 +119,10 @@ def answer(
 
 
 def cost_table(everything: AllOption = False, output: FormatOption = Format.TABLE) -> Show:
-    """Print a table per collective and port model, or per case of a paper's table."""
+    """Print the parts of a cost table: one per collective and port model.
+
+    A paper's table has one part per set of parameters.
+    """
 
     def show(result: "CostTable") -> None:
         from starcast.lab.costs import COLUMNS
@@ -162,7 +168,7 @@ def comparison(
         typer.Option(metavar="FILE", help="Write the page's plots to a .svg, .pdf or .png file."),
     ] = None,
 ) -> Show:
-    """Print a comparison in the first layout that fits the terminal, with explanatory remarks."""
+    """Print a comparison with remarks, in the first layout that fits the terminal."""
     if out is not None and output is not Format.HTML:
         raise InputError(
             f"--out writes html, and the format is {output}",
@@ -237,7 +243,7 @@ _DISPENSABLE = ("change", "note", "steps", "missing", "gap", "verdict", "change_
 
 
 def _rank(column: str) -> int:
-    """Return the position of a column in `_DISPENSABLE`; columns not listed there come last."""
+    """Return the position of a column in `_DISPENSABLE`, or a larger number if it is not listed."""
     kinds = [kind for kind in _DISPENSABLE if f"{column}_".startswith(f"{kind}_")]
     return _DISPENSABLE.index(max(kinds, key=len)) if kinds else len(_DISPENSABLE)
 
@@ -248,7 +254,7 @@ def text() -> Show:
 
 
 def facts(output: FormatOption = Format.TABLE) -> Show:
-    """Print named values. In the format table, a summary sentence replaces them if there is one."""
+    """Print named values. In the format table, the summary sentence is printed instead, if any."""
 
     def show(result: "Facts") -> None:
         if output is not Format.TABLE or result.sentence == "":
@@ -297,7 +303,10 @@ def claim_report(
 
 
 def _readable(properties: dict[str, Any]) -> dict[str, Any]:
-    """Return the properties of an artifact with nested values as text or as several properties."""
+    """Return the properties of an artifact, without nested values.
+
+    A nested value becomes a text, or several properties.
+    """
     shown: dict[str, Any] = {}
     for name, value in properties.items():
         if name == "levels":

@@ -20,11 +20,12 @@ def represent(thing: object, form: Form) -> str | None:
 
     Args:
         thing: a topology, a forest or a schedule.
-        form: ``svg`` for a picture, ``html`` for the table of an object too large for a picture.
+        form: ``svg`` for a picture, ``html`` for a table, which shows an object that is too large
+            for a picture.
 
     Returns:
-        An SVG document or an HTML fragment; None if the object is shown in the other form or cannot
-        be shown, such as an array that is not a forest. Notebooks print such an object as text.
+        An SVG document or an HTML fragment; None if the object is shown in the other form, or in
+        neither form because it is not a valid forest. A notebook shows an invalid forest as text.
     """
     renderers = [
         (draw, summarize) for kind, draw, summarize in _RENDERERS if isinstance(thing, kind)
@@ -34,10 +35,10 @@ def represent(thing: object, form: Form) -> str | None:
     draw, summarize = renderers[0]
     try:
         picture = draw(thing)
-    # An invalid forest has neither a picture nor a table: a notebook then shows its repr.
+    # Without a picture or a table, a notebook shows the repr of the invalid forest.
     except RejectedError:
         return None
-    # Too large for a picture: if there is no SVG, a notebook asks for the HTML table.
+    # The object is too large for a picture. If `svg` gives None, a notebook asks for `html`.
     except StarcastError:
         return None if form == "svg" else summarize(thing).html()
     return picture if form == "svg" else None

@@ -172,8 +172,8 @@ def pack_topology(topology: Topology) -> Facts:
         "neighbors": pack(neighbour_table(topology)),
         "positions": {name: pack(layout(topology, name)) for name in layouts(topology)},
     }
-    # The scripts compute labels only for some families, with symbols numbered from 1. All other
-    # labels have to be sent.
+    # The page's scripts can compute only labels of some families, and only with symbols numbered
+    # from 1. All other labels are part of the data.
     counts_from_one = topology.label(0) == topology.stored_label(0)
     if topology.family not in _LABELLED_FAMILIES or not counts_from_one:
         facts["labels"] = topology.labels().tolist()
@@ -204,20 +204,28 @@ def schedule_rows(schedule: Schedule) -> NDArray[Any]:
 
 
 def pack(array: NDArray[Any]) -> Facts:
-    """Return an array's dtype, shape and content: little-endian bytes, compressed, in base64."""
+    """Return an array as JSON values: dtype, shape and content.
+
+    The content consists of the little-endian bytes, compressed with zlib, in base64.
+    """
     little = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
     data = base64.b64encode(zlib.compress(little.tobytes(), 9)).decode()
     return {"dtype": array.dtype.name, "shape": list(array.shape), "data": data}
 
 
 def _short_name(schedule: Schedule) -> str:
-    """Return a schedule's collective, algorithm, and non-default arguments and port model."""
+    """Return a text for `build_schedule`: collective, algorithm, arguments, and port model.
+
+    Arguments and a port model with their default values are omitted.
+    """
     arguments = dict(schedule.arguments)
     ports = schedule.ports
     try:
         algorithm = find(schedule.collective, schedule.algorithm)
         defaults = algorithm.resolve_arguments(schedule.topology, {})
-    except InputError:  # the schedule comes from a file, or an argument has no default
+    except InputError:
+        # Without an algorithm, as for a schedule from a file, or if an argument has no default, all
+        # arguments are named.
         defaults = {}
     else:
         ports = algorithm.resolve_ports(None)
@@ -231,7 +239,7 @@ def _construction(forest: Forest) -> str:
 
 
 def _name_apart(schedules: dict[str, Any]) -> None:
-    """If several schedules share a short name, use their ids without the topology instead."""
+    """Replace the names of schedules that share a short name by their ids without the topology."""
     names = [entry["name"] for entry in schedules.values()]
     for schedule_id, entry in schedules.items():
         if names.count(entry["name"]) > 1:

@@ -1,9 +1,10 @@
 """Pictures of forests: single trees, all trees, trees drawn on the topology, and link loads.
 
-A tree is drawn with its levels as rows and each parent centred above its children. A subtree's
-contours say how far it extends to the left and right of its root on each level. Subtrees are pushed
-together until their contours touch, once from the left and once from the right. The mean of the two
-layouts is just as narrow, and centres small subtrees between large ones (Reingold & Tilford 1981).
+A tree is drawn with its levels as rows and each parent centred above its children. The two contours
+of a subtree are its leftmost and rightmost positions on each level, relative to its root. Subtrees
+are pushed together until their contours touch, once from the left and once from the right. The mean
+of the two layouts is as narrow as each of them, and it centres small subtrees between large
+subtrees (Reingold & Tilford 1981).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -60,11 +61,14 @@ def tidy_layout(root: int, children: Mapping[int, Sequence[int]]) -> dict[int, f
         Positions by node; neighbours on a level are at least `SPACING` apart.
     """
     order = [root]
-    for node in order:  # the list grows during the traversal, level by level
+    # The loop appends to the list over which it iterates, so it visits all levels.
+    for node in order:
         order.extend(children.get(node, ()))
-    offset: dict[int, float] = {root: 0.0}  # position relative to the parent
+    #: For each node, its position relative to its parent.
+    offset: dict[int, float] = {root: 0.0}
     contours: dict[int, _Contour] = {}
-    # Children before parents, without recursion, which would be too deep for a Hamiltonian path.
+    # Children are processed before their parents. A recursion would be too deep for a tree that is
+    # a Hamiltonian path.
     for node in reversed(order):
         subtrees = [contours.pop(child) for child in children.get(node, ())]
         positions = _spread(subtrees)
@@ -83,7 +87,7 @@ def tidy_layout(root: int, children: Mapping[int, Sequence[int]]) -> dict[int, f
 
 
 def _spread(contours: Sequence[_Contour]) -> list[float]:
-    """Return the positions of sibling subtrees, the first at 0."""
+    """Return the positions of sibling subtrees from left to right; the first position is 0."""
     from_left = _push_left(contours)
     from_right = _push_left([contour.mirrored() for contour in reversed(contours)])[::-1]
     return [
@@ -97,7 +101,7 @@ def _push_left(contours: Sequence[_Contour]) -> list[float]:
     positions: list[float] = []
     merged = _Contour([], [])
     for contour in contours:
-        # Not strict: the contours can touch only on levels that both have.
+        # Subtrees can differ in height, and touch only on levels that both have.
         levels = zip(merged.right, contour.left, strict=False)
         positions.append(max((right - left + SPACING for right, left in levels), default=0.0))
         _merge(merged, contour, positions[-1])
@@ -105,7 +109,7 @@ def _push_left(contours: Sequence[_Contour]) -> list[float]:
 
 
 def _merge(merged: _Contour, contour: _Contour, position: float) -> None:
-    """Add a subtree to the contour of the subtrees to its left, in place."""
+    """Extend the contours of several subtrees, in place, by a subtree to their right."""
     depth = len(contour.left)
     merged.left.extend(position + x for x in contour.left[len(merged.left) :])
     merged.right[:depth] = [position + x for x in contour.right]
@@ -114,14 +118,18 @@ def _merge(merged: _Contour, contour: _Contour, position: float) -> None:
 #: The largest total number of nodes in a picture of all trees; four trees on S5 have 480.
 MAX_NODES = 2_048
 
-_ROW, _DOT = 22.0, 2.6  # distance between two levels; radius of a node
-_NEAR, _FAR = 7.0, 16.0  # distance between two nodes of a level, in large and in small trees
-_WIDE = 225.0  # width of a tree, if the distances of its nodes are between these limits
-_MAX_WIDE = 5.0  # width of the links with the largest load
+#: In a picture of all trees: distance between two levels, and radius of a node.
+_ROW, _DOT = 22.0, 2.6
+#: In a picture of all trees: smallest and largest distance between neighbours on a level.
+_NEAR, _FAR = 7.0, 16.0
+#: Width of a tree whose nodes need not be closer than `_NEAR` or farther apart than `_FAR`.
+_WIDE = 225.0
+#: Width of the strokes for links with the largest load.
+_MAX_WIDE = 5.0
 
 
 class _Arc(NamedTuple):
-    """An edge of a tree: the parent, its port to the child, and the child."""
+    """An edge of a tree, from the parent through one of its ports to the child."""
 
     parent: int
     port: int
@@ -130,7 +138,7 @@ class _Arc(NamedTuple):
 
 
 class _Tree:
-    """A tree of a forest, with the level and the tidy horizontal position of each node."""
+    """A tree of a forest, with the level of each node and its position by `tidy_layout`."""
 
     def __init__(self, forest: Forest, number: int) -> None:
         edges = edges_of(forest, number)
@@ -221,7 +229,9 @@ def draw_forest(forest: Forest, layout: str | None = None) -> str:
 
 
 def draw_trees(forest: Forest, trees: Iterable[int], layout: str | None = None) -> str:
-    """Return an SVG document with a panel per tree: the topology, with the tree's edges in colour.
+    """Draw trees on the topology; return an SVG document with a panel for each tree.
+
+    Each panel shows the topology, with the edges of one tree in colour.
 
     Args:
         forest: a verified forest.
@@ -252,7 +262,7 @@ def draw_trees(forest: Forest, trees: Iterable[int], layout: str | None = None) 
 
 
 def draw_load(forest: Forest, layout: str | None = None) -> str:
-    """Return a forest's load on the directed links as an SVG document: wider links have more load.
+    """Draw the load of each directed link as its width; return an SVG document.
 
     Args:
         forest: a verified forest.
@@ -272,7 +282,7 @@ def draw_load(forest: Forest, layout: str | None = None) -> str:
             receiver, count = int(neighbours[sender]), int(load[sender, column])
             width = max(1.0, _MAX_WIDE * count / forest.congestion)
             title = f"{frame.labels[sender]} -{port}-> {frame.labels[receiver]}: load {count}"
-            # The two directions of a link are drawn side by side.
+            # Without a shift, the strokes for the two directions of a link would cover each other.
             curves = frame.curves(sender, receiver, shift=1 + width / 2)
             strokes.append(Stroke(curves, ACCENT, width, title))
     histogram = ", ".join(

@@ -24,7 +24,7 @@ from starcast.topologies import Topology, as_topology
 
 Positions = NDArray[np.float32]
 
-#: The largest number of nodes in a layout; S9 has 362 880.
+#: Maximum number of nodes in a layout; S9 has 362 880.
 MAX_NODES = 400_000
 #: From this number of nodes on, the default layout is the quotient, with one dot per substar.
 QUOTIENT_FROM = 40_320
@@ -65,7 +65,7 @@ def layouts(topology: str | Topology) -> tuple[LayoutName, ...]:
 
 
 def choose_layout(topology: Topology, name: str | None) -> LayoutName:
-    """Check the name of a layout and return it; return the topology's first layout for None.
+    """Check and return the name of a layout; for None, return the topology's default layout.
 
     Raises:
         InputError: the topology has no such layout.
@@ -114,7 +114,8 @@ def layout(topology: str | Topology, name: str | None = None) -> Positions:
 def substar_groups(topology: Topology) -> NDArray[np.int64]:
     """Return, for each node, the number of its substar in the quotient layout, int64 ``[nodes]``.
 
-    The nodes of a substar share the last symbol; in topologies of 720 or more nodes, the last two.
+    The nodes of a substar share the last symbol or, in topologies of 720 or more nodes, the last
+    two symbols.
     """
     symbols = 2 if topology.nodes >= 720 else 1
     ends = [label[-symbols:] for label in topology.labels().tolist()]

@@ -41,17 +41,22 @@ MAX_NODES, MAX_DRAWN = 5_040, 20_000
 #: The largest number of panels.
 MAX_PANELS = 64
 
-_LINK = 36.0  # the visible part of the shortest link between boxes
-_PANEL, _WIDEST = 224.0, 1_000.0  # width of one of several panels, and of a single panel
+#: Length of the visible part of the shortest link between two boxes, in pixels.
+_LINK = 36.0
+#: Width of each of several panels, and of a single panel, in pixels.
+_PANEL, _WIDEST = 224.0, 1_000.0
 _NEAR, _BEND, _SLACK = 0.25, 0.5, 0.12
-_MAX_BENT = 200  # links of larger topologies are straight
-_CUT = 0.6  # fraction drawn at each end of a link that crosses the border of the torus
+#: Maximum number of nodes for which links are bent around other nodes.
+_MAX_BENT = 200
+#: Fraction of the length that is drawn at each end of a link that crosses the border of the torus.
+_CUT = 0.6
 
 
 class Frame:
-    """The positions of all nodes of a topology, shared by panels of equal size.
+    """The nodes of a topology in a layout, from which panels of equal size are drawn.
 
     Args:
+        topology: the topology.
         name: the layout; by default the topology's first layout.
         panels: number of panels; a single panel is larger, and has labels if the topology has at
             most `READABLE` nodes.
@@ -78,7 +83,8 @@ class Frame:
         is_torus = self.layout == "torus"
         self._periods = PERIODS @ np.array([1, 1j]) * scale if is_torus else None
         border = box / 2 if has_boxes else 8 + 8j
-        if is_torus:  # room for the links that leave the picture
+        if is_torus:
+            # Links that cross the border of the torus extend beyond the outermost nodes.
             border += _CUT * scale * (1 + 1j)
         corner = complex(points.real.min(), points.imag.min())
         self._points = (points - corner) * scale + border
@@ -103,7 +109,7 @@ class Frame:
         return Stroke(curves, LINE, 0.8)
 
     def coloured_links(self) -> list[Stroke]:
-        """Return one stroke per link, from its lower rank, in the colour of the port there."""
+        """Return one stroke per link, in the colour of its port at the end of lower rank."""
         strokes = []
         for port in self.topology.ports:
             colour, dashes = style(self.topology, port)
@@ -126,7 +132,8 @@ class Frame:
         """Return a panel with the given strokes, and nodes shaded by their shares (0 to 1)."""
         nodes = list(self._nodes)
         for rank, share in (shares or {}).items():
-            ink = "white" if share > 0.6 else INK  # white keeps its colour in the dark mode
+            # Unlike PAPER, "white" is not replaced in dark mode: it remains legible on ACCENT.
+            ink = "white" if share > 0.6 else INK
             opacity = 0.15 + 0.75 * share
             nodes[rank] = nodes[rank]._replace(fill=ACCENT, opacity=opacity, ink=ink)
         if root is not None:
@@ -145,7 +152,10 @@ class Frame:
         return [(tail, tail + part), (tip - over - part, tip - over)]
 
     def _shift_over_border(self, sender: int, receiver: int) -> complex:
-        """Return the shift from the receiver to its image nearest the sender; 0 if not a torus."""
+        """Return the translation from the receiver to its image nearest to the sender.
+
+        Only a torus has other images than the node itself; in other layouts the result is 0.
+        """
         if self._periods is None:
             return 0j
         first, second = self._periods
@@ -155,7 +165,10 @@ class Frame:
         return complex(min(shifts, key=lambda shift: round(abs(along + shift), 3)))
 
     def _bend(self, sender: int, receiver: int) -> float:
-        """Return how far to bend a link so that it avoids other nodes; positive is to its left."""
+        """Return how far to bend a link to the left so that it avoids other nodes.
+
+        The number is negative for a bend to the right, and 0 for a straight link.
+        """
         if self._periods is not None or self.topology.nodes > _MAX_BENT:
             return 0.0
         start, end = self._points[sender], self._points[receiver]
@@ -166,8 +179,8 @@ class Frame:
         between[[sender, receiver]] = False
         if not between.any():
             return 0.0
-        # As seen from its outer end, every link bends to the left. This keeps the picture's
-        # rotational symmetry.
+        # Every link bends to the left of the direction from its outer end to its inner end, so the
+        # picture keeps its rotational symmetry.
         middle = self._size / 2
         size = _BEND * self._gap + _SLACK * length
         return size if abs(start - middle) > abs(end - middle) else -size

@@ -29,7 +29,7 @@ def arrange(level: NDArray[np.integer], weight: Floats) -> Floats:
     x = np.zeros(len(level))
     for row in rows:
         x[row] = np.arange(len(row)) - (len(row) - 1) / 2
-    # A sweep can add crossings, so the best order is kept.
+    # A sweep can increase the number of crossings, so the best order so far is stored.
     best, fewest = x.copy(), _crossings(level, weight, x)
     for sweep in range(_SWEEPS):
         for row in rows if sweep % 2 == 0 else rows[::-1]:
@@ -68,17 +68,23 @@ def order_ring(adjacent: Sequence[Collection[int]], start: int = 0) -> list[int]
 
 
 def nearest_distance(points: NDArray[np.complex128]) -> float:
-    """Return the smallest distance between distinct points, from a sample if they exceed 1,024."""
+    """Return the smallest distance between distinct points, which sets the scale of a picture.
+
+    For more than 1,024 points, only the distances from a sample of the points are compared.
+    """
     sample = points if len(points) <= 1_024 else points[:: len(points) // 64]
     apart = np.abs(sample[:, None] - points)
-    # In a quotient layout nodes coincide, and their distance 0 cannot serve as a scale.
+    # In a quotient layout nodes coincide, and a scale cannot be derived from the distance 0.
     apart[apart < 1e-5] = np.inf
     least = float(apart.min())
     return least if np.isfinite(least) else 1.0
 
 
 def _neighbour_means(row: NDArray[np.integer], weight: Floats, x: Floats) -> Floats:
-    """For each node of a row, return its neighbours' mean position, or its own if it has none."""
+    """Return the weighted mean position of each node's neighbours, for the nodes of a row.
+
+    A node without neighbours keeps its position.
+    """
     total = weight[row].sum(axis=1)
     mean = weight[row] @ x / np.where(total > 0, total, 1)
     means: Floats = np.where(total > 0, mean, x[row])
@@ -86,7 +92,7 @@ def _neighbour_means(row: NDArray[np.integer], weight: Floats, x: Floats) -> Flo
 
 
 def _crossings(level: NDArray[np.integer], weight: Floats, x: Floats) -> float:
-    """Return the number of crossing pairs of links, each pair weighted by the links' weights."""
+    """Return the sum, over all crossing pairs of links, of the product of the links' weights."""
     upper, lower = np.nonzero(np.where(level[:, None] < level[None, :], weight, 0))
     same = level[upper][:, None] == level[upper][None, :]
     apart = (x[upper][:, None] - x[upper]) * (x[lower][:, None] - x[lower])

@@ -9,7 +9,8 @@
   dimensions. The dimensions 2, 3, 4 follow each other clockwise around even permutations and
   counterclockwise around odd permutations, so the hexagons are the faces of the torus. Unrolled
   into the plane, they form a honeycomb, in which every node occurs once per period.
-* Projection of a hypercube: every bit has its own direction, in which setting the bit moves a node.
+* Projection of a hypercube: every bit has a direction, and the position of a node is the sum of the
+  directions of the bits that are 1.
 """
 
 from math import pi, sin, sqrt
@@ -24,15 +25,18 @@ from starcast.topologies.permutations import arrangement_rank, arrangement_unran
 
 Points = NDArray[np.complex128]
 
-_APART = 1.42  # distance of two substars, in units of their diameter
-_TURNS = range(0, 360, 15)  # candidate angles for the rotation of a substar
+#: Distance between the centres of two adjacent substars, divided by the diameter of a substar.
+_APART = 1.42
+#: Angles, in degrees, by which a substar may be rotated to shorten the links between substars.
+_TURNS = range(0, 360, 15)
 
 
 def place_by_substars(topology: Topology) -> NDArray[np.float64]:
     """Return the positions of the nodes of a star graph or (n,k)-star, float64 ``[nodes, 2]``.
 
-    The n substars lie on a circle, and each is arranged in the same way. Rotating the picture by
-    one substar adds 1 to all symbols, cyclically.
+    The n substars lie on a circle, and their nodes are arranged recursively in the same way. If the
+    picture is rotated by one substar, each node moves to the node with all symbols increased by 1,
+    cyclically.
     """
     length = topology.n if topology.k is None else topology.k
     points = substar_points(topology.n, length)
@@ -40,7 +44,7 @@ def place_by_substars(topology: Topology) -> NDArray[np.float64]:
 
 
 def substar_points(n: int, length: int) -> Points:
-    """Return the positions of all arrangements of the given length, by rank, at least 1 apart.
+    """Return the positions of all arrangements of symbols, by rank; they are at least 1 apart.
 
     Args:
         n: the number of symbols.
@@ -54,7 +58,8 @@ def substar_points(n: int, length: int) -> Points:
     inner = substar_points(n - 1, length - 1)
     rows = arrangement_unrank(n, length, np.arange(n * len(inner))).astype(np.int64)
     last = rows[:, -1]
-    moved = (rows - 1 - last[:, None]) % n + 1  # the image in the substar with last symbol n
+    # The rotation of each node to the substar with last symbol n, whose positions are `inner`.
+    moved = (rows - 1 - last[:, None]) % n + 1
     index = arrangement_rank(moved[:, :-1].astype(np.uint8), n - 1)
     swapped = rows[:, [length - 1, *range(1, length - 1), 0]]
     neighbour = arrangement_rank(swapped.astype(np.uint8), n)
@@ -65,7 +70,8 @@ def substar_points(n: int, length: int) -> Points:
         np.exp(-2j * pi * last / n) * (inner[index] * np.exp(2j * pi * turn / 360) - 1j * radius)
         for turn in ([0] if is_hexagon else _TURNS)
     ]
-    # Lengths are rounded, so that all machines choose the same of several equally good rotations.
+    # Several rotations can be equally good. The sums are rounded, so that all machines choose the
+    # same rotation despite their rounding errors.
     return min(candidates, key=lambda points: round(np.abs(points - points[neighbour]).sum(), 6))
 
 
@@ -104,8 +110,9 @@ def _place_rows(level: NDArray[np.int64], neighbours: NDArray[np.int32]) -> NDAr
 def _place_bands(level: NDArray[np.int64], neighbours: NDArray[np.int32]) -> NDArray[np.float64]:
     rows = [np.flatnonzero(level == number) for number in range(int(level.max()) + 1)]
     columns = int(np.ceil(np.sqrt(len(level) * 2 * _ASPECT)))
-    share = np.zeros(len(level))  # the position in the level, from -1 to 1
-    # `arrange` is not used, because its matrix of all pairs of nodes would be too large.
+    #: The relative position of each node on its level, from -1 to 1.
+    share = np.zeros(len(level))
+    # The function `arrange` cannot be used, because it needs a matrix of all pairs of nodes.
     for sweep in range(_BAND_SWEEPS):
         for row in rows if sweep % 2 == 0 else rows[::-1]:
             wanted = share[neighbours[:, row]].mean(axis=0)
@@ -124,8 +131,10 @@ def _place_bands(level: NDArray[np.int64], neighbours: NDArray[np.int32]) -> NDA
     return positions
 
 
-_RING = 1.6  # smallest distance between two levels
-_NARROW = 1.0  # distance between two rings of a level
+#: Smallest distance between the rings of different levels.
+_RING = 1.6
+#: Distance between two rings of the same level.
+_NARROW = 1.0
 #: Up to this number of nodes, every level is a single ring.
 _SINGLE_RINGS = 128
 
@@ -142,13 +151,15 @@ def place_necklaces(topology: Topology) -> NDArray[np.float64]:
     rings = necklaces(n)
     sector = 2 * pi / (n - 1)
     turned = 2 * pi * rings.turns / rings.period
-    slot = np.zeros(topology.nodes)  # the angle of a necklace in its sector
+    #: The angle of each node's necklace within a sector of 1/(n-1) of the circle.
+    slot = np.zeros(topology.nodes)
     radius = np.zeros(topology.nodes)
     outermost = 0.0
     for number in range(1, topology.diameter + 1):
         leaders = np.flatnonzero((level == number) & (rings.turns == 0))
         ahead = neighbours[:, leaders]
-        # Mean direction of the neighbours nearer to the centre, as angles within a sector.
+        # Necklaces are sorted by the mean direction of their neighbours nearer to the centre, so
+        # that links are short. Angles within a sector are spread over the circle, to be averaged.
         angles = (slot + turned)[ahead] * (n - 1)
         means = np.where(level[ahead] < number, np.exp(1j * angles), 0).sum(axis=0)
         order = leaders[np.argsort(np.angle(means) % (2 * pi), kind="stable")]
@@ -167,14 +178,15 @@ def place_necklaces(topology: Topology) -> NDArray[np.float64]:
 
 
 def _count_rings(innermost: float, nodes: int) -> int:
-    """Return how many rings around a disc hold this number of nodes at least 1 apart."""
+    """Return the number of rings around a disc that have room for nodes at least 1 apart."""
     count = 1
     while 2 * pi * innermost * count < nodes:
         count += 1
     return count
 
 
-#: Translations of the honeycomb, with links of length 1, that map each node to its own image.
+#: Two translations of the honeycomb that map each node to another image of the same node of S_4.
+#: Links have length 1.
 PERIODS: NDArray[np.float64] = np.array([[6.0, 0.0], [3.0, 3.0 * sqrt(3)]])
 
 
@@ -185,7 +197,8 @@ def place_on_torus(topology: Topology) -> NDArray[np.float64]:
     images of its two nodes.
     """
     points: dict[int, complex] = {0: 0j}
-    first = {0: 0.0}  # the direction of dimension 2
+    #: For each node, the direction of its link of dimension 2.
+    first = {0: 0.0}
     sign = {0: 1}
     queue = [0]
     for node in queue:
@@ -203,9 +216,9 @@ def place_on_torus(topology: Topology) -> NDArray[np.float64]:
 
 
 def _centred(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Move each node to its image nearest to the centre of one hexagon.
+    """Choose the image of each node that is nearest to the centre of one hexagon.
 
-    The chosen images are that hexagon and the six around it.
+    The chosen images are the corners of this hexagon and of the six hexagons around it.
     """
     pairs = [(first, second) for first in range(-2, 3) for second in range(-2, 3)]
     shifts = np.array(pairs) @ PERIODS
@@ -214,7 +227,8 @@ def _centred(points: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(images[nearest, np.arange(len(points))])
 
 
-_GROWTH = 1.37  # length ratio of successive directions; with equal lengths, nodes would coincide
+#: Ratio of the lengths of successive directions. With equal lengths, nodes would coincide.
+_GROWTH = 1.37
 
 
 def place_by_projection(topology: Topology) -> NDArray[np.float64]:

@@ -21,12 +21,14 @@ INK, FAINT, PAPER = "#222222", "#8A8A8A", "#FFFFFF"
 #: The colour of idle links, and the colour that shades nodes by the units that they hold.
 LINE, ACCENT = "#D0D7DE", "#0072B2"
 
-CHARACTER = 7.3  # width of a character in the labels' font, which is 12 pixels high
+#: Width of a character in pixels; labels have a font of 12 pixels.
+CHARACTER = 7.3
 BOX_HEIGHT = 18.0
-GAP = 10.0  # distance between two boxes of a row
+#: Distance between two boxes in a row, in pixels.
+GAP = 10.0
 _LOWEST_ROW, _HIGHEST_ROW, _SLOPE = 56.0, 150.0, 0.2
 
-#: The two ends of a straight line, or of a quadratic curve, with its control point in between.
+#: A straight line, given by its two ends, or a quadratic curve, given by start, control point, end.
 Curve = tuple[complex, ...]
 
 
@@ -65,7 +67,12 @@ class Node(NamedTuple):
         return complex((self.width or box_width(self.label)) / 2, BOX_HEIGHT / 2)
 
     def border(self, inside: complex, towards: complex) -> complex:
-        """Return the point, one pixel outside the node, where a line from its inside ends."""
+        """Return the end of a line that leads to the node, one pixel outside its outline.
+
+        Args:
+            inside: the point inside the node to which the line leads.
+            towards: the point from which the line comes.
+        """
         way = towards - inside
         reach = self.half + 1 + 1j
         if self.radius:
@@ -139,7 +146,7 @@ class Scene(NamedTuple):
 
 
 def label_box(center: complex, label: str, *, is_root: bool, is_minor: bool) -> Node:
-    """Return the box of a node: dark for a root or source, faint for a minor node."""
+    """Return the box of a node: dark for a root or source, pale for a node of minor interest."""
     if is_root:
         return Node(center, label, fill=INK, ink=PAPER)
     if is_minor:
@@ -170,7 +177,7 @@ def join(start: Node, end: Node, bend: float = 0.0, shift: float = 0.0) -> Curve
         start: the first node.
         end: the other node.
         bend: how far the curve is bent to its left.
-        shift: how far the whole curve is shifted to its left.
+        shift: how far the curve is shifted to its left, with its ends.
     """
     along = end.center - start.center
     left = -1j * along / (abs(along) or 1.0)
@@ -185,7 +192,7 @@ def row_heights(reaches: Sequence[float]) -> list[float]:
 
     Args:
         reaches: for every row but the first, the largest horizontal extent of a link to the row
-            above. Rows with wide links are farther apart, so that the links differ in slope.
+            above. Rows joined by wide links are farther apart, so that links are not too flat.
     """
     steps = [min(max(_LOWEST_ROW, _SLOPE * reach), _HIGHEST_ROW) for reach in reaches]
     return list(accumulate(steps, initial=BOX_HEIGHT / 2))

@@ -26,7 +26,8 @@ from starcast.judges.simulator.sums import Sums
 from starcast.support.errors import InputError, LimitError
 from starcast.support.text import pluralize
 
-_ROW, _LEAST_CELL = BOX_HEIGHT + 2, 24.0  # distance between two rows; smallest width of a cell
+#: Distance between two rows of a chart, and smallest width of a cell, in pixels.
+_ROW, _LEAST_CELL = BOX_HEIGHT + 2, 24.0
 _PALEST, _DARKEST = 0.12, 0.65
 
 
@@ -101,7 +102,9 @@ def count_units(schedule: Schedule) -> NDArray[np.int64]:
 def draw_steps(
     schedule: Schedule, steps: Sequence[int] | None = None, layout: str | None = None
 ) -> str:
-    """Return an SVG document that shows, for each step, busy links and what nodes hold after it.
+    """Draw steps of a schedule on the topology, side by side; return an SVG document.
+
+    A step shows the busy links, and the share of units that each node holds after the step.
 
     Args:
         schedule: the schedule; if it is symmetric, only the rows of one source are drawn.
@@ -164,7 +167,7 @@ def _lines(schedule: Schedule) -> tuple[str, str]:
 
 
 def _part(schedule: Schedule) -> str:
-    """For a symmetric schedule, return a suffix that says which units are counted; else ""."""
+    """Return the words that state which units of a symmetric schedule are counted, else ""."""
     if not schedule.symmetric:
         return ""
     return " of one destination" if schedule.collective in REDUCTIONS else " of one source"
@@ -210,15 +213,16 @@ def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
     source = postcondition.source(np.arange(schedule.units))
     initial = np.bincount(source, minlength=nodes)
     pairs = schedule.receiver.astype(np.int64) * schedule.units + schedule.unit
-    _, first = np.unique(pairs, return_index=True)  # rows are sorted by step
+    # Rows are sorted by step, so the first row of each pair is the earliest delivery.
+    _, first = np.unique(pairs, return_index=True)
     held = source[schedule.unit[first]] != schedule.receiver[first]
     first = first[held]
     final = initial + np.bincount(schedule.receiver[first], minlength=nodes)
     now = initial + np.bincount(
         schedule.receiver[first[schedule.step[first] <= step]], minlength=nodes
     )
-    # The source of a scatter is not counted: it holds all units from the start, and relative to
-    # it all other nodes would be pale.
+    # The source of a scatter is not counted: it holds all units from the start, so all other nodes
+    # would be pale in comparison.
     counted = np.ones(nodes, dtype=bool) if postcondition.to_all else initial == 0
     most = max(int(final[counted].max(initial=1)), 1)
     return np.minimum(now / most, 1.0)

@@ -1,4 +1,7 @@
-"""Pictures of the nodes and links in a query result; other links between them are drawn faintly."""
+"""Pictures of the nodes and links in a query result.
+
+Links between these nodes that the result does not contain are drawn faintly.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -30,13 +33,19 @@ from starcast.support.vocabulary import Layout
 from starcast.topologies import Topology
 
 _SMALLEST_RING, _FLATTEST = 90.0, 0.62
-_LINK = 26.0  # the visible part of a link between neighbours in a ring
-_WIDEST = 5.0  # largest width in pixels, for links that occur in many rows
-_ASIDE = 9.0  # how far two links between the same nodes bend away from each other
+#: Length of the visible part of a link between successive nodes of a ring, in pixels.
+_LINK = 26.0
+#: Largest width of a stroke in pixels, for links that occur in many rows.
+_WIDEST = 5.0
+#: Distance in pixels by which each of two opposite links between the same nodes is bent.
+_ASIDE = 9.0
 
 
 class Link(NamedTuple):
-    """A link from a sender to a receiver, both ranks; ``arrow`` if its direction is shown."""
+    """A link from a sender to a receiver, given by ranks.
+
+    The direction is drawn as an arrowhead if ``arrow`` is True.
+    """
 
     sender: int
     port: int
@@ -72,7 +81,7 @@ class Subgraph:
 
     @cached_property
     def others(self) -> tuple[Link, ...]:
-        """The links between drawn nodes that occur in no row, each once, from the lower rank."""
+        """The links between drawn nodes that occur in no row, each from its end of lower rank."""
         ranks = np.array(self.drawn)
         named = {frozenset((link.sender, link.receiver)) for link in self.links}
         links: list[Link] = []
@@ -142,10 +151,13 @@ def _check(subgraph: Subgraph, layout: Layout | None) -> None:
 def _place_on_levels(
     subgraph: Subgraph, source: int
 ) -> tuple[dict[int, complex], complex, dict[float, int]]:
-    """Place boxes on levels from top to bottom; return their centers, the area, and the levels.
+    """Place boxes on levels from top to bottom.
 
-    Nodes are placed near their neighbours on other levels; links of the result attract more
-    strongly than other links.
+    Nodes are placed near their neighbours on other levels. Neighbours by a link of the result are
+    placed nearer than neighbours by another link.
+
+    Returns:
+        The centers of the boxes by node, the size of the area, and the level numbers by height.
     """
     index = {node: number for number, node in enumerate(subgraph.drawn)}
     level = subgraph.topology.distances(source)[list(index)]
@@ -168,7 +180,7 @@ def _place_on_levels(
 
 
 def _place_in_ring(subgraph: Subgraph) -> tuple[dict[int, complex], complex]:
-    """Place boxes on an ellipse, from the top; return their centers and the area.
+    """Place boxes on an ellipse, clockwise from the top; return their centers and the area's size.
 
     The source is at the top, or at the centre if it is not one of ``nodes``.
     """
@@ -181,7 +193,7 @@ def _place_in_ring(subgraph: Subgraph) -> tuple[dict[int, complex], complex]:
             adjacent[index[link.receiver]].append(index[link.sender])
     start = 0 if source is None else index.get(source, 0)
     order = [nodes[number] for number in order_ring(adjacent, start)]
-    # Boxes are wider than high, and so is the ellipse.
+    # Boxes are wider than high, so the ellipse needs more space horizontally than vertically.
     box = box_width(subgraph.topology.label(0))
     across = max(len(nodes) * (box + _LINK) / (2 * pi), _SMALLEST_RING)
     down = max(len(nodes) * (BOX_HEIGHT + _LINK) / (2 * pi), _SMALLEST_RING, _FLATTEST * across)
@@ -222,7 +234,8 @@ def _strokes(subgraph: Subgraph, boxes: Mapping[int, Node], *, by_levels: bool) 
         is_turned = (link.sender, link.receiver) in opposite
         # Straight strokes for the two directions of a link would cover each other.
         bend = _ASIDE if is_turned else 0.0
-        if by_levels and start.center.imag == end.center.imag:  # bend around boxes in between
+        if by_levels and start.center.imag == end.center.imag:
+            # A straight link between nodes of the same level would cross the boxes in between.
             along = end.center.real - start.center.real
             bend = BOX_HEIGHT + 0.12 * abs(along)
             bend = bend if (along > 0) != is_turned else -bend

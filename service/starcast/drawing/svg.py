@@ -24,7 +24,7 @@ from starcast.drawing.scene import (
 )
 from starcast.support.errors import InputError
 
-#: Colours replaced in dark mode; all other colours are legible on light and dark backgrounds.
+#: Colours and their replacements in dark mode; other colours are legible on both backgrounds.
 _DARK = {
     PAPER: "#12161C",
     INK: "#E6E9EE",
@@ -38,13 +38,19 @@ _DARK = {
 _FONT = "'DejaVu Sans Mono', Menlo, Consolas, monospace"
 
 _MARGIN = 24.0
-# Heights: the title with the space below the head; a line below the title; the legend.
+# Lengths in pixels.
+#: Height of the title and of the space above the panels; of a line below the title; of the legend.
 _HEAD, _LINE, _LEGEND = 38.0, 18.0, 22.0
-_CAPTION, _BETWEEN = 20.0, 26.0  # height of a panel's caption; distance between two panels
-_LEVELS = 34.0  # width of the column of level numbers
-_WIDEST = 1_000.0  # panels are wrapped into rows of this width
-_WORD, _SAMPLE = 80.0, 58.0  # widths in the legend: of its title, and of the entry of a port
-_SECONDS = 1.2  # duration of a step of an animation
+#: Height of a panel's caption, and distance between two panels.
+_CAPTION, _BETWEEN = 20.0, 26.0
+#: Width of the column of level numbers.
+_LEVELS = 34.0
+#: Maximum width of a row of several panels.
+_WIDEST = 1_000.0
+#: Width of the legend's title, and of each entry for a port.
+_WORD, _SAMPLE = 80.0, 58.0
+#: Duration of a step of an animation, in seconds.
+_SECONDS = 1.2
 
 
 def render(scene: Scene) -> str:
@@ -147,7 +153,7 @@ def _head_width(scene: Scene) -> float:
 
 
 def _draw_panel(parent: ET.Element, panel: Panel, corner: complex, right: float) -> None:
-    """Draw a panel; the horizontal lines that mark its levels extend to ``right``."""
+    """Draw a panel, with horizontal lines from the level numbers to the position ``right``."""
     if panel.caption:
         caption = _text(parent, panel.caption, corner - 8j, panel.colour)
         caption.set("font-weight", "bold")
@@ -177,7 +183,7 @@ def _draw_stroke(parent: ET.Element, stroke: Stroke, corner: complex) -> None:
         size = 3 + 2 * stroke.width
         along = size * (tip - before[-1]) / (abs(tip - before[-1]) or 1.0)
         neck = tip - along
-        # The line ends where the arrowhead begins; otherwise it would cover the tip.
+        # The line ends where the arrowhead begins, because a wide line would cover the tip.
         curves[-1] = (*before, neck)
         head = " ".join(map(_point, (tip, neck + along * 0.5j, neck - along * 0.5j)))
     path = _element(group, "path", d=" ".join(map(_path, curves)))
@@ -194,7 +200,8 @@ def _path(curve: tuple[complex, ...]) -> str:
 
 def _draw_node(parent: ET.Element, node: Node, corner: complex) -> None:
     center = node.center + corner
-    if node.opacity < 1:  # paper-coloured, so that the strokes below do not show through
+    if node.opacity < 1:
+        # The strokes below would show through a translucent node, so an opaque shape covers them.
         _draw_shape(parent, node, center, fill=PAPER)
     if node.fill != "none":
         paint: dict[str, float | str] = {"fill": node.fill, "stroke": node.outline}
@@ -226,7 +233,10 @@ def _text(
 
 
 def _element(parent: ET.Element | None, tag: str, **attributes: float | str) -> ET.Element:
-    """Add an element and return it; ``_`` in the names of the arguments stands for ``-``."""
+    """Add an element with the given attributes, and return it.
+
+    In the names of attributes, ``_`` stands for ``-``.
+    """
     values = {
         name.replace("_", "-"): value if isinstance(value, str) else _number(value)
         for name, value in attributes.items()
@@ -239,7 +249,7 @@ def _point(position: complex) -> str:
 
 
 def _number(value: float) -> str:
-    # A tenth of a pixel suffices, and rounding hides the small differences between machines.
+    # Tenths of a pixel are precise enough, and rounding errors of machines do not change a picture.
     return f"{value:.1f}".removesuffix(".0")
 
 

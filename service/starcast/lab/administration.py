@@ -26,7 +26,8 @@ class Administration(Connection):
 
         servers = [vars(server) for server in stack.status(self.settings.home)]
         columns = ("server", "state", "pid", "port", "uptime_s", "memory_mb", "log")
-        # The error is returned with the table, so that the states are shown before the exit.
+        # The error is returned with the table, so the command line can print the states and then
+        # exit with the code of the error.
         failure = None
         if stopped := [each for each in servers if each["state"] != "running"]:
             named = " and ".join(each["server"] for each in stopped)
@@ -128,7 +129,7 @@ class Administration(Connection):
         from starcast.stores.database import migrations, sessions
 
         self._check_open()
-        # Connect as the owner, because the role of other operations may not change tables.
+        # Only the owner may change tables; other operations connect as another role.
         owner = sessions.connect(migration_url(self.settings))
         try:
             before = sessions.current(owner)
@@ -159,7 +160,7 @@ class Administration(Connection):
         from starcast.ingest.backup import back_up
 
         self._check_open()
-        # `back_up` opens its own connection, so it would not notice a closed lab.
+        # `back_up` opens a separate connection, so it would also run in a closed lab.
         manifest = back_up(self.settings, Path(file))
         size = Path(file).stat().st_size
         done = f"{manifest.rows:,} rows of {len(manifest.tables)} tables, {size / 1e6:.1f} MB"
@@ -174,15 +175,15 @@ class Administration(Connection):
     ) -> Facts:
         """Restore a backup into running, empty stores; verify it and rebuild the graph.
 
-        A store that holds anything is refused without ``replace``. The rows are compared with the
-        checksums of the backup, and an older schema is upgraded. After a failure the store holds
-        what it held before.
+        Without ``replace``, both stores must be empty. The rows are compared with the checksums of
+        the backup, and an older schema is upgraded. If the restoration fails, the store keeps its
+        previous contents.
 
         Args:
             file: path of the backup file.
             graph: rebuild the graph; otherwise no Neo4j is needed.
-            replace: replace what the stores hold; a terminal asks first. The old rows are backed
-                up to the folder ``backups`` of the home.
+            replace: replace the contents of the stores, after a question on the terminal. The old
+                rows are backed up to the folder ``backups`` of the home.
 
         Returns:
             The number of rows in each table, and when the backup was made.
@@ -199,7 +200,7 @@ class Administration(Connection):
         from starcast.ingest.backup import restore
 
         self._check_open()
-        # Rebuilding the graph may restart Neo4j on a new store.
+        # Rebuilding the graph may restart Neo4j on a new store, which would break the connection.
         self._close_graph()
         manifest = restore(
             self.settings, Path(file), self.reporter, rebuild_graph=graph, replace=replace

@@ -44,7 +44,7 @@ class Answer(Table):
             layout: ``levels``, by the distance from the source or the root, or ``ring``.
 
         Raises:
-            InputError: no column is declared to contain nodes, or the result has none.
+            InputError: no column is declared to contain nodes, or the result has no nodes.
             LimitError: the picture has too many nodes.
         """
         from starcast import drawing
@@ -74,7 +74,7 @@ class Answer(Table):
 
 def _are_paths(rows: Sequence[Row]) -> bool:
     """Return whether all rows hold paths: one port for every node but the last."""
-    # A query may use the columns `path` and `ports` for values that `hops` cannot join.
+    # A query may have columns `path` and `ports` with other contents, which `hops` cannot join.
     pairs = [(row["path"] or [], row["ports"] or []) for row in rows]
     return all(
         isinstance(nodes, list) and isinstance(ports, list) and len(nodes) in {0, len(ports) + 1}
@@ -116,10 +116,10 @@ class RunTable(Table):
 
 @dataclass(frozen=True, repr=False)
 class ComparisonTable(Table):
-    """A comparison of stored runs: one row per common grid point, and a single value in each cell.
+    """A comparison of stored runs, with one row per common grid point and one value per cell.
 
-    Notebooks show it as the command line does: the figures of the compared experiments or runs next
-    to each other, and the best figures in bold.
+    Notebooks show it as the command line does, with the figures of the compared experiments or runs
+    side by side, and the best figures in bold.
 
     Attributes:
         comparison: the matched runs.
@@ -153,14 +153,14 @@ class ComparisonTable(Table):
         from starcast.comparison.plots import check_plot, plot_file
         from starcast.support.atomic import atomic_write
 
-        # Check the file name before reading the profiles and drawing the plots.
+        # Reading the profiles and drawing the plots takes time, so the file name is checked first.
         check_plot(Path(file))
         content = plot_file(self.comparison, self.profiles(), Path(file).suffix)
         with atomic_write(Path(file)) as opened:
             opened.write(content)
 
     def profiles(self) -> "Profiles":
-        """Return how many directed links each plotted run uses in each step, by run number.
+        """Return the number of directed links in use in each step, for each plotted run by number.
 
         Raises:
             UnavailableError: the lab is closed.
@@ -168,7 +168,10 @@ class ComparisonTable(Table):
         return self._load_profiles()
 
     def crossovers(self) -> Table:
-        """Return the message sizes at which another compared experiment or run becomes fastest."""
+        """Return the message sizes from which on another of the compared sides is the fastest.
+
+        A side is an experiment, a run, or a part of a single experiment.
+        """
         from starcast.comparison.layout import tabulate_crossovers
 
         return tabulate_crossovers(self.comparison)

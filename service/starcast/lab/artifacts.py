@@ -123,10 +123,10 @@ class Artifacts(Connection):
         is_embedded = self.settings.neo4j_uri is None
         try:
             self.reporter.say(
-                # A dry run connects to no store, so it assumes that no artifacts are stored.
+                # A dry run does not connect to the stores, so it assumes that they are empty.
                 choose_method(method, plan.artifacts, [], embedded=is_embedded).reason
             )
-        # An ingest would fail here, but a dry run still lists the sizes.
+        # An ingest would fail with this error, but a dry run only reports it and lists the sizes.
         except LimitError as error:
             self.reporter.say(f"too large to ingest: {error.message}")
         estimates = list_estimates(plan.artifacts)
@@ -158,7 +158,7 @@ class Artifacts(Connection):
         forests += [self._forest_of(each) for each in texts if _is_id(each)]
         forests += [Forest.open(file) for file in files]
         names = [each for each in texts if not _is_id(each)]
-        # The command line gives None if --root is omitted; rank 0 is the identity.
+        # Without --root, the command line passes None. The default is rank 0, the identity.
         given: dict[str, Any] = {**options, "root": options.get("root") or 0}
         plan = parse_request(
             as_topology(topology).spec, names, algorithms, forests=forests, **given
@@ -168,7 +168,7 @@ class Artifacts(Connection):
         return plan
 
     def _forest_of(self, forest_id: str) -> "Forest":
-        """Return the forest with this id, even if it is not stored."""
+        """Return the forest with this id, which is loaded or built again from its id."""
         from starcast.ingest.artifacts import artifact_from_id
         from starcast.support.spec_syntax import normalize_id
 

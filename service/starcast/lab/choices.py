@@ -1,4 +1,4 @@
-"""Conversion of arguments that have more forms in Python than on the command line."""
+"""Conversion of arguments that can be objects in Python, but only text on the command line."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -29,11 +29,12 @@ def choose(choices: type[_Choice], text: str, noun: str) -> _Choice:
 
 
 def plain_values(value: Any) -> Any:
-    """Convert a value or values of an axis to the plain values or lists of a grid file."""
-    # Text and mappings are iterable, but each is a single value.
+    """Convert a value of an axis, or several values, to the types that a grid file contains."""
+    # Text and mappings are iterable, but each of them is a single value.
     if isinstance(value, str | Fraction | Mapping):
         return value
-    if hasattr(value, "spec"):  # recognizes a `Topology` without importing that class
+    # Only a `Topology` has this attribute; importing the class would take time.
+    if hasattr(value, "spec"):
         return value.spec
     if not isinstance(value, Iterable):
         # `item` converts numpy's numbers to Python's.
@@ -42,7 +43,7 @@ def plain_values(value: Any) -> Any:
 
 
 def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
-    """Return a list of topologies; split a text at commas, but keep S4,2 as one topology.
+    """Return a list of specs; a text is split at commas, but not within (n,k)-stars such as S4,2.
 
     Raises:
         InputError: the list is empty.
@@ -55,7 +56,7 @@ def as_specs(topologies: str | Iterable[str] | None) -> list[str] | None:
         return None if topologies is None else list(topologies)
     specs: list[str] = []
     for word in topologies.replace(",", " ").split():
-        # A bare number is not a topology but the k of an (n,k)-star, such as the 2 of S4,2.
+        # A word that is only a number is not a spec, but the k of an (n,k)-star: the 2 of S4,2.
         if word.isdigit() and specs:
             specs[-1] += f",{word}"
         else:

@@ -40,7 +40,7 @@ class ClaimFacts(Facts):
         self._verdict = verdict
 
     def cypher(self) -> str:
-        """Return the claim's counterexample as Cypher, after the command that ingests its topology.
+        """Return the claim's counterexample as Cypher, with the command that ingests its topology.
 
         If no verdict is stored, the claim is verified first, at quick sizes.
 
@@ -204,7 +204,8 @@ class Claims(Connection):
             with self._session() as session:
                 asked = storage.question_of(names, chosen, specs)
                 number = storage.save_claim_run(session, asked, verdicts).id
-        except StarcastError as error:  # the verdicts are shown even if they cannot be stored
+        except StarcastError as error:
+            # The verdicts took time to compute, so they are shown together with the error.
             return report.list_verdicts(verdicts, claims, specs, "nothing is stored", error)
         stored = f"stored as verification run {number}"
         return report.list_verdicts(verdicts, claims, specs, stored)
@@ -270,7 +271,7 @@ class Claims(Connection):
         return ClaimReport(subject, verdicts, run_provenance(found))
 
     def _can_store(self) -> bool:
-        """Return whether verdicts can be stored; say so if the embedded server is stopped."""
+        """Return whether verdicts can be stored; if the embedded server is stopped, report it."""
         try:
             self.engine  # noqa: B018 - connects
         except UnavailableError as error:
@@ -283,11 +284,15 @@ class Claims(Connection):
         return True
 
     def _verdicts(self, *, demanded: bool = False) -> "report.Stored":
-        """Return the newest stored verdict of each claim with its run, or none without a server.
+        """Return the newest stored verdict of each claim, with its verification run.
+
+        The result is empty if no embedded server is running or its schema is not the newest, unless
+        verdicts are demanded.
 
         Raises:
             UnavailableError: verdicts are demanded, and no server is running; or the settings name
                 a server, and it cannot be reached.
+            RejectedError: verdicts are demanded, and the schema has another revision.
             NotFoundError: verdicts are demanded, and none is stored.
         """
         from starcast.claims.storage import newest_verdicts
@@ -296,7 +301,7 @@ class Claims(Connection):
             with self._session() as session:
                 found = newest_verdicts(session)
         except (UnavailableError, RejectedError) as error:
-            # A filter by verdict would otherwise show no claims, as if none had that verdict.
+            # Without verdicts, a filter would show no claims, as if none had the wanted verdict.
             if demanded:
                 raise
             if isinstance(error, UnavailableError):

@@ -96,7 +96,8 @@ def connect(
     try:
         lab.database  # noqa: B018 - connects, so that a missing server is noticed here
     except UnavailableError as error:
-        # The hint below helps only if the embedded stack is used and was not started above.
+        # The hint below suggests start=True, which is useless for another server, or if the stack
+        # has just been started.
         if loaded.postgres_uri is not None or start:
             raise
         hint = f"call starcast.connect(start=True), or {error.hint}"
@@ -107,7 +108,7 @@ def connect(
 def _start(settings: "Settings", progress: "Reporter") -> None:
     from starcast.embedded import stack
 
-    # If the settings name only one server, the other is still the embedded one.
+    # If the settings name only one of the two servers, the embedded one is used for the other.
     if settings.neo4j_uri is not None and settings.postgres_uri is not None:
         raise InputError(
             "start=True starts the embedded stack, but the settings name other servers: "

@@ -53,8 +53,8 @@ class Connection:
 
     @property
     def settings(self) -> "Settings":
-        """The settings that name the servers."""
-        # Loaded on first use: many operations need no setting, and loading takes time.
+        """The settings, loaded when they are first used."""
+        # Loading takes time, and many operations need no settings.
         if callable(self._settings):
             self._settings = self._settings()
         return self._settings
@@ -66,7 +66,7 @@ class Connection:
             self._engine.dispose()
             self._engine = None
         self._is_closed = True
-        # Otherwise the reporter's thread would go on printing progress.
+        # `ProgressLines` has a thread that would continue to print progress.
         if isinstance(self.reporter, ProgressLines):
             self.reporter.close()
 
@@ -86,7 +86,7 @@ class Connection:
         servers = [
             uri for uri in (self.settings.neo4j_uri, self.settings.postgres_uri) if uri is not None
         ]
-        # If the settings name only one server, the other is still the embedded one.
+        # If the settings name only one of the two servers, the embedded one is used for the other.
         if len(servers) < 2:
             servers.append(f"the embedded stack in {self.settings.home}")
         return f"<Lab: {state}{' and '.join(servers)}>"
@@ -109,7 +109,9 @@ class Connection:
 
     @property
     def database(self) -> "Engine":
-        """The relational store, even if its schema is missing or older than this version needs.
+        """The SQLAlchemy engine for PostgreSQL, without a check of the schema.
+
+        The schema may be missing, or older than this version of starcast needs.
 
         Raises:
             UnavailableError: the lab is closed, or the server is not running.
@@ -124,7 +126,7 @@ class Connection:
 
     @property
     def engine(self) -> "Engine":
-        """The relational store, with the schema of this version.
+        """The SQLAlchemy engine for PostgreSQL, after a check of the schema.
 
         Raises:
             UnavailableError: the lab is closed, or the server is not running.
@@ -133,7 +135,7 @@ class Connection:
         from starcast.stores.database.sessions import check
 
         engine = self.database
-        # Checked once per lab: it takes a query, and only an upgrade changes the result.
+        # The check needs a query, so it runs once per lab. Only an upgrade can change its result.
         if not self._is_schema_checked:
             check(engine)
             self._is_schema_checked = True
@@ -141,7 +143,7 @@ class Connection:
 
     @property
     def graph(self) -> "Graph":
-        """The graph store.
+        """The connection to Neo4j.
 
         Raises:
             UnavailableError: the lab is closed, or the server cannot be reached.
@@ -150,7 +152,8 @@ class Connection:
         from starcast.stores.graph.connection import Graph
 
         self._check_open()
-        # The embedded Neo4j may have been restarted on another port since the last query.
+        # The address is read again for each query, because the embedded Neo4j may have been
+        # restarted on another port.
         address = graph_address(self.settings)
         if self._graph is None or address != self._graph_address:
             self._close_graph()
@@ -185,7 +188,10 @@ class Connection:
             )
 
     def _raise_if_configured(self, error: UnavailableError) -> None:
-        """Raise the error if the settings name a PostgreSQL server, or the lab is closed."""
+        """Raise the error, unless its cause is that the embedded PostgreSQL is not running.
+
+        So the error is raised if the settings name another server, or if the lab is closed.
+        """
         if self._is_closed or self.settings.postgres_uri is not None:
             raise error
 
@@ -196,7 +202,10 @@ class Connection:
 
 
 def as_reporter(progress: Progress | None) -> Reporter:
-    """Return a reporter, given a reporter, a function that receives lines, or None for silence."""
+    """Return a reporter for an argument ``progress`` or ``reporter``.
+
+    A function that receives lines becomes a reporter; None becomes a silent reporter.
+    """
     if progress is None:
         return Silent()
     return progress if isinstance(progress, Reporter) else ProgressLines(progress)

@@ -115,9 +115,9 @@ class Costs(Connection):
         the schedule; a note explains where they differ from the closed form.
 
         With ``experiment``, rows and columns are those of the paper, one table per topology and
-        message. The figures of a row are those of the fastest stored run of the algorithm that the
-        row names as its basis. If the paper cites a work that starcast cannot execute, its row is
-        marked as cited and shows the paper's closed form, if there is one. References are keys of
+        message. The figures of a row come from the fastest stored run of the algorithm on which the
+        row is based. If the paper cites a work that starcast cannot execute, its row is marked as
+        cited and shows the paper's closed form, if there is one. References are keys of
         references.bib.
 
         Args:
@@ -157,7 +157,7 @@ class Costs(Connection):
             $ starcast cost table --experiment ts1 --where topology=S5 -f latex > table.tex
         """
         if experiment is not None:
-            # Stored runs have their own values of these parameters, so options have no effect.
+            # Each stored run has fixed values of these parameters, so options would have no effect.
             computed = {
                 "topology": topology, "collective": collective, "ports": ports, "t_s": t_s,
                 "message_bytes": message_bytes, "t_c": t_c, "segments": segments,
@@ -208,7 +208,8 @@ class Costs(Connection):
                 costs = self._costs(problem, max_rows if simulate else 0)
                 parts.append(_part(costs, f"{name} {title}, {model}-port"))
                 rows += costs
-            # Python cannot compare None with numbers; rows without a time come last.
+            # Rows without a time come last. The key has two parts, because Python cannot compare
+            # None with numbers.
             rows.sort(key=lambda row: (row["time"] is None, row["time"] or 0))
             records += [{"topology": network.spec, "collective": name, **row} for row in rows]
         listed = Table.of(records, ("topology", "collective", *COLUMNS))
@@ -221,7 +222,8 @@ class Costs(Connection):
         from starcast.comparison.paper_rows import find_table, load_table, tabulate
         from starcast.comparison.sides import read_conditions
 
-        read_conditions(conditions)  # report an invalid condition before connecting to a server
+        # An invalid condition is an error even if no server is running.
+        read_conditions(conditions)
         if table is not None:
             find_table(table)
         with self._session() as session:
@@ -244,7 +246,8 @@ class Costs(Connection):
                     "source": row.source,
                     "cited": row.cited,
                     "pieces": row.pieces,
-                    "real_pieces": row.real_pieces or None,  # 0 if fewer pieces are always better
+                    # The value 0 means that fewer pieces are always better: there is no optimum.
+                    "real_pieces": row.real_pieces or None,
                     **{name: getattr(row.cost, name, None) for name in COSTS},
                     "lower_bound": row.bound.time,
                     "gap": rounded(row.gap),
@@ -256,7 +259,10 @@ class Costs(Connection):
         ]
 
     def _simulated(self, problem: "Problem", row: "CostRow", max_rows: int) -> Row:
-        """Return the simulation results for a row; report a schedule that is too large."""
+        """Return the simulation results for a row, or nothing if the schedule is too large.
+
+        A schedule that is too large is reported.
+        """
         from starcast.costs import tables
         from starcast.support.errors import LimitError
 
@@ -264,7 +270,7 @@ class Costs(Connection):
             return {}
         try:
             cost = tables.execute_row(problem, row, max_rows)
-        # The closed form is still shown if the schedule is too large to simulate.
+        # The row keeps its closed form if the schedule is too large to simulate.
         except LimitError as error:
             self.reporter.say(f"not simulated: {error.message}")
             return {}
@@ -346,8 +352,8 @@ def _machine(t_s: Number, t_c: Number) -> "Machine":
 
 
 def _part(rows: list[Row], title: str) -> CostPart:
-    # Letters instead of numbers, since the names and sources contain numbers of the papers.
-    # The zip is not strict, because the generator of letters is infinite.
+    # Sources are marked by letters, because numbers could be confused with the numbers of tables
+    # and theorems in names and sources. The zip is not strict, because the letters never end.
     letters = dict(zip(dict.fromkeys(map(_source, rows)), _letters(), strict=False))
     lettered = [{**row, "ref": letters[_source(row)]} for row in rows]
     simulated = any(row.get("simulated_time") is not None for row in rows)
@@ -364,7 +370,7 @@ def _check_defaults(values: Mapping[str, Any]) -> None:
     """
     parameters = signature(Costs.cost_table).parameters
     for name, value in values.items():
-        # The command line passes numbers as text.
+        # Compared as text, because the command line passes numbers as text.
         if str(value) != str(parameters[name].default):
             raise InputError(
                 f"{name} is for computed costs, but an experiment is given",
@@ -388,7 +394,7 @@ def _paper_part(paper: "PaperCases", case: "Case", rows: list["PaperRow"]) -> Co
     before = None
     for row in map(with_numbers, rows):
         cells = {heading: row[column] for column, heading in headings.items()}
-        # A model is named only in the first of its rows, so that they form a group.
+        # Only the first of several rows with the same model names it, so that they form a group.
         if "model" in headings and row["model"] == before:
             cells[headings["model"]] = None
         before = row.get("model")
@@ -407,7 +413,10 @@ def _letters() -> Iterator[str]:
 
 
 def _source(row: Mapping[str, Any]) -> str:
-    """Return the text below the table for a row: its source, "(cited)" if applicable, its note."""
+    """Return the line below the table that belongs to a row.
+
+    It has the source, the word "(cited)" if the row is only cited, and the note of the row.
+    """
     cited = " (cited)" if row["cited"] else ""
     note = f"; {row['note']}" if row["note"] else ""
     return f"{row['source']}{cited}{note}"

@@ -459,7 +459,8 @@ class Experiments(Connection):
 
         axes = check_crossed([across] if isinstance(across, str) else across)
         wanted = as_conditions(conditions)
-        read_conditions(wanted)  # report an invalid condition before connecting to a server
+        # An invalid condition is an error even if no server is running.
+        read_conditions(wanted)
         with self._session() as session:
             comparison = compare_stored(
                 session,
@@ -473,7 +474,7 @@ class Experiments(Connection):
             )
             table = tabulate(comparison, everything=everything)
 
-        # Only pages and plots need the step profiles.
+        # Only pages and plots need the step profiles, so these are loaded on demand.
         def profiles() -> "Profiles":
             with self._session() as session:
                 return load_profiles(session, comparison)
@@ -493,7 +494,10 @@ def _imported(imported: "Imported") -> dict[str, Any]:
 
 
 def _processes(jobs: int | None) -> int | None:
-    """Return the number of processes; other processes cannot import what a notebook defines."""
+    """Return the number of processes; the default is 1 if a notebook defines an algorithm.
+
+    Other processes could not import the algorithm.
+    """
     from starcast.catalogue.origin import ORIGINS
 
     is_interactive = any(origin.module == "__main__" for origin in ORIGINS.values())

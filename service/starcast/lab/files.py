@@ -1,4 +1,4 @@
-"""Results that are files: pictures, and files for other programs."""
+"""Results of operations that can be written to a file: pictures, and files for other programs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -98,7 +98,7 @@ class ExchangeFile:
 
 
 def check_suffix(out: str | Path, *suffixes: str) -> None:
-    """Check that an output file has one of the format's suffixes, or none.
+    """Check that the name of an output file ends in one of the given suffixes, or has no suffix.
 
     Raises:
         InputError: the file has the suffix of another format.

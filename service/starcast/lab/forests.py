@@ -185,7 +185,7 @@ class Forests(Artifacts):
                     f"--{name} is for the verification by blocks", hint="add --blocks, or remove it"
                 )
         forest = load_forest(source, construction, options)
-        # The time excludes building or reading the forest.
+        # The measured time is that of the verification, without building or reading the forest.
         start = perf_counter()
         forest.verify()
         seconds = perf_counter() - start
@@ -404,10 +404,11 @@ class Forests(Artifacts):
         construction: str | None,
         options: ForestOptions,
     ) -> "Forest":
-        """Return a verified forest; warn if it is named after a construction of other trees."""
+        """Return a verified forest; warn if it has the name of a construction but other trees."""
         forest = load_forest(source, construction, options)
         forest.verify()
-        # Only a warning: the trees are valid under any name. `verify_forest` rejects a wrong name.
+        # The trees are valid whatever their name, so a wrong name is only reported. The operation
+        # `verify_forest` rejects it.
         if construction is None and (sentence := _other_trees(source, forest)):
             self.reporter.say(sentence)
         return forest
@@ -418,7 +419,7 @@ def load_forest(
     construction: str | None = None,
     options: ForestOptions | None = None,
 ) -> "Forest":
-    """Return a forest: built by a construction, read from a file, or the given `Forest`.
+    """Return a forest that is built by a construction, read from a file, or given as a `Forest`.
 
     Raises:
         InputError: the topology, construction, root, argument or file is unknown, or they cannot
@@ -449,7 +450,7 @@ def is_forest(source: "str | Path | Topology | Forest") -> bool:
     if isinstance(source, Forest):
         return True
     name = str(source)
-    # A name that ends in .npz means a file even if it is missing: the error then names the file.
+    # A missing .npz file is also treated as a forest file, so that the error names this file.
     return name.endswith(".npz") or os.path.isfile(name)  # noqa: PTH113 - never raises
 
 
@@ -458,7 +459,7 @@ def _given(options: ForestOptions) -> dict[str, Any]:
 
 
 def _other_trees(source: "str | Path | Topology | Forest", forest: "Forest") -> str:
-    """Return how the trees differ from the construction that the forest is named after, or ""."""
+    """Return a sentence if a forest has the name of a construction but other trees, else ""."""
     from starcast.trees.catalogue import find_difference
 
     difference = find_difference(forest)

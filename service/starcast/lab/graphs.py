@@ -58,7 +58,8 @@ class Graphs(Artifacts):
         from starcast.ingest.sample import Sample
         from starcast.ingest.verification import list_problems, verify
 
-        # Without a seed, `Sample` draws one; the note reports it, so the check can be repeated.
+        # Without a seed, `Sample` chooses a random one. The note contains the seed, so that the
+        # same sample can be checked again.
         drawn = Sample(sample) if seed is None else Sample(sample, seed)
         with self._stores() as stores:
             found = verify(stores, ids, drawn, self.reporter, checksums=checksums)

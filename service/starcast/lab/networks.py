@@ -163,7 +163,7 @@ class Networks(Artifacts):
         check_suffix(out, ".html", ".htm")
         network = as_topology(topology)
         at: int | str = 0 if root is None else root
-        # A forest file has its own topology and root; a construction is built on this topology.
+        # A file determines the topology and the root of its forest. A construction needs both.
         forests = [
             load_forest(name) if is_forest(name) else load_forest(network, str(name), {"root": at})
             for name in forest

@@ -122,7 +122,8 @@ class Queries(Connection):
         name, given = str(query), {**(parameters or {}), **values}
         if _is_statement(name):
             return self._run_statement(name, "statement", given, row_limit, timeout)
-        # A header begins with `//`; a file without a header is run as a plain statement.
+        # A query file begins with a header, whose lines begin with `//`. A file without a header
+        # contains a plain statement.
         if name.endswith(SUFFIX) and not (text := _read(name)).lstrip().startswith("//"):
             return self._run_statement(text, name, given, row_limit, timeout)
         rows, seconds = self._limits(row_limit, timeout)
@@ -131,7 +132,7 @@ class Queries(Connection):
         if drawable:
             from starcast.queries.picture import check_drawable
 
-            # Checked first, since running the query may take as long as its time limit.
+            # Checked before the query runs, which may take as long as the time limit.
             check_drawable(found, bound)
         result = run(self.graph, found, bound, row_limit=rows, timeout=seconds)
         return _answer(result, found.cypher, found.compute(bound), narrowing_advice(found), found)
@@ -179,7 +180,8 @@ class Queries(Connection):
         if statement == "-" or (is_file(statement) and not _is_statement(statement)):
             text, source = _read(statement), "stdin" if statement == "-" else statement
         given = {**(parameters or {}), **values}
-        # In Cypher a string never equals a number, so a number given as text may match nothing.
+        # In Cypher the string '5' does not equal the number 5, so a number that is given as text
+        # probably matches nothing.
         for name, value in given.items():
             if isinstance(value, str) and value.isdecimal():
                 self.reporter.say(
@@ -201,13 +203,14 @@ class Queries(Connection):
         rows, seconds = self._limits(row_limit, timeout)
         cypher = check_statement(text, values, Path(source))
         result = self.graph.run(cypher, values, seconds, rows)
-        # In Cypher a misspelled label or property is not an error: it matches nothing.
+        # In Cypher a misspelled label or property is not an error, but it matches nothing, so it is
+        # reported.
         for notice in find_unknown_names(result):
             self.reporter.say(notice)
         return _answer(result, text, values, "add LIMIT")
 
     def _limits(self, row_limit: Any, timeout: Any) -> tuple[int, float]:
-        """Return the row limit and the time limit, by default those of the settings."""
+        """Return the row limit and the time limit; None becomes the limit of the settings."""
         if row_limit is None:
             row_limit = self.settings.row_limit
         elif not isinstance(row_limit, int) or row_limit < 1:
@@ -255,7 +258,8 @@ class Queries(Connection):
         except UnavailableError as error:
             note = f"plans were not checked: {error.message}; {error.hint}"
             return Table(("query", "file"), rows, f"{len(rows)} files are valid; {note}")
-        # Without the indexes every plan scans, so its problems would not be those of the query.
+        # Without indexes every plan scans all nodes, which is not a problem of the query. Such
+        # operators are then not reported.
         ready = has_indexes(graph)
         for row, each in zip(rows, queries, strict=True):
             row["problems"] = "; ".join(find_problems(graph, each, ready))
@@ -316,7 +320,8 @@ class Queries(Connection):
 
 def _is_statement(text: str) -> bool:
     """Return whether a text is Cypher rather than the name or file of a query."""
-    # A statement contains white space. So may a path, but query names do not.
+    # A statement contains white space, and the name of a query does not. The path of a file may
+    # contain white space, too.
     return any(map(str.isspace, text)) and not os.path.isfile(text)  # noqa: PTH113 - never raises
 
 
@@ -327,7 +332,8 @@ def _read(source: str) -> str:
     name = "stdin" if source == "-" else source
     try:
         if source == "-":
-            # A pipe has no size that could be checked before reading.
+            # The size of a file is checked before reading. A pipe has no size, so the stream is
+            # limited instead.
             return LimitedStream(sys.stdin.buffer, SMALL_TEXT, name).read().decode()
         return read_text(source)
     except UnicodeDecodeError:
@@ -355,7 +361,7 @@ def _select(target: str | None, packs: Sequence[Path]) -> "Sequence[Query]":
         return list(library.require_valid().values())
     for name, fault in library.faults.items():
         if name.startswith(f"{target}/"):
-            # Otherwise a pack with invalid files would pass the check.
+            # Only valid queries are in the library, so invalid files of the pack would be ignored.
             raise fault
     pack = [query for query in library.queries.values() if query.pack == target]
     return pack or [find(target, *packs)]

@@ -110,7 +110,8 @@ class Records(Connection):
 
         part = parse_shard(shard, out)
         processes = 1 if jobs is None else check_count("jobs", jobs)
-        # Each process of a search uses its own seed; no two searches share a seed.
+        # Each process of a search needs a different seed, so the seeds of successive searches
+        # differ by the number of processes.
         numbers = range(seed, seed + check_count("seeds", seeds) * processes, processes)
         tasks = plan_searches(problem.split(","), topologies, _arguments(congestion), numbers)
         budget = Budget(timeout, memory, seed, processes, engine, self.reporter)
@@ -420,7 +421,8 @@ class Records(Connection):
         budget = Budget(proof_timeout) if proofs else None
         checked = list(check_records(records, budget, self.reporter))
         verification = tabulate_checks(checked)
-        # A record whose proof ran out of time is stored and marked; a wrong record is an error.
+        # Only a wrong record is an error. If the proof of a record ran out of time, the record is
+        # stored together with this result.
         if isinstance(verification.failure, RejectedError):
             raise verification.failure
         states = [
@@ -434,7 +436,7 @@ class Records(Connection):
         )
 
     def _folders(self, folder: Path | None) -> list[Path]:
-        """Return the folders of records: the records that come with starcast, and the user's."""
+        """Return the folder of the records that come with starcast, and the user's own folder."""
         from starcast.records import shipped_folder
 
         return [shipped_folder(), self._own_folder(folder)]
@@ -478,12 +480,15 @@ class Records(Connection):
 
 
 def _arguments(congestion: int | None) -> dict[str, int]:
-    """Return the arguments of a search problem by name, without omitted arguments."""
+    """Return the arguments of a search problem by name; an argument that is None is omitted."""
     return {} if congestion is None else {"congestion": congestion}
 
 
 def _newest(records: "list[Record]") -> "list[Record]":
-    """Return the last record of each problem and topology in the list, which is the best one."""
+    """Return the last record in the list for each problem and topology.
+
+    Later records of a problem are better, so it is the best one.
+    """
     return list({record.id: record for record in records}.values())
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 AlgorithmName = Annotated["str | Path", Shell(str, completes="algorithms")]
 
-#: Suffixes of schedule files, which can be given instead of an algorithm.
+#: Suffixes by which the argument for an algorithm is recognized as a schedule file.
 _ROW_FILES = (".csv", ".goal", ".xml")
 
 
@@ -279,5 +279,6 @@ def build_schedule(
 
 def is_file(algorithm: str | Path) -> bool:
     """Return whether the algorithm is given as a file of rows."""
-    # The suffix decides, so that a missing file is not reported as an unknown algorithm.
+    # Only the suffix is tested. If the file is missing, the error names it, and does not report an
+    # unknown algorithm.
     return isinstance(algorithm, Path) or algorithm.lower().endswith(_ROW_FILES)

@@ -1,7 +1,8 @@
-"""Annotations of the operations' parameters with command-line properties that types do not express.
+"""Annotations for the parameters of operations: types, and properties for the command line.
 
-The command line derives its commands from the signatures and docstrings of the methods of `Lab`.
-This module and the signatures import no large modules, so that ``starcast --help`` stays fast.
+The command line derives its commands from the signatures and docstrings of the methods of `Lab`. An
+annotation adds properties that a type cannot express, such as the short name of an option. This
+module and the signatures import no large modules, so that ``starcast --help`` stays fast.
 """
 
 import re
@@ -40,8 +41,8 @@ class Shell:
         least: the smallest allowed number.
         most: the largest allowed number.
         default: the text that the help shows in place of the default value.
-        confirm: the question to ask on a terminal if the switch is on.
-        format: the output format that turns a switch on; the switch then has no option of its own.
+        confirm: the question that is asked on a terminal before a switch takes effect.
+        format: the output format that turns a switch on. Such a switch is not an option.
     """
 
     type: Any = None
@@ -89,8 +90,8 @@ ShardFiles = Annotated["str | Path", Shell(Path, metavar="FILES", required=True)
 
 
 def _axes(names: Iterable[str], kind: Any) -> Any:
-    """Return a TypedDict with one item per axis; each item becomes an option."""
-    # Built from `AXES`, because a TypedDict class would repeat the list of axes.
+    """Return a TypedDict for ``**axes``, with an item for each axis, which becomes an option."""
+    # A class statement would repeat the list of axes in `AXES`.
     items = {
         name: Annotated[
             Any,
@@ -111,8 +112,10 @@ def _axes(names: Iterable[str], kind: Any) -> Any:
     return axes
 
 
-#: Types of ``**axes``: several values per axis, or, for a single run, one value per optional axis.
+#: Type of ``**axes`` in an experiment, in which each axis can have several values.
 SeveralValues = Annotated[Any, _axes(AXES, list[str])]
+#: Type of ``**axes`` in a single run, in which each axis has one value. Axes that have a parameter
+#: of their own in `Experiments.run` are excluded.
 SingleValues = Annotated[
     Any,
     _axes((name for name in AXES if name != "collective" and not AXES[name].is_required), str),
@@ -126,7 +129,7 @@ class Documentation:
     Attributes:
         text: the summary and the description.
         arguments: the meaning of each parameter.
-        commands: examples for a shell: the lines of the section ``Example`` that begin with ``$``.
+        commands: the commands in the section ``Example``, whose lines begin with ``$``.
     """
 
     text: str

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from starcast.judges.simulator import CriticalSend, Fault, FaultLike, Simulation, Timing
 
 Faults = Annotated["Sequence[FaultLike]", Shell(Sequence[str])]
-#: Number of packets that are listed, from the end of the critical path.
+#: Maximum number of packets that are listed; the last packets of the critical path are chosen.
 _MAX_SENDS = 30
 
 
@@ -208,7 +208,7 @@ class Simulations(Connection):
         from starcast.support.axes import read_number
 
         machine = {"unit_bytes": unit_bytes, "t_s": t_s, "t_c": t_c}
-        # Numbers are checked first, because building the schedule takes much longer.
+        # Numbers are checked before the schedule is built, which takes much longer.
         values = {name: read_number(value, name) for name, value in machine.items()}
         schedule = build_schedule(topology, collective, algorithm, options)
         faults = _faults(fault)
@@ -224,7 +224,7 @@ class Simulations(Connection):
                 installation=self.settings.simgrid,
             )
             figures |= {"simgrid_time": _exact(run.time), "simgrid_version": run.version}
-            # `run_simgrid` rounds its time, so no tolerance is needed here.
+            # `run_simgrid` has removed rounding errors from its time, so the times must be equal.
             if run.time != times.time:
                 failure = RejectedError(
                     f"{schedule.id} takes {times.time} by starcast and {run.time} by SimGrid "
@@ -293,10 +293,10 @@ def _faults(faults: "Sequence[FaultLike]") -> "list[Fault]":
 def _failure(
     schedule: "Schedule", algorithm: str | Path, result: "Simulation", faults: "Sequence[Fault]"
 ) -> StarcastError | None:
-    """Return an error for a violation or, without faults, for missing units; None if valid."""
+    """Return an error if the schedule has a violation or, without faults, leaves units missing."""
     if result.violation is not None:
         problem = f"{schedule.id} is invalid: {result.violation}"
-    # With faults, missing units are a result, not a failure.
+    # Under faults missing units are expected, so they are not an error.
     elif not (result.complete or faults):
         problem = f"{schedule.id} leaves {pluralize(result.missing, 'unit')} undelivered"
     else:
@@ -312,7 +312,7 @@ def _failure(
 
 
 def _times(timing: "Timing") -> dict[str, Any]:
-    # Nodes that never receive all of their units have a negative time.
+    # Nodes that never receive all of their units have the time -1, which is not an arrival.
     known = timing.arrivals[timing.arrivals >= 0]
     return {
         "execution": timing.execution,
@@ -325,7 +325,7 @@ def _times(timing: "Timing") -> dict[str, Any]:
 
 
 def _exact(time: "int | Fraction") -> int | str:
-    """Return a time in a form that JSON represents exactly."""
+    """Return a time as a value that JSON represents exactly: an int, or a text such as 2444/3."""
     return time if isinstance(time, int) else str(time)
 
 

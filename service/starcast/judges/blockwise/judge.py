@@ -4,9 +4,10 @@ For every node and tree it looks up the parent across the node's port and compar
 both nodes (numbers that decrease by 1 from node to parent). It does not trust the ports: it uses
 only tables of neighbours inside a block, and the fact that crossing port p swaps the symbols in
 positions 1 and p. A node whose parent's potential is not smaller by 1, or whose port does not
-exist, is an *exception*; `verification` decides whether these are allowed. The load of a directed
-link is the number of trees that use it, that is, in which the child at its end has the link's port.
-So loads are counted node by node.
+exist, is an *exception*; `verification` decides which exceptions are allowed.
+
+The load of a directed link is the number of trees that use it. A tree uses the link from u to v if
+the port of v in this tree leads to its parent u. So loads are counted node by node, at v.
 """
 
 from typing import NamedTuple
@@ -138,7 +139,8 @@ def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop:
     flags = np.zeros((size + 7) // 8 * 8, dtype=np.uint8)
     neighbours = tables.neighbours
     largest, counts = found.largest, found.counts
-    # Changes are sorted by block, so one index that only increases finds the changes of each block.
+    # Changes are sorted by block, and the loop below visits the blocks in this order. So only the
+    # first change has to be searched.
     next_change = int(np.searchsorted(blocks.changes[:, 0], start))
     for block in range(start, stop):
         read_tail(block, n, m, x, rest)
@@ -162,14 +164,15 @@ def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop:
                 elif 2 <= port <= m:
                     _read_parents(neighbours[port, begin : begin + size], level, flags)
                 elif m < port <= n and blocks.kind == GREEDY:
-                    # The parents form a row of another block: they differ from these nodes only in
-                    # the first symbol and the tail.
+                    # The parents are a row of another block: they differ from these nodes only
+                    # in the first symbol and the tail, so the formula for rows applies.
                     x[1], x[port] = x[port], x[1]
                     fill_distances(n, m, x, others, tables, blocks.homes[tree], flags[:size])
                     x[1], x[port] = x[port], x[1]
                 else:
                     has_parents = False
-                # Potentials equal to the largest are recorded until there are enough witnesses.
+                # A node whose potential equals the largest one so far is recorded as a witness,
+                # until there are enough witnesses.
                 recorded = largest[tree] + (counts[tree] == WITNESSES)
                 if has_parents and _is_plain(level[begin : begin + size], flags, recorded):
                     continue
@@ -182,7 +185,11 @@ def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop:
 
 @jit
 def _change_ports(changes: Array, next_change: int, block: int, ports: Array) -> int:
-    """Apply the changes to the ports of a block; return the index of the next change."""
+    """Write the ports of a block that differ from the formula.
+
+    Returns:
+        The index of the first change in a later block.
+    """
     while next_change < len(changes) and changes[next_change, 0] == block:
         ports[changes[next_change, 1], changes[next_change, 2]] = changes[next_change, 3]
         next_change += 1
@@ -199,7 +206,7 @@ def _any_flag(flags: Array) -> bool:
 
 @jit
 def _has_several_ports(row: Array, flags: Array) -> bool:
-    """Return whether the nodes of a row do not all have the same port in a tree."""
+    """Return whether the nodes of a row have different ports in a tree."""
     port = row[0]
     # The loop has no early exit, because without branches it is compiled to vector instructions.
     for order in range(len(row)):
@@ -209,7 +216,7 @@ def _has_several_ports(row: Array, flags: Array) -> bool:
 
 @jit
 def _read_parents(neighbours: Array, level: Array, parents: Array) -> None:
-    """Write the potentials of the parents of a row whose nodes all have the same port."""
+    """Write the parents' potentials for a row whose nodes all have the same port."""
     for order in range(len(neighbours)):
         parents[order] = level[neighbours[order]]
 
@@ -218,7 +225,7 @@ def _read_parents(neighbours: Array, level: Array, parents: Array) -> None:
 def _read_parents_of_ports(
     row: Array, begin: int, m: int, neighbours: Array, level: Array, parents: Array
 ) -> bool:
-    """Write the potentials of the parents of a row; return False if one is in another block."""
+    """Write the parents' potentials for a row; return False if a parent is in another block."""
     for order in range(len(row)):
         # In uint8 the subtraction wraps around, so ports 0 and 1 become large numbers too.
         parents[order] = np.uint8(row[order] - np.uint8(2)) > np.uint8(m - 2)
@@ -260,7 +267,11 @@ def _examine_nodes(
     level: Array,
     found: _Findings,
 ) -> bool:
-    """Record the exceptions and largest potentials of a row; return False if an array is full."""
+    """Record the exceptions and largest potentials of a row.
+
+    Returns:
+        False if the array of exceptions is full.
+    """
     neighbours = tables.neighbours
     largest = found.largest
     for order in range(len(row)):
@@ -333,8 +344,8 @@ def _count_loads(
             last = tree
         else:
             same += _counter_of(n, ports[tree, begin])
-    # This case is usual. Counting all nodes at once and correcting for one tree avoids a loop over
-    # the nodes.
+    # In most rows, at most one tree has different ports. Then the nodes are counted together, and
+    # the result is corrected for that tree, without a loop over the nodes and all trees.
     if varying <= 1:
         _add_loads(n, same, size, load)
         if varying == 1:
@@ -350,7 +361,7 @@ def _count_loads(
 
 @jit
 def _counter_of(n: int, port: int) -> np.uint64:
-    """Return the integer that adds 1 to the counter of a port; 0 if the port does not exist."""
+    """Return the integer to add to packed counters to count a port; 0 if it does not exist."""
     if 2 <= port <= n:
         return np.uint64(1) << np.uint64(_COUNTER * (port - 2))
     return np.uint64(0)
@@ -364,14 +375,20 @@ def _trees_of(users: np.uint64, port: int) -> np.uint64:
 
 @jit
 def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
-    """Count the links to nodes whose ports are used by the same numbers of trees."""
+    """Add the links to ``nodes`` nodes to the histogram ``load``.
+
+    The nodes agree in the number of trees that use each port, given by the counters ``users``.
+    """
     for port in range(2, n + 1):
         load[_trees_of(users, port)] += nodes
 
 
 @jit
 def _move_loads(n: int, users: np.uint64, row: Array, load: Array) -> None:
-    """Update the loads of the links to a row's nodes for another tree, whose ports are ``row``."""
+    """Correct the histogram ``load`` for one more tree, in which the nodes have the ports ``row``.
+
+    Before, the nodes were counted with the counters ``users`` of all other trees.
+    """
     nodes = np.zeros(256, dtype=np.int64)
     for order in range(len(row)):
         nodes[row[order]] += 1

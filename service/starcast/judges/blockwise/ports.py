@@ -5,9 +5,14 @@ results to other roots. A block consists of the nodes that share their last n-m 
 Its nodes are in the lexicographic order of their first m symbols: first by the first symbol, and
 then by the order of the w = m-1 others. The w! nodes with the same first symbol form a *row*.
 
-In all functions ``x`` is a node, uint8 ``[n+1]``, with the symbol of position p at index p; the
-symbols 1..m of a block are those of ``rest``, ascending. The tables of class `Tables` depend only
-on m, and most of them fit into the processor's cache.
+In all functions ``x`` is a node, uint8 ``[n+1]``, with the symbol of position p at index p, and
+``rest`` contains the m symbols that are not in the block's tail, ascending. The tables of class
+`Tables` depend only on m, and most of them fit into the processor's cache.
+
+The *hub* of a tree is the node to which its parents lead: the root or, in the trees of
+``multiple``, a cyclic shift of the root (near the root, the parents lead from the hub to the root).
+The *home* of a symbol is its position in the hub. A symbol in this position is *at home*; any other
+symbol is *displaced*.
 """
 
 from functools import lru_cache
@@ -30,7 +35,8 @@ class Tables(NamedTuple):
         orders: all orders of 0..w-1, uint8 ``[w!, w]``.
         neighbours: the index in the block of each node's neighbour, across the ports 2..m, uint16
             ``[m+1, m!]``.
-        compositions: the ranks of g∘p, by the ranks of g and p, int16 ``[w!, w!]``.
+        compositions: the ranks of g∘p for permutations g and p, which are given by their ranks,
+            int16 ``[w!, w!]``.
         cycles: the number of cycles of g∘p, uint8 ``[w!, w!]``.
         fixed: twice the number of fixed points in the positions 3t+2, .., 3t+4, uint8
             ``[2, m^3, w!]``; the second index combines, for each of these positions, the index of
@@ -69,7 +75,7 @@ def build_tables(m: int) -> Tables:
 
 
 def _substar(m: int) -> Array:
-    """Return the array `Tables.substar`: for every node of S_m, the port and step of `relabel`."""
+    """Return the array `Tables.substar`, with the results of `relabel` for every node of S_m."""
     nodes = permutations.arrangements(m, m)
     ports, steps = np.zeros((2, len(nodes)), dtype=np.uint8)
     for k in range(m, 1, -1):
@@ -84,7 +90,7 @@ def _substar(m: int) -> Array:
     return np.stack([ports, steps])
 
 
-#: The kinds of closed forms.
+#: The families of formulas for ports; `Blocks.kind` is one of these numbers.
 GREEDY, SUBSTAR, EDGE_DISJOINT = 0, 1, 2
 
 
@@ -254,18 +260,20 @@ def fill_substar(n: int, m: int, x: Array, rest: Array, tables: Tables, out: Arr
         order = tables.compositions[rank_orders(others)]
         for index in range(size):
             inner = tables.substar[0, start + order[index]]
-            # The parent of the substar's root is outside the substar; `relabel` returned the port.
+            # The table has 0 for the root of the substar, whose parent is outside this substar.
+            # `relabel` has returned the port to this parent.
             out[first * size + index] = inner or port
 
 
 @jit
 def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
-    """Relabel a node so that the root of every substar with its tail becomes the identity.
+    """Relabel a node so that the root of the substar with its tail becomes the identity.
 
-    The substar of the nodes with symbol c in position k, k = n, n-1, .., receives the message at
-    one node, its root, across port k; it has k in position 1, 1 in position c and c in position k.
-    So the parent of a node is across the smallest k for which the node, relabelled for all larger
-    k, does not have k in position k (Sheu, Liaw & Chen 1993, section 2).
+    For k = n, n-1, .., the nodes with symbol c in position k form a substar. It receives the
+    message across port k at one node, its root, which has k in position 1, 1 in position c and c in
+    position k. A relabelling for k maps this root to the identity. The port to the parent of a node
+    is the smallest k such that the node, relabelled for all larger k, does not have k in position k
+    (Sheu, Liaw & Chen 1993, section 2).
 
     Args:
         n: the size of S_n.
@@ -274,9 +282,8 @@ def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
         y: the result.
 
     Returns:
-        The port towards the parent of the root of the substar with this tail, and the step in
-        which that root is informed: each level takes 1 step if c = 1, and 2 steps if c is neither
-        1 nor k.
+        The port from the root of the substar with this tail to its parent, and the step in which
+        this root is informed. Each k adds 1 step if c = 1, and 2 steps if c is neither 1 nor k.
     """
     for position in range(n + 1):
         y[position] = x[position]

@@ -3,8 +3,8 @@
 The module `judge` does not trust the potentials: it checks the decrease along every tree edge. A
 wrong potential could reject a correct tree, but never accept a wrong one.
 
-* `GREEDY`: the distance to the tree's hub. It does not decrease on the path from the hub to the
-  root, whose nodes are declared as exceptions (Tseng & Sheu 1997, Definitions 1 and 2).
+* `GREEDY`: the distance to the tree's hub. It does not decrease from the hub to the root. The nodes
+  on this path are therefore declared as exceptions (Tseng & Sheu 1997, Definitions 1 and 2).
 * `SUBSTAR`: the step in which the node is informed (Sheu, Liaw & Chen 1993, section 2).
 * `EDGE_DISJOINT`: the level, which `starcast.trees.edge_disjoint` derives from the
   definition (Fragopoulou & Akl 1996, Definition 8).
@@ -76,13 +76,13 @@ def potential_of(blocks: Blocks, tree: int, x: Array) -> int:
 def distance(n: int, x: Array, home: Array) -> int:
     """Return the distance of a node to the hub, by a formula.
 
-    The distance is n plus the number of cycles, less twice the number of fixed symbols, less 2 if
-    the first symbol is not at home.
+    The distance is the minimum number of swaps with position 1 that bring every symbol to its home,
+    its position in the hub. It is the number of displaced symbols plus the number of their cycles,
+    less 2 if the first symbol is displaced (Akers & Krishnamurthy 1989). The cycles are those of
+    the permutation that moves each symbol to its home.
 
-    Cycles and fixed symbols are those of the permutation that moves each symbol to its home, its
-    position in the hub; a fixed symbol is also a cycle. This is the minimum number of swaps with
-    position 1 that sort the symbols (Akers & Krishnamurthy 1989): the number of displaced symbols
-    plus the number of their cycles, less 2 if the first symbol is displaced.
+    The code counts a symbol that is at home as a cycle, too. The distance is then n plus the number
+    of cycles, less twice the number of symbols at home, less 2 if the first symbol is displaced.
     """
     seen = 0
     cycles = 0
@@ -106,14 +106,14 @@ def fill_distances(
     """Write the distances from the nodes of a row to the hub, by the formula of `distance`.
 
     All nodes of the row have the same symbols in the positions 1, m+1, .., n; the other positions
-    are free. Following a cycle from a free position into the common positions, one returns to a
-    free position that is the same for the whole row (an exit). So a node has the cycles of the
-    permutation of its free symbols composed with the exits, and the cycles inside the common
-    positions.
+    are free. A cycle that leaves the free positions passes through common positions, and returns to
+    a free position that is the same for all nodes of the row (an exit). The cycles of a node are
+    therefore those inside the common positions, which all nodes share, and those of the permutation
+    of its free symbols composed with the exits, which `Tables.cycles` counts.
     """
     free = m - 1
     exits = np.empty(free, dtype=np.uint8)
-    #: For each free position, the index of the symbol that is at home there; ``free`` if none is.
+    #: For each free position, the index of the symbol whose home it is; ``free`` if there is none.
     at_home = np.full(2 * TRIPLE, free, dtype=np.int64)
     visited = 0
     for index in range(free):
@@ -137,10 +137,10 @@ def fill_distances(
 
 @jit
 def _fixed_part(n: int, m: int, x: Array, home: Array, visited: int) -> int:
-    """Return what the positions 1, m+1, .., n contribute to the distance of every node of a row.
+    """Return the part of the distance that depends only on the common positions 1, m+1, .., n.
 
-    Cycles through positions in the bit set ``visited`` also contain free positions;
-    `fill_distances` counts them.
+    It is the same for every node of a row. Cycles through positions in the bit set ``visited`` also
+    contain free positions, so `fill_distances` counts them.
     """
     total = n - 2 * (home[x[1]] != 1)
     for step in range(m, n + 1):
@@ -162,7 +162,8 @@ def fill_steps(n: int, m: int, x: Array, rest: Array, tables: Tables, out: Array
 
     The root of the substar with symbol c in position k is informed 0 steps after the root of the
     surrounding substar if c = k, 1 step after it if c = 1, and otherwise 2 steps after it. The tail
-    determines the substars for k = n, .., m+1; for the others the block is relabelled to S_m.
+    determines the steps for k = n, .., m+1. The block is then relabelled to S_m, and the steps for
+    smaller k are taken from `Tables.substar`.
     """
     size = len(tables.orders)
     y = np.zeros(n + 1, dtype=np.uint8)
@@ -209,10 +210,10 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
     q = x[a] if a != k else x[first_displaced(n, x, k)]
     for tree in range(first, last + 1):
         is_displaced = x[tree] != tree and not on_cycle >> tree & 1
-        # If L >= 2, the detour is 2 in tree x_1, and in tree l if symbol l is displaced and on
-        # another cycle. In most other trees it is 4.
+        # Here L >= 2. The detour is 2 in tree x_1, and in each tree l whose symbol l is displaced
+        # and not on the cycle of symbol 1. It is 4 in the other trees, except for trees k and q.
         detour = 2 if tree == a or is_displaced else 4
-        # The path in tree k is a shortest path. So is the path in tree q if L = 2.
+        # In tree k, and in tree q if L = 2, the path to the root is a shortest path.
         if tree == k or (tree == q and length == 2):
             detour = 0
         elif tree == q and length > 3:
@@ -222,7 +223,10 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
 
 @jit
 def _distance_of_others(n: int, x: Array, on_cycle: int) -> int:
-    """Return the number of displaced symbols outside the cycle of symbol 1, plus their cycles."""
+    """Return the distance that is due to symbols outside the cycle of symbol 1.
+
+    It is the number of displaced symbols outside this cycle plus the number of their cycles.
+    """
     total = 0
     seen = on_cycle
     for start in range(2, n + 1):

@@ -22,8 +22,8 @@ from starcast.topologies.necklaces import rotate, rotated_dimension
 from starcast.topologies.permutations import Perms
 from starcast.trees.construction import find
 
-#: Number of symbols outside a block's tail. It is chosen so that the tables, of 6! entries, fit
-#: into the cache.
+#: Number of symbols outside a block's tail. With 7 symbols, the rows of the tables have 6! entries,
+#: and most tables fit into the processor's cache.
 MAX_BLOCK = 7
 #: A 64-bit integer counts the trees that use each port, with 4 bits per port, so there are at most
 #: 15 ports.
@@ -36,19 +36,22 @@ _KINDS = {
 }
 _CHANGES = ("label-change", "dimension-change")
 
-#: An address of a node in a tree: block, tree and index in the block.
+#: Identifies a node in a tree: block, tree, and index of the node in the block.
 Address = tuple[int, int, int]
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A forest in closed form.
+    """A forest in closed form: formulas give the ports of its nodes.
+
+    The formulas describe the forest with the identity as root. The forest with the id ``id`` is
+    its image under an automorphism: rotations, followed by the translation to ``root``.
 
     Attributes:
         id: the id of the forest, such as ``S13:multiple:123456789abcd``.
-        blocks: the formulas, with the identity as root.
-        exceptions: the nodes whose parents need not have a smaller potential, for the identity as
-            root.
+        blocks: the formulas.
+        exceptions: the addresses at which the parent's potential need not be smaller by 1.
+        root: the root of the forest, uint8 ``[n]``.
         rotations: the number of rotations of a ``dimension-change``; 0 for other constructions.
     """
 
@@ -74,11 +77,14 @@ class Source:
         return factorial(self.n) // factorial(self.blocks.m)
 
     def image(self, nodes: Perms) -> Perms:
-        """Return the images of nodes under the automorphism, uint8 ``[count, n]``."""
+        """Return the images of nodes under the forest's automorphism, uint8 ``[count, n]``."""
         return permutations.compose(self.root, rotate(nodes, self.rotations))
 
     def image_port(self, port: int) -> int:
-        """Return the image of a port; numbers that are not ports, such as 0, remain unchanged."""
+        """Return the port to which the forest's automorphism maps a port.
+
+        Numbers that are not ports, such as 0, remain unchanged.
+        """
         return rotated_dimension(port, self.rotations, self.n) if 2 <= port <= self.n else port
 
 
@@ -148,7 +154,7 @@ def _read_size(spec: str) -> int:
         )
     if n < 3:
         raise InputError(
-            f"{spec} is too small for blocks", hint="omit --blocks: it fits into memory"
+            f"{spec} is too small for blocks", hint="omit --blocks: the forest fits into memory"
         )
     return n
 
@@ -170,7 +176,10 @@ def _check_arguments(n: int, name: str, arguments: dict[str, int | str]) -> int:
 
 
 def _blocks(n: int, m: int, base: str) -> tuple[Blocks, frozenset[Address]]:
-    """Return the formulas of a base construction with the identity as root, and its exceptions."""
+    """Return the formulas of a construction with the identity as root, and its exceptions.
+
+    The base of a label or dimension change is given, since it has the formulas.
+    """
     identity = np.arange(1, n + 1, dtype=np.uint8)
     hubs = [identity]
     if base == "multiple":
@@ -181,7 +190,8 @@ def _blocks(n: int, m: int, base: str) -> tuple[Blocks, frozenset[Address]]:
         row[1:] = permutations.inverse(hub)
     changes: list[tuple[int, int, int, int]] = []
     if base == "multiple":
-        # On the path between root and hub, the ports differ from the closed form (Def. 2).
+        # Tseng & Sheu 1997, Def. 2: on the path between root and hub, the ports do not follow the
+        # formula, because the root is not the hub.
         for tree, hub in enumerate(hubs):
             path, ports = _greedy_path(identity, hub)
             changes += [
@@ -228,10 +238,10 @@ def _address(node: Perms, tree: int, m: int) -> Address:
 
 
 def label(source: Source, node: NDArray[np.uint8]) -> str:
-    """Return the label of the image of a node."""
+    """Return the label of the image of a node under the forest's automorphism."""
     return str(permutations.labels(source.image(node[None, :]))[0])
 
 
 def locate(source: Source, node: Perms, tree: int) -> Address:
-    """Return the address of a node in a tree whose root is the identity."""
+    """Return the address of a node in a tree; the node is not yet mapped to its image."""
     return _address(node, tree, source.blocks.m)

@@ -10,11 +10,11 @@ level
 
     level(e) + potential(node) - potential(e).
 
-The height is thus at most the largest potential plus the largest level(e) - potential(e). If a node
-with the largest potential turns out to have this level when it is followed to the root, the height
-equals the bound.
+The height is thus at most the largest potential plus the largest level(e) - potential(e). The
+module follows some nodes with the largest potential to the root, which gives their levels. If one
+of these levels equals the bound, so does the height.
 
-*Loads.* The module `judge` counts them.
+*Loads.* The module `judge` counts the trees that use each directed link.
 
 A verification can be divided into *shards*, such as the tasks of a job array.
 """
@@ -42,15 +42,15 @@ from starcast.support.progress import Reporter, Silent
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import memory
 
-#: Number of tree edges per task, chosen so that a task takes seconds: for formulas that are
-#: evaluated row by row, and for others.
+#: Number of tree edges per task, chosen so that a task takes some seconds. Formulas that are
+#: evaluated for whole rows are fast; the others are evaluated node by node.
 _EDGES, _SLOW_EDGES = 3_000_000_000, 60_000_000
 #: Below this number of tree edges, starting processes takes longer than the work.
 _MANY_EDGES = 500_000_000
 #: The memory of a task in bytes: interpreter, numba and tables.
 _TASK_BYTES = 300_000_000
-#: Largest n for which all nodes of S_n are followed to the root if no recorded node proves the
-#: height.
+#: Largest n for which all nodes of S_n are followed to the root if no witness proves the height.
+#: In larger star graphs this would take too long.
 _FEW = 6
 
 #: A range of blocks: the first block, and the block after the last one.
@@ -66,8 +66,8 @@ class RangeResult:
         load: entry i is the number of directed links with load i.
         largest: the largest potential of each tree.
         witnesses: nodes that have the largest potential of their tree.
-        exceptions: the nodes whose parent's potential is not smaller by 1; the closed form declares
-            all of them.
+        exceptions: the nodes whose parent's potential is not smaller by 1. The closed form declares
+            all of them, since others are an error.
     """
 
     blocks: Range
@@ -76,7 +76,7 @@ class RangeResult:
     witnesses: tuple[Address, ...]
     exceptions: tuple[Address, ...]
 
-    #: The shape of the values that `as_json` returns.
+    #: The shape of the JSON values, used to check a result that is read from a file.
     SHAPE: ClassVar[Shape] = {
         "blocks": [is_count],
         "load": [is_count],
@@ -86,12 +86,12 @@ class RangeResult:
     }
 
     def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values."""
+        """Return the result as a dictionary of integers and lists, which JSON can represent."""
         return {field.name: list(map(_plain, getattr(self, field.name))) for field in fields(self)}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "RangeResult":
-        """Return the result that `as_json` converted to JSON values.
+        """Return the result that has these JSON values, which `as_json` returned.
 
         Args:
             values: a mapping of the shape `SHAPE`.
@@ -247,7 +247,7 @@ def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification
     found = sorted(results, key=lambda result: result.blocks)
     for result in found:
         _check_addresses(source, result)
-    # Each range has to begin where the one before it ends.
+    # Without gaps and overlaps, each range begins where the previous range ends.
     ends = [0, *(result.blocks[1] for result in found)]
     starts = [*(result.blocks[0] for result in found), source.count]
     if ends != starts:
@@ -319,13 +319,13 @@ class _Follower:
             )
         bound = largest + max(above)
         attained = 0
-        # One node that attains the bound proves it, so usually only one node is followed.
+        # A single node with this level proves the height, so the loop usually follows one node.
         for node in self._candidates(tree, largest, results):
             attained = max(attained, self.level(node, largest))
             if attained == bound:
                 return bound
         if self._source.n <= _FEW:
-            return attained  # every node was followed
+            return attained  # the maximum is exact, because every node was followed
         raise LimitError(
             f"the height of tree {tree} of {self._source.id} is between {attained} and {bound}: no"
             " recorded node attains the bound",
@@ -354,7 +354,8 @@ class _Follower:
         # must contain a cycle.
         most = (len(self._source.exceptions) + 1) * (largest + 1)
         for level in range(most):
-            if port == 0 and (np.diff(node.astype(np.int64)) == 1).all():  # the identity
+            # Only the identity, which is the root, has symbols in ascending order.
+            if port == 0 and (np.diff(node.astype(np.int64)) == 1).all():
                 return level
             if not 2 <= port <= self._source.n:
                 raise _rejection(self._source, sources.locate(self._source, node, address[1]))
@@ -442,7 +443,7 @@ def verify_shard(
     numbered = dict(shard.select(ranges))
     chosen = list(numbered.values())
     with run_ranges(source, chosen, jobs, reporter or Silent(), executor) as results:
-        # Results arrive in any order; each names its range of blocks.
+        # Results arrive in any order, so they are stored by their ranges of blocks.
         found = {result.blocks: result.as_json() for result in results}
     parts = {number: found[blocks] for number, blocks in numbered.items()}
     write_shard(file, Job("forest", {"id": source.id}, len(ranges)), shard, parts)

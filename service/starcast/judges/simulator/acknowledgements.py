@@ -2,10 +2,10 @@
 
 In each tree of each source the messages travel depth first: a node passes them to its next child
 when the previous child has acknowledged them, and acknowledges them itself when it has no more
-children. An acknowledgement takes no step of its own. Without faults the execution is the same as
-with fixed steps: the rows of one source and tree, in the order of time, are this traversal. With
-faults, a blocked hop is never acknowledged, and the nodes that wait for the acknowledgement wait
-forever.
+children. An acknowledgement takes no extra step. Without faults the rows are executed in the steps
+of the schedule, since the rows of one source and tree already have the order of this traversal.
+With faults, a blocked hop is never acknowledged, so the nodes that wait for the acknowledgement
+wait forever: the traversal *stalls*.
 """
 
 from collections.abc import Iterable
@@ -26,8 +26,7 @@ class AcknowledgedRun:
     """The results of an execution in which nodes wait for acknowledgements.
 
     Attributes:
-        simulation: the results of the simulation, in which no row of a traversal is executed after
-            the traversal has stalled.
+        simulation: the results of the simulation; a stalled traversal executes no further rows.
         source: int64 ``[stalled]``, rank of the source of each traversal that stalled.
         tree: int64 ``[stalled]``, the tree of the traversal.
         hops: int64 ``[stalled]``, the number of hops that the traversal completed; 0 if its first
@@ -51,10 +50,11 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
 
     Args:
         schedule: an allgather that traverses each tree depth first, such as ``edge-disjoint``. All
-            rows of a source, tree and link are one hop, which ends when its last unit arrives.
+            rows with the same source, tree and link form one hop, which ends when its last unit
+            arrives.
         faults: as in `simulate`. A hop is blocked if its link, sender or receiver fails before the
-            hop ends; an acknowledgement is blocked if one of them has failed by the step in which
-            the last hop of the subtree beyond that link ends.
+            hop ends. The acknowledgement of a hop returns over the same link after the last hop in
+            the subtree beyond it; it is blocked if the link or one of its ends has failed by then.
 
     Raises:
         InputError: the schedule is not such an allgather, or a fault is invalid.
@@ -126,8 +126,8 @@ class _Traversals:
         hop = np.arange(len(self._traversal_of_hop))
         down_from = outages.down_from(links)[links.number(self._sender, self._port)]
         never = len(hop)
-        # If a hop is blocked, it is the last hop attempted. If only its acknowledgement is blocked,
-        # the last hop beyond it is the last one attempted.
+        # A blocked hop is the last hop that its traversal attempts. If only the acknowledgement of
+        # a hop is blocked, the traversal still attempts all hops of the subtree beyond this hop.
         is_blocked = down_from <= self._end_step
         blocked = self._least_per_traversal(np.where(is_blocked, hop, never))
         is_unheard = down_from <= self._end_step[self._last_beyond]
@@ -146,7 +146,7 @@ class _Traversals:
         return np.asarray(np.minimum.reduceat(values, self._first_hop))
 
     def _find_last_hops_beyond(self, source: Indices) -> Indices:
-        """Return, for each hop, the last hop in the subtree that it leads to.
+        """Return, for each hop, the last hop below its receiver; if there is none, the hop itself.
 
         Raises:
             InputError: the hops of a subtree are not consecutive, so the traversal is not depth
@@ -161,7 +161,8 @@ class _Traversals:
         while (ancestor >= 0).any():
             depth += ancestor >= 0
             ancestor = np.where(ancestor >= 0, parent[ancestor], -1)
-        # The deepest hops come first, so a subtree is complete before it is added to its parent.
+        # The deepest hops are processed first, so a subtree is complete before it is added to the
+        # subtree of its parent.
         for level in range(int(depth.max(initial=0)), 0, -1):
             on_level = np.flatnonzero(depth == level)
             np.add.at(size, parent[on_level], size[on_level])
@@ -171,14 +172,17 @@ class _Traversals:
         return last
 
     def _find_parent_hops(self, source: Indices) -> Indices:
-        """Return the hop that reached each hop's sender, int64 ``[hops]``; -1 for the source."""
+        """Return, for each hop, the hop that reached its sender, int64 ``[hops]``.
+
+        The value is -1 if the sender is the source.
+        """
         nodes = self.rows.schedule.topology.nodes
         hop = np.arange(len(source))
         reached = self._traversal_of_hop * nodes + self._receiver
         wanted = self._traversal_of_hop * nodes + self._sender
         order = np.argsort(reached)
-        # If no hop reached a sender, the hop found here is a different one; `wrong` below detects
-        # this.
+        # If no hop reached a sender, `searchsorted` gives a hop with another receiver. The mask
+        # `wrong` below detects such hops.
         found = np.minimum(np.searchsorted(reached, wanted, sorter=order), max(len(order) - 1, 0))
         parent = np.where(self._sender == source, -1, order[found])
         wrong = (parent >= 0) & ((reached[parent] != wanted) | (parent >= hop))

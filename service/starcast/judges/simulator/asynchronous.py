@@ -4,32 +4,34 @@ The critical path is the chain of packets that decides how long the execution ta
 
 A packet waits until each of its units has arrived at its sender (if several rows deliver the unit,
 until the earliest arrival), and until the previous packet on its directed link has ended. In the
-one-port model it waits for the previous packet at its sender and at its receiver instead. The
-packet ends when its duration has passed. So the vector x of all end times is a fixed point x = F(x)
-of a monotone function F, which consists of maxima, minima and additions.
+one-port model it waits for the previous packet at its sender and for that at its receiver instead
+of the packet on its link. A packet ends when its duration has passed. So the vector x of all end
+times is a fixed point x = F(x) of a monotone function F, which consists of maxima, minima and
+additions.
 
 *F has one fixed point.* If all durations are 0, all times are 0; otherwise all durations are
 positive. Let x and y be fixed points. Among the packets whose ends differ between x and y, let p be
 one with the smallest start in x or y, say in x. The packets that p waits for in x (of several
-deliveries, the earliest) end no later than p starts. So they start earlier than p and have the same
-ends in y. Hence p starts in y no later than in x, so by its choice at the same time, and its ends
-are equal: a contradiction.
+deliveries, the earliest) end no later than p starts. So they start earlier than p, and by the
+choice of p they have the same ends in y. Hence p starts in y no later than in x. By the choice of p
+it does not start earlier either, so its ends in x and y are equal: a contradiction.
 
 *No packet ends later than in the synchronous model.* This follows by induction on the steps: a
 packet of step s waits only for packets of earlier steps, or for a packet of a later step that
 delivers even earlier.
 
-*Iterating F reaches the fixed point from any times between 0 and the synchronous times.* The
-iterates ascend from 0, and descend from the synchronous times. They are integers, and iterates that
-start between these two sequences stay between them.
+*Iterating F reaches the fixed point from any times between 0 and the synchronous times.* Iterates
+that start at 0 ascend, and iterates that start at the synchronous times descend. Both sequences
+consist of bounded integers, so they reach the fixed point. Since F is monotone, iterates from times
+in between stay between the two sequences.
 
 If no unit is delivered twice, a packet depends on packets of earlier steps only. So a single pass
 over the steps in their order gives the exact times; all packets of a step are executed at once.
 Small steps are executed in batches: F is iterated on the packets of a batch until their times no
 longer change, and a prefix maximum computes the times of all packets of a link at once. If a unit
 is delivered twice, the row with the later step may deliver it first. Then the passes are repeated
-until nothing changes. Each pass uses the arrival times of the previous pass, which descend from
-upper bounds.
+until nothing changes. Each pass uses the arrival times of the previous pass, which begin as upper
+bounds and descend.
 """
 
 from fractions import Fraction
@@ -47,14 +49,15 @@ class AsynchronousExecution:
     """An asynchronous execution: the end times of all packets, and the arrival times of units.
 
     Args:
+        packets: the packets to execute.
         dependencies: the deliveries that each row waits for, and those that it makes.
-        ticks: the durations of packets.
-        clock: ``[steps + 1]``, when each step ends in the synchronous model.
+        ticks: computes the durations of packets.
+        clock: ``[steps + 1]``, when each step ends in the synchronous model; the first value is 0.
 
     Attributes:
         end: ``[packets]``, the end of each packet, in ticks.
-        arrival: ``[entries]``, when each entry of the dependencies is first delivered.
-        duration: ``[packets]``.
+        arrival: ``[entries]``, when each entry of the dependencies is first delivered, in ticks.
+        duration: ``[packets]``, the duration of each packet, in ticks.
     """
 
     def __init__(
@@ -106,7 +109,10 @@ class AsynchronousExecution:
         return end
 
     def _execute_steps(self, batch: Batch, free: list[Times]) -> Times:
-        """Execute the packets of a batch by iterating F; return when each of them ends."""
+        """Execute the packets of a batch; return when each of them ends.
+
+        The function F of the module docstring is iterated until the times no longer change.
+        """
         queues = [
             _Queue(chain.number[batch.packets], free_from)
             for chain, free_from in zip(self._chains, free, strict=True)
@@ -147,7 +153,7 @@ class AsynchronousExecution:
     def _guess(self, batch: Batch, free: list[Times]) -> Times:
         """Return initial end times for the iteration, between 0 and the synchronous times.
 
-        The times are exact if links in the batch are idle only as long as in the synchronous model.
+        The times are exact if the batch leaves links idle exactly as the synchronous model does.
         """
         step = self._packets.step[self._packets.begins[batch.packets]]
         early = self._clock[step[0] - 1] - max(free_from.max() for free_from in free)
@@ -169,7 +175,9 @@ class AsynchronousExecution:
 
 
 class _Queue:
-    """The queues of a batch; a queue is the sequence of packets that use the same link or node.
+    """The queues of a batch for one kind of resource: links, senders or receivers.
+
+    A queue is the sequence of packets that use the same link or node.
 
     Attributes:
         order: the packets grouped by link or node, and in the order of steps within a group.
@@ -185,7 +193,11 @@ class _Queue:
         self.first_free: Times = free[numbers]
 
     def previous_end(self, end: Times) -> Times:
-        """Return when the previous packet of each packet's queue ends, given all end times."""
+        """Return, for each packet, when the previous packet in its queue ends.
+
+        For the first packet of a queue, this is the time from which its link or node is free. The
+        end times of all packets are given.
+        """
         free = np.where(self.is_first, self.first_free, np.roll(end[self.order], 1))
         result = np.empty_like(free)
         result[self.order] = free
@@ -198,13 +210,13 @@ class _Queue:
 
 
 class _FirstQueue:
-    """Computes the end times of packets that start once they are ready and their queue is free.
+    """Computes the end times of packets that wait until they are ready and their queue is free.
 
     Let d_j be the duration of packet j in a queue, and ready_j the time at which it is ready.
     Packet i ends at the maximum of ready_j + d_j + .. + d_i over j <= i. With the sums D_i = d_1 +
-    .. + d_i, this is D_i plus a prefix maximum of ready_j - D_{j-1}. One prefix maximum serves all
-    queues, because each queue's values are shifted by an offset that keeps them apart from the
-    others.
+    .. + d_i, this is D_i plus a prefix maximum of ready_j - D_{j-1}. A single call computes the
+    prefix maxima of all queues: an offset makes all values of a queue larger than those of the
+    queues before it, so the maximum starts again with each queue.
     """
 
     def __init__(self, queue: _Queue, duration: Times, ticks: Ticks) -> None:
@@ -218,7 +230,10 @@ class _FirstQueue:
         self._dtype = ticks.dtype
 
     def ends(self, ready: Times) -> Times:
-        """Return when packets end that are ready at given times, in the order of the queue."""
+        """Return the end times of packets, given the times at which they are ready.
+
+        Both arrays have the order of `_Queue.order`.
+        """
         start = np.maximum(ready, self._least) + self._before
         np.maximum.accumulate(start, out=start)
         start += self._after
@@ -238,9 +253,9 @@ class CriticalSend(NamedTuple):
         units: the number of units in the packet.
         start: when the packet starts.
         end: when its units are at the receiver.
-        waits_for: what the packet waited for: ``step``, the end of the previous step; ``unit``, the
-            arrival of its last unit; or ``link``, ``sender`` or ``receiver``, if this was busy.
-            Empty if the packet starts at 0.
+        waits_for: the reason why the packet did not start earlier. ``step``: the previous step had
+            not ended. ``unit``: its last unit had not arrived. ``link``, ``sender`` or
+            ``receiver``: this resource was busy. Empty if the packet starts at 0.
     """
 
     step: int
@@ -258,10 +273,10 @@ class TracedPacket(NamedTuple):
 
     Attributes:
         packet: the number of the packet.
-        row: the row that represents the packet.
+        row: the row of the packet whose sender and receiver are reported.
         start: the start of the packet.
         end: the end of the packet.
-        waits_for: what the packet waited for, as in `CriticalSend.waits_for`.
+        waits_for: the reason why the packet did not start earlier, as in `CriticalSend`.
     """
 
     packet: int
@@ -280,8 +295,8 @@ def trace_steps(packets: Packets, clock: Times) -> list[TracedPacket]:
     begins = np.flatnonzero(~repeats_previous(step))
     if not len(begins):
         return []
-    # Packets are sorted by step and units, ascending, then by number, descending. The last packet
-    # of each step is taken.
+    # Packets are sorted by step and number of units, ascending, and then by packet number,
+    # descending. So the last packet of each step is the first of its largest packets.
     order = np.lexsort((-np.arange(len(step)), packets.units, step))
     largest = order[np.append(begins[1:], len(step)) - 1]
     return [
@@ -309,8 +324,8 @@ def trace_data(
     row_packet = np.repeat(np.arange(len(packets)), packets.units)
     gives = dependencies.gives(every_row)
     giver = np.full(dependencies.size, -1, dtype=np.int64)
-    # Rows are written in reverse order, so if several rows deliver first, the first of them is
-    # written last and stays.
+    # If several rows deliver at the earliest time, the row with the smallest number is kept: rows
+    # are written in reverse order, and the last value written stays.
     first = np.flatnonzero(end[row_packet] == execution.arrival[gives])[::-1]
     giver[gives[first]] = first
     path = []
@@ -338,7 +353,7 @@ def trace_data(
 def describe_path(
     packets: Packets, ticks: Ticks, path: list[TracedPacket]
 ) -> tuple[CriticalSend, ...]:
-    """Return the packets of a path with labels and times."""
+    """Return the packets of a critical path with node labels, and with times instead of ticks."""
     topology = packets.links.topology
     return tuple(
         CriticalSend(

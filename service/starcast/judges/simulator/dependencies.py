@@ -1,4 +1,4 @@
-"""Which deliveries each row of a schedule depends on, as entries in a table of arrival times.
+"""The deliveries on which each row of a schedule depends, as entries in a table of arrival times.
 
 An entry of the table is the arrival time of a unit at a node. Every row *needs* the entry of its
 unit at its sender and *gives* the entry of its unit at its receiver. If every node must receive
@@ -7,8 +7,9 @@ one destination makes a journey from node to node: then each row has an entry, w
 the journey needs. If journeys branch, meet or return to a node (copies of units along several
 trees), the (node, unit) pairs that occur are sorted, and pairs are looked up in this list.
 
-In a reduction each row gives an entry of its own. A row that sends a sum needs the entries of all
-rows that its sender has added in earlier steps; the latest of them counts.
+In a reduction each row that sends a partial sum gives a separate entry. A row that sends the sum of
+a node needs the entries of all rows whose sums this node has added in earlier steps; the latest of
+them determines when the sum is ready.
 """
 
 from abc import ABC, abstractmethod
@@ -29,16 +30,18 @@ from starcast.judges.simulator.simulation import Executed
 from starcast.judges.simulator.sums import Sums
 from starcast.judges.simulator.ticks import Times
 
-_MAX_HOPS = 32  # hops of a unit; starcast's own schedules need at most one more than the diameter
+#: Maximum number of hops of a unit for which returns are checked. The schedules of starcast need at
+#: most one hop more than the diameter.
+_MAX_HOPS = 32
 
 
 class Needs(NamedTuple):
-    """The entries that rows need; a row waits for the latest of its entries.
+    """Entries of the table of arrival times that rows need; a row waits for its latest entry.
 
     Attributes:
         entries: the needed entries, row by row.
-        begins: int64 ``[rows]``, where the entries of each row begin; None if each row has exactly
-            one entry.
+        begins: int64 ``[rows]``, the index in ``entries`` at which the entries of each row begin;
+            None if each row needs exactly one entry.
     """
 
     entries: Indices
@@ -62,7 +65,7 @@ class Dependencies(ABC):
     Attributes:
         size: the number of entries.
         initial: the entries of units at their sources.
-        unique: True if no entry is given by two rows, and no initial entry by any row.
+        unique: True if each entry is given by at most one row, and initial entries by no row.
     """
 
     size: int
@@ -90,8 +93,8 @@ class PairDependencies(Dependencies):
         self.size = self.pair_index.size
         units = np.arange(postcondition.units)
         self.initial = self.pair_index.of(postcondition.source(units), units)
-        # If there are as many rows as pairs that are held at the end but not at the start, no two
-        # rows give the same pair.
+        # Every pair that is held at the end but not at the start was delivered by some row. If
+        # there are as many rows as such pairs, each pair was delivered only once.
         gained = (postcondition.pairs - postcondition.units) * executed.sources
         gained -= executed.simulation.missing
         is_counted = postcondition.to_all and executed.alive is None
@@ -116,7 +119,10 @@ class JourneyDependencies(Dependencies):
         self.unique = True
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return the entry of the row that brought each row's unit to its sender; else 0."""
+        """Return, for each row, the entry of the row that delivered its unit to its sender.
+
+        The entry is 0 if the sender is the source of the unit.
+        """
         return Needs(self._previous[rows])
 
     def gives(self, rows: slice | Indices) -> Indices:
@@ -125,15 +131,16 @@ class JourneyDependencies(Dependencies):
 
 
 class SumDependencies(Dependencies):
-    """Dependencies in a reduction, with entries for rows that add and for complete units received.
+    """Dependencies in a reduction, whose rows add partial sums or pass on complete units.
 
-    Entry 0 stands for the nodes' own contributions. It is followed by an entry for each row that
-    adds a sum, and an entry for each (node, unit) pair that receives a complete unit. A row that
-    passes on a complete unit needs the sender's sum that is complete in the earliest step, or the
-    first delivery of the complete unit to the sender if that comes in an earlier step.
+    Entry 0 stands for the nodes' own contributions, which are there from the start. It is followed
+    by an entry for each row, and by an entry for each (node, unit) pair, for complete units that
+    the node receives. A row that passes on a complete unit needs the entries of the sum that is
+    first complete at its sender. If the sender received the complete unit in an earlier step, the
+    row needs the entry of this (node, unit) pair instead.
 
     Attributes:
-        sums: the sums of the reduction.
+        sums: the partial sums of the reduction.
     """
 
     def __init__(self, packets: Packets, executed: Executed) -> None:
@@ -158,7 +165,7 @@ class SumDependencies(Dependencies):
         self.unique = not repeats_previous(taken).any()
 
     def needs(self, rows: slice | Indices) -> Needs:
-        """Return the entries of the contributions, or of the complete unit, that each row sends."""
+        """Return the entries that must have arrived before each row can send its sum or unit."""
         packets = self._packets
         numbers = _numbers(rows)
         sender, step, lane = packets.sender[numbers], packets.step[numbers], self._lane[numbers]
@@ -166,14 +173,20 @@ class SumDependencies(Dependencies):
         return self._needs(sender, packets.unit[numbers], lane, step, passes)
 
     def gives(self, rows: slice | Indices) -> Indices:
-        """Return each adding row's own entry, or the entry of the receiver's complete unit."""
+        """Return the entry of each row that adds a sum; otherwise the entry of a (node, unit) pair.
+
+        The pair consists of the receiver and the complete unit that the row passes on.
+        """
         packets = self._packets
         numbers = _numbers(rows)
         taken = self._pairs + self._pair(packets.receiver[numbers], packets.unit[numbers])
         return np.where(packets.combine[numbers], numbers + 1, taken)
 
     def completes(self, node: Indices, unit: Indices) -> Needs:
-        """Return the entries that each node needs to have the complete unit, if it ever has it."""
+        """Return the entries that must have arrived before each node has the complete unit.
+
+        They have no meaning for a node that never has the complete unit.
+        """
         every = np.ones(len(node), dtype=bool)
         return self._needs(node, unit, unit, np.zeros_like(node), every)
 
@@ -210,7 +223,7 @@ def _numbers(rows: slice | Indices) -> Indices:
 
 
 def make_dependencies(packets: Packets, executed: Executed) -> Dependencies:
-    """Return the dependencies of the executed rows, in a class that fits the collective."""
+    """Return the dependencies of the executed rows; the collective determines the class."""
     if executed.postcondition.reduces:
         return SumDependencies(packets, executed)
     if not executed.postcondition.to_all:
@@ -221,9 +234,9 @@ def make_dependencies(packets: Packets, executed: Executed) -> Dependencies:
 
 
 def _follow_journeys(packets: Packets, executed: Executed) -> Indices | None:
-    """Return the entry that each row needs, or None if units do not make simple journeys.
+    """Return the entry that each row needs, or None if a unit does not make a simple journey.
 
-    A simple journey starts at the unit's source and never returns to a node.
+    On a simple journey, a unit starts at its source and never returns to a node.
     """
     postcondition = executed.postcondition
     if isinstance(executed.deliveries, Journeys) and packets.keeps_rows:
@@ -247,7 +260,10 @@ def _follow_journeys(packets: Packets, executed: Executed) -> Indices | None:
 
 
 def _keeps_direction(packets: Packets, postcondition: Postcondition) -> bool:
-    """Return whether every row sends its unit away from the root (in a gather, towards it)."""
+    """Return whether every row sends its unit away from the root or, in a gather, towards the root.
+
+    Then no unit can return to a node.
+    """
     if postcondition.collective == "alltoall":
         return False
     distance = packets.links.topology.distances(postcondition.root)
@@ -272,7 +288,7 @@ def _never_returns(unit: Column, receiver: Column, postcondition: Postcondition)
 
 
 def find_awaited(packets: Packets, executed: Executed) -> Indices:
-    """Return all pairs of a row and a row that it waits for, int64 ``[2, pairs]``.
+    """Return all pairs (row, row whose delivery it waits for), int64 ``[2, pairs]``.
 
     Args:
         packets: the packets of an execution without faults, with rows in the order of the
@@ -289,7 +305,8 @@ def find_awaited(packets: Packets, executed: Executed) -> Indices:
     ends = every if begins is None else begins
     row = np.repeat(every, np.diff(ends, append=len(entries)))
     giver = np.full(sums.size, -1, dtype=np.int64)
-    giver[sums.gives(every)[::-1]] = every[::-1]  # the first delivery
+    # Written in reverse order, so the first of several deliveries is written last and stays.
+    giver[sums.gives(every)[::-1]] = every[::-1]
     awaited = giver[entries]
     return np.stack([row, awaited])[:, awaited >= 0]
 
@@ -312,6 +329,7 @@ def find_deliveries(rows: Rows) -> Indices:
     wanted = rows.sender * units + rows.unit
     found = np.minimum(np.searchsorted(delivered[first], wanted), len(first) - 1)
     row = first[found]
-    # A unit may return to its source after the source has sent it; such a delivery is not awaited.
+    # A unit may return to its source. The source has sent the unit before, so it did not wait for
+    # this delivery.
     is_delivery = (delivered[row] == wanted) & (rows.step[row] < rows.step)
     return np.where(is_delivery, row, -1)

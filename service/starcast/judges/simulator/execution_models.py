@@ -34,14 +34,13 @@ class PacketTimes(NamedTuple):
     """The start and end times of packets, as arrays sorted by step, sender and port.
 
     Attributes:
-        step: the steps, int64 ``[packets]``, as are ``sender``, ``port``, ``receiver`` and
-            ``units``.
-        sender: the ranks of the senders.
-        port: the ports of the senders.
-        receiver: the ranks of the receivers.
-        units: the number of units in each packet.
+        step: the steps, int64 ``[packets]``.
+        sender: the ranks of the senders, int64 ``[packets]``.
+        port: the ports of the senders, int64 ``[packets]``.
+        receiver: the ranks of the receivers, int64 ``[packets]``.
+        units: the number of units in each packet, int64 ``[packets]``.
         start: when the packets leave their senders, with the dtype of `Timing.arrivals`.
-        end: when all units are at the receivers.
+        end: when all units of the packets are at the receivers, with the same dtype.
     """
 
     step: Indices
@@ -97,7 +96,8 @@ class Timing:
 
         In a symmetric schedule, each packet represents the packets of all links of its port.
         Packets are then sorted by step and port, with the sender and receiver of their first row.
-        This does not apply under faults, or if the topology's translation changes ports.
+        Under faults, or if the topology's translation changes ports, a symmetric schedule is
+        expanded, and each packet represents only itself.
         """
         return self._packets()
 
@@ -151,7 +151,8 @@ def timing(
         2124
     """
     ticks = make_ticks(unit_bytes, t_s, t_c, execution)
-    # If translation changes ports, the sources wait for one another on different links.
+    # If translation changes ports, a packet of one source can wait for another source on a link, so
+    # the rows of one source do not determine the times.
     if schedule.symmetric and not schedule.topology.translation_keeps_ports:
         schedule = schedule.expand()
     return time_executed(execute_valid(schedule, faults), ticks, execution)
@@ -174,11 +175,11 @@ def execute_valid(schedule: Schedule, faults: Iterable[FaultLike]) -> Executed:
 
 
 def time_executed(executed: Executed, ticks: Ticks, execution: ExecutionModel) -> Timing:
-    """Return the times of a schedule that has been executed without a violation; see `timing`."""
+    """Return the times of `timing` for a schedule that has been executed without a violation."""
     simulation = executed.simulation
     topology = executed.rows.schedule.topology
     ticks.choose_dtype(ticks.end_of_steps(simulation), topology.degree * topology.nodes)
-    # Both models need this bound: asynchronous times never exceed synchronous ones.
+    # The synchronous times are an upper bound in both models, so they also fix the dtype.
     clock = ticks.full(simulation.steps + 1, 0)
     clock[1:] = np.cumsum(ticks.durations(simulation.packet_sizes))
     packets = Packets(executed)
@@ -188,7 +189,7 @@ def time_executed(executed: Executed, ticks: Ticks, execution: ExecutionModel) -
 
 
 def make_ticks(unit_bytes: Number, t_s: Number, t_c: Number, execution: str) -> Ticks:
-    """Check the parameters of an execution, and return the tick that its times are multiples of.
+    """Check the parameters of an execution, and return its tick, which divides all of its times.
 
     Raises:
         InputError: a number is negative, a unit has 0 bytes, or the execution model is unknown.
@@ -196,7 +197,7 @@ def make_ticks(unit_bytes: Number, t_s: Number, t_c: Number, execution: str) -> 
     check_execution(execution)
     bytes_per_unit = exact_number(unit_bytes, "unit_bytes")
     if bytes_per_unit == 0:
-        raise InputError("unit_bytes is 0, and a unit has bytes", hint="give more than 0 bytes")
+        raise InputError("unit_bytes is 0, not a positive number", hint="give more than 0 bytes")
     start_up = exact_number(t_s, "t_s")
     return Ticks(start_up, bytes_per_unit * exact_number(t_c, "t_c"))
 
@@ -215,8 +216,8 @@ def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times
         if postcondition.to_all:
             table = _make_table(postcondition, ticks)
             pair = packets.receiver * np.int64(postcondition.units) + packets.unit
-            # If a pair occurs several times, numpy keeps the last value written, here the earliest
-            # step.
+            # A unit can arrive at a node several times. numpy keeps the last value written, which
+            # is the earliest step because the rows are reversed.
             table[pair[::-1]] = end[::-1]
         arrivals = _find_arrivals(executed, packets, ticks, end, table)
     return Timing(
@@ -256,7 +257,11 @@ def _time_data(executed: Executed, packets: Packets, ticks: Ticks, clock: Times)
 
 
 def _find_required(sums: Sums) -> tuple[Indices, Indices, Indices]:
-    """Return which nodes must complete which units in a reduction, and when (in steps)."""
+    """Return the nodes and units that must be complete at the end of a reduction.
+
+    Returns:
+        A node and a unit for each required pair, and the step after which the pair is complete.
+    """
     postcondition = sums.postcondition
     unit = np.arange(postcondition.units)
     if postcondition.to_all:
@@ -270,7 +275,15 @@ def _find_required(sums: Sums) -> tuple[Indices, Indices, Indices]:
 def _find_completions(
     executed: Executed, packets: Packets, ticks: Ticks, node: Indices, first: Times
 ) -> Times:
-    """Return when each node has all of its complete units, ``[nodes]``, in ticks."""
+    """Return when each node has all of its units, ``[nodes]``, in ticks, for a reduction.
+
+    Args:
+        executed: the executed rows and their postcondition.
+        packets: the same rows in the order of packets.
+        ticks: the dtype of times.
+        node: the node of each required pair of a node and a complete unit.
+        first: when each of these pairs is first complete, in ticks.
+    """
     arrivals = ticks.full(executed.postcondition.nodes, 0)
     np.maximum.at(arrivals, node, first)
     return _represent_all(arrivals, executed, packets, ticks)
@@ -322,7 +335,7 @@ def _find_arrivals(
         destination = postcondition.destination(np.arange(postcondition.units))
         delivery = ticks.full(postcondition.units, ticks.never)
         delivers = packets.receiver == destination[packets.unit]
-        # Several rows can deliver a unit, and the earliest counts.
+        # If several rows deliver a unit, the earliest delivery determines its arrival.
         np.minimum.at(delivery, packets.unit[delivers], end[delivers])
         delivery[units[source == destination[units]]] = 0
         arrivals = ticks.full(postcondition.nodes, 0)
@@ -331,9 +344,13 @@ def _find_arrivals(
 
 
 def _represent_all(arrivals: Times, executed: Executed, packets: Packets, ticks: Ticks) -> Times:
-    """Return the arrival times for the units of all sources; dead nodes have no arrival times."""
+    """Return arrival times that cover the units of all sources; dead nodes have none.
+
+    For a symmetric schedule, the given times are those for the units of one source.
+    """
     alive = executed.alive
-    if packets.symmetric:  # by symmetry, every node receives its last unit at the same time
+    # By symmetry, all nodes receive their last unit at the same time.
+    if packets.symmetric:
         arrivals[:] = arrivals.max(initial=0)
     if alive is not None:
         arrivals[~alive] = ticks.never

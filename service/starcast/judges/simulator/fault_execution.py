@@ -26,7 +26,7 @@ def execute_under_faults(
 
     Args:
         rows: rows with valid nodes, ports and units.
-        postcondition: the source of each unit.
+        postcondition: the postcondition of the rows, which determines the source of each unit.
         outages: the faults.
         attempted: bool ``[rows]``, the rows that are attempted; by default all rows.
 
@@ -68,7 +68,7 @@ def _execute_batch(rows: Rows, selected: Indices, pair_index: PairIndex, held: M
     source = pair_index.of(rows.sender[selected], rows.unit[selected])
     target = pair_index.of(rows.receiver[selected], rows.unit[selected])
     executed = np.zeros(len(selected), dtype=bool)
-    # Steps are executed one by one: whether a row is executed depends on all earlier deliveries.
+    # Steps are executed one by one, because each row depends on the deliveries of earlier steps.
     begins = np.flatnonzero(~repeats_previous(rows.step[selected])).tolist()
     for begin, end in pairwise([*begins, len(selected)]):
         executed[begin:end] = held[source[begin:end]]
@@ -77,7 +77,10 @@ def _execute_batch(rows: Rows, selected: Indices, pair_index: PairIndex, held: M
 
 
 def _find_links_up(rows: Rows, outages: Outages) -> Mask:
-    """Return which rows have a working link in their step. All links of a dead node are down."""
+    """Return which rows have a working link in their step, bool ``[rows]``.
+
+    All links of a dead node are down.
+    """
     links = Links(outages.topology)
     down_from = outages.down_from(links)
     up = np.empty(len(rows), dtype=bool)

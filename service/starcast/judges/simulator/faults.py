@@ -38,7 +38,7 @@ class Fault:
     step: int = 1
 
     def __post_init__(self) -> None:
-        # The value is typed as object, because callers without a type checker can pass anything.
+        # Typed as object, so that mypy accepts checks for values that the annotation excludes.
         what: object = self.what
         if isinstance(what, list | tuple):
             # A list is converted, because it would make the frozen class unhashable.
@@ -54,7 +54,7 @@ class Fault:
             shown = "a larger number" if is_integer and self.step > _NEVER else repr(step)
             raise InputError(
                 f"the fault {what!r} has step {shown}, not an integer from 1 to {_NEVER - 1}",
-                hint="steps count from 1, which is the start",
+                hint="steps are numbered from 1; step 1 means from the start",
             )
 
     @classmethod
@@ -79,7 +79,7 @@ class Fault:
         return self.what if isinstance(self.what, tuple) else (self.what,)
 
     def on(self, topology: Topology) -> "Fault":
-        """Return the same fault on a topology, with labels; a link's end of lower rank comes first.
+        """Return this fault with the node labels of a topology; of a link, the lower rank is first.
 
         Raises:
             InputError: the topology has no such node or link.
@@ -145,7 +145,7 @@ class Outages:
         return first
 
     def remarks(self, postcondition: Postcondition) -> tuple[str, ...]:
-        """Return sentences that explain how dead nodes change what must be delivered."""
+        """Return sentences that explain which units need not be delivered because of dead nodes."""
         dead = self._dead_nodes()
         to_each = postcondition.many_senders and postcondition.collective != "gather"
         if (to_each or postcondition.reduces) and dead:

@@ -3,11 +3,10 @@
 The *postcondition* of a collective states the source of every unit, and the nodes that must receive
 it. They follow from the number of the unit (see `starcast.collectives.Schedule`).
 
-*Ownership* over time is stored as arrival times of (node, unit) pairs.
-
-If every node must receive every unit (broadcast, allgather), nearly every pair occurs, and the
-position of a pair is its index in the table of all pairs. A unit with one destination visits few
-nodes; then the pairs that occur are sorted, and pairs are looked up in this list.
+The module stores the arrival times of (node, unit) pairs in arrays. If every node must receive
+every unit (broadcast, allgather), nearly every pair occurs, so the arrays have an entry for every
+pair. A unit with one destination visits few nodes; then only the pairs that occur have an entry,
+which is found by binary search.
 """
 
 from abc import ABC, abstractmethod
@@ -67,8 +66,9 @@ class Postcondition:
         nodes: the number of nodes.
         units: the number of units.
         root: rank of the root.
-        multiplicity: M, the number of units per source, destination, or pair of both; in a
-            broadcast, reduce or allreduce, the number of all units.
+        multiplicity: M, the number of units per source, per destination, or per pair of source and
+            destination, depending on the collective. In a broadcast, reduce or allreduce it is the
+            number of all units.
     """
 
     collective: Collective
@@ -84,7 +84,10 @@ class Postcondition:
 
     @property
     def reduces(self) -> bool:
-        """Whether all nodes contribute to every unit; a node then holds a unit once complete."""
+        """Whether the collective is a reduction, in which all nodes contribute to every unit.
+
+        In a reduction, a node holds a unit only when it has the contributions of all nodes.
+        """
         return self.collective in REDUCTIONS
 
     @property
@@ -136,8 +139,11 @@ def derive_postcondition(schedule: Schedule) -> Postcondition:
 #: ``held(node, unit)`` returns, for each index, whether this node holds this unit.
 Held = Callable[[Indices, Indices], Mask]
 
-_MAX_PAIRS = 2**31  # (node, unit) pairs in a table, with one or two bytes each
-_MAX_UNITS = 2**27  # units with one destination each; no schedule can have so many rows
+#: Maximum number of (node, unit) pairs in a table, which has one or two bytes per pair.
+_MAX_PAIRS = 2**31
+#: Maximum number of units with one destination each. No schedule can have the rows that are needed
+#: to deliver more units.
+_MAX_UNITS = 2**27
 _CHUNK = 2**20
 _NOT_HELD = "the sender does not hold the unit yet"
 
@@ -199,7 +205,10 @@ class Pairs(PairIndex):
 
 
 def make_pair_index(postcondition: Postcondition, rows: Rows, end: int) -> PairIndex:
-    """Return an index of the pairs that the postcondition and the first ``end`` rows use."""
+    """Return an index of the pairs that can be held after the first ``end`` rows of a schedule.
+
+    If every node must receive every unit, the index contains all pairs.
+    """
     return Table(postcondition) if postcondition.to_all else Pairs(postcondition, rows, end)
 
 
@@ -229,7 +238,7 @@ def initial_ownership(postcondition: Postcondition, pair_index: PairIndex) -> Ma
 
 
 class Deliveries(ABC):
-    """The deliveries of the first ``end`` rows, assuming that every row delivers its unit."""
+    """The deliveries of the first ``end`` rows, if every row is assumed to deliver its unit."""
 
     def __init__(self, postcondition: Postcondition, rows: Rows, end: int) -> None:
         self.postcondition = postcondition
@@ -257,22 +266,25 @@ class ArrivalTimes(Deliveries):
     ) -> None:
         super().__init__(postcondition, rows, end)
         self.pair_index = pair_index or Table(postcondition)
-        # One byte suffices for few steps; a small table is faster to read and write in random
-        # order.
+        # The table is read and written in random order, which is faster if the table is small. So
+        # its dtype has one byte if there are few steps.
         dtype = np.min_scalar_type(int(rows.step[end - 1]) + 1 if end else 1)
         self._never = int(np.iinfo(dtype).max)
         self._time = np.full(self.pair_index.size, self._never, dtype=dtype)
         # Batches are processed from the last to the first, so the earliest step is written last.
         for batch in reversed(list(rows.batches(end))):
             index = self.pair_index.of(rows.receiver[batch], rows.unit[batch])
-            # If an index occurs several times, numpy keeps the last value written, here the
-            # earliest step.
+            # A unit can arrive at a node several times. numpy keeps the last value written, which
+            # is the earliest step because the batch is reversed.
             self._time[index[::-1]] = rows.step[batch][::-1]
         units = np.arange(postcondition.units)
         self._time[self.pair_index.of(postcondition.source(units), units)] = 0
 
     def early(self, selection: slice | Indices) -> Indices:
-        """Return the indices, within a selection, of the rows whose sender lacks the unit."""
+        """Return the indices, within the selection, of the rows whose sender lacks the unit.
+
+        The sender of such a row does not hold the unit when the step of the row begins.
+        """
         rows = self.rows
         time = self._time[self.pair_index.of(rows.sender[selection], rows.unit[selection])]
         return np.flatnonzero(time >= rows.step[selection])
@@ -288,7 +300,7 @@ class ArrivalTimes(Deliveries):
     def held_after(self, done: int) -> Held:
         """Return which pairs are held after the first ``done`` rows."""
         step = self._never if done == len(self.rows) else int(self.rows.step[done])
-        # Units held from the start (time 0) are held even before step 1.
+        # At least 1, so that units held from the start (time 0) count even if no row is done.
         before = min(max(step, 1), self._never)
         return lambda node, unit: np.asarray(self._time[self.pair_index.of(node, unit)] < before)
 
@@ -296,8 +308,8 @@ class ArrivalTimes(Deliveries):
 class SortedRows(NamedTuple):
     """Rows sorted by unit and tree, so that the rows of a unit's journey follow one another.
 
-    The tree serves only for grouping: if the previous row delivered the unit to a row's sender, the
-    sender has the unit, whatever the tree.
+    The tree only groups the rows. A row continues a journey if the previous row has delivered the
+    unit to its sender, even if the two rows belong to different trees.
 
     Attributes:
         order: the row at each index.
@@ -320,13 +332,13 @@ def sort_rows(
     group: Column,
     source: Callable[[Indices], Indices],
 ) -> SortedRows:
-    """Sort rows by unit; they are given in the order of steps.
+    """Sort rows by unit, and mark the rows that start or continue the journey of a unit.
 
     Args:
-        columns: step, sender, receiver and unit.
-        group: the key to sort by, such as unit and tree; rows with equal keys stay in the order of
-            steps.
-        source: `Postcondition.source`.
+        columns: step, sender, receiver and unit of the rows, in the order of steps.
+        group: the key to sort by, such as a number for each pair of unit and tree. Rows with equal
+            keys stay in the order of steps.
+        source: returns the source of each unit, as `Postcondition.source` does.
     """
     order = pack_sort(group).order
     step, sender, receiver, unit = (column[order] for column in columns)
@@ -348,7 +360,10 @@ class Journeys(Deliveries):
         return sort_rows(columns, group, self.postcondition.source)
 
     def find_early_send(self) -> Violation | None:
-        """Find the first row whose sender lacks the unit, checking only suspect rows."""
+        """Find the first row whose sender does not hold the unit when the step begins.
+
+        Only rows that do not obviously continue a journey are checked; there are usually few.
+        """
         suspects = self._find_suspects()
         if not len(suspects):
             return None
@@ -358,7 +373,10 @@ class Journeys(Deliveries):
         return self.rows.violation(int(early[0]), _NOT_HELD) if len(early) else None
 
     def held_after(self, done: int) -> Held:
-        """Return which units have reached their destination after the first ``done`` rows."""
+        """Return which required pairs are held after the first ``done`` rows (complete steps).
+
+        The returned function expects each unit with its destination as the node.
+        """
         postcondition = self.postcondition
         arrived = np.zeros(postcondition.units, dtype=bool)
         for batch in self.rows.batches(done):
@@ -368,9 +386,10 @@ class Journeys(Deliveries):
         return lambda node, unit: arrived[unit] | (postcondition.source(unit) == node)
 
     def _find_suspects(self) -> Indices:
-        """Return the rows that may not continue the journey of their unit, ascending.
+        """Return the rows whose sender possibly lacks the unit, ascending.
 
-        The sender of such a row is neither the unit's source nor the receiver of the previous row.
+        The sender of such a row is neither the unit's source nor a node to which the previous row
+        of the journey has delivered the unit.
         """
         journeys = self.sorted_rows
         sound = journeys.departs.copy()
@@ -385,7 +404,7 @@ def find_missing(
 
     Args:
         postcondition: the required pairs.
-        held: the function of type `Held`; it is called with required pairs only.
+        held: returns which (node, unit) pairs are held; it is called with required pairs only.
         alive: bool ``[nodes]``, or None if all nodes are alive. Units to dead nodes, and units that
             dead nodes would have sent, need not be delivered.
         examples: the maximum number of missing pairs to return.

@@ -2,9 +2,9 @@
 
 The rows of a symmetric schedule represent all sources. If translation keeps ports, a row is
 translated to every directed link of its port exactly once (see
-`starcast.judges.simulator.simulation`). All nodes are then in the same situation at any time, so
-one packet represents the packets of all links of its port, and its units are those of all rows with
-this step and port.
+`starcast.judges.simulator.simulation`). All nodes then send and receive packets of the same sizes
+at the same times. So one packet represents the packets of all links of its port; it has the units
+of all rows with this step and port.
 """
 
 from collections.abc import Iterator
@@ -24,8 +24,10 @@ from starcast.judges.simulator.rows import (
 )
 from starcast.judges.simulator.simulation import Executed
 
-_BATCH = 2**16  # rows per batch, if steps are small
-_LARGE_STEP = 1000  # rows; larger steps are faster one by one than in batches
+#: Number of rows per batch of small steps.
+_BATCH = 2**16
+#: Average number of rows per step above which executing single steps is faster than batches.
+_LARGE_STEP = 1000
 
 
 class Chain(NamedTuple):
@@ -71,13 +73,12 @@ class Packets:
     """The executed rows, grouped by packet, and the packets, in the order of steps.
 
     Attributes:
-        step: the step of each row, int ``[rows]``; also ``sender``, ``port``, ``receiver``,
-            ``tree`` and ``unit``.
+        step, sender, port, receiver, tree, unit: the columns of the rows, int ``[rows]`` each.
         combine: bool ``[rows]``, whether each row adds to the receiver's sum; only in reductions.
         symmetric: whether each row represents all sources.
         begins: int64 ``[packets]``, the first row of each packet.
         units: int64 ``[packets]``, the number of units in each packet.
-        keeps_rows: whether the rows are in the same order as in `Executed`.
+        keeps_rows: whether the rows have the same order as the executed rows of the schedule.
         links: the directed links of the topology.
     """
 
@@ -98,15 +99,16 @@ class Packets:
         self._names = tuple(schedule.columns.present())
         for name in self._names:
             setattr(self, name, getattr(rows, name)[executed.selection])
-        # Only in this case can a packet have rows of several senders, which are not adjacent in the
-        # order of time.
+        # In a symmetric schedule with packets, a packet can have rows of several senders. These are
+        # not adjacent in the order of time, so the rows are sorted by step and port.
         self.keeps_rows = not (self.symmetric and schedule.packets)
         if not self.keeps_rows:
             self._sort_by_port()
         if schedule.packets:
             same = (self.port,) if self.symmetric else (self.sender, self.port)
             self.begins = np.flatnonzero(~repeats_previous(self.step, *same))
-        else:  # the simulator has checked that every packet has one unit
+        else:
+            # Without packets, the simulator has checked that a link carries one unit per step.
             self.begins = np.arange(len(self.step))
         self.units = np.diff(self.begins, append=len(self.step))
         self.single = len(self.begins) == len(self.step)
@@ -120,7 +122,10 @@ class Packets:
 
     @cached_property
     def link(self) -> Indices:
-        """The number of each row's directed link; in symmetric schedules, the index of its port."""
+        """The number of each row's directed link.
+
+        In a symmetric schedule it is the index of the port, since all links of a port are alike.
+        """
         if self.symmetric:
             return self.links.port_index(self.port)
         return self.links.number(self.sender, self.port)
@@ -136,7 +141,7 @@ class Packets:
         )
 
     def chains(self) -> tuple[Chain, ...]:
-        """Return the resources that packets wait for, besides their units.
+        """Return the resources for which packets wait, in addition to waiting for their units.
 
         In the all-port model a packet waits for its directed link; in the one-port model, for its
         sender and its receiver. In a symmetric one-port schedule all packets of a step use the same
@@ -155,7 +160,7 @@ class Packets:
         return (Chain("link", self.first_of(self.link), self.links.count),)
 
     def batches(self) -> Iterator[Batch]:
-        """Yield batches of complete steps, or single steps if steps are large on average."""
+        """Yield batches of complete steps; if steps are large on average, yield single steps."""
         steps = int(self.step[-1] - self.step[0]) + 1 if len(self.step) else 1
         size = 1 if len(self.step) > steps * _LARGE_STEP else _BATCH
         for rows in complete_steps(self.step, size):

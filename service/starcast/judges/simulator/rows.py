@@ -18,7 +18,8 @@ Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 _ORDER = ("step", "sender", "port", "tree", "unit")
-_BATCH = 2**16  # rows per batch, so that temporary arrays fit into the processor's cache
+#: Number of rows per batch, chosen so that temporary arrays fit into the processor's cache.
+_BATCH = 2**16
 
 
 class Violation(NamedTuple):
@@ -56,7 +57,10 @@ class Rows:
         return len(self.step)
 
     def count_before(self, row: int) -> int:
-        """Return how many rows have an earlier step than a row; for ``len(self)``, all rows."""
+        """Return how many rows belong to steps before the step of a row.
+
+        If ``row`` is ``len(self)``, the number of all rows is returned.
+        """
         if row == len(self):
             return row
         return int(np.searchsorted(self.step, self.step[row]))
@@ -81,7 +85,7 @@ class Rows:
         """Return the first violation among the rows from ``begin`` on.
 
         Args:
-            begin: the number of the row that the masks start with.
+            begin: the number of the row at index 0 of the masks.
             checks: pairs of a mask of rows and the rule that they violate. If a row violates
                 several rules, the first one is reported.
         """
@@ -122,7 +126,7 @@ def repeats_previous(*columns: Column) -> Mask:
 
 
 def _as_signed(column: Column) -> Column:
-    # NumPy converts uint64 combined with signed integers to floats.
+    # If uint64 and signed integers are combined, NumPy converts both to inexact floats.
     return column.astype(np.int64) if column.dtype == np.uint64 else column
 
 
@@ -130,7 +134,8 @@ def _is_sorted(columns: list[Column]) -> bool:
     """Return whether rows are sorted by the given columns; the first column is the primary key."""
     length = len(columns[0])
     for begin in range(0, length, _BATCH):
-        part = slice(begin, begin + _BATCH + 1)  # batches overlap by one row
+        # Parts overlap by one row, so the last row of a part is compared with the next one, too.
+        part = slice(begin, begin + _BATCH + 1)
         if not _is_part_sorted([column[part] for column in columns]):
             return False
     return True
@@ -144,7 +149,7 @@ def _is_part_sorted(columns: list[Column]) -> bool:
 
 
 class SortedKeys(NamedTuple):
-    """Sorted keys, and the stable order that sorts them."""
+    """Sorted keys, and the original index of each of them; equal keys keep their order."""
 
     keys: Indices
     order: Indices
@@ -165,7 +170,8 @@ def pack_sort(keys: Column) -> SortedKeys:
     return SortedKeys(packed >> 32, packed & (2**32 - 1))
 
 
-_TREE_NUMBERS = 256  # number of possible trees without a forest, since the column is uint8
+#: Number of allowed trees if a schedule has no forest: the column ``tree`` has the dtype uint8.
+_TREE_NUMBERS = 256
 
 
 class Links:
@@ -184,8 +190,8 @@ class Links:
 
     def has_port(self, port: Column) -> Mask:
         """Return which ports exist, bool ``[rows]``."""
-        # Columns of other types can have larger ports, which are clipped to a port that does not
-        # exist.
+        # A column with a larger dtype than uint8 can contain larger numbers. They are clipped to 0
+        # or 255, which are not ports.
         return np.asarray(np.take(self._first, port, mode="clip") >= 0)
 
     def port_index(self, port: Column) -> Indices:
@@ -204,8 +210,8 @@ class Receivers:
 
     def __init__(self, topology: Topology, rows: int) -> None:
         self.links = Links(topology)
-        # A table of all neighbours is faster for many rows; for few rows only their receivers are
-        # computed.
+        # For many rows, a table of all neighbours is faster. For few rows, building this table
+        # would take longer than computing their receivers.
         self._table = topology.table().reshape(-1) if rows > topology.nodes // 8 else None
 
     def of(self, sender: Column, port: Column) -> NDArray[np.int32]:

@@ -1,9 +1,9 @@
 """Execute a schedule: check its rows, deliver its units, and report the results.
 
 *Traffic* means the use of directed links. The traffic classes check the rules of the port model,
-and count the links used in each step. There are three cases. The rows of a schedule without
-symmetry are the traffic. In a symmetric schedule, the rows of one source represent all sources if
-translation keeps ports; otherwise the schedule is expanded to all sources.
+and count the links used in each step. There are three cases. If the schedule is not symmetric, its
+rows contain all transmissions. If it is symmetric and translation keeps ports, the rows of one
+source suffice to count the links of all sources. Otherwise the schedule is expanded to all sources.
 """
 
 from collections.abc import Iterable, Iterator
@@ -57,7 +57,7 @@ _TRANSLATED_SENDS_TWICE = (
 
 
 class Traffic:
-    """The traffic of rows that each represent a single transmission.
+    """The traffic of a schedule that is not symmetric: each row is one transmission.
 
     Attributes:
         rows: the rows.
@@ -77,7 +77,11 @@ class Traffic:
         return None
 
     def measure(self, executed: slice | Mask) -> tuple[Counts, Counts]:
-        """Return each step's links used and units in its largest packet, int64 ``[steps]`` each."""
+        """Count the links used in each step, and the units in its largest packet.
+
+        Returns:
+            Both numbers for each step, int64 ``[steps]`` each.
+        """
         step = self.rows.step[executed]
         steps = _last_step(step)
         same_packet = repeats_previous(step, self.rows.sender[executed], self.rows.port[executed])
@@ -148,7 +152,8 @@ class ExpandedTraffic(Traffic):
         violation = self._all.find_violation(len(self._all.rows))
         if violation is None:
             return None
-        # The row may belong to another source, so only its step can be found among the given rows.
+        # The violating row may belong to another source, so it may not be one of the given rows.
+        # The first given row of its step stands for it.
         step = self._all.rows.step[violation.row]
         return Violation(int(np.searchsorted(self.rows.step, step)), violation.sentence)
 
@@ -207,11 +212,11 @@ def _occurred_before(step: Column, port: Column) -> Mask:
 
 
 def _last_step(step: Column, width: int = 2) -> int:
-    """Return the last step, after checking that arrays with an entry per step fit into memory.
+    """Return the last step, after checking that arrays over all steps fit into memory.
 
     Args:
-        step: the steps.
-        width: the number of entries per step.
+        step: the steps, ascending.
+        width: the number of array entries per step.
 
     Raises:
         LimitError: the arrays do not fit into memory.
@@ -232,20 +237,25 @@ def _count_per_step(step: Column, steps: int) -> Counts:
 
 
 def _greatest_per_step(sizes: Counts, counts: Counts) -> Counts:
-    """Return the largest of each step's sizes; step i has ``counts[i]`` of them (0 if none)."""
+    """Return the largest size in each step, or 0 for a step without sizes.
+
+    The sizes are in the order of steps; ``counts`` contains the number of sizes in each step.
+    """
     greatest = np.zeros(len(counts), dtype=np.int64)
     used = counts > 0
     greatest[used] = np.maximum.reduceat(sizes, (np.cumsum(counts) - counts)[used])
     return greatest
 
 
-_EXAMPLES = 10  # maximum number of undelivered units that are named
+#: Maximum number of pairs in `Simulation.undelivered`.
+_EXAMPLES = 10
 
 
-#: The columns of a stored step profile, in the order in which they follow the step.
+#: The columns of a stored step profile, in their order after the column ``step``.
 PROFILE_COLUMNS = ("links_used", "packets", "largest_packet")
 
-#: Links used, packets and units in the largest packet, int64 ``[steps]`` each; may be empty.
+#: The columns of a step profile: links used, packets, and units in the largest packet, int64
+#: ``[steps]`` each. A run without a profile has the empty tuple.
 Profile = tuple[NDArray[np.int64], ...]
 
 
@@ -354,8 +364,8 @@ def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
     check_size(postcondition)
     rows = Rows(schedule)
     traffic = make_traffic(schedule, rows)
-    # Each check stops at the first violation known so far, so any violation that it finds is
-    # earlier.
+    # Each check examines only the rows before the first known violation, so a violation that it
+    # finds is an earlier one.
     violation = find_invalid_address(rows)
     # Rows from the first invalid address on are not counted, since their links may not exist.
     violation = traffic.find_violation(_end(rows, violation)) or violation
@@ -373,7 +383,7 @@ def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
 
 
 def make_deliveries(postcondition: Postcondition, rows: Rows, end: int) -> Deliveries:
-    """Return the deliveries of the first ``end`` rows, in a class that fits the collective."""
+    """Return the deliveries of the first ``end`` rows; the collective determines the class."""
     if postcondition.reduces:
         return Sums(postcondition, rows, end)
     return (ArrivalTimes if postcondition.to_all else Journeys)(postcondition, rows, end)

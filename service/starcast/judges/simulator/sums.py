@@ -1,20 +1,22 @@
 """Partial sums in a reduction: how many contributions each node has added, without listing them.
 
 For each tree and unit, a node holds a partial sum, which is its own contribution at first. A row
-with ``combine`` adds the sender's sum to the receiver's; other rows pass on a complete unit. The
-pair of unit and tree is a *lane*; lanes are independent of one another, except that a unit is
+with ``combine`` adds the sender's sum to the receiver's sum; other rows pass on a complete unit. A
+pair of unit and tree is a *lane*. Lanes are independent of one another, except that a unit is
 complete at a node if its sum is complete in any lane.
 
-*Counting suffices.* The size of a disjoint union is the sum of the sizes. So as long as no
-contribution is counted twice, the number of contributions in a sum is exact, and a sum of N
-contributions is complete.
+*Counting suffices.* The module stores only the number of contributions in each sum. The size of a
+disjoint union is the sum of the sizes. So as long as no contribution is counted twice, these
+numbers are exact, and a sum of N contributions is complete.
 
 *Nothing is counted twice* in a lane in which each node sends its sum at most once, after it has
 received all sums sent to it. The rows of such a lane form a forest, since the steps ascend from
 each row to the next. The sum of a node contains the contributions of the nodes below it, and the
 sums of different children are disjoint. Other lanes, which can occur in schedules saved by users,
-are executed with sets of contributions, one bit per node. Removing rows makes sets smaller, so a
-schedule that counts nothing twice counts nothing twice under faults either.
+are executed with sets of contributions, one bit per node.
+
+Faults only remove rows, and without these rows the sets are smaller. So a schedule that counts
+nothing twice without faults counts nothing twice under faults either.
 """
 
 from collections.abc import Iterator
@@ -36,12 +38,14 @@ _INCOMPLETE = "the unit is passed on as complete, but the sender lacks contribut
 
 
 class Lanes:
-    """Numbers of the lanes (pairs of unit and tree); one lane per unit if it has one tree.
+    """Numbers the lanes (pairs of unit and tree).
+
+    If no unit uses several trees, there is one lane per unit.
 
     Attributes:
-        of: int64 ``[rows]``, the lane of each row.
+        of: int64 ``[rows]``, the number of each row's lane.
         count: the number of lanes.
-        trees: the number of lanes of each unit.
+        trees: the number of lanes per unit.
     """
 
     def __init__(self, postcondition: Postcondition, rows: Rows, end: int) -> None:
@@ -60,7 +64,12 @@ class Lanes:
             )
 
     def cells(self, node: Column, rows: slice | Indices) -> Indices:
-        """Return, for each row, the array index of the sum of its node in its lane."""
+        """Return the array indices of the sums that the given nodes have in the lanes of the rows.
+
+        Args:
+            node: a node of each row, such as its sender.
+            rows: the rows.
+        """
         return np.asarray(node.astype(np.int64) * self.count + self.of[rows])
 
 
@@ -74,7 +83,8 @@ class Sums(Deliveries):
         summed: int32 ``[nodes * units]``, the first step in which a node's sum is complete; 0 if
             its own contribution is the whole sum; `never` if the sum stays incomplete.
         lane: int64 ``[nodes * units]``, the lane of the first complete sum.
-        taken: the step in which each node first receives each complete unit, or `never`.
+        taken: int32 ``[nodes * units]``, the step in which each node first receives each complete
+            unit, or `never`.
 
     Args:
         postcondition: the postcondition of the rows.
@@ -107,7 +117,12 @@ class Sums(Deliveries):
         self._execute()
 
     def complete(self, node: Column, unit: Column) -> Indices:
-        """Return the step after which each node has the complete unit, or `never`."""
+        """Return the step after which each node has the complete unit, or `never`.
+
+        Args:
+            node: the nodes.
+            unit: a unit for each of the nodes.
+        """
         pair = node.astype(np.int64) * self.postcondition.units + unit
         return np.asarray(np.minimum(self.summed[pair], self.taken[pair]))
 
@@ -127,7 +142,7 @@ class Sums(Deliveries):
         return self.rows.violation(int(early[0]), _INCOMPLETE) if len(early) else None
 
     def held_after(self, done: int) -> Held:
-        """Return which nodes have which complete units after the first ``done`` rows."""
+        """Return which (node, unit) pairs are complete after the first ``done`` rows."""
         step = self.never if done >= len(self.rows) else int(self.rows.step[done])
         before = min(max(step, 1), self.never)
         return lambda node, unit: self.complete(node, unit) < before
@@ -185,8 +200,8 @@ def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Vio
     twice = np.zeros(size, dtype=bool)
     twice[senders[repeats_previous(senders)]] = True
     irregular = combine & (twice[source] | (sent[target] <= step))
-    # This is the usual case, in which counting suffices; sets would need one bit per node for each
-    # sum.
+    # Usually no lane is irregular, and counting suffices. Sets of contributions would need one bit
+    # per node for each sum.
     if not irregular.any():
         return violation
     odd = np.unique(lanes.of[irregular])
@@ -199,7 +214,11 @@ def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Vio
 def _find_overlap(
     postcondition: Postcondition, rows: Rows, lanes: Lanes, added: Indices, odd: Indices
 ) -> int | None:
-    """Execute some lanes with sets; return the first row whose sum overlaps the receiver's sum."""
+    """Execute the lanes ``odd`` with sets of contributions.
+
+    Returns:
+        The first row whose sum overlaps the receiver's sum, or None.
+    """
     nodes = postcondition.nodes
     words = -(-nodes // 64)
     at_once = max(_BYTES_OF_SETS // (8 * words * nodes), 1)
@@ -226,7 +245,11 @@ def _find_overlap(
 def _add_sets(
     rows: Rows, index: Indices, source: Indices, target: Indices, sets: NDArray[np.uint64]
 ) -> int | None:
-    """Add the sum of each row to its receiver; return the first row whose sum overlaps it."""
+    """Add the sender's set of each row to the receiver's set.
+
+    Returns:
+        The first row whose sets overlap, or None.
+    """
     step = rows.step[index]
     begins = np.flatnonzero(~repeats_previous(step)).tolist()
     for begin, end in pairwise([*begins, len(index)]):
@@ -236,8 +259,8 @@ def _add_sets(
         starts = np.flatnonzero(~repeats_previous(into))
         position = np.arange(len(into)) - np.repeat(starts, np.diff(starts, append=len(into)))
         wrong = []
-        # Sums that reach a node in the same step are added one by one, because they may overlap one
-        # another.
+        # Sets that reach a node in the same step are added one by one, because they may overlap
+        # each other.
         for turn in range(int(position.max()) + 1):
             chosen = order[position == turn]
             pair = target[begin:end][chosen]

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from starcast.judges.simulator.simulation import Simulation
 from starcast.support.errors import InputError
 
-#: Types whose values can be converted exactly to fractions.
+#: Types of numbers that `exact_number` converts to fractions without rounding.
 Number = int | float | Fraction | Decimal | np.integer[Any] | np.floating[Any]
 #: Times in ticks: int32 or int64, or Python integers (dtype object) if int64 could overflow.
 Times = NDArray[Any]
 
-# Half of the maxima of int64 and int32, so the sum of two times does not overflow.
+# About half of the largest int64 and int32, so that the sum of two times does not overflow.
 _MAX_VALUE = 2**62
 _MAX_SHORT = 2**30
 
@@ -34,7 +34,7 @@ class Ticks:
         common = start_up.denominator * per_unit.denominator
         one = int(start_up * common)
         other = int(per_unit * common)
-        # If both times are 0, every tick divides them.
+        # If both times are 0, their gcd is 0; then any tick is valid, and the tick is 1.
         divisor = gcd(one, other) or common
         self.tick = Fraction(divisor, common)
         self.start_up = one // divisor
@@ -44,7 +44,7 @@ class Ticks:
         self.wide_dtype: type = object
 
     def choose_dtype(self, latest: int, links: int) -> None:
-        """Choose a dtype for times, and one at least as wide for the sums of `asynchronous`.
+        """Choose the dtype of times, and a dtype for the larger sums in the module `asynchronous`.
 
         Args:
             latest: an upper bound of all times, in ticks.
@@ -88,12 +88,12 @@ class Ticks:
 
 
 def simplify(time: Fraction) -> int | Fraction:
-    """Convert a time to an int if it is a whole number."""
+    """Return a time as an int if it is a whole number, else unchanged."""
     return int(time) if time.denominator == 1 else time
 
 
 def exact_number(value: object, name: str) -> Fraction:
-    """Convert a nonnegative number to a fraction that is exactly equal.
+    """Convert a nonnegative number to a fraction without rounding.
 
     Raises:
         InputError: the value is not a finite number, or negative.

@@ -72,10 +72,11 @@ class Sums:
         self._sent: dict[int, set[int]] = {}
 
     def are_ready(self, row: int) -> bool:
-        """Return whether the partial sum or complete unit that a row sends is ready.
+        """Return whether the sender has the partial sum or complete unit that a row sends.
 
         A sum is ready when all rows that add to it in earlier steps have arrived. A complete unit
-        is ready if a sum of the sender was complete in an earlier step.
+        is ready if a sum of the sender was complete in an earlier step. Complete units that the
+        sender has received are not considered.
         """
         step, sender, _, unit, tree, combine = self._rows[row]
         if not combine:
@@ -87,7 +88,11 @@ class Sums:
         return True
 
     def add(self, row: int) -> bool:
-        """Add a row's contributions to the receiver; False for a complete unit."""
+        """Add a row's contributions to the receiver's sum.
+
+        Returns:
+            False if the row sends a complete unit; then nothing is added.
+        """
         step, _, receiver, unit, tree, combine = self._rows[row]
         if combine:
             self._contributions((receiver, unit, tree)).update(self._sent[row])
@@ -171,13 +176,16 @@ class Processes:
             self._add(self._send, lambda packet: (packet.sender, packet.receiver))
 
     def _add(self, action: Action, owner: Callable[[Packet], tuple[int, ...]]) -> None:
-        """Add a process for each owner of packets (a node or a link), on the owner's first node."""
+        """Add a process for each owner of packets: a node, or a link given by its two nodes.
+
+        The process runs on the host of the node or, for a link, of its sender.
+        """
         served: dict[tuple[int, ...], dict[int, Packet]] = defaultdict(dict)
         for packet in self._packets:
             served[owner(packet)][packet.step] = packet
         self._processes += [(key[0], action, packets) for key, packets in served.items()]
 
-    # The methods below run in the processes.
+    # SimGrid calls the methods below within its processes, so they may block.
 
     def _serve(self, action: Action, packets: dict[int, Packet]) -> None:
         for _, packet in sorted(packets.items()):
@@ -191,7 +199,10 @@ class Processes:
             self._barrier.wait()
 
     def _count_steps(self) -> None:
-        """Begin each step when all packets of the step before it have arrived."""
+        """Take part in the barrier of each step, but not before the start-up time has passed.
+
+        So a step without packets lasts as long as the start-up time.
+        """
         for _ in range(self._problem["steps"]):
             self._simgrid.this_actor.sleep_for(self._problem["start_up"])
             self._barrier.wait()
@@ -220,7 +231,10 @@ class Processes:
                 semaphore.acquire()
 
     def _holds(self, packet: Packet, unit: int, row: int) -> bool:
-        """Return whether the sender has a unit; in the synchronous model, since an earlier step."""
+        """Return whether the sender has the unit or sum that a row sends.
+
+        In the synchronous model, it must have received a unit in an earlier step.
+        """
         if self._sums is not None and self._sums.are_ready(row):
             return True
         step = self._received.get((packet.sender, unit))
@@ -251,8 +265,8 @@ def execute_in_child(simgrid: Any, problem: dict[str, Any]) -> dict[str, Any]:
         problem: the argument of `Processes`.
 
     Returns:
-        the result of `Processes.run`; if the child fails, the last line of its messages as
-        ``error``.
+        The result of `Processes.run`. If the child fails, a dictionary with the key ``error`` and
+        the last line that the child wrote to stderr.
     """
     with tempfile.TemporaryFile("w+") as result, tempfile.TemporaryFile("w+") as messages:
         child = multiprocessing.get_context("fork").Process(
@@ -265,7 +279,7 @@ def execute_in_child(simgrid: Any, problem: dict[str, Any]) -> dict[str, Any]:
             times: dict[str, Any] = json.load(result)
             return times
         messages.seek(0)
-        # SimGrid ends with a backtrace; only the reason before it is useful.
+        # When SimGrid fails, it prints the reason and then a backtrace, which is omitted.
         reason, _, _ = messages.read().partition("\nBacktrace ")
     lines = reason.strip().splitlines()
     return {"error": lines[-1] if lines else f"exit code {child.exitcode}"}
@@ -274,7 +288,8 @@ def execute_in_child(simgrid: Any, problem: dict[str, Any]) -> dict[str, Any]:
 def _write_result(
     simgrid: Any, problem: dict[str, Any], result: IO[str], messages: IO[str]
 ) -> None:
-    # SimGrid is written in C++ and writes to the descriptor, not to sys.stderr.
+    # SimGrid is written in C++ and writes to the file descriptor, so replacing sys.stderr would not
+    # capture its messages.
     os.dup2(messages.fileno(), sys.stderr.fileno())
     json.dump(Processes(simgrid, problem).run(), result)
     result.flush()

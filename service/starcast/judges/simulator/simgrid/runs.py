@@ -25,15 +25,16 @@ from starcast.judges.simulator.ticks import Number, Ticks, simplify
 from starcast.support.errors import LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.support.vocabulary import ExecutionModel
 
-#: SimGrid computes with floating-point numbers and a precision of 1e-9.
+#: Maximum number of ticks: SimGrid computes with floats and a precision of 1e-9.
 MAX_TICKS = 10**9
-#: SimGrid's processes are threads of the operating system.
+#: Maximum number of processes: each SimGrid process is a thread of the operating system.
 MAX_PROCESSES = 10_000
 #: Maximum number of rows; SimGrid executes this many in about a minute.
 MAX_ROWS = 1_000_000
 #: The Python interpreter for which Debian provides SimGrid's module.
 SYSTEM_PYTHON = Path("/usr/bin/python3")
-_ROUNDING = 1e-3  # ticks
+#: Largest rounding error of SimGrid's clock, in ticks.
+_ROUNDING = 1e-3
 _TESTED = "starcast is tested with SimGrid 3.32"
 _INSTALL = (
     "Debian, Ubuntu: apt install python3-simgrid; or set STARCAST_SIMGRID to an interpreter that "
@@ -43,13 +44,13 @@ _INSTALL = (
 
 @dataclass(frozen=True)
 class SimGridRun:
-    """An execution by SimGrid.
+    """The results of an execution by SimGrid.
 
     Times are in the unit of T_s. They are integers, or fractions if they are not whole numbers.
 
     Attributes:
         version: the version of SimGrid.
-        time: SimGrid's clock at the end.
+        time: the end of the execution.
         ends: when the unit of each executed row arrives. The rows are those of all sources, sorted
             by step, sender, port, tree and unit.
     """
@@ -81,7 +82,7 @@ class SimGridRequest:
 
 
 class SimGridProblem(NamedTuple):
-    """The rows of one request. SimGrid receives all times in ticks."""
+    """A request with its executed rows, as prepared for SimGrid, which receives times in ticks."""
 
     executed: Executed
     ticks: Ticks
@@ -89,7 +90,7 @@ class SimGridProblem(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The schedule and the execution model, for messages."""
+        """The id of the schedule and the execution model, as text for messages."""
         return f"{self.executed.rows.schedule.id} ({self.execution})"
 
 
@@ -180,7 +181,7 @@ def execute_rows(
 
 
 def _make_problem(request: SimGridRequest) -> SimGridProblem:
-    """Return the rows of a request that SimGrid can execute.
+    """Check a request, and return the rows for SimGrid to execute.
 
     Raises:
         InputError: an argument is invalid.
@@ -195,7 +196,7 @@ def _make_problem(request: SimGridRequest) -> SimGridProblem:
 
 
 def _read(result: dict[str, Any], problem: SimGridProblem) -> SimGridRun | StarcastError:
-    """Return the execution that the program reports, or the error if there is none."""
+    """Return the results that the program reports, or an error if the schedule did not finish."""
     if "error" in result:
         return UnavailableError(
             f"SimGrid failed to execute {problem.name}: {result['error']}", hint=_TESTED
@@ -279,7 +280,7 @@ def _run_program(problems: list[dict[str, Any]], installation: Path | None) -> l
         if ran.returncode == program.NOT_INSTALLED:
             continue
         if ran.returncode:
-            # The last line of a traceback is the exception; the other lines only give locations.
+            # The last line of a Python traceback is the exception, which suffices for a message.
             last = (ran.stderr.strip().splitlines() or [f"exit code {ran.returncode}"])[-1]
             raise UnavailableError(f"SimGrid failed: {last}", hint=_TESTED)
         results: list[dict[str, Any]] = json.loads(ran.stdout)
@@ -309,6 +310,6 @@ def _interpreters(installation: Path | None) -> Iterator[tuple[Path, dict[str, s
 
 
 def _exact(time: float, ticks: Ticks) -> int | Fraction:
-    """Return the exact time that a floating-point time of SimGrid's clock stands for."""
+    """Convert a time of SimGrid's clock, a float in ticks, to the exact time that it stands for."""
     nearest = round(time)
     return simplify((nearest if abs(time - nearest) < _ROUNDING else Fraction(time)) * ticks.tick)
