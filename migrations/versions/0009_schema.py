@@ -1,6 +1,7 @@
 """Create the schema.
 
-Views, comments and rights are not part of a revision: see starcast.stores.database.migrations.
+Views, comments and rights are not part of a revision; starcast.stores.database.migrations writes
+them after an upgrade to the newest revision.
 """
 
 from alembic import op
@@ -333,7 +334,8 @@ create table record (
 
 
 def upgrade() -> None:
-    # The driver executes one statement at a time; no text in the schema contains a semicolon.
+    # The driver executes one statement at a time. No literal in the script contains a semicolon, so
+    # splitting it at semicolons gives the statements.
     for statement in SCHEMA.split(";"):
         op.execute(statement)
 

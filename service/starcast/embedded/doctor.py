@@ -64,7 +64,7 @@ class Finding:
     Attributes:
         check: name of the check, such as ``disk of /home/me/.starcast``.
         verdict: the result.
-        found: what the check found, such as a version or an error.
+        found: the finding in words, such as a version or an error message.
         advice: the suggested remedy if the verdict is not OK.
     """
 
@@ -107,7 +107,10 @@ def _packages(settings: Settings) -> Iterator[Finding]:
 
 
 def check_embedded(settings: Settings) -> Iterator[Finding]:
-    """Check the processes of the embedded servers in use; for stopped servers see `_servers`."""
+    """Check the jars and the processes of the embedded servers in use.
+
+    A server without a process is reported by `_servers`, which tries to connect to it.
+    """
     if settings.neo4j_uri is None:
         yield check_jars(Neo4j(Home(settings.home)).jars(settings))
     uris = {"Neo4j": settings.neo4j_uri, "PostgreSQL": settings.postgres_uri}
@@ -148,8 +151,8 @@ def _servers(settings: Settings) -> Iterator[Finding]:
         )
 
 
-#: Findings about a server, and the id of the PostgreSQL database (for Neo4j, of the database to
-#: which the graph belongs).
+#: Findings about a server, and the id of the PostgreSQL database. For Neo4j, this is the database
+#: to which the graph belongs.
 ServerFindings = tuple[list[Finding], str | None]
 
 
@@ -172,7 +175,7 @@ def _neo4j(settings: Settings) -> ServerFindings:
 
 
 def _graph(graph: Graph) -> tuple[Finding, str | None]:
-    """Check whether an ingest would accept the graph, and return the id of its database as well."""
+    """Check whether an ingest would accept the graph; also return the paired database's id."""
     try:
         store = ownership.usable_owner(graph)
     except ownership.OwnershipError as error:

@@ -72,7 +72,7 @@ def _postgres_url(uri: str) -> "URL":
 
     try:
         url = make_url(uri)
-    except (ArgumentError, ValueError):  # SQLAlchemy parses the port with int()
+    except (ArgumentError, ValueError):  # ValueError: the port is not a number
         raise _invalid_uri(uri) from None
     if url.drivername not in _POSTGRES_SCHEMES:
         raise _invalid_uri(uri)

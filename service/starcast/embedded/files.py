@@ -97,7 +97,7 @@ def exclusive_lock(path: Path, on_wait: Callable[[], None], task: str = "") -> I
     Args:
         path: the lock file, created if missing.
         on_wait: called once if another process or thread holds the lock, before waiting for it.
-        task: what this process does while it holds the lock, for `read_lock_holder`.
+        task: the activity of this process while it holds the lock, for `read_lock_holder`.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:

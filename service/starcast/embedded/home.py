@@ -57,7 +57,8 @@ class Home:
     """
 
     def __init__(self, root: Path) -> None:
-        # A home must have a single path, because the command lines of its servers contain the path.
+        # Links are resolved, because a server is recognized by this path, or by its hash, in the
+        # server's command line.
         self.root = root.resolve()
         self.logs = self.root / "logs"
         self.neo4j = self.root / "neo4j"
@@ -66,7 +67,7 @@ class Home:
         self._rebuild_lock = self.root / "rebuild.lock"
         self._secrets = self.root / "secrets"
         self._state_file = self.root / "stack.json"
-        # PostgreSQL accepts at most 63 ASCII characters, and a path may be longer.
+        # PostgreSQL limits the name to 63 ASCII characters, so it contains a hash of the path.
         self.cluster = f"starcast-{hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]}"
 
     def marker(self, server: str) -> str:
@@ -106,7 +107,7 @@ class Home:
 
         Args:
             reporter: receives the task of another process, if this process has to wait for it.
-            task: what this process does, such as ``stopping the embedded stack``.
+            task: the activity of this process, such as ``stopping the embedded stack``.
         """
 
         def report() -> None:
@@ -129,7 +130,7 @@ class Home:
 
     @property
     def is_rebuilding(self) -> bool:
-        """Whether a rebuild is in progress."""
+        """True while a process rebuilds Neo4j."""
         return files.is_locked(self._rebuild_lock)
 
     def ensure_password(self, name: str, data: Path | None = None) -> str:
@@ -137,7 +138,7 @@ class Home:
 
         Args:
             name: the name of the password file.
-            data: path of the data that no other password opens, if the password protects any.
+            data: path of the data that only this password opens; None if it protects no data.
 
         Raises:
             UnavailableError: the data exists, but the password file is missing.

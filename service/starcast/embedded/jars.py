@@ -110,7 +110,7 @@ class JarSet:
             RejectedError: a jar was changed after its download.
         """
         present = [jar for jar in self.jars if self._has(jar)]
-        with ThreadPoolExecutor(os.cpu_count()) as pool:  # hashlib releases Python's lock
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # hashlib releases the GIL
             is_valid = list(pool.map(lambda jar: _sha256(self._path(jar)) == jar.sha256, present))
         changed = [jar.name for jar, valid in zip(present, is_valid, strict=True) if not valid]
         if changed:
@@ -184,7 +184,7 @@ class _Download:
         self._stopped = threading.Event()
 
     def run(self, paths: dict[Jar, Path]) -> None:
-        # `with` would wait for all queued files after a failure.
+        # A `with` statement would wait for all queued files, even after a failure.
         pool = ThreadPoolExecutor(_THREADS)
         try:
             futures = {pool.submit(self._fetch, jar, path): jar for jar, path in paths.items()}

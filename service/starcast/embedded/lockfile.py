@@ -1,6 +1,6 @@
 """Write ``jars.lock`` and ``browser.lock``: ``python -m starcast.embedded.lockfile``.
 
-This is necessary once per version of Neo4j or Neo4j Browser. With arguments, ``python -m
+Run the command once for each new version of Neo4j or Neo4j Browser. With arguments, ``python -m
 starcast.embedded.lockfile 5.26.30 tests/lts/jars.lock``, it writes the lock file of another version
 of Neo4j. jgo resolves the dependencies and computes the SHA-256 of every file.
 """

@@ -80,15 +80,15 @@ db.tx_log.rotation.retention_policy=256m size
 server.directories.import=import
 dbms.security.allow_csv_import_from_file_urls=false
 internal.dbms.cypher_ip_blocklist=0.0.0.0/0,::/0
-# What starcast calls. The server's own procedures exist in any case; those of extensions do not.
+# The procedures that starcast calls. The server's own always exist; those of extensions do not.
 dbms.security.procedures.allowlist={procedures}
 # No usage reports, no discovery on the network.
 dbms.usage_report.enabled=false
 server.fleet_discovery.enabled=false
-# It sends a sign of life while a statement runs; drivers give up after two that they miss.
+# Send a keep-alive message while a statement runs; drivers give up after missing two.
 server.bolt.connection_keep_alive=15s
 server.bolt.connection_keep_alive_streaming_scheduling_interval=15s
-# Stops within 1 to 3 seconds; by default it waits ten seconds for idle clients.
+# Stop within 1 to 3 seconds; by default the server waits ten seconds for idle clients.
 internal.dbms.bolt.netty_server_shutdown_quiet_period_duration=0s
 """
 #: Setting to start with a damaged transaction log, which ends in the middle of a transaction, for
@@ -204,7 +204,9 @@ class Neo4j(Server):
         home = self.home.neo4j
         for folder in (home, *(home / name for name in _FOLDERS)):
             folder.mkdir(exist_ok=True)
-            if account.uid is not None:  # no other user can enter the home, which belongs to root
+            # The server's account must be able to read these folders. Other users cannot reach
+            # them, because the folder above belongs to root and is closed.
+            if account.uid is not None:
                 folder.chmod(0o755)
         self.data.mkdir(exist_ok=True)
         for folder in (self.data, *(home / name for name in _WRITABLE)):
@@ -223,7 +225,7 @@ class Neo4j(Server):
 
     def launch(self, settings: Settings, port: int) -> int:
         """Write the server's configuration for a port, start it, and return its process id."""
-        # If root starts it, the server's account cannot traverse the path of the home.
+        # If root starts the server, the server's account cannot traverse the path of the home.
         home = str(self.home.neo4j) if self._account.uid is None else accounts.WORKING_DIRECTORY
         class_path = [jars.class_path for jars in self.jar_sets(settings)]
         _write(self.home.neo4j / "conf" / "neo4j.conf", self._configuration_text(settings, port))
@@ -290,7 +292,7 @@ class Neo4j(Server):
                 )
         except AuthError as error:
             raise self.refused_password() from error
-        except (DriverError, Neo4jError):  # its database is still starting
+        except (DriverError, Neo4jError):  # the server is still starting
             return False
         return self.is_ready(port)
 

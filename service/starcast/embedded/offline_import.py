@@ -102,7 +102,7 @@ def _environment(server: Neo4j, work_folder: Path) -> dict[str, str]:
     logs = work_folder / "logs"
     for subfolder in (conf, logs):
         subfolder.mkdir(parents=True, exist_ok=True)
-    # Paths relative to the home need no escaping.
+    # Paths are relative to the home: in an absolute path, characters may need escaping.
     text = _CONFIGURATION.format(data=server.data.name, logs=logs.relative_to(server.home.neo4j))
     write_text(conf / "neo4j.conf", text)
     variables = {"NEO4J_HOME": str(server.home.neo4j), "NEO4J_CONF": str(conf)}

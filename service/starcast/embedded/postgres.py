@@ -77,12 +77,12 @@ class Postgres(Server):
         """Create the server's password and its data folder."""
         self.home.ensure_password(self.name, self.data)
         if self.data.exists():
-            # No server is running here, so the process in the lock file must be dead.
+            # No server of this home is running, so its lock file was left by a crash.
             (self.data / "postmaster.pid").unlink(missing_ok=True)
             return
         for incomplete in self.home.postgres.glob("new-*"):
             shutil.rmtree(incomplete)
-        # A killed initdb leaves only this folder, never an incomplete data folder.
+        # initdb fills a temporary folder: if it is killed, no incomplete data folder is left.
         folder = self.home.postgres / f"new-{secrets.token_hex(4)}"
         folder.mkdir(mode=0o700)
         if self._account.uid is not None:

@@ -32,8 +32,8 @@ Matcher = Callable[[psutil.Process], bool]
 
 #: The shell exits and the server becomes a child of init, which reaps it, so no zombie is left.
 _DETACH = '"$@" >&2 & echo $!'
-#: Tolerance in seconds when comparing start times, since clocks are adjusted. The comparison only
-#: guards against coincidences.
+#: Tolerance in seconds when comparing start times, since clocks are adjusted. The command line
+#: identifies a server; start times only detect the unlikely case that its process id was reused.
 _CLOCK_TOLERANCE = 60.0
 _ERROR_LINE = re.compile(r"\b(ERROR|FATAL|PANIC|error|Error|\w*Exception|Caused by)\b")
 DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")
@@ -91,7 +91,7 @@ class Server(ABC):
 
     @property
     def password(self) -> str:
-        """The password of its user."""
+        """The password of the server's user."""
         return self.home.password(self.name)
 
     def refused_password(self) -> UnavailableError:
@@ -119,8 +119,8 @@ class Server(ABC):
         """Finish the first-time set-up; return whether the server accepts logins on a port.
 
         Raises:
-            UnavailableError: it refuses the password of the home.
-            UnreadableDataError: it cannot open its data.
+            UnavailableError: the server refuses the password of the home.
+            UnreadableDataError: the server cannot open its data.
         """
 
     def tolerate_damage(self) -> bool:
@@ -286,7 +286,7 @@ def owns_port(pid: int, port: int) -> bool:
     except psutil.NoSuchProcess:
         return False
     except psutil.AccessDenied:
-        # The process belongs to another user, and root lacks some capabilities, as in a container.
+        # The process belongs to another user. Even root may not inspect it in some containers.
         return is_listening(port)
     return any(
         connection.status == psutil.CONN_LISTEN and connection.laddr.port == port

@@ -34,7 +34,8 @@ ServerState = Literal["running", "not responding", "starting", "rebuilding", "st
 #: Time limit in seconds for a server start, which takes 5 seconds on an idle machine, but far more
 #: on a busy machine or after a crash.
 _STARTUP_SECONDS = 180.0
-#: Seconds allowed for a clean shutdown. `down` has 15 seconds; the rest is for killing processes.
+#: Seconds allowed for a clean shutdown. `down` may take 15 seconds; the rest of this time is for
+#: killing processes.
 _SHUTDOWN_SECONDS = 11.0
 #: Seconds within which a running server answers, even on a busy machine.
 _RESPONSE_SECONDS = 3.0
@@ -102,8 +103,8 @@ def up(settings: Settings, reporter: Reporter) -> None:
                 for jars in neo4j.jar_sets(settings):
                     jars.download(settings.maven_repository, reporter)
                 java, folder = Path(neo4j.java()), neo4j.jars(settings).folder
-                # A Neo4j that was running before may have been started without recording its
-                # classes.
+                # No archive is written if Neo4j was already running, since it may have been started
+                # without recording its classes.
                 starts_neo4j = neo4j.name not in running
                 if starts_neo4j:
                     class_archive.prepare(java, folder, reporter)
@@ -207,7 +208,7 @@ def down(home: Path, reporter: Reporter) -> None:
         task = "stopping the embedded stack"
         with files.translate_os_errors(home), stack_home.locked(reporter, task):
             stopped = stop(all_servers(stack_home))
-            with suppress(UnavailableError):  # the next 'up' reports an invalid pointer file
+            with suppress(UnavailableError):  # the next 'up' reports this error
                 data_directories.delete_stale(stack_home.neo4j)
     for title, clean in stopped.items():
         reporter.say(f"stopped {title}" if clean else f"{title} did not stop and was killed")
@@ -362,7 +363,7 @@ class Startup:
         """Restart a server that cannot open its data, and let it discard damaged data.
 
         Raises:
-            UnavailableError: the server cannot discard damage, or doing so has not helped before.
+            UnavailableError: the server cannot discard damaged data, or did so without success.
         """
         stop([server])
         if not server.tolerate_damage():

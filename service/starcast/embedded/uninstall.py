@@ -90,7 +90,7 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
             if any(server.find_processes() for server in servers):
                 raise BusyError(f"the servers in {home.root} cannot be stopped")
             _delete(trace.name for trace in removable if trace.kind == "home")
-            _delete([str(home.lock_file)])  # taking the lock may have created it
+            _delete([str(home.lock_file)])  # created by `Home.locked` if it was missing
     _delete(trace.name for trace in removable if trace.kind not in {"home", "system user"})
     for folder in (home.root, settings.cache, accounts.SHARED, settings.log_file.parent):
         with suppress(OSError):  # the folder does not exist, or holds other files

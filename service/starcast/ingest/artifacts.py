@@ -1,8 +1,9 @@
 """Artifacts that can be stored: topologies, forests and schedules.
 
-The size of an artifact is known before it is built. An artifact is verified when it is built. Its
-id contains everything needed to build it again: ``S5``, ``S5:multiple:12345``,
-``S5:broadcast:multiple:all:segments=4:12345``.
+The size of an artifact is known before it is built. An artifact is built and verified before it is
+stored. Its id, such as ``S5``, ``S5:multiple:12345`` or
+``S5:broadcast:multiple:all:segments=4:12345``, contains everything needed to build it again. A
+forest of the user's own is the exception: its trees are loaded from PostgreSQL.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -95,7 +96,7 @@ class Artifact:
     def structure(self) -> Structure:
         """Build the topology, forest or schedule without verifying it."""
         if self.make is None:
-            raise ValueError(f"{self.kind} {self.id} is only named")
+            raise ValueError(f"{self.kind} {self.id} is only listed and cannot be built")
         return self.make()
 
     def sketch(self) -> GraphArtifact:
@@ -113,7 +114,7 @@ class Artifact:
         save = _verify(structure)
         graph = graph_artifact(structure)
         content = graph.content
-        # Estimates and limits relied on the planned size, so the built size must agree.
+        # Estimates and limits were based on the planned size, so the built size must agree.
         if (graph.id, content.nodes, content.relationships) != (
             self.id,
             self.nodes,
@@ -181,7 +182,8 @@ def forest_artifact(trees: Forest, recorded: Provenance | None = None) -> Artifa
 
     Args:
         trees: the forest.
-        recorded: the plug-in provenance of a stored forest, whose trees are not built again.
+        recorded: the recorded provenance of the plug-ins, for a forest loaded from PostgreSQL; by
+            default that of the plug-ins now loaded.
     """
     if recorded is None:
         entry = ("construction", trees.construction)

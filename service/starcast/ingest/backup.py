@@ -76,7 +76,7 @@ def restore(
     if rebuild_graph:
         reporter.say("rebuilding the graph")
         with open_stores(settings) as stores:
-            # The restored database has the id from the backup, which the graph does not record yet.
+            # The database now has the id from the backup; the graph may be paired with another id.
             if ownership.read_owner(stores.graph) is not None:
                 empty_graph(stores, reporter)
             try:

@@ -45,7 +45,7 @@ def drop(
         reporter: receives progress messages, first the method with an estimate.
         method: ``bolt`` deletes in transactions of bounded size, ``import`` imports the remaining
             artifacts into a new store, and ``auto`` takes the faster of those that are possible.
-        on_stage: called after each stage of an import; tests interrupt there.
+        on_stage: called after each stage of an import; tests use it to interrupt the import.
 
     Returns:
         The ids of the deleted artifacts.

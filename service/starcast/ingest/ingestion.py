@@ -105,11 +105,11 @@ def ingest(
 
     Args:
         stores: both stores, open.
-        plan: what to store; only missing artifacts are built.
+        plan: the artifacts to store; only missing ones are built.
         wait: wait for other processes instead of raising BusyError.
         reporter: receives progress messages.
-        on_stage: called after each stage (`loading.STAGES`, `offline.STAGES`); tests interrupt
-            there.
+        on_stage: called after each stage (`loading.STAGES`, `offline.STAGES`); tests use it to
+            interrupt the ingest.
         method: the load method; see `choose_method`.
 
     Raises:
@@ -202,7 +202,7 @@ def _create(
     for artifact in missing:
         created.append(load(stores, writer, artifact, reporter, on_stage))
         _report_complete(artifact, reporter)
-    # While the graph was being filled, the server cached plans for a nearly empty graph.
+    # Discard the query plans that the server cached while the graph was still nearly empty.
     refresh_plans(stores.graph)
     return created
 
@@ -250,7 +250,8 @@ def rebuild(
         _tidy(locked, listener)
         ids = () if request.replace else request.ids
         if request.replace:
-            _choose_artifacts(locked, ids)  # before anything is deleted
+            # If an artifact cannot be built, fail before anything is deleted.
+            _choose_artifacts(locked, ids)
             empty_graph(locked, listener)
         is_outdated = _take_over(locked)
         if is_outdated:
@@ -286,7 +287,7 @@ def _take_over(stores: Stores) -> bool:
     artifact in the graph. An empty graph is paired with this database.
 
     Returns:
-        Whether the graph belongs to this database but has an older schema.
+        True if the graph belongs to this database but has an older schema.
 
     Raises:
         OwnershipError: the graph does not belong to this database, or its owner is unknown.
@@ -348,12 +349,12 @@ def _refuse_rebuild_losses(
     *,
     by_import: bool,
 ) -> None:
-    """Check that data of other programs are deleted only on request; report what is kept.
+    """Check that data of other programs are deleted only on request; report the data kept.
 
     Raises:
         RejectedError: the rebuild would delete data of other programs.
     """
-    # Over Bolt only the nodes of rebuilt topologies are deleted, with all relationships at them.
+    # Over Bolt, only nodes of rebuilt topologies are deleted, each with all its relationships.
     topologies = None if by_import else [artifact.id for artifact in artifacts if artifact.nodes]
     nodes, relationships = audit.describe_losses(stores.graph, topologies)
     if nodes and not by_import:
@@ -396,8 +397,8 @@ def _rebuild_over_bolt(
     audit.drop_wrong_indexes(stores.graph)
     if is_outdated:
         delete_outdated_nodes(stores.graph)
-        # The new schema version is not recorded earlier, because after an interruption before this
-        # point everything must be rebuilt again.
+        # The new schema version is recorded only now: after an earlier interruption, the next
+        # rebuild must again recreate everything.
         ownership.mark(stores.graph, str(stores.id))
     writer = BoltWriter(stores.graph, stores.batch)
     writer.prepare()
@@ -406,14 +407,14 @@ def _rebuild_over_bolt(
 
 def _recreate(stores: Stores, writer: BoltWriter, artifact: Artifact, reporter: Reporter) -> Loaded:
     def on_stage(stage: str, artifact: Artifact) -> None:
-        # Entering the state `planned` has just cleared the reason `REBUILDING`.
+        # `load` clears the reason `REBUILDING` on entering the state `planned`.
         if stage == "planned":
             _note_rebuilding(stores, artifact)
 
     try:
         loaded = load(stores, writer, artifact, reporter, on_stage)
     except KeyboardInterrupt:
-        # The interrupted load has replaced the reason `REBUILDING` with the interruption.
+        # `load` has recorded the interruption as the reason, instead of `REBUILDING`.
         _note_rebuilding(stores, artifact)
         raise
     _report_complete(artifact, reporter)

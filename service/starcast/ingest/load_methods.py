@@ -40,17 +40,18 @@ IMPORTED_NODES_PER_SECOND = 130_000
 IMPORTED_RELATIONSHIPS_PER_SECOND = 330_000
 
 #: Bytes in Neo4j's store files, measured on S7 and S8. Three indexes take most of a node's bytes.
-#: Relationships of schedules take more, because a schedule's id is too long for their own record.
+#: Relationships of schedules take more, because the long id of their schedule is stored outside of
+#: their fixed-size records.
 BYTES_PER_NODE = 250
 BYTES_PER_RELATIONSHIP = {"topology": 120, "forest": 120, "schedule": 250}
-#: Number of digits of the largest rank or unit in import files that are within the limit.
+#: Number of digits assumed for ranks and units in import files; `IMPORT_ROW_LIMIT` allows no more.
 _WIDTH = 8
 
 #: Maximum number of rows over Bolt. S10 without forests fits and takes about ten minutes. Rows are
 #: sorted in memory, at about 100 bytes per row.
 BOLT_ROW_LIMIT = 25_000_000
-#: Maximum number of rows by import, including those already stored. S10 with the multiple trees
-#: fits, with all processes within 6 GB.
+#: Maximum number of rows by import, including those already stored. S10 with the trees of the
+#: construction ``multiple`` fits, and all processes together then need less than 6 GB of memory.
 IMPORT_ROW_LIMIT = 60_000_000
 
 _REDUCE = (
@@ -125,7 +126,7 @@ class Estimate:
 def _file_bytes(artifact: Artifact) -> int:
     nodes = 0
     if artifact.nodes:
-        # A stored topology whose plug-in is not loaded cannot be imported anyway.
+        # If the topology's plug-in is not loaded, the size does not matter: the import will fail.
         with suppress(InputError):
             nodes = artifact.nodes * node_bytes(artifact.topology, _WIDTH)
     return nodes + artifact.relationships * row_bytes(artifact.kind, artifact.id, _WIDTH)
@@ -239,7 +240,7 @@ def _require_embedded(requested: LoadMethod, embedded: bool) -> None:
         raise InputError(
             "this Neo4j is not the embedded one, so starcast must not stop it and replace its "
             "store as an offline import does",
-            hint="leave out --method to load over Bolt",
+            hint="remove --method to load over Bolt",
         )
 
 

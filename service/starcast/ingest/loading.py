@@ -1,7 +1,7 @@
 """Loading and deleting artifacts, and cleaning up after interruptions.
 
 An artifact is built and verified, written to both stores, read back, compared, and marked complete.
-If that is interrupted, or other programs change the stores, `recover` cleans up. The lock
+If this is interrupted, or other programs change the stores, `recover` cleans up. The stores' lock
 guarantees that no other process is working, so an artifact in state ``planned`` or ``loading`` was
 left by a process that has ended, and can be deleted. An artifact that is complete in only one of
 the stores cannot be used either.
@@ -79,7 +79,7 @@ class Loaded:
 
 
 class _BatchTask:
-    """A task that also reports the stage ``batch``."""
+    """A progress task that also calls a function for the stage ``batch`` after each batch."""
 
     def __init__(self, task: Task, on_batch: Callable[[], None]) -> None:
         self._task = task
@@ -277,13 +277,13 @@ def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
     """Delete all artifacts that are not complete in both stores, and all their dependents.
 
     The stores must be locked. Artifacts that were complete but are missing in the graph stay
-    recorded as failed; no record of the others remains.
+    recorded as failed. The records of all other deleted artifacts are deleted too.
 
     Returns:
         The deleted artifacts, in the order of deletion.
     """
     with stores.session() as session:
-        # Artifacts on topologies whose plug-in is not loaded are left alone.
+        # Artifacts with malformed ids, or whose topology needs a missing plug-in, are not deleted.
         known = {
             artifact: state
             for artifact, state in read_states(session).items()
@@ -305,7 +305,7 @@ def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:
     ordered = sorted(deleted, key=lambda artifact: artifact.deletion_order)
     for artifact in ordered:
         is_lost = known.get(artifact) is LoadState.COMPLETE
-        reason = LOST if is_lost else "deleting what an interrupted process left"
+        reason = LOST if is_lost else "deleting the remains of an interrupted process"
         reporter.say(f"{artifact.kind} {artifact.id}: {reason}")
         discard(stores, artifact, LOST if is_lost else None, reporter)
     return ordered
@@ -317,7 +317,7 @@ def _is_unusable(known: LoadState | None, in_graph: str | None) -> bool:
         return True
     if known is LoadState.COMPLETE:
         return in_graph != GraphState.COMPLETE
-    # If PostgreSQL records the artifact as failed or not at all, what the graph has is a remnant.
+    # PostgreSQL records the artifact as failed or not at all, so a node in the graph is a remnant.
     return in_graph is not None
 
 

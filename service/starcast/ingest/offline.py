@@ -27,7 +27,7 @@ from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
 from starcast.support.vocabulary import LoadMethod
 
-#: The stages of an import, in order: the first three once per new artifact, the others once.
+#: The stages of an import, in order. The first three occur once per new artifact, the others once.
 STAGES = (
     "planned",
     "built",
@@ -184,7 +184,7 @@ class _Import:
         new: Mapping[Artifact, GraphArtifact],
         accept: Callable[[], None],
     ) -> None:
-        """Write files, import them, start the server, compare, accept, and replace the old store.
+        """Write and import the files, compare the new store, and replace the old store with it.
 
         Args:
             old: stored artifacts, which are built again one at a time.
@@ -238,7 +238,7 @@ class _Import:
         Raises:
             RejectedError: the new store differs from the artifacts.
         """
-        self._reporter.say("comparing what was imported with its generators")
+        self._reporter.say("comparing the imported rows with newly built artifacts")
         with graph.concurrent(1) as pool:
             keys = pool.submit(writer.create_constraints, graph)
             # Neo4j keeps these counts as statistics, so they can be read while it creates the
@@ -247,7 +247,7 @@ class _Import:
             keys.result()
         problems += self._sample.compare(graph)
         # Indexes are filled in the background while the store is already in use, because waiting
-        # for them took as long as the comparison. Until then the server answers by scans.
+        # for them took as long as the comparison. Until then, queries scan the store.
         writer.create_indexes(graph)
         if problems:
             described = "; ".join(f"{one.artifact}: {one.problem}" for one in problems[:_DESCRIBED])

@@ -33,7 +33,7 @@ _DESCRIBED = 3
 
 
 class Problem(NamedTuple):
-    """A difference between the graph and what it should hold.
+    """A difference between the graph and its expected content.
 
     Attributes:
         artifact: id of the artifact, or `WHOLE_STORE`.
@@ -134,7 +134,7 @@ def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Proble
     actual = Counter(tuple(map(_comparable, row)) for row in found)
     differing = [
         *((row, "is missing") for row in (expected - actual).elements()),
-        *((row, "is not of the generator") for row in (actual - expected).elements()),
+        *((row, "is not in the newly built artifact") for row in (actual - expected).elements()),
     ]
     for row, text in differing[:_DESCRIBED]:
         yield Problem(rows.artifact_id, f"{_describe(rows, row)} {text}")

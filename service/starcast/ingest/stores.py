@@ -48,8 +48,8 @@ class Stores:
         """Open a session of the relational store, which commits at the end of the context.
 
         Raises:
-            UnavailableError: this connection or the one that held the lock was lost; in the latter
-                case another process may be changing the stores.
+            UnavailableError: the session's connection was lost, or the connection that held the
+                lock: then another process may be changing the stores.
         """
         with sessions.open_session(self.engine) as session:
             if self.lock is not None:
@@ -99,7 +99,7 @@ def lock_stores(
         BusyError: another process holds the lock, and ``wait`` is False.
         UnavailableError: the PostgreSQL role may only read; Neo4j is not changed either.
     """
-    # Locking rows needs write permission, so a read-only role fails here; no row is locked.
+    # FOR UPDATE needs write permission even with LIMIT 0, so a read-only role fails here.
     with stores.session() as session:
         session.execute(select(models.Materialization).limit(0).with_for_update())
     with ExitStack() as stack:

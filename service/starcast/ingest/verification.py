@@ -100,7 +100,7 @@ def verify(
     for artifact_id in sorted(changed):
         listener.say(f"skipped {artifact_id}: it was changed meanwhile; verify it again")
     if changed:
-        # The row counts of the entire store include the artifacts that changed meanwhile.
+        # The row counts of the entire store are unreliable too, since they include these artifacts.
         changed.add(WHOLE_STORE)
     return [problem for problem in problems if problem.artifact not in changed]
 
@@ -224,7 +224,7 @@ class _Verification:
             yield from self._check_checksums(artifact, graph, contents)
 
     def _generate(self, artifact: Artifact) -> tuple[Artifact, list[Problem]]:
-        """Return the newly generated artifact, with a problem if PostgreSQL stores other trees."""
+        """Return the expected artifact, and a problem if PostgreSQL stores other trees."""
         with self.stores.session() as session:
             stored = artifact_from_id(session, artifact.kind, artifact.id)
         # A construction's forest is compared with a newly built one; a user's forest exists only in
@@ -239,7 +239,7 @@ class _Verification:
         return forest_artifact(generated), [Problem(artifact.id, problem)]
 
     def _check_without_plugin(self, artifact: Artifact, reason: str) -> Iterator[Problem]:
-        """Compare an artifact whose plug-in is missing with PostgreSQL's counts and checksum."""
+        """Compare counts and checksum with PostgreSQL's record, because a plug-in is missing."""
         if not is_well_formed(artifact.id):
             self.reporter.say(f"skipped {artifact.id}: {reason}")
             return

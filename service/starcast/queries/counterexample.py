@@ -19,7 +19,7 @@ from starcast.topologies import Topology, topology
 _ARROW = " -> "
 #: The keys under which a counterexample names nodes, the most important first.
 _NODES = ("node", "other", "source", "root")
-#: The keys under which a counterexample names a tree, with the number that the first tree has.
+#: The keys under which a counterexample numbers a tree, each with the number of the first tree.
 _TREES = {"tree": 0, "subtree": 2, "i": 1}
 
 
@@ -147,7 +147,7 @@ def _tree_query(at: Location) -> list[str]:
         lines = [f"MATCH (parent:{NODE.name})-[edge:{edge}]->(child:{NODE.name})"]
     return [
         *lines,
-        "// The greatest level is the height of the tree.",
+        "// The largest level is the height of the tree.",
         "RETURN parent, edge, child, edge.level AS level ORDER BY level DESC, child.rank",
     ]
 
@@ -253,7 +253,7 @@ def _labels(network: Topology, values: Iterable[object]) -> Iterable[str]:
 
 
 def _number(value: object, first: int = 0) -> int | None:
-    """Convert a number that counts from ``first`` to one from 0; None if it is not valid."""
+    """Convert a number counted from ``first`` to one counted from 0; None if it is not valid."""
     if isinstance(value, bool) or not isinstance(value, int) or value < first:
         return None
     return value - first

@@ -32,13 +32,14 @@ _KEYS = {
     "forest": ("Forest", "id"),
     "schedule": ("Schedule", "id"),
 }
-#: Plan operators that read the complete store or form a product, and how to avoid them.
+#: Plan operators that scan the entire store or form a Cartesian product, and how to avoid them.
 _COSTLY = {
     "CartesianProduct": "connect the two patterns, or put one into a CALL (v) {} subquery",
     "AllNodesScan": "give each node a label",
     "AllRelationshipsScan": "give each relationship a type",
 }
-# The server refuses writes only during execution; EXPLAIN plans them without an error.
+# Plan operators that write. EXPLAIN reports no error for them, because the server refuses writes
+# only during execution.
 _WRITING = re.compile(
     r"Create|Merge|Delete|Remove|^Set|Foreach|LoadCSV|ProcedureCall"
     r"|TransactionForeach|TransactionApply"
@@ -189,7 +190,7 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
         graph: the open graph store.
         query: the query to plan.
         indexes: whether the store has the schema's indexes. Without them, the planner cannot avoid
-            operators that read the complete store or form a product, so they are not reported.
+            scans and Cartesian products, so they are not reported.
     """
     sample = {
         each.name: each.type.sample() if each.required else each.default

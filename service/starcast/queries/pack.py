@@ -60,7 +60,7 @@ class Query:
     def __post_init__(self) -> None:
         check_reads_only(self.text, self.path)
         declared = [parameter.name for parameter in self.parameters]
-        # The server reports a missing value only on execution, and a superfluous value never.
+        # The server reports a missing parameter only on execution, and an unused one never.
         used = find_parameters(self.text)
         for name in self.computed:
             for needed in COMPUTED[name][0]:
@@ -304,7 +304,8 @@ def find(name: str, *packs: Path) -> Query:
     # If the name is right, which is usual, only the files with this name need to be read.
     with suppress(NotFoundError):
         return load_library(*packs, stem=name.rpartition("/")[2]).find(name)
-    return load_library(*packs).find(name)  # the error names similar queries
+    # Load all queries, so that the error can suggest similar names.
+    return load_library(*packs).find(name)
 
 
 def is_file(name: str) -> bool:

@@ -294,7 +294,7 @@ def named_topologies(
     Raises:
         InputError: the value of a topology parameter is not a topology.
     """
-    # Imported only here: queries of a forest or a schedule have nothing to check.
+    # Imported only here, because queries whose only parameter is a forest or schedule skip it.
     from starcast.topologies import topology  # noqa: PLC0415
 
     topologies = [topology(spec) for spec in values_of_type(parameters, values, "topology")]
@@ -309,7 +309,7 @@ def named_topologies(
 def _check_membership(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> None:
     """Refuse nodes, links and patterns that belong to none of the named topologies.
 
-    For them, the server would return no rows and no reason.
+    The server would return an empty result for them, without giving the reason.
     """
     checked = ("topology", *_MEMBERSHIP_CHECKS)
     if not any(values_of_type(parameters, values, kind) for kind in checked):

@@ -33,7 +33,7 @@ from starcast.topologies import Topology, topology
 
 #: The names of all problems.
 PROBLEM_NAMES = tuple(PROBLEMS)
-#: Maximum number of nodes of a topology whose records are checked (in 600 MB); S9 has 362,880.
+#: Maximum number of nodes for which records are checked, which needs 600 MB; S9 has 362,880 nodes.
 LARGEST = 500_000
 #: The names of the arrays of a witness, by problem, including the evidence for the bound.
 ARRAYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -220,7 +220,7 @@ def _check_paths(judge: _Judge, longest: int) -> None:
     """Check that the rows of ``paths`` are paths from rank 0 with at most ``longest`` links."""
     rows = judge.array("paths", None, None)
     judge.require(rows.shape[1] > 0, "its paths have no nodes")
-    # Only the paths are checked here. That they imply the bound is proven with their formula.
+    # Only the paths are checked here. The record's proof shows that they imply the bound.
     judge.require(rows.shape[1] <= longest + 1, "a path is longer than the bound")
     table = np.stack([judge.graph.neighbours(port) for port in judge.graph.ports])
     judge.require((rows[:, 0] == 0).all(), "a path does not begin at rank 0")

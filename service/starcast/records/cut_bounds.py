@@ -1,12 +1,13 @@
 """Certificates for lower bounds on bisections: inequalities, added up in exact arithmetic.
 
 Let the vector y describe a bisection of N nodes: y_u is +1 or -1, depending on the half of node u,
-and the sum of y is 0 (or +-1 if N is odd). For every integer vector b, the square (b y)^2 of the
-scalar product is at least 0, and at least 1 if the sum of b is odd. Automorphisms map bisections to
-bisections, so the average z of y_u y_v over the images of a pair (u, v) of nodes is the same for
-all pairs of an orbit. Every inequality becomes an inequality about these averages, and the number
-of links between the halves is linear in them. A certificate gives each inequality a multiplier.
-Terms that do not cancel in the sum are bounded by their absolute values, since -1 <= z <= 1.
+and the sum of y is 0 (or +-1 if N is odd). For every integer vector b, let b y be the scalar
+product. Its square (b y)^2 is at least 0, and at least 1 if the sum of b is odd. Automorphisms map
+bisections to bisections, so the average z of y_u y_v over the images of a pair (u, v) of nodes is
+the same for all pairs of an orbit. Every inequality becomes an inequality about these averages, and
+the number of links between the halves is linear in them. A certificate has a multiplier for each
+inequality; the multiplied inequalities are added. Terms that do not cancel in the sum are bounded
+by their absolute values, since -1 <= z <= 1.
 
 The arrays of a certificate are ``automorphisms`` [count, N], the images of the nodes; ``vectors``
 [inequalities, N], the vectors b; ``multipliers`` [inequalities + 1], integers, the last of which
@@ -42,7 +43,7 @@ def certified_cut(
 ) -> int:
     """Return the lower bound that a certificate proves for the number of links in any bisection.
 
-    The arrays are described in the module.
+    The docstring of this module describes the arrays.
 
     Args:
         graph: the topology.
@@ -90,9 +91,9 @@ def certified_cut(
 def round_cut(graph: Topology, value: int) -> int:
     """Round a lower bound up to the next number of links that a bisection can cut.
 
-    A set of n nodes is left by degree * n links, less twice the number of links inside the set. So
-    if the number N of nodes is even, all bisections cut numbers of links with the parity of
-    degree * N / 2.
+    A half of n nodes has degree * n ends of links. Links inside the half have two of these ends,
+    and cut links have one. So if the number N of nodes is even, the number of cut links of every
+    bisection has the same parity as degree * N / 2.
     """
     if graph.nodes % 2 == 0 and (value - graph.degree * graph.nodes // 2) % 2:
         return value + 1

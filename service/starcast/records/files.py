@@ -33,10 +33,10 @@ def shipped_folder() -> Path:
 
 
 def known_folders(home: Path) -> list[Path]:
-    """Return the folders with known records: that of starcast and that of the user.
+    """Return the folders with known records: starcast's own and the user's.
 
     Args:
-        home: the user's home directory of starcast.
+        home: starcast's home folder, which contains the user's folder ``records``.
     """
     return [shipped_folder(), home / "records"]
 
@@ -210,7 +210,7 @@ class Published(NamedTuple):
     Attributes:
         value: the value.
         source: the paper, as a key of references.bib.
-        statement: what the paper states.
+        statement: the statement in the paper.
         read: how much of the paper was read: all, the abstract, or only a citation of it.
         also: other papers that state this value.
     """

@@ -45,7 +45,7 @@ def load_files(folders: Sequence[Path]) -> list[Record]:
 
 
 class RecordTable(Table):
-    """A table with one row per record, which is summarized for people."""
+    """A table with one row per record; human readers see a summary."""
 
     def readable(self) -> Table:
         """Return a table with one row per problem and series of topologies, such as S3, S4, ..."""
@@ -88,7 +88,7 @@ def as_table(
 
 
 def as_summary(records: Iterable[Record]) -> RecordTable:
-    """Return a table with one row per record, which a terminal shows in summarized form."""
+    """Return a table with one row per record, of which a terminal shows a summary."""
     return RecordTable.of(map(record_row, records), COLUMNS, spare=SPARE)
 
 
@@ -120,8 +120,8 @@ def evidence_kind(record: Record) -> str:
 def describe_evidence(record: Record) -> str:
     """Describe the evidence for a record's bound, and whether a checker has accepted it.
 
-    Bounds from theory and inequalities are computed again, which is fast, whenever a record is
-    verified. For a proof, only the file states that a checker accepted it, until it is made again.
+    Each verification of a record computes bounds from theory and inequalities again, which is fast.
+    A proof is not repeated: until it is made again, only the file says that it was accepted.
     """
     if record.proof is None:
         return evidence_kind(record)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 #: Version of the file format.
 FORMAT = 1
 
-#: Whether a problem asks for the smallest or the largest value.
+#: The sense of a problem: it asks for the smallest or for the largest value.
 Sense = Literal["least", "greatest"]
 #: The sense of each problem, by name.
 PROBLEMS: Mapping[str, Sense] = MappingProxyType(
@@ -126,7 +126,7 @@ class Record:
 
     @property
     def optimal(self) -> bool:
-        """Whether the value is proven to be the best possible."""
+        """True if the value is proven to be the best possible."""
         return self.value == self.bound
 
     @property

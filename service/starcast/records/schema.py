@@ -157,8 +157,8 @@ def _validate(fields: object, source: str) -> _Fields:
     try:
         return _Fields.model_validate(fields)
     except pydantic.ValidationError as error:
-        # Only the first error is reported: files are written by programs, so usually the whole file
-        # is wrong.
+        # Only the first error is reported: programs write these files, so further errors usually
+        # have the same cause.
         details = error.errors(include_url=False)[0]
         place = ".".join(map(str, details["loc"]))
         reason = details["msg"].removeprefix("Value error, ")

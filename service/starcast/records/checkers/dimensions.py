@@ -36,8 +36,8 @@ def dimension_balance(topology: Topology, parent_port: Ports, root: int) -> Evid
     """Check that all trees together use every dimension equally often on every level.
 
     If so, the translations of these trees to all roots use every directed link equally often on
-    every level. The measured values are, for each level from 1, the numbers of links in the
-    dimension that is used most.
+    every level. The measured values are the numbers of links in the most used dimension, one for
+    each level from 1.
 
     Raises:
         RejectedError: the array is not a forest.

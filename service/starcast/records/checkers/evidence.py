@@ -24,7 +24,7 @@ class Evidence:
 
     @property
     def holds(self) -> bool:
-        """Whether the property holds, so that there is no counterexample."""
+        """True if the property holds, that is, if there is no counterexample."""
         return self.counterexample is None
 
     def require(self) -> None:

@@ -50,7 +50,8 @@ def _loads(graph: UncheckedForest, trees: list[TraversedTree]) -> Ranks:
         children = np.flatnonzero(tree.levels > 0)
         parents = tree.parents[children]
         for column, neighbours in enumerate(graph.neighbours):
-            # The port is found from the child, not from the array, so the link itself is checked.
+            # The parent's port is found by comparing its neighbours with the child, so that the
+            # count does not depend on the ports in the array.
             users = parents[neighbours[parents] == children]
             load[column] += np.bincount(users, minlength=nodes).astype(np.int32)
     return np.ascontiguousarray(load.T)

@@ -11,7 +11,8 @@ from starcast.records.checkers.shape import traverse_forest
 from starcast.records.checkers.traversal import Ports, TraversedTree, UncheckedForest
 from starcast.topologies import Topology
 
-_CELLS = 4_000_000  # links of paths per batch; sorting included, they need some 100 MB
+#: Maximum number of links of paths per batch, which need about 100 MB including their sorting.
+_CELLS = 4_000_000
 
 
 def disjoint_paths(
@@ -33,7 +34,7 @@ def disjoint_paths(
     """
     graph, trees = traverse_forest(topology, parent_port, root)
     height = max(int(tree.levels.max()) for tree in trees)
-    # Storing all paths at once would take N times the height in memory for each tree.
+    # Paths are compared in batches: all at once, each tree would need N * height numbers.
     batch = max(1, _CELLS // (len(trees) * max(height, 1)))
     greatest, first = 1, None
     for start in range(0, topology.nodes if len(trees) > 1 else 0, batch):

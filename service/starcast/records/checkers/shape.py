@@ -48,7 +48,7 @@ def height(topology: Topology, parent_port: Ports, root: int, bound: int) -> Evi
 def shortest_paths(topology: Topology, parent_port: Ports, root: int, detour: int = 0) -> Evidence:
     """Check that no tree path from the root exceeds a shortest path by more than ``detour`` links.
 
-    The measured values are the largest differences in the trees.
+    The measured value of a tree is the largest excess of its paths.
 
     Raises:
         RejectedError: the array is not a forest.

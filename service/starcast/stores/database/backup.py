@@ -210,7 +210,7 @@ def restore(
     if keep is None:
         check_empty(engine)
     elif count_rows(engine):
-        listener.say(f"backing up what the store holds: {keep}")
+        listener.say(f"backing up the existing rows: {keep}")
         create(engine, keep, programs)
     else:
         keep = None
@@ -389,7 +389,7 @@ def _run(
         )
         try:
             if source is not None and process.stdin is not None:
-                # If the program has ended, its exit code and its messages explain why.
+                # A broken pipe means that the program has ended; its messages explain why.
                 with suppress(BrokenPipeError):
                     shutil.copyfileobj(source, process.stdin, _CHUNK)
             if output is not None and process.stdout is not None:

@@ -52,7 +52,7 @@ def upgrade(engine: Engine, reporter: Reporter) -> bool:
     Comments, views and rights are written again even if the revision is already the newest.
 
     Returns:
-        Whether the revision changed.
+        True if the revision changed.
 
     Raises:
         RejectedError: the schema is newer than this starcast, the database holds tables of another
@@ -146,8 +146,8 @@ def declare(connection: Connection) -> None:
         statements += _grants(ROLE_NAMES["reader"], writes=False)
     if ROLE_NAMES["writer"] in present:
         statements += _grants(ROLE_NAMES["writer"], writes=True)
-    # One call sends all statements: if arguments were passed, even an empty list, the server would
-    # accept only one statement.
+    # The driver is called directly to send all statements at once. If arguments were passed, even
+    # an empty list, the server would accept only one statement.
     driver = connection.connection.driver_connection
     if not isinstance(driver, psycopg.Connection):
         raise TypeError("the declaration needs psycopg")

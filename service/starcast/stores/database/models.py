@@ -276,10 +276,11 @@ class Experiment(Base):
 
 
 class Run(Base, AxisColumns):
-    """One algorithm, executed and priced at one point of a grid.
+    """An algorithm executed at one point of an experiment's grid, with its costs.
 
     Points that differ only in message_bytes, t_s, t_c and seed share one execution, unless it is
-    asynchronous: their runs have equal timings and started_at. Do not add up timings over runs.
+    asynchronous: their runs have equal timings and started_at. A sum of timings over runs would
+    count such executions several times.
     """
 
     # A run needs no ingested topology, so its topology is not a foreign key.

@@ -107,7 +107,7 @@ class Lock:
 
     Attributes:
         name: the text that the lock's key is computed from.
-        pid: the number of the connection's process on the server.
+        pid: the id of the server process that serves the connection.
     """
 
     name: str
@@ -136,13 +136,13 @@ def advisory_lock(
     An open transaction holds the lock, because a connection pooler may give each transaction
     another server process. The transaction has no snapshot and changes nothing, so it does not
     prevent the server's clean-up. The server releases the lock when this process ends, for whatever
-    reason, or when the connection is lost; `Lock.verify` detects the latter.
+    reason, or when the connection is lost; `Lock.verify` detects a lost connection.
 
     Args:
         engine: the database.
         name: the text that the lock's key is computed from.
         busy: the error to raise if another process holds the lock.
-        task: what this process does while it holds the lock, for `read_lock_holder`.
+        task: the activity of this process while it holds the lock, for `read_lock_holder`.
 
     Raises:
         BusyError: the given error, if another process holds the lock.
@@ -160,7 +160,7 @@ def advisory_lock(
         # Do not wait for the lock, because another process may hold it for a long time.
         if not connection.scalar(text(f"select pg_try_advisory_xact_lock({_KEY})"), key):
             raise busy
-        # A last statement with parameters would leave its snapshot open in the transaction.
+        # This last statement has no parameters: with parameters, its snapshot would stay open.
         query = "select pg_backend_pid()"
         pid = connection.exec_driver_sql(query, execution_options={"no_parameters": True}).scalar()
         driver = connection.connection.driver_connection
@@ -187,7 +187,7 @@ def _release(connection: Connection) -> None:
 
 
 def read_lock_holder(engine: Engine, name: str) -> tuple[str, float | None] | None:
-    """Return the task of the process that holds an advisory lock, and the seconds held.
+    """Return the task of an advisory lock's holder, and for how many seconds it has held the lock.
 
     Returns:
         None if the lock is free or its holder stated no task. The seconds are None if the server

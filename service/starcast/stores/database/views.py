@@ -89,16 +89,17 @@ COMPARISON = View(
     "comparison",
     f"One row per ordered pair of comparable runs: the same {', '.join(QUESTION[:-1])} and"
     f" {QUESTION[-1]}, both complete and with no missing units."
-    " Select it by baseline_experiment and experiment; 'starcast compare' shows the pairs whose"
-    " other parameters are equal as far as both experiments have common values.",
+    " Filter the rows by baseline_experiment and experiment. Of these pairs, 'starcast compare'"
+    " shows those with equal values in every other parameter for which both experiments have some"
+    " value in common.",
     {
         **_meanings(QUESTION),
-        "baseline_run": "number of the run that is compared with",
+        "baseline_run": "number of the baseline run",
         "baseline_experiment": "name of its experiment",
         **_meanings(CHOICE, "baseline_"),
         "baseline_steps": "its steps",
         "baseline_time": "its simulated time",
-        "run": "number of the run that is compared",
+        "run": "number of the run compared with the baseline",
         "experiment": "name of its experiment",
         **_meanings(CHOICE),
         "steps": "its steps",
@@ -173,12 +174,12 @@ ARTIFACT = View(
         "nodes": "nodes of a topology",
         "links": "undirected links of a topology",
         "degree": "links at each node of a topology",
-        "diameter": "greatest distance in a topology",
+        "diameter": "largest distance in a topology",
         "construction": "construction of a forest",
         "root_label": "label of the root of a forest",
         "trees": "trees of a forest",
-        "height": "greatest level in a forest",
-        "congestion": "greatest number of trees of a forest that use the same directed link",
+        "height": "largest level in a forest",
+        "congestion": "largest number of trees of a forest that use the same directed link",
         "forest": "id of the forest of a schedule",
         "collective": "collective of a schedule",
         "algorithm": "algorithm of a schedule",

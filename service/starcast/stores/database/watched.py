@@ -71,8 +71,8 @@ class WatchedConnection(psycopg.Connection[Any]):
         try:
             awaited = next(exchange)
             while True:
-                # psycopg sends which operations the socket is ready for, or, ten times per second,
-                # that it is ready for none.
+                # psycopg sends the operations for which the socket is ready; if there are none, it
+                # sends an empty value ten times per second.
                 ready = yield awaited
                 if ready:
                     deadline = self._deadline()

@@ -54,7 +54,7 @@ _LINES = 2**15
 
 
 def _digit_table(size: int) -> NDArray[Any]:
-    """Return the texts of all numbers with ``size`` decimal digits, one per array element."""
+    """Return the texts of 0 to 10^size - 1, padded to ``size`` digits, one per array element."""
     texts = "".join(f"{number:0{size}d}" for number in range(10**size))
     return np.frombuffer(texts.encode(), dtype=f"u{size}")
 
@@ -165,7 +165,7 @@ class _Files:
     def write_artifact(self, artifact: GraphArtifact, task: Task) -> None:
         """Write an artifact: its own node, its relationships, and, for a topology, its nodes."""
         with ThreadPoolExecutor(1) as pool:
-            # numpy releases Python's lock, so two threads use two processors.
+            # numpy releases the GIL, so two threads use two processors.
             nodes = None
             if artifact.label is TOPOLOGY:
                 first = self.first[artifact.topology.spec] = self.nodes

@@ -52,7 +52,7 @@ from starcast.support.signals import defer_signals
 OLDEST = (5, 26)
 CONNECT_SECONDS = 5.0
 #: Seconds for retries after transient errors. The time is short, because an unreachable server is
-#: reported only after it.
+#: reported only after these retries.
 RETRY_SECONDS = 5.0
 
 #: Number of records fetched between two checks of the available memory.
@@ -238,7 +238,7 @@ class Graph:
                 connection.kill()
 
     def _forbid_new_connections(self) -> None:
-        """Make the driver open no connection after Ctrl-C; it would wait for a silent server."""
+        """Make the driver open no connection after Ctrl-C, since the server may not answer."""
         pool = self.driver._pool  # noqa: SLF001
         open_connection = pool.opener
 
@@ -273,7 +273,7 @@ class Graph:
 
     def _check_server(self) -> None:
         with self._translate_errors(None), self._interruptible():
-            # Not retried, unlike a transaction: a server that is not running is reported at once.
+            # Unlike a transaction, this is not retried, so a stopped server is reported at once.
             self.driver.verify_connectivity()
         self.version = self._read_version()
         if not new_enough(self.version):
@@ -358,7 +358,7 @@ class Graph:
                 hint="free some space if its disk is full, then restart it: 'starcast down' and "
                 "'starcast up' restart the embedded servers",
             )
-        # A follower of a cluster, or a database in read-only mode.
+        # The server is a follower in a cluster, or its database is read-only.
         if "ForbiddenOnReadOnlyDatabase" in code or "NotALeader" in code:
             return UnavailableError(
                 f"Neo4j at {self.uri} does not accept writes: {text}",

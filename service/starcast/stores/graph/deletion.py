@@ -57,10 +57,10 @@ def delete_artifact(
 def _delete_nodes(graph: Graph, topology: Topology, batch: int, task: Task) -> None:
     """Delete the nodes of a topology with their links."""
     deleted = 0
-    # The nodes of such a page, together with their links, are about as many as a batch.
+    # A page has so many nodes that they and their links are about as many as a batch.
     for page in pages(topology, max(1, batch // (topology.degree + 1))):
         count = graph.write(_DELETE_PAGE, page)[0]["deleted"]
-        # Deleting a node also deletes its links, and every link has two ends.
+        # Deleting a node also deletes its links: on average links / nodes, as links have two ends.
         task.advance(count + count * topology.links // topology.nodes)
         deleted += count
     if deleted < topology.nodes:
@@ -123,7 +123,7 @@ def _repeat(
     batch: int,
     task: Task | None = None,
 ) -> int:
-    """Run a statement until it deletes less than a full batch, and return how much it deleted."""
+    """Repeat a statement until it deletes less than a full batch; return the number deleted."""
     total = 0
     deleted = batch
     while deleted == batch:

@@ -24,7 +24,7 @@ def claim(graph: Graph, store: UUID) -> bool:
         store: id of the PostgreSQL database.
 
     Returns:
-        Whether the graph was empty.
+        True if the graph was empty.
 
     Raises:
         OwnershipError: the graph holds nodes of another program, belongs to another PostgreSQL
@@ -134,7 +134,7 @@ def _check_empty(graph: Graph) -> None:
         "MATCH (n) WITH labels(n) AS names LIMIT 1000 "
         "UNWIND names AS name RETURN DISTINCT name ORDER BY name"
     )
-    # This sample does not include nodes without a label.
+    # The second query finds nodes without a label, which the first cannot return.
     if rows or graph.read("MATCH (n) RETURN true LIMIT 1"):
         names = ", ".join(f":{row['name']}" for row in rows[:5]) or "nodes without a label"
         raise OwnershipError(

@@ -31,7 +31,7 @@ from starcast.trees import Forest
 BLOCK = 2**20
 
 MODULUS = 2**31 - 1
-# The multiplier of the example generator `rand` in the C standard.
+# The multiplier in the C standard's example implementation of `rand`.
 FACTOR = 1_103_515_245
 #: Number of final rounds without a value. Without them, the checksum would be linear in the last
 #: column.
@@ -369,7 +369,7 @@ def node_checksum_cypher(first: str = "$first") -> str:
 
 def topology_content(topology: Topology, links: Rows | Iterable[Rows]) -> Content:
     """Return a topology's counts and checksums; its links are given at once or in blocks."""
-    # numpy releases Python's lock, so two threads use two processors.
+    # numpy releases the GIL, so two threads use two processors.
     with ThreadPoolExecutor(1) as pool:
         node_sum = pool.submit(node_checksum, topology)
         content = rows_content(links)

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 #: SEND.combine.
 VERSION = 5
 
-#: Ranks are at most 12! - 1 < 2^29. Keys stay below 2^53, so that JSON and JavaScript are exact.
+#: Bits of a key for the rank, which is at most 12! - 1 < 2^29. Keys stay below 2^53, so that JSON
+#: and JavaScript represent them exactly.
 RANK_BITS = 32
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z_]*")
@@ -204,7 +205,7 @@ def _boolean(name: str, meaning: str) -> Property:
     return Property(name, PropertyType.BOOLEAN, meaning)
 
 
-_STATE = _string("state", "loading until verified, then complete; use nothing else")
+_STATE = _string("state", "loading until verified, then complete; use only complete artifacts")
 
 STORE = Label(
     "Store",
@@ -227,7 +228,7 @@ TOPOLOGY = Label(
         _integer("nodes", "number of nodes"),
         _integer("links", "number of undirected links"),
         _integer("degree", "links per node"),
-        _integer("diameter", "greatest distance, in links"),
+        _integer("diameter", "largest distance, in links"),
         Property(
             "reverse_ports",
             PropertyType.INTEGERS,
@@ -262,8 +263,8 @@ FOREST = Label(
         _string("arguments", "the construction's arguments, such as base=greedy,i=2; or empty"),
         _integer("root", "rank of the common root"),
         _integer("trees", "number of trees"),
-        _integer("height", "greatest level"),
-        _integer("congestion", "greatest number of trees on one directed link"),
+        _integer("height", "largest level"),
+        _integer("congestion", "largest number of trees on one directed link"),
         _STATE,
     ),
     unique=(("id",),),
@@ -352,9 +353,9 @@ def first_key(topology: "Topology") -> int:
 
     Unlike a counter, the key is the same in every store. For star graphs, (n,k)-stars and
     hypercubes, it is composed of the family's number, n in five bits, k in five bits and the rank.
-    For (n,k)-stars with n from 32 to 35, n exceeds five bits; they use keys with k > 0 of the next
-    family, the hypercubes, which have no k. For any other family, a 21-bit number derived from the
-    spec, at least 2^20, replaces family, n and k.
+    For (n,k)-stars with n from 32 to 35, n does not fit in five bits. Their keys are those that
+    hypercubes, the next family, would have with k > 0; but hypercubes have no k. For any other
+    family, a 21-bit number derived from the spec, at least 2^20, replaces family, n and k.
     """
     if topology.family in _NUMBERED_FAMILIES:
         family = _NUMBERED_FAMILIES.index(topology.family)
