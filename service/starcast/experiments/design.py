@@ -36,12 +36,12 @@ class Design:
     description: str = ""
 
     def points(self) -> list[Point]:
-        """Return all points in grid order, but points with the same schedule next to each other."""
+        """Return all points in the order of the grids, grouped by `Point.structure`."""
         return [point for group in self.groups for point in group]
 
     @cached_property
     def groups(self) -> list[list[Point]]:
-        """The points, grouped by `Point.structure`."""
+        """Lists of points with the same `Point.structure`, which share one execution."""
         return group_by_structure(point for grid in self.grids for point in grid.points())
 
     def as_json(self) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def stored_design(experiment: models.Experiment) -> Design:
     Raises:
         InputError: another version of starcast stored a design that is not valid in this version.
     """
-    # Passed as text, because the cache needs a hashable key and a dictionary is not hashable.
+    # The design is passed as text, because the cache needs a hashable key.
     return _read_stored(json.dumps(experiment.grid))
 
 
@@ -188,7 +188,7 @@ def examples() -> dict[str, Path]:
     return {file.stem: file for file in sorted(data_folder("examples").glob("*.toml"))}
 
 
-# Computing several thousand points of a grid takes longer than loading their runs.
+# Cached, because computing several thousand points of a grid takes longer than loading their runs.
 @lru_cache(maxsize=8)
 def _read_stored(text: str) -> Design:
     return Design.from_json(json.loads(text))

@@ -247,7 +247,8 @@ def _profile(run: RunRecord) -> Profile:
 
 # Shards are parts of an experiment that are executed without a database and stored when merged.
 #
-# Each task is a group of points with the same schedule.
+# A task of such a job is a group of points with the same `Point.structure`, because these points
+# share one execution.
 
 
 def run_shard(

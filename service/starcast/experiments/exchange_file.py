@@ -122,7 +122,7 @@ class IncomingExperiment:
 
 
 class _Runs(Sequence[RunRecord]):
-    """The runs of an experiment in the text of a file; each run is parsed when it is needed."""
+    """The runs of an experiment in a file. Only their text is kept; a run is parsed on access."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -354,9 +354,10 @@ def _known_costs(
 ) -> Mapping[str, costs.Cost | CostRecord]:
     """Return the costs that can be computed without an execution, by kind.
 
-    The algorithm of a plug-in has no closed form. If the plug-in is not loaded, the bound given in
-    the run shows whether the algorithm takes messages. The bound on a topology of that plug-in
-    cannot be computed; then the given one is returned.
+    These are the closed form and the lower bound. An algorithm of a plug-in has only the lower
+    bound. If the plug-in is not loaded, the bound given in the run shows whether the algorithm
+    takes messages. If the topology is defined by the plug-in too, its bound cannot be computed, so
+    the given bound is returned.
     """
     if not run.needs_plugin:
         return formula_costs(point)
@@ -372,7 +373,7 @@ class _Judge:
         self._point = point
 
     def compare(self, figure: str, stated: object, expected: object) -> None:
-        """Reject the run if the figure given in it differs from the expected one."""
+        """Reject the run if one of its figures differs from the expected value."""
         if stated != expected:
             self._reject(f"{figure} is {_shown(stated)} and must be {_shown(expected)}")
 

@@ -101,7 +101,7 @@ def execute_unchecked(point: Point) -> Execution:
                 ports=point.ports,
                 **point.arguments,
             )
-        # A schedule may have no units, but the message size is divided by their number below.
+        # The message size is divided by this number below, and a schedule may have no units.
         execution.message_units = max(1, schedule.message_units)
         with _measure(execution.timings, "verify"):
             if schedule.forest is not None:
@@ -113,7 +113,7 @@ def execute_unchecked(point: Point) -> Execution:
             execution.simulation, execution.critical_work = costs.execute_in_model(
                 schedule, unit, machine, point.execution, faults
             )
-    # Only a rejected schedule is a result; any other error ends the experiment.
+    # The rejection of a schedule is a result that is stored. Any other error ends the experiment.
     except RejectedError as error:
         execution.error = error.message
     else:
@@ -140,8 +140,8 @@ def required_memory(point: Point) -> int:
     algorithm = point.catalogue_entry
     topology = as_topology(point.topology)
     rows = algorithm.count(topology, point.ports, point.arguments)
-    # The rows of all sources are built if faults break the symmetry or translations may change
-    # ports.
+    # A symmetric schedule has the rows of one source. The rows of all sources are built if faults
+    # break the symmetry or translations may change ports.
     if point.collective in MULTI_SOURCE and (point.faults or not topology.translation_keeps_ports):
         rows *= topology.nodes // algorithm.sources(topology, point.ports)
     return rows * BYTES_PER_ROW
@@ -164,7 +164,7 @@ def check_memory(point: Point, free: int) -> int:
 
 
 def count_processes(points: Sequence[Point], jobs: int | None = None) -> int:
-    """Return the number of processes for executing points; 1 stands for this process alone.
+    """Return the number of processes for executing points; 1 means only this process.
 
     Args:
         points: the points to execute.
@@ -182,9 +182,10 @@ def count_processes(points: Sequence[Point], jobs: int | None = None) -> int:
 def execute_all(
     points: Sequence[Point], jobs: int, executor: Executor | None = None
 ) -> Iterator[Iterator[tuple[Point, Execution]]]:
-    """Open an iterator over the points and their executions as they finish, with one job in order.
+    """Open an iterator over pairs of a point and its execution.
 
-    All processes have ended when the context ends; an error or interruption ends them at once.
+    With one job the points are in the given order, otherwise in the order of completion. All
+    processes have ended when the context ends; an error or interruption ends them at once.
 
     Args:
         points: the points to execute.
@@ -264,13 +265,13 @@ def _find_error(simulation: Simulation, *, has_faults: bool) -> str | None:
 
 
 def _price(point: Point, simulation: Simulation, execution: Execution) -> list[models.Cost]:
-    """Return the costs of a run: closed form, if there is one, simulated cost and lower bound."""
+    """Return the closed form of a run, if there is one, its simulated cost and its lower bound."""
     unit = point.message_bytes / execution.message_units
     machine = costs.Machine(point.t_s, point.t_c)
     simulated = costs.price_simulation(simulation, unit, machine, execution.critical_work)
     known = formula_costs(point)
-    # "closed form" comes first even if there is none, so that the costs have the order of listings:
-    # closed form, simulated, lower bound.
+    # The key "closed form" is added first, in case there is one. So the costs have the same order
+    # as in listings: closed form, simulated, lower bound.
     priced = {"closed form": known.get("closed form"), "simulated": simulated, **known}
     return [_cost_row(kind, cost) for kind, cost in priced.items() if cost is not None]
 
@@ -296,7 +297,13 @@ def formula_costs(point: Point) -> dict[str, costs.Cost]:
 
 
 def bound_cost(point: Point, *, takes_messages: bool) -> costs.Cost:
-    """Return the lower bound of a point, with steps only if its algorithm takes messages."""
+    """Return the lower bound of a point.
+
+    Args:
+        point: the point.
+        takes_messages: whether the algorithm sends unit messages; only then does the lower bound
+            include transmissions.
+    """
     topology = as_topology(point.topology)
     messages = point.messages if takes_messages else None
     form = costs.FORMS.get((point.collective, point.algorithm))

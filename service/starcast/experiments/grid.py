@@ -24,8 +24,8 @@ __all__ = ["Grid", "Point", "group_by_structure"]
 MAX_POINTS = 100_000
 
 _REQUIRED = tuple(name for name, axis in AXES.items() if axis.is_required)
-#: The axes that vary for one algorithm on one topology. Axes that only affect the cost of a
-#: schedule vary fastest. The seeds are not listed, because they vary together with the faults.
+#: The axes that vary for one algorithm on one topology, slowest first. Axes that only affect the
+#: cost of a schedule come last. The axis ``seed`` is missing, because it varies with the faults.
 _VARIED = sorted(
     (name for name in POINT_AXES if name not in {"topology", "collective", "algorithm", "seed"}),
     key=lambda name: not AXES[name].is_structural,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         def __getattr__(self, axis: str) -> tuple[Any, ...]: ...
 
 else:
-    # The fields are those of the declared axes, so they cannot be written out in a class.
+    # The class has a field for each axis that is declared in `AXES`, so it is created dynamically.
     _OPTIONAL = [
         (name, tuple, field(default=axis.grid_default))
         for name, axis in AXES.items()
@@ -50,7 +50,7 @@ else:
         "_Axes",
         [*((name, tuple) for name in _REQUIRED), *_OPTIONAL],
         frozen=True,
-        namespace={"__post_init__": None},  # defined by `Grid`
+        namespace={"__post_init__": None},  # `Grid` overrides it
     )
 
 
@@ -162,7 +162,8 @@ class Grid(_Axes):
     ) -> Iterator[tuple[Any, ...]]:
         """Yield, for each axis of `_VARIED`, its values for an algorithm on a topology.
 
-        The values on the axis ``faults`` are pairs of faults and the seed of their drawing.
+        A value of the axis ``faults`` is a pair: the faults, and the seed with which they were
+        drawn.
         """
         names = _argument_names(algorithm)
         for axis in _VARIED:

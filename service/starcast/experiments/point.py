@@ -175,7 +175,8 @@ def _with_defaults(
     return entry.resolve_arguments(as_topology(spec), dict(given))
 
 
-# Faults are given by labels in the grid, or drawn at random independently of the schedule.
+# Faults are given by labels in the grid, or drawn at random. Drawing them does not depend on the
+# schedule, so that all algorithms are compared under the same faults.
 
 
 def resolve_faults(topology: Topology, text: str, seed: int) -> tuple[str, ...]:

@@ -93,7 +93,8 @@ def _axis_field(axis: Axis) -> tuple[Any, Any]:
     kinds: dict[Any, Any] = {
         Fraction: _Rational,
         int: Annotated[int, pydantic.Field(ge=axis.least, le=2 ** (axis.bits - 1) - 1)],
-        # Without FailFast, a long list of invalid elements would give one error per element.
+        # With FailFast, validation stops at the first invalid element; otherwise a long list could
+        # cause as many errors as it has elements.
         Sequence[str]: Annotated[list[str], pydantic.FailFast()],
     }
     kind = Literal[axis.words] if axis.words else kinds.get(axis.type, axis.type)
@@ -103,7 +104,7 @@ def _axis_field(axis: Axis) -> tuple[Any, Any]:
 if TYPE_CHECKING:
     _Axes = StrictRecord
 else:
-    # The fields are those of the declared axes, so they cannot be written out in a class.
+    # The class has a field for each axis that is declared in `AXES`, so it is created dynamically.
     _Axes = pydantic.create_model(
         "_Axes",
         __base__=StrictRecord,

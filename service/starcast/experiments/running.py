@@ -36,7 +36,8 @@ from starcast.support.text import pluralize
 
 #: The name of the experiment in which single runs are stored by default.
 ADHOC = "adhoc"
-#: Seconds that a finished single run waits while other processes write to its collection.
+#: Maximum time in seconds that a single run waits, after its execution, until other processes have
+#: finished writing to the experiment in which it is stored.
 SAVE_SECONDS = 60
 #: Database constraints that are violated if two processes write at the same time.
 _CONCURRENT_WRITES = {"uq_run_point", "uq_experiment_name", "fk_run_experiment"}
@@ -117,7 +118,7 @@ def run_experiment(
 def run_once(
     engine: Engine, point: Point, name: str = ADHOC, reporter: Reporter | None = None
 ) -> models.Run:
-    """Execute one point and store its run in a collection of single runs.
+    """Execute one point and store its run in a collection, which is an experiment without a grid.
 
     The new run replaces an earlier run of the same point. Other processes may write to the
     collection while the point is executed. The reporter receives the remarks of the simulation.
@@ -127,7 +128,8 @@ def run_once(
         BusyError: after the execution, another process blocked the collection for `SAVE_SECONDS`.
         LimitError: the point does not fit into memory.
     """
-    # The collection is checked before the execution, which may take long, and before storing.
+    # The collection is checked now, because the execution may take long, and again before the run
+    # is stored, because it may have changed.
     with open_session(engine) as session:
         _check_collection(session, check_name(name))
     execution = execute(point)
@@ -304,7 +306,7 @@ def _save(
 
 
 class _Remarks:
-    """The remarks from all simulations of an experiment, each reported only once at the end.
+    """Collects the remarks of all simulations, and reports each different remark once at the end.
 
     A report names the first run with the remark, and states how many runs have it.
     """

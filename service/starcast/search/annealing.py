@@ -94,7 +94,7 @@ def count_defects(
         for near in table[node]:
             other = labels[near]
             if own > other:
-                continue  # process each link only once: twice would look like a cycle
+                continue  # each link is processed once; a second time it would look like a cycle
             one, two = _find(parent, node * classes + other), _find(parent, near * classes + own)
             if one != two:
                 defects -= not (has_cycle[one] and has_cycle[two])

@@ -2,10 +2,12 @@
 
 Lower bounds come from a linear program with cutting planes. It has a variable for each orbit of
 node pairs (u, v): the average of y_u y_v over the orbit, where y is 1 in one half and -1 in the
-other. Each cutting plane is the inequality of a vector. Vectors whose inequality the solution
-violates are added until none is found: eigenvectors of the matrix of averages, triangles, and
-vectors of small numbers found by local search. The dual solution, rounded to whole numbers, is the
-certificate that `starcast.records.cut_bounds` checks.
+other. Each integer vector b gives an inequality: the square (b y)^2 of the scalar product is at
+least 0, and at least 1 if the sum of b is odd. These inequalities are the cutting planes. Vectors
+whose inequality the solution violates are added until none is found. They are eigenvectors of the
+matrix of averages, triangles (vectors with three entries of +-1), and vectors of small numbers
+found by local search. The dual solution, rounded to whole numbers, is the certificate that
+`starcast.records.cut_bounds` checks.
 """
 
 from collections.abc import Sequence
@@ -41,9 +43,10 @@ from starcast.topologies import Topology, permutations
 _DENSE = 5_040
 #: Number of times that the tabu search is started.
 _STARTS = 60
-#: A generous bound on the error of an eigenvalue.
+#: An upper bound on the rounding error of a computed eigenvalue, larger than necessary.
 _ERROR = 1e-6
-#: The scale at which eigenvectors are rounded to whole numbers, and the denominator of multipliers.
+#: The largest absolute entry of an eigenvector that was rounded to whole numbers, and the
+#: denominator of the multipliers in a certificate.
 _SCALE, _DENOMINATOR = 1_000, 10**15
 #: Approximate number of eigenvectors that the linear program starts with; there may be up to twice
 #: as many.
@@ -52,10 +55,10 @@ _SPECTRAL = 100
 _TOLERANCE = 1e-6
 #: Number of local searches for violated inequalities in each round.
 _DESCENTS = 60
-#: Parameters of the local searches for violated inequalities: the numbers of entries of the initial
-#: vectors, the sums of absolute entries at which a search ends, and the number of entries among
-#: which the first half of a step chooses. The vectors that close the gap on S_6 have sums of more
-#: than 40.
+#: Parameters of the local searches for violated inequalities: the possible numbers of nonzero
+#: entries of an initial vector, the possible sums of absolute entries at which a search ends, and
+#: the number of candidates for the first of the two entries that a step changes. The vectors that
+#: close the gap on S_6 have sums of more than 40.
 _SIZES, _SUMS, _STEEPEST = tuple(range(1, 23, 2)), (20, 40, 80, 160), 25
 #: Number of rounds of cutting planes without progress after which the bound is accepted.
 _PATIENCE = 15
@@ -122,7 +125,7 @@ def _exchange_nodes(graph: Topology, target: int, budget: Budget) -> Decision:
         for _ in range(_STARTS):
             if budget.left <= 0:
                 break
-            # On S_4 and S_6 no halves are better than halves of substars.
+            # The first start uses substars, which give the best possible halves on S_4 and S_6.
             if best is None:
                 side = _substar_halves(graph)
             elif generator.random() < 0.5:
@@ -135,7 +138,7 @@ def _exchange_nodes(graph: Topology, target: int, budget: Budget) -> Decision:
             if cut <= target:
                 break
             task.advance()
-    # This may not reach the target, but it may still improve the record.
+    # Halves that do not reach the target are returned too, because they may improve the record.
     return OPEN if best is None else Decision("witness", {"side": best})
 
 
@@ -177,7 +180,7 @@ def _tabu(
         for value in (0, 1):
             gain = 2 * outside - len(table)
             free = (side == value) & (free_at <= step)
-            # If there are few nodes, all of them may have moved recently.
+            # If all nodes of this half have moved recently, any of them may move again.
             allowed = free if free.any() else side == value
             choices = np.flatnonzero(allowed & (gain == gain[allowed].max()))
             node = int(generator.choice(choices))
@@ -194,8 +197,9 @@ def _tabu(
 
 def _formula(graph: Topology, target: int) -> tuple[Formula, NDArray[np.int32]]:
     """Return the formula that at most ``target`` links are cut, and its variables ``side``."""
-    # If the number of links between halves always has the same parity, two successive targets give
-    # the same formula. So the bound of a record determines which formula was refuted.
+    # On some topologies the number of links between halves always has the same parity. There, a
+    # target of the wrong parity is replaced by the next smaller number, so that the formula of a
+    # proof can be written again from the bound in the record.
     rounded = round_cut(graph, target)
     most = rounded if rounded == target else rounded - 2
     formula = Formula()
@@ -220,7 +224,7 @@ def _solve(graph: Topology, target: int, budget: Budget) -> Decision:
     formula, side = _formula(graph, target)
     status, values = solve(formula, budget, subject)
     if status == "unsatisfiable":
-        # If the next number of links has the wrong parity, it is excluded too.
+        # If ``target + 1`` links are impossible because of the parity, they are excluded too.
         return Decision("none", formula=formula, target=round_cut(graph, target + 1) - 1)
     if values is None:
         return OPEN
@@ -245,8 +249,8 @@ def bound_cuts(graph: Topology, target: int, budget: Budget) -> Decision:
     linked = np.zeros(int(orbit.max()) + 1)
     for port in graph.ports:
         np.add.at(linked, orbit[np.arange(graph.nodes), graph.neighbours(port)], 1)
-    # The end time refers to a clock that all processes share, and leaves a process time to send its
-    # answer.
+    # All processes share the clock of the end time. It is earlier than the time limit, so that a
+    # process has time to send its answer.
     work = (orbit, linked, graph.links, monotonic() + 0.7 * budget.left)
     answer = race(find_certificate, work, budget, f"cutting planes for halves of {graph.spec}")
     if answer is None:
@@ -271,8 +275,8 @@ def find_certificate(
     orbit, linked, links, end = work
     generator = np.random.default_rng(seed)
     program = _Program(orbit, linked)
-    # These vectors give the bound of the second eigenvalue from the start; further vectors improve
-    # it.
+    # The inequalities of the eigenvectors alone already give the bound of the second eigenvalue;
+    # the vectors that are added later improve it.
     spectral = np.linalg.eigh((linked > 0)[orbit].astype(float))[1]
     for vector in spectral.T[:: max(len(orbit) // _SPECTRAL, 1)]:
         program.add(_scaled(vector))
@@ -356,7 +360,7 @@ class _Program:
 
 
 def _violated(matrix: Floats, generator: np.random.Generator) -> list[Integers]:
-    """Return vectors whose inequality is violated by a matrix of averages."""
+    """Return vectors whose inequality is violated by the averages, a matrix over all node pairs."""
     values, vectors = np.linalg.eigh(matrix)
     found = [_scaled(vector) for vector in vectors[:, values < -_TOLERANCE].T[:10]]
     found += _triangles(matrix, generator)
@@ -379,8 +383,8 @@ def _triangles(matrix: Floats, generator: np.random.Generator) -> list[Integers]
     for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
         sums = a * first[:, None] + b * first[None, :] + a * b * matrix
         pairs = np.argwhere(sums < -1 - _TOLERANCE)
-        # Only some triangles are added: there are thousands, and most constrain the averages in the
-        # same way.
+        # Only some of the thousands of triangles are added, because most of their inequalities are
+        # nearly the same.
         for u, v in generator.permutation(pairs)[:20].tolist():
             if len({0, u, v}) == 3:
                 vector = np.zeros(len(matrix), dtype=np.int64)
@@ -390,7 +394,10 @@ def _triangles(matrix: Floats, generator: np.random.Generator) -> list[Integers]
 
 
 def _descend(matrix: Floats, generator: np.random.Generator) -> Integers | None:
-    """Search for a vector with an odd sum and a violated inequality; steps change two entries."""
+    """Search for a vector with an odd sum whose inequality is violated, or return None.
+
+    Each step adds +-1 to two entries.
+    """
     sizes = [size for size in _SIZES if size <= len(matrix)]
     chosen = generator.choice(len(matrix), int(generator.choice(sizes)), replace=False)
     vector = np.zeros(len(matrix), dtype=np.int64)
@@ -400,8 +407,9 @@ def _descend(matrix: Floats, generator: np.random.Generator) -> Integers | None:
     while np.abs(vector).sum() < largest:
         best, step = -_TOLERANCE, None
         for a, b in product((-1, 1), repeat=2):
-            # Trying all pairs of entries would take N times as long, and the best pairs contain an
-            # entry with a steep slope.
+            # Trying all pairs of entries would take N times as long. The best pairs contain an
+            # entry whose change alone decreases the value quickly, so only such entries are tried
+            # as the first of a pair.
             first = np.argsort(a * gradient)[:_STEEPEST]
             change = 2 * (a * gradient[first, None] + b * gradient + 1 + a * b * matrix[first])
             change[np.arange(len(first)), first] = np.inf

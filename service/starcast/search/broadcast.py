@@ -27,11 +27,13 @@ from starcast.search.problem import (
 )
 from starcast.topologies import Topology
 
-#: How many of the last rounds the local search changes. Each start uses the next of these numbers.
+#: The number of last rounds that the local search changes. Each start uses the next of these
+#: numbers, and the first one after the last.
 _SEARCHED = (3, 4, 5, 6)
-#: Steps of the local search between two checks of the time limit.
+#: Number of steps in a part of the local search. The time limit is checked after each part.
 _STEPS = 50_000
-#: Minimum number of such parts before a new start, and missing nodes per additional part.
+#: Minimum number of parts before the local search starts again with another broadcast, and the
+#: number of uninformed nodes for which one more part is added.
 _LEAST_PARTS, _NODES_PER_PART = 20, 10
 #: Maximum size of cliques for which `clique_bound` is computed. At this size it takes a second; at
 #: twice the size it takes minutes, and such large cliques hardly restrict a broadcast.
@@ -183,8 +185,8 @@ def _search_trees(graph: Topology, target: int, budget: Budget) -> Decision:
     table = _table(graph)
     chance = np.random.default_rng(budget.seed)
     with _exchanges(budget) as search:
-        # Which number of last rounds is best depends on the topology, so all are tried; a start is
-        # cheap.
+        # The best number of last rounds depends on the topology. All numbers are tried, because a
+        # start takes little time.
         for searched in cycle(_SEARCHED):
             tree = search.matched_tree(table, target, searched, chance)
             for _ in range(_LEAST_PARTS + int(tree.counts[0]) // _NODES_PER_PART):
@@ -192,7 +194,7 @@ def _search_trees(graph: Topology, target: int, budget: Budget) -> Decision:
                     return Decision("witness", _as_witness(graph, tree.informer, tree.rounds))
                 if budget.left <= 0:
                     return OPEN
-    raise AssertionError  # the cycle has no end
+    raise AssertionError  # `cycle` never ends
 
 
 def _formula(graph: Topology, target: int) -> tuple[Formula, NDArray[np.int32]]:

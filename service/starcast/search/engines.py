@@ -186,7 +186,8 @@ def _started(
             receiving, sending = context.Pipe(duplex=False)
             arguments = (sending, function, work, budget.seed + number, budget.memory)
             process: BaseProcess = context.Process(target=_serve, args=arguments, daemon=True)
-            start_blocked(process)  # the first one starts the server, with signals blocked
+            # The first process also starts the server, which then inherits the blocked signals.
+            start_blocked(process)
             sending.close()
             running[receiving] = process
         yield running
@@ -224,7 +225,8 @@ def _serve(
     # With this limit the system refuses more memory, instead of killing other processes later.
     resource.setrlimit(resource.RLIMIT_AS, (memory * 10**6,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(BrokenPipeError):  # the parent was interrupted and no longer listens
+    # If the parent was interrupted, it no longer reads from the pipe.
+    with suppress(BrokenPipeError):
         try:
             connection.send((True, function(work, seed)))
         except MemoryError:

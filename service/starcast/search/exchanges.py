@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from starcast.support.compiled import jit
 
-#: Approximate number of steps for which a moved node stays expensive; range of the noise in costs.
+#: Approximate number of steps after which freeing a moved node becomes cheap again, and the range
+#: of the random noise that is added to the cost of a place.
 _TENURE, _NOISE = 1_000, 1.5
 #: If a place costs at least this much, informing a neighbour earlier is tried too.
 _DEAR = 2.0
@@ -197,8 +198,8 @@ def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> in
         # same other nodes, again and again.
         node = tree.missing[chance.integers(0, counts[0])]
         informer, slot, cost = _cheapest_place(tree, node, slots, chance)
-        # Bringing a neighbour forward requires examining the places of all neighbours, which is too
-        # much work to save one node.
+        # At a lower cost at most one node has to be freed. Informing a neighbour earlier might
+        # avoid this, but requires examining the places of all neighbours, which takes too long.
         if cost >= _DEAR:
             informer, slot = _bring_forward(tree, node, informer, slot, cost, chance)
         if informer >= 0:
@@ -215,15 +216,19 @@ def exchange(tree: BroadcastTree, steps: int, chance: np.random.Generator) -> in
 
 @jit
 def _price(tree: BroadcastTree, node: int) -> float:
-    """Return the cost of freeing a node, from 1 up to almost 2 if it has just moved."""
+    """Return the cost of freeing a node: 1.9 if it has just moved, and nearly 1 long after that."""
     age = float(tree.counts[3] - tree.moved[node])
-    # The cost is below 2, so one node that has just moved is cheaper than two that have not.
+    # The cost is below 2, so freeing one node that has just moved is cheaper than freeing any two.
     return 1.0 + 0.9 * _TENURE / (_TENURE + age)
 
 
 @jit
 def _cost(tree: BroadcastTree, node: int, informer: int, slot: int) -> float:
-    """Return the cost of a place: of freeing the node there, and children with too early slots."""
+    """Return the cost of moving a node to a place, given by an informer and a slot.
+
+    It is the cost of freeing the node that has this place, and the children that the moved node
+    would inform too early: in this slot or before.
+    """
     cost = 0.0
     if tree.child[informer, slot] >= 0:
         cost += _price(tree, tree.child[informer, slot])
@@ -237,11 +242,11 @@ def _cost(tree: BroadcastTree, node: int, informer: int, slot: int) -> float:
 def _cheapest_place(
     tree: BroadcastTree, node: int, before: int, chance: np.random.Generator
 ) -> tuple[int, int, float]:
-    """Return the cheapest place with an early enough slot: the informer, the slot, and the cost."""
+    """Return the informer, slot and cost of a node's cheapest place in a slot below ``before``."""
     best_informer, best_slot, least = -1, -1, np.inf
     for port in range(tree.table.shape[1]):
         informer = tree.table[node, port]
-        # Only the root is informed in round 0; at other nodes 0 means that they are missing.
+        # At nodes other than the root, round 0 means that they miss the message.
         if informer != 0 and tree.rounds[informer] == 0:
             continue
         for slot in range(max(tree.rounds[informer] - tree.first, 0), before):
@@ -260,7 +265,11 @@ def _bring_forward(
     cost: float,
     chance: np.random.Generator,
 ) -> tuple[int, int]:
-    """Inform a neighbour earlier if this gives a node a cheaper place; return the node's place."""
+    """Inform a neighbour in an earlier slot if it can then inform a node at a lower cost.
+
+    Returns:
+        The cheapest place of the node: its informer and slot.
+    """
     forward, place, earlier = -1, -1, -1
     for port in range(tree.table.shape[1]):
         near = tree.table[node, port]
@@ -272,7 +281,8 @@ def _bring_forward(
         sender, found, price = _cheapest_place(tree, near, limit - 1, chance)
         if sender < 0:
             continue
-        # The neighbour keeps its children, so moving it costs more only if it has moved recently.
+        # Unlike a freed node, the neighbour does not miss the message afterwards, so informing it
+        # earlier has a cost of its own only if it has moved recently.
         price += _price(tree, near) - 1 + _cost(tree, node, near, found + 1)
         if price < cost:
             cost, forward, place, earlier = price, near, sender, found

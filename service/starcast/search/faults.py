@@ -32,13 +32,13 @@ Path = list[int]
 
 
 def targets(graph: Topology) -> list[int]:
-    """Return one node of each orbit under the automorphisms that fix rank 0; rank 0 is left out."""
+    """Return one node, except rank 0, of each orbit under the automorphisms that fix rank 0."""
     least = orbits(graph.nodes, fixing_root(graph))
     return [node for node in np.unique(least).tolist() if node]
 
 
 def path_formula(graph: Topology, paths: list[Path]) -> Formula:
-    """Return the formula that every given path to some target contains a fault.
+    """Return the formula that for at least one target, every given path to it contains a fault.
 
     Args:
         graph: the topology.
@@ -145,7 +145,7 @@ def _disjoint_short_paths(table: Table, faults: set[int], end: int, distance: in
         if path is None:
             return paths
         paths.append(path)
-        # A direct link has no inner node, so the loop would find it forever.
+        # A direct link has no inner node to exclude, so the loop would find it again and again.
         if len(path) == 2:
             return paths
         used |= set(path[1:-1])

@@ -44,7 +44,7 @@ def distances_without_root(graph: Topology, start: int) -> NDArray[np.int64]:
 
 
 def _best_construction(graph: Topology, congestion: int) -> Forest | None:
-    """Return the constructed forest of least height that keeps a congestion limit, or None."""
+    """Return the lowest constructed forest within a congestion limit; None if there is none."""
     candidates = [
         forest(graph, name)
         for name in constructions(graph)
@@ -73,7 +73,8 @@ def _formula(graph: Topology, congestion: int, height: int) -> tuple[Formula, ND
             for port in range(graph.degree):
                 formula.at_most(chosen[:, node, port].tolist(), congestion)
     if congestion == 1:
-        # The trees are numbered by the links of the root.
+        # Each tree gets a fixed link of the root, because permuting the trees gives no new
+        # solutions.
         for tree, child in enumerate(table[:, 0].tolist()):
             port = int(np.flatnonzero(table[:, child] == 0)[0])
             formula.add(int(chosen[tree, child, port]))
@@ -93,7 +94,8 @@ def _one_tree(
     if node == 0:
         for port in range(len(table)):
             formula.add(-int(chosen[0, port]))
-        # The root counts as within every level, so its children need no special case.
+        # The root counts as within every level, so the clauses for its children are the same as
+        # for all other nodes.
         for level in range(height + 1):
             formula.add(int(within[0, level]))
         return
@@ -123,9 +125,10 @@ def _ports(graph: Topology, chosen: NDArray[np.bool_]) -> NDArray[np.uint8]:
 
 
 def _port_images(table: NDArray[np.int32], images: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the index of the port to which an automorphism maps each node's ports.
+    """Return the index of the port to which an automorphism maps each port of each node.
 
-    The shape is ``[nodes, ports]``.
+    If a port leads from node v to w, its image leads from the image of v to the image of w. The
+    shape is ``[nodes, ports]``.
     """
     degree, nodes = table.shape
     result = np.empty((nodes, degree), dtype=np.int64)
@@ -255,8 +258,8 @@ class CongestionTrees(SearchProblem):
             _one_tree(formula, table, node, chosen, within, int(distances[node]))
         port_image = _port_images(table, images)
         for orbit in _link_orbits(graph.nodes, degree, images, port_image):
-            # If an orbit is shorter than the order of the rotation, several trees use each link in
-            # the orbit.
+            # Each pair that is chosen in the first tree makes ``repeated`` trees use every link of
+            # its orbit.
             repeated = degree // len(orbit)
             formula.at_most(
                 [int(chosen[node, port]) for node, port in orbit], self.congestion // repeated

@@ -1,9 +1,10 @@
 """Find link-disjoint Hamiltonian cycles by exchanging links between 2-factors.
 
 A 2-factor is a set of disjoint cycles through all nodes. The ports of a topology give floor(degree
-/ 2) link-disjoint 2-factors: each consists of the links of two ports that are their own reverse, or
-of a port and its reverse. Along a short closed walk whose links alternate between two 2-factors,
-these links are exchanged. Both remain 2-factors, and their cycles may be joined.
+/ 2) link-disjoint 2-factors. Each consists of the links of a port and its reverse port, or of two
+ports that are their own reverse. An exchange follows a short closed walk whose links alternate
+between two 2-factors, and moves each link to the other 2-factor. Both remain 2-factors, and their
+cycles may be joined.
 """
 
 import random
@@ -83,7 +84,7 @@ class _Factor:
 
         Every node is an end of at most one removed link, and of at most one added link.
         """
-        # The links that belong to no factor need not form cycles.
+        # Cycles are counted only in 2-factors, not among the links that belong to none of them.
         if not self.is_counted:
             return 0
         by_cycle: dict[int, list[tuple[int, int, int]]] = {}
@@ -175,8 +176,7 @@ def _search_quotient(graph: Topology, target: int, budget: Budget) -> Decision:
         if not _join_cycles(graph, factors, everything, chance, budget):
             return OPEN
         lifted = [_lift(graph, factor.adjacent, classes) for factor in factors]
-        # A Hamiltonian cycle of the quotient lifts to several cycles if its number of translations
-        # has a divisor in common with their order.
+        # A Hamiltonian cycle of the quotient may lift to several cycles; `quotient` explains when.
         if all(_Factor(each, is_counted=True).count == 1 for each in lifted):
             return _finished(graph, lifted)
     return OPEN
@@ -227,7 +227,10 @@ def _lift(
 def _as_factors(
     adjacent: list[list[list[int]]], rest: list[list[int]], target: int
 ) -> tuple[list[_Factor], list[_Factor]]:
-    """Return the 2-factors to be turned into cycles; and a list of these and all other links."""
+    """Return ``target`` 2-factors to turn into Hamiltonian cycles, and a list for exchanges.
+
+    The list contains these 2-factors and all other links.
+    """
     copies = [[list(each) for each in part] for part in (*adjacent, rest)]
     factors = [_Factor(each, is_counted=True) for each in copies[:target]]
     spare = [_Factor(each, is_counted=False) for each in copies[target:] if each and each[0]]
@@ -242,7 +245,7 @@ def _join_cycles(
     budget: Budget,
 ) -> bool:
     """Exchange links until each factor is a single cycle; return whether this succeeded."""
-    # A ring has no other links that could be exchanged.
+    # If all links form a single 2-factor, as in a ring, there is nothing to exchange.
     if len(everything) == 1:
         return factors[0].count == 1
     nodes = len(factors[0].adjacent)
@@ -264,8 +267,8 @@ def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
         first, second = chance.sample(factors, 2)
         if not (first.is_counted or second.is_counted):
             continue
-        # The links of the walk alternate between both factors, so each node keeps two links in each
-        # factor.
+        # The links of a closed walk alternate between both factors, so an exchange leaves each node
+        # with two links in each factor.
         walk = _closed_walk(first, second, chance, nodes)
         if walk is None:
             continue
@@ -273,7 +276,7 @@ def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
         links = list(zip(walk, ends, strict=True))
         own, others = links[::2], links[1::2]
         added = first.change(own, others) + second.change(others, own)
-        # When few cycles are left, an added cycle costs more steps than the variety is worth.
+        # When few cycles are left, joining an additional cycle takes too many steps.
         many = first.count + second.count > 6
         cheap = _CHEAP * (first.count + second.count) / (2 * nodes)
         is_kept = added < 0 or (added == 0 and chance.random() < cheap)

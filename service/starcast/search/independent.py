@@ -30,8 +30,8 @@ from starcast.search.symmetry import Images, fixing_root, orbits
 from starcast.topologies import Topology
 
 Table = list[list[int]]
-#: The number of random automorphisms that are tried, and the maximum number of nodes for trying
-#: them.
+#: The number of random automorphisms that are tried, and the maximum number of nodes of a topology
+#: on which they are tried.
 _SAMPLES, _MAX_NODES = 300, 50_000
 #: The temperatures of an annealing run, and the number of steps at each temperature.
 _COOLING, _STEPS = np.geomspace(1.0, 0.1, 100), 2_000
@@ -40,13 +40,16 @@ _REPEATS = 10
 
 
 class Quotient(NamedTuple):
-    """A topology whose nodes are merged, for an automorphism that maps each class to the next.
+    """A topology with merged nodes, for an automorphism that has to map each class to the next.
+
+    A power of such an automorphism maps each class to itself. Nodes that the power maps to one
+    another are merged into one node of the quotient.
 
     Attributes:
         number: the node of the quotient to which each node belongs, int64 ``[nodes]``.
         table: the neighbours in the quotient, int64 ``[combined, ports]``.
         members: nodes of the quotient, int64 ``[bundles, classes]``; each column is the image of
-            the previous column. Without an automorphism there is only one column.
+            the previous column under the automorphism. Without one there is a single column.
     """
 
     number: Images
@@ -81,11 +84,14 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
             # A class that is connected in the quotient may be disconnected in the topology.
             if annealing.count_defects(neighbours, lifted, target, *work) == 0:
                 return Decision("witness", {"parent_port": _trees(graph, lifted, target)})
-    raise AssertionError  # the loop never ends by itself
+    raise AssertionError  # `count` never ends
 
 
 def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator) -> Images:
-    """Return random classes of a quotient's nodes; the automorphism maps each class to the next."""
+    """Return a random class for each node of a quotient.
+
+    The automorphism of the quotient, if any, maps each class to the next.
+    """
     labels = np.empty(len(quotient.table), np.int64)
     first = chance.integers(0, classes, len(quotient.members))
     steps = np.arange(quotient.members.shape[1])
@@ -100,8 +106,8 @@ def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> lis
         fixing = fixing_root(graph)
         for _ in range(_SAMPLES):
             images = graph.translation(int(chance.integers(graph.nodes))).astype(np.int64)
-            # These groups are small, so the product of twenty random generators is nearly a random
-            # element.
+            # A product of twenty random generators is nearly a random element of these small
+            # groups.
             for number in chance.integers(0, len(fixing), 20 * bool(fixing)):
                 images = fixing[number][images]
             order = _common_order(images)
@@ -127,8 +133,7 @@ def _quotient(graph: Topology, images: Images, classes: int) -> Quotient:
     powers = images
     for _ in range(classes - 1):
         powers = images[powers]
-    # This power of the automorphism maps each class to itself. Nodes that it maps to one another
-    # are merged.
+    # Here ``powers`` is the power of the automorphism that maps each class to itself.
     leaders, number = np.unique(orbits(graph.nodes, [powers]), return_inverse=True)
     moved = number[images[leaders]]
     columns = [np.unique(orbits(len(leaders), [moved]))]

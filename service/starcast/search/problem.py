@@ -32,7 +32,8 @@ class Decision(NamedTuple):
         formula: the formula that was refuted.
         evidence: arrays from which the formula or the bound can be derived, to be kept in the
             record.
-        target: the worst value that is refuted, if it is worse than the target of the attempt.
+        target: the worst value that no object reaches, if it is worse than the target of the
+            attempt.
     """
 
     result: Literal["witness", "none", "open"]

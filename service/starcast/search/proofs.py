@@ -140,8 +140,8 @@ def _prove(work: tuple[list[list[int]], str], _seed: int) -> int | str:
 def _write_lrat(clauses: list[list[int]], path: Path) -> None:
     """Refute clauses with CaDiCaL, and write its LRAT proof.
 
-    The class `Solver` of python-sat writes only DRAT. CaDiCaL fixes the format when it receives the
-    file, so the option has to be set before.
+    The low-level functions of python-sat are called, because its class `Solver` writes only DRAT.
+    The format must be set before CaDiCaL receives the output file, and cannot be changed later.
     """
     solvers, functions = require("pysat.solvers"), require("pysolvers")
     with path.open("w+b") as file, solvers.Cadical195() as solver:
@@ -151,7 +151,7 @@ def _write_lrat(clauses: list[list[int]], path: Path) -> None:
             solver.add_clause(clause)
         if solver.solve():
             raise RejectedError(
-                "the formula is satisfiable: what the proof excludes exists",
+                "the formula is satisfiable: the object that the proof excludes exists",
                 hint="the record is wrong",
             )
         functions.flushpr(writer)
@@ -161,8 +161,8 @@ def _renumber(raw: Path, count: int, target: Path) -> None:
     """Renumber a proof so that the formula's clauses have the ids from 1, as LRAT requires.
 
     CaDiCaL numbers clauses in the order in which it meets them, and a clause that it derives while
-    reading the formula takes the next id. So the ids that no line of the proof adds are those of
-    the formula's clauses, in order.
+    reading the formula takes the next id. So the formula's clauses have the ids that no line of the
+    proof adds, in order.
 
     Args:
         raw: the file that CaDiCaL wrote.
@@ -183,7 +183,7 @@ def _renumber(raw: Path, count: int, target: Path) -> None:
 
 
 def _first_missing(derived: set[int], count: int) -> Iterator[int]:
-    """Yield the first ids that do not belong to derived clauses."""
+    """Yield the first ``count`` ids that do not belong to derived clauses."""
     number = 0
     for _ in range(count):
         number += 1
@@ -274,7 +274,7 @@ def verify_bound(record: Record) -> None:
         formula_of(record)
         return
     if record.problem == "bisection-width" and "vectors" in record.witness:
-        return  # `starcast.records.verify` checks the inequalities
+        return  # this bound has a certificate, which `starcast.records.verify` checks
     theory = problem.bound()
     if record.bound != theory.value:
         raise RejectedError(
@@ -309,7 +309,7 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
         )
     problem = _problem_of(record)
     refuted = record.bound - 1 if problem.sense == "least" else record.bound + 1
-    # A formula about a negative number of rounds or links would be refuted trivially.
+    # The refutation of a negative number of rounds or links would be trivial.
     if refuted < 0:
         raise RejectedError(
             f"{record.id} has the bound {record.bound}, which needs no proof", hint="search again"

@@ -15,7 +15,8 @@ from starcast.search.proofs import make_proof
 from starcast.search.verification import check_record
 from starcast.topologies import Topology, as_topology
 
-#: The share of the remaining time spent on the best conceivable value, before intermediate values.
+#: The search first looks for an object that reaches the bound. This is the share of the remaining
+#: time for this attempt; the rest remains for smaller improvements of the record.
 _BEST_FIRST = 0.5
 #: Minimum number of literals of a formula per directed link.
 _LITERALS = 3
@@ -59,8 +60,8 @@ def search(
     asked = declared(graph, declared.resolve_arguments(arguments))
     # The budget is copied, because its time starts when it is created.
     limits = Budget() if budget is None else replace(budget)
-    # A lower bound on the size of any formula is checked here; each problem estimates its own
-    # formula later.
+    # This check uses a lower bound on the size of any formula, so that a topology that is far too
+    # large fails at once. Later each problem estimates the size of its own formula.
     require_fit(_LITERALS * graph.nodes * graph.degree, limits.memory, f"{problem} on {graph.spec}")
     return _Search(asked, limits, keep).run(known)
 
@@ -137,8 +138,8 @@ class _Search:
         """Search for a value with each method in turn, until one of them finds or refutes it."""
         part = self._budget.part(share)
         for method in self._problem.methods():
-            # This is checked here, because some methods do preparatory work before they check the
-            # time limit.
+            # Some methods do preparatory work before they check the time limit, so it is checked
+            # before each method.
             if self._budget.left <= 0:
                 break
             start = monotonic()

@@ -20,14 +20,17 @@ from typing import BinaryIO
 
 from starcast.support.errors import InputError
 
-#: Prefix of temporary names. They do not contain the target's name, which may have maximum length.
+#: Prefix of temporary names. A temporary name does not contain the target's name, because it would
+#: be too long if the target's name has the maximum length.
 PREFIX = ".starcast-"
 #: Errors of file systems and kernels that do not support unnamed files.
 _NO_UNNAMED_FILES = {errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL}
-#: Constants for renameat2(2), which Python does not define, and the errors of systems without it.
+#: Constants for the system call renameat2(2), which Python does not define.
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+#: Errors of file systems and kernels that cannot exchange two names.
 _NO_EXCHANGE = {errno.EINVAL, errno.ENOSYS}
-#: Age in seconds from which a temporary file is certainly locked if its process is running.
+#: Age in seconds from which an unlocked temporary file counts as abandoned. A younger file may
+#: belong to a running process that has not locked it yet.
 _GRACE = 60
 
 
@@ -110,7 +113,8 @@ def temporary_folder(path: Path) -> Iterator[Path]:
         _try_lock(descriptor)
         yield temporary
         if path.exists():
-            _exchange(temporary, path)  # the old folder gets the temporary name, and is deleted
+            # Now the old folder has the temporary name, so it is deleted when the stack closes.
+            _exchange(temporary, path)
         else:
             temporary.rename(path)
 
@@ -124,7 +128,8 @@ def delete_abandoned(folder: Path) -> None:
 
 def _delete_if_abandoned(path: Path) -> None:
     with suppress(OSError), ExitStack() as stack:
-        # starcast creates no links or pipes with such a name; opening a pipe must not block.
+        # starcast creates no symbolic links or pipes with a temporary name, but another program
+        # may. Links are not followed, and opening a pipe does not block.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         stack.callback(os.close, descriptor)
         if time.time() - os.fstat(descriptor).st_mtime < _GRACE or not _try_lock(descriptor):
@@ -136,14 +141,14 @@ def _delete_if_abandoned(path: Path) -> None:
 
 
 def _exchange(first: Path, second: Path) -> None:
-    """Swap two folders, if possible so that neither name is missing at any time."""
+    """Exchange the names of two folders, in one step if the system supports this."""
     names = os.fsencode(first), os.fsencode(second)
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.renameat2(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0:
         return
     if ctypes.get_errno() not in _NO_EXCHANGE:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(second))
-    # Without support for exchange, the second name is missing for a moment.
+    # The system cannot exchange names in one step, so ``second`` is missing for a moment.
     aside = _temporary_path(second)
     second.rename(aside)
     first.rename(second)

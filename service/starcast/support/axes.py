@@ -28,7 +28,8 @@ MAX_SEED = 2**63 - 1
 #: The value of the axis ``faults`` if there are no faults.
 NONE = "none"
 
-# Matched before `Fraction` reads a text, because it would expand a large exponent to all digits.
+# A text must match before it is given to `Fraction`, which would expand a large exponent such as
+# 1e999999999 to all its digits.
 _NUMBER = re.compile(
     r"[+-]?(\d{1,31}/\d{1,31}|(\d{1,31}\.?\d{0,30}|\.\d{1,30})([eE][+-]?\d{1,2})?)", re.ASCII
 )
@@ -123,8 +124,8 @@ def read_axis(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[A
     values = given if isinstance(given, list | tuple) else [given]
     if not values:
         raise InputError(f"the grid has no {axis}", hint=f"give at least one: {axis} = [...]")
-    # Without this check, the text of a nested list would be read as a value, and the error message
-    # would mislead.
+    # Without this check, ``str`` of a nested list would be read as a value, and the error message
+    # would be misleading.
     nested = next((value for value in values if isinstance(value, list | tuple | dict)), None)
     if nested is not None:
         raise InputError(
@@ -200,7 +201,7 @@ class Axis:
         read: function that parses a value from a user; its arguments are the value and the name of
             the axis.
         default: the value for grids that omit the axis, as a user writes it.
-        fallback: what determines the value for grids that omit the axis if there is no default.
+        fallback: a description of the value for grids that omit the axis, if there is no default.
         flag: the short option, if any.
         completion: the function of `starcast.cli.completion` that suggests values.
         words: the allowed values, if they form a closed set.
@@ -211,8 +212,8 @@ class Axis:
         matching: ``question`` if comparable runs must have equal values, ``choice`` if their values
             may differ, None if comparisons ignore the axis.
         not_crossed: why ``compare --across`` does not allow the axis; empty if it does.
-        spare: rank among the columns that a narrow table omits, the highest first; 0 if it is never
-            omitted.
+        spare: a narrow table omits the columns with the highest ``spare`` first; 0 if the column is
+            never omitted.
         name: the name of the axis.
         type: the type of the values in a `starcast.experiments.point.Point`.
         has_usual: whether there is a usual value, which tables and commands omit.
@@ -479,8 +480,8 @@ AXES: Mapping[str, Axis] = _read_declaration()
 #: The axes that an experiment point specifies; the values of all other axes follow from these.
 POINT_AXES = tuple(name for name, axis in AXES.items() if not axis.is_derived)
 #: The axes in which comparable runs must agree (``QUESTION``), and those in which they may differ
-#: (``CHOICE``), in the order of matching. The best number of segments depends on all other choices,
-#: so segments come last.
+#: (``CHOICE``). Comparisons match runs by the axes of ``CHOICE`` in this order; segments come last,
+#: because the best number of segments depends on all other choices.
 QUESTION = tuple(name for name, axis in AXES.items() if axis.matching == "question")
 CHOICE = tuple(
     sorted(

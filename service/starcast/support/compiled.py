@@ -36,7 +36,7 @@ def jit(function: Function) -> Function:
 
 
 class _Announcement(event.Listener):
-    """Reports the first compilation. Numba signals none for a function loaded from the cache."""
+    """Reports the first compilation. A function that is loaded from the cache causes no event."""
 
     def __init__(self, reporter: Reporter, subject: str) -> None:
         self._reporter = reporter

@@ -130,7 +130,8 @@ class DaskExecutor(Executor):
             _run, self._identity, self._prepare, function, args, kwargs, pure=False
         )
         self._running.add(task)
-        # Waiting in the client's event loop lets one request fetch results that arrive together.
+        # In the client's event loop, results that are ready at the same time are fetched together
+        # with a single request.
         self._client.loop.add_callback(self._finish, task, future)
         return future
 

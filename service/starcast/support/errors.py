@@ -97,7 +97,7 @@ class LimitError(StarcastError):
 
 
 class UncheckedError(StarcastError):
-    """No check failed, but a part was not checked: generate its proof, or do not rely on it."""
+    """A part of a record was not checked: generate its proof, or do not rely on it."""
 
     exit_code = 8
 

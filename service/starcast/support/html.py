@@ -22,14 +22,15 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 _WEB = Path(__file__).parents[1] / "web"
-#: The folder with all files that pages load from a server.
+#: The folder with the style sheet, scripts and icon that pages load from a server.
 STATIC = _WEB / "static"
 _LIGHT = (STATIC / "starcast.css").read_text(encoding="utf-8").partition("@media")[0]
 #: CSS custom properties for the colours of curves and trees, with their values in light mode.
 PALETTE: tuple[tuple[str, str], ...] = tuple(re.findall(r"(--tree-[0-9]): (#[0-9a-f]{6})", _LIGHT))
 
 _CODE = re.compile(r"`([^`]+)`")
-#: A short name with an index, such as T_s or S_{n-1}. Longer names are column names.
+#: A symbol with an index: one or two letters, as in T_s or S_{n-1}, or an index in capitals. Other
+#: names, such as ``message_bytes``, are column names.
 _INDEX = re.compile(
     r"(?:(?<![A-Za-z_])([A-Za-z\u0370-\u03ff]{1,2})_(\{[^{}]*\}|\([^()]*\)\w*|\w+)"
     r"|\b([a-z]+)_([A-Z]+))(?![A-Za-z_])"
@@ -67,14 +68,15 @@ def inline_files(page: str, data: str = "") -> str:
     """
     style = "".join(_read(name) for name in _STYLE.findall(page))
     modules = [text for name in _SCRIPT.findall(page) for text in _modules(STATIC / name, set())]
-    # A closing tag within a string would end the script element.
+    # A string in a script may contain ``</script``, which would end the script element.
     script = "".join(modules).replace("</script", "<\\/script")
     policy = (
         f"default-src 'none'; img-src data: blob:; style-src '{_digest(style)}'; "
         f"script-src '{_digest(script)}'"
     )
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    # The links are removed: the security policy would block them, with errors in the console.
+    # Links to styles, scripts and the icon are removed, because the security policy blocks them and
+    # the browser would report errors.
     page = _SCRIPT.sub("", _STYLE.sub("", page))
     page = _ICON.sub('<link rel="icon" href="data:,">', page)
     # The policy comes as early as possible, because it applies only to what follows it.
@@ -149,7 +151,10 @@ def _read(name: str) -> str:
 
 
 def _modules(file: Path, done: set[str]) -> Iterator[str]:
-    """Yield the code of a module's imports, then its own, without import and export statements."""
+    """Yield the code of a JavaScript module after the code of all modules that it imports.
+
+    Import and export statements are removed, so that the code forms a single script.
+    """
     done.add(file.name)
     text = file.read_text(encoding="utf-8")
     for name in _IMPORT.findall(text):

@@ -21,9 +21,11 @@ MB = 10**6
 #: Maximum size in bytes of a text file that people write, such as a grid or settings.
 SMALL_TEXT = MB
 _GZIP = b"\x1f\x8b"
-#: Maximum number of bytes read at once from an archive, and thus of the archive's directory.
+#: Maximum number of bytes read at once from an archive. It limits the archive's directory, which
+#: `zipfile` reads at once.
 _CHUNK = 2 * MB
-_ENCRYPTED = 1  # bit in the flags of an archive member
+#: The bit that is set in the flags of an encrypted archive member.
+_ENCRYPTED = 1
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 #: Exceptions of Python's and numpy's readers for damaged archives and arrays.

@@ -104,7 +104,8 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 _SPECIAL = re.compile(r"(?<!\\)(?:\\\\)*\\u(0000|[dD][89a-fA-F])")
 _INCOMPLETE = "its text is incomplete or damaged"
 _BLANKS = re.compile(rb"[ \t\n\r]*")
-#: Sizes of the text windows in which a value is parsed; the smallest suffices for most values.
+#: Sizes in bytes of the part of the text that is parsed for one value. A larger part is parsed only
+#: if the value does not end in a smaller one, which is rare.
 _WINDOWS = (2**14, 2**18, 2**23)
 
 
@@ -193,8 +194,8 @@ class JsonCursor:
         """Return the next value, which has at most 8 MB of text."""
         self.skip_blanks()
         for size in _WINDOWS:
-            # In Latin-1, every byte is one character, so positions in text and bytes agree. JSON's
-            # punctuation is ASCII.
+            # In Latin-1, every byte is one character, so a position in the text is also a position
+            # in the bytes. Parsing needs only JSON's punctuation, which is ASCII.
             window = self.data[self.position : self.position + size].decode("latin-1")
             is_last = self.position + size >= len(self.data)
             with suppress(json.JSONDecodeError):

@@ -87,7 +87,8 @@ def start(target: Target) -> OSError | None:
     handler.setFormatter(_JsonLines())
     handler.setLevel(target.level.upper())
     LOGGER.addHandler(handler)
-    # A handler of the calling program may need records of a lower level.
+    # The level may only become lower: a handler of the calling program may need records of a lower
+    # level than this one.
     LOGGER.setLevel(min(handler.level, LOGGER.level or handler.level))
     _target = target
     return None
@@ -127,15 +128,14 @@ class _JsonLines(logging.Formatter):
         return redact(json.dumps(plain))
 
 
-# The handler watches its file: after another process has renamed it, this process continues in the
-# new file.
+# `WatchedFileHandler` notices that another process has renamed the file, and opens the new file.
 class _JsonFile(WatchedFileHandler):
     def _open(self) -> TextIOWrapper:
         return open(
             self.baseFilename,
             "a",
             encoding=self.encoding,
-            # Only the owner may read statements and paths.
+            # Records contain database statements and paths, which only the owner may read.
             opener=lambda path, flags: os.open(path, flags, 0o600),
         )
 

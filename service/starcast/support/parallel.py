@@ -95,8 +95,8 @@ class _Run(Generic[Item, Result]):
     def results(self, waiting: deque[Item]) -> Iterator[tuple[Item, Result]]:
         yield from self._work(waiting)
         if self._is_remote and self._killed:
-            # Dask also gives up tasks that were only queued on killed workers, so all tasks that it
-            # gave up run again, one at a time.
+            # Dask also gives up tasks that were only queued on killed workers. So all tasks that it
+            # gave up run once more, one at a time, which shows the tasks that kill a worker.
             suspects = deque(item for item, _ in self._killed)
             self._killed.clear()
             yield from self._work(suspects, slots=1)
@@ -109,8 +109,8 @@ class _Run(Generic[Item, Result]):
     ) -> Iterator[tuple[Item, Result]]:
         free = 0
         while waiting or self.running:
-            # Free memory is measured when no item is running; until the next such moment, all
-            # running items together must fit into it.
+            # Free memory is measured only while no item is running. Items that start later must
+            # fit, together with all running items, into the amount measured then.
             if not self.running and not self._is_remote:
                 free = self._workload.free()
                 self._workload.demand(waiting[0], free)

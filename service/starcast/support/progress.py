@@ -66,7 +66,7 @@ class ProgressLines:
         self._tasks: list[_LineTask] = []
         self._is_closed = False
         _reporters.add(self)
-        # A weak reference, because the thread must not keep a reporter alive after its command.
+        # The thread holds a weak reference, so that it ends when the reporter is no longer used.
         watch = threading.Thread(target=_watch, args=(weakref.ref(self), interval), daemon=True)
         watch.start()
 
@@ -106,12 +106,15 @@ class ProgressLines:
         self._is_closed = True
 
 
-# Weak references, because a reporter that is never closed must not outlive its command.
+# The set holds weak references, so that a reporter that is never closed does not stay in memory.
 _reporters: "weakref.WeakSet[ProgressLines]" = weakref.WeakSet()
 
 
 def close_all() -> None:
-    """Close all reporters at the end of a command, whose error may still refer to them."""
+    """Close all reporters at the end of a command.
+
+    Otherwise, reporters to which the traceback of an error refers would continue to write lines.
+    """
     for reporter in list(_reporters):
         reporter.close()
 

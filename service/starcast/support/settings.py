@@ -42,8 +42,8 @@ _MAX_FILE = 10**6
 _DAY = 86_400
 #: URI parameters that hold a password or the path of a password file.
 _SECRETS = {"password", "passfile", "sslpassword"}
-#: The beginning of a URI with a password, as SQLAlchemy parses it. The password may contain
-#: characters such as / and #.
+#: The beginning of a URI up to its password. As in SQLAlchemy, a password may contain characters
+#: such as / and #.
 _LOGIN = re.compile(r"[^:]*://[^:/]*:[^@]*@")
 
 

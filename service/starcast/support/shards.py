@@ -211,8 +211,9 @@ def _check_complete(shards: Sequence[tuple[Path, Shard]]) -> None:
     counts = sorted({shard.count for shard in files})
     if len(counts) > 1:
         raise InputError(
-            f"the files are of divisions into {' and '.join(map(str, counts))} shards",
-            hint="merge the shards of one division",
+            "the files belong to different divisions of the job: into"
+            f" {' and '.join(map(str, counts))} shards",
+            hint="merge the shards of a single division",
         )
     missing = [
         f"{index}/{counts[0]}"

@@ -70,7 +70,7 @@ class Table:
     failure: StarcastError | None = None
     spare: tuple[str, ...] = ()
 
-    #: For each row, the columns to emphasize; subclasses may override this attribute.
+    #: For each row, the columns whose values are printed in bold; subclasses may override this.
     best: ClassVar[Sequence[Collection[str]]] = ()
 
     @classmethod
@@ -184,7 +184,7 @@ class Table:
         ]
         lines += ["</tr>", "</thead>", "<tbody>"]
         emphasized = self.best or [()] * len(self.rows)
-        # If `head` has shortened the table, `best` is longer than the rows.
+        # Not strict: `head` removes rows from a table but keeps all entries of `best`.
         for row, best in zip(self.rows, emphasized, strict=False):
             lines.append("<tr>")
             for name, side in zip(self.columns, sides, strict=True):

@@ -208,8 +208,8 @@ def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> Facts:
     result = _simulate(schedule_id, parsed)
     rows = find_executed(built, parsed) if faults else slice(None)
     arrivals = built.receiver[rows].astype(np.int64) * built.units + built.unit[rows]
-    # A unit that reaches a node twice counts once. If there are no units, there are no arrivals,
-    # and the 1 only avoids a division by 0.
+    # `np.unique` counts a unit once, even if it reaches a node twice. Without units there are no
+    # arrivals, and `max` only avoids a division by 0.
     received = np.bincount(
         np.unique(arrivals) // max(built.units, 1), minlength=built.topology.nodes
     )
@@ -236,7 +236,7 @@ def verify_claim(claim_id: str) -> "Verdict":
     from starcast.claims.catalogue import find_claim  # noqa: PLC0415 - few requests need them
     from starcast.claims.verify import verify_claims  # noqa: PLC0415
 
-    # A single process, because this code already runs in a worker process.
+    # One process is used, because this code already runs in a worker process.
     return verify_claims((find_claim(claim_id),), "quick", None, 1)[0]
 
 

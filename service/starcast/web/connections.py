@@ -84,14 +84,14 @@ class ClientConnection(H11Protocol):
         super().on_response_complete()
 
     def pause_writing(self) -> None:
-        """Start watching a client that reads more slowly than the response is written."""
+        """Start to check how much the client reads, because too many bytes are waiting for it."""
         super().pause_writing()
         self.since = self.loop.time()
         self._watch_reading()
         _limit_unread_bytes(each for each in self.connections if isinstance(each, ClientConnection))
 
     def resume_writing(self) -> None:
-        """Stop watching a client that has read nearly everything."""
+        """Stop checking how much the client reads, because few bytes are waiting for it."""
         self._stop_read_timer()
         super().resume_writing()
 
@@ -147,7 +147,7 @@ def close_longest_waiting(connections: Iterable[ClientConnection]) -> None:
     waiting = [
         each
         for each in connections
-        # A connection that is closing ends by itself once all its bytes are read.
+        # A closing connection without unread bytes ends by itself.
         if each.is_waiting and (each.unread or not each.transport.is_closing())
     ]
     if not waiting:
@@ -158,7 +158,7 @@ def close_longest_waiting(connections: Iterable[ClientConnection]) -> None:
 
 
 def _limit_unread_bytes(connections: Iterable[ClientConnection]) -> None:
-    """Limit the total of unread bytes: close the connections that have waited longest."""
+    """Close connections, the longest waiting first, until the unread bytes are within the limit."""
     unread = sorted((each for each in connections if each.unread), key=lambda each: each.since)
     total = sum(each.unread for each in unread)
     for each in unread:

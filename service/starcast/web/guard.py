@@ -87,7 +87,8 @@ class Guard:
             try:
                 await self.app({**scope, "method": method, **_split_suffix(scope)}, receive, reply)
             finally:
-                self._running -= Counter([client])  # also removes addresses without requests
+                # Subtracting a `Counter` also removes an address whose count is now 0.
+                self._running -= Counter([client])
         seconds = round(perf_counter() - start, 3)
         log.event(
             "request", logging.DEBUG, path=scope["path"], status=reply.status, seconds=seconds
@@ -190,7 +191,7 @@ class _Reply:
             if tag in _tags(self._asked.get("if-none-match", "")):
                 self.status = 304
                 self._body.clear()
-                # These headers describe the content, which a response with status 304 lacks.
+                # These headers describe the body, and a response with status 304 has none.
                 for name in ("content-length", "content-type"):
                     del headers[name]
         body = b"" if self._hides_body else bytes(self._body)

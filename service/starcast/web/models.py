@@ -312,7 +312,7 @@ class CurveData(BaseModel):
     label: str
     spots: list[SpotData]
     path: list[tuple[float, float]] = Field(
-        description="points to draw, with more between spots where the times are linear"
+        description="points to draw: the spots, and points between them where the time is linear"
     )
 
 
@@ -373,7 +373,7 @@ class ComparisonResource(BaseModel):
     remarks: list[str] = Field(description="sentences such as how many runs are missing")
     parameters: dict[str, str] = Field(description="parameters that all rows share")
     across: list[str] = Field(description="axes in which compared runs may differ")
-    matched_by: str = Field(description="by which numbers the runs of a row are matched")
+    matched_by: str = Field(description="whether rows are matched by units or segments")
     networks: list[str] = Field(description="sizes of the networks, if topologies are crossed")
     summary: Rows = Field(description="for each side its runs, best rows and verdicts")
     reasons: dict[str, int] = Field(description="numbers of rows that are not comparable")
@@ -424,7 +424,7 @@ class RecordResource(BaseModel):
     bound: int = Field(description="no object has a better value than this")
     optimal: bool
     proof: str = Field(
-        description="evidence for the bound, and whether anything but this file vouches for it"
+        description="evidence for the bound; says so if it was not checked or not made again"
     )
     reason: str = Field(description="why the bound holds")
     seconds: float = Field(description="time of all searches")

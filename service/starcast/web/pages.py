@@ -305,7 +305,7 @@ def _render(request: Request, template: str, status: int = 200, **values: Any) -
 
 def _root(request: Request) -> str:
     """Return the URL of the server's root, relative to the requested page."""
-    # The URL is relative, because a reverse proxy may serve these pages below a path.
+    # A reverse proxy may serve these pages below another path, so no URL is absolute.
     return "../" * (request.url.path.count("/") - 1)
 
 

@@ -126,8 +126,8 @@ class Paging:
                     f"no item of this listing has the key '{self._after}'",
                     hint="begin again without the parameter 'after'",
                 )
-            # Pages begin after a key, not at an offset, so that items that are stored or dropped
-            # between two requests move no other items to another page.
+            # A page begins after a key, not at an offset. So no item is skipped or repeated if
+            # other items are stored or dropped between two requests.
             start = keys.index(self._after) + 1
         # On a static site a listing is a single file, so it has a single page with all items.
         is_published = bool(self._request.app.state.service.published)

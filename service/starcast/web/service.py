@@ -49,7 +49,8 @@ class Service:
     published: Sequence[tuple[str, str]] = ()
     verdicts: Stored = field(default_factory=dict)
     flags: str = ""
-    # The lab used last is reused first, so that few concurrent requests open few connections.
+    # The queue returns the lab that was used last, so that as many labs have open connections as
+    # there were concurrent requests.
     _labs: LifoQueue[Lab | None] = field(default_factory=LifoQueue)
     _places: threading.Semaphore = field(
         default_factory=lambda: threading.BoundedSemaphore(MAX_STORE_REQUESTS)
@@ -97,7 +98,7 @@ class Service:
     def compute_forest(self, function: Callable[[str | Forest], Result], forest_id: str) -> Result:
         """Apply a function to a forest that a worker builds or that is read from PostgreSQL.
 
-        An id with the construction ``record`` means the witness of a record.
+        If the construction in the id is ``record``, the forest is the witness of a record.
 
         Raises:
             NotFoundError: no construction builds the forest, and it is not stored.
@@ -110,7 +111,7 @@ class Service:
             return self.workers.run(function, forest_id)
         with self.lab() as lab:
             stored = lab.forest(normalize_id(forest_id))
-        # No worker is needed, since a stored forest is not built by the code of a plug-in.
+        # No worker is needed, because a stored forest is read and not built by a plug-in's code.
         return function(stored)
 
     def library(self) -> Library:

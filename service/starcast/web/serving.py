@@ -77,7 +77,8 @@ def configure(app: ASGIApp) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
-        # Clients could forge such headers, and `Guard` limits the requests per client address.
+        # `Guard` limits the requests per client address, and clients could forge the address in the
+        # headers of a proxy.
         proxy_headers=False,
         backlog=BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,

@@ -73,7 +73,7 @@ class Explorer:
 
 
 class _ThisProcess(Workers):
-    """Computes in this process, without limits, because publishing keeps no request waiting."""
+    """Computes in this process and without limits, because no client waits for a response."""
 
     def run(self, function: Callable[P, Result], *arguments: P.args, **options: P.kwargs) -> Result:
         """Call a function and return its result."""
@@ -136,7 +136,8 @@ class Site:
         named += [
             f"/compare?{urlencode([('name', each) for each in names])}" for names in comparisons
         ]
-        linked = [self._read(url) for url in named]  # an error in a requested page is raised
+        # Unlike an error in `_collect`, an error in a page that the user requested is raised.
+        linked = [self._read(url) for url in named]
         self._collect({"/"}.union(*linked))
         self._pages["/search"] = render_page(
             "search.html.j2",
@@ -154,7 +155,7 @@ class Site:
         return {**files, MANIFEST: json.dumps(listed, indent=1).encode()}
 
     def _collect(self, addresses: set[str]) -> None:
-        """Read the pages and files at these URL paths and all that they link to."""
+        """Read the pages and files at these URL paths, and follow their links."""
         # The links are followed in a fixed order, so that equal stores give identical files.
         waiting = deque(sorted(addresses))
         seen: set[str] = set()
@@ -346,7 +347,8 @@ def _explorer_url(artifact: str) -> str:
 def _render(shown: Explorer) -> bytes:
     schedules = [schedule.build() for schedule in shown.schedules.values()]
     page = explorer.build_page(shown.topology, list(shown.forests.values()), schedules)
-    # For a link to a folder on disk, a browser would list the folder instead of its index.html.
+    # The link names index.html, because a browser lists a folder on disk instead of opening its
+    # index.html.
     return page.replace('class="home" href="../"', 'class="home" href="../index.html"', 1).encode()
 
 

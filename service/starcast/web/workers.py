@@ -37,7 +37,7 @@ Result = TypeVar("Result")
 
 @dataclass
 class _Slot:
-    """A place for a worker process; it is empty if the worker is not started yet or was killed."""
+    """A holder of one worker process, or of none before it starts and after it was killed."""
 
     executor: ProcessExecutor | None = None
 
@@ -140,7 +140,7 @@ class Workers:
         if slot.executor is not None or self._closed.is_set():
             self._idle.put(slot)
             return
-        # The request whose worker was killed need not wait until another worker has started.
+        # Another worker is started in a thread, so that the current request need not wait for it.
         threading.Thread(target=self._restart, args=(slot,), daemon=True).start()
 
     def _restart(self, slot: _Slot) -> None:
@@ -178,7 +178,8 @@ class Workers:
         slot.executor = ProcessExecutor(1)
         if self._closed.is_set():  # `close` ran in the meantime
             slot.clear()
-        # This first call waits for the imports, which do not count towards a request's time.
+        # This call returns after the imports, which therefore do not count towards the time limit
+        # of a request.
         slot.run(START_SECONDS, len, ())
 
 
@@ -194,7 +195,7 @@ def _perform(
         return function(*arguments)
     except MemoryError:
         computations.forget()
-    # Try again with the memory that cached results of earlier requests took.
+    # Clearing the cache has freed memory, so the function may succeed now.
     return function(*arguments)
 
 

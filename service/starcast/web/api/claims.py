@@ -75,7 +75,7 @@ def find(claim_id: str) -> Claim:
     """
     try:
         return find_claim(claim_id)
-    # In a URL an id names a resource, so the status of an unknown id is 404, not 422.
+    # An unknown id in a path is a missing resource (status 404), not invalid input (status 422).
     except InputError as error:
         raise NotFoundError(error.message, hint=error.hint) from None
 

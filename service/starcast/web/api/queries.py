@@ -114,7 +114,8 @@ def ask(
     service: Service, query: str, values: Mapping[str, Any], *, drawable: bool = False
 ) -> Answer:
     """Run a query of a pack."""
-    service.library().find(query)  # refuses files and statements, which are not names of queries
+    # `Lab.query` also accepts files and Cypher statements, which `find` refuses.
+    service.library().find(query)
     with service.lab() as lab:
         return lab.query(query, values, drawable=drawable)
 

@@ -1,7 +1,8 @@
 /**
  * Plots of a comparison, from the data in the page: time against message size, and links busy per
- * step. A slider, or the pointer, selects a message size, at which the values of all curves are
- * shown; crossovers are numbered. The tables of values, for browsers without scripts, are collapsed.
+ * step. A slider, or the pointer, selects a message size at which the values of all curves are
+ * shown. Crossovers are numbered. The tables of values in the page, which browsers without scripts
+ * show, are collapsed.
  */
 
 /**
@@ -113,7 +114,7 @@ class Axis {
   }
 }
 
-/** @type {string[]} the labels of all curves of the page, so that a curve looks alike in all plots */
+/** @type {string[]} the labels of all curves of the page; their order determines colours and dashes in all plots */
 let labels = [];
 
 /** @param {string} label @returns {Record<string, string>} */

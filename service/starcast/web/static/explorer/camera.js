@@ -1,6 +1,6 @@
 /** The visible part of the drawing, moved by pointer, wheel, touch and buttons. */
 
-/** Whether wheel and arrow keys scroll the page, because parts below a large picture would be out of reach. */
+/** Return whether the page is longer than the window. Then wheel and arrow keys scroll the page, not the picture. */
 export function doesPageScroll() {
   return document.documentElement.scrollHeight > innerHeight;
 }
@@ -113,14 +113,14 @@ export class Camera {
     this.size = { width: this.host.clientWidth, height: this.host.clientHeight };
   }
 
-  /** @returns {string} for the URL: the centre of the view in the drawing, and the scale */
+  /** @returns {string} the centre of the view in the drawing, and the scale, as text for the URL */
   toText() {
     const x = (this.host.clientWidth / 2 - this.x) / this.scale;
     const y = (this.host.clientHeight / 2 - this.y) / this.scale;
     return [x, y, this.scale].map((value) => Number(value.toPrecision(5))).join(",");
   }
 
-  /** @param {string} text @returns {boolean} whether it is a view */
+  /** Show the view that a text describes. @param {string} text @returns {boolean} whether the text is valid */
   fromText(text) {
     const [x, y, scale, ...rest] = text.split(",").map(Number);
     if (![x, y, scale].every(Number.isFinite) || rest.length || scale <= 0) return false;

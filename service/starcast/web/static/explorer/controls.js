@@ -116,7 +116,7 @@ export function listen(explorer) {
     if (node >= 0) explorer.select(node);
   });
   addEventListener("keydown", (event) => onKey(explorer, event));
-  // The address was edited, or the user went back.
+  // These events mean that the user has edited the address or gone back.
   addEventListener(explorer.source.isComplete ? "hashchange" : "popstate", () => {
     explorer.inOrder(() => explorer.open(explorer.address));
   });
@@ -125,7 +125,7 @@ export function listen(explorer) {
     if (explorer.camera.isFitted && explorer.drawing) explorer.camera.fit(explorer.drawing.bounds());
     else explorer.camera.recentre();
   }).observe(explorer.stage);
-  // A page opened as a single file has no home page; on a published site the link differs.
+  // A self-contained page has no home page, so the link is removed. On a published site the link is not "../".
   const home = document.querySelector(".home");
   if (explorer.source.isComplete && home?.getAttribute("href") === "../") home.removeAttribute("href");
 }

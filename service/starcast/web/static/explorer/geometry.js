@@ -1,4 +1,4 @@
-/** The ends of strokes and links in pixels, the same for all renderers. */
+/** Positions and sizes in pixels, which are the same for all renderers. */
 
 import { STUB } from "./network.js";
 
@@ -12,7 +12,7 @@ const CURVE_PIECES = 8;
  *
  * @param {Drawing} drawing @param {{scale: number, x: number, y: number}} camera
  * @param {number} link @param {boolean} back @param {number} shift to the left, in pixels
- * @returns {number[][]} x1, y1, x2, y2, and the fractions of the link at which the piece begins and ends
+ * @returns {number[][]} per piece x1, y1, x2, y2, and the fractions of the link at which it begins and ends
  */
 export function pieces(drawing, camera, link, back, shift) {
   const from = back ? drawing.b[link] : drawing.a[link];

@@ -97,7 +97,7 @@ export class GlView {
     /** @type {Drawing | null} */
     this.drawing = null;
     this.painted = "";
-    /** the view in which the links were drawn */
+    /** the view, size and colours with which the links were last drawn, as text */
     this.ground = "";
     this.groundBuffer = gl.createFramebuffer();
     this.groundPixels = gl.createRenderbuffer();
@@ -232,7 +232,7 @@ export class GlView {
       ends[4 * at + 3] = drawing.y[to];
       forms[2 * at] = strokes.width[at];
       forms[2 * at + 1] = strokes.shift[at];
-      // Strokes with packets come first, because those of dead and selected links are added last.
+      // Strokes with packets are the first ones, because strokes of dead and selected links are added last.
       if (strokes.packet[at]) this.packetCount = at + 1;
     }
     this.upload("strokeEnds", ends);

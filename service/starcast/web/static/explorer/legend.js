@@ -1,4 +1,4 @@
-/** What colours, widths and outlines mean in the picture above. */
+/** The legend below the picture: the meaning of colours, widths and outlines. */
 
 import { mostHeld } from "./scene.js";
 import { css, mix } from "./theme.js";

@@ -41,11 +41,11 @@ export class Explorer {
     this.forest = null;
     /** @type {{data: ScheduleData, rows: Rows} | null} */
     this.schedule = null;
-    /** the rows that are shown: of one source, or of all @type {{data: ScheduleData, rows: Rows} | null} */
+    /** the schedule that is shown, with the rows of one source or of all @type {{data: ScheduleData, rows: Rows} | null} */
     this.shown = null;
     /** @type {Replay | null} */
     this.replay = null;
-    /** the units missing in the end, if there are faults @type {ReturnType<Replay["findMissing"]> | null} */
+    /** the units that are missing after the last step, if there are faults @type {ReturnType<Replay["findMissing"]> | null} */
     this.result = null;
     /** the replay that the charts show @type {Replay | null} */
     this.charted = null;
@@ -58,7 +58,7 @@ export class Explorer {
     this.paths = null;
     this.player = new Player(this);
     this.ownAddress = "";
-    /** the user's last action @type {Promise<void>} */
+    /** settled when the user's last action has finished @type {Promise<void>} */
     this.last = Promise.resolve();
     this.camera = new Camera(this.stage, (isFinal) => this.onCamera(isFinal), (x, y) => this.onClick(x, y));
   }
@@ -138,7 +138,8 @@ export class Explorer {
   }
 
   /**
-   * Perform a user's action after all earlier actions: a slow response must not arrive after a later one.
+   * Perform a user's action after all earlier actions have finished, so that the slow response to an earlier
+   * action cannot replace the result of a later one.
    *
    * @param {() => unknown} action
    */
@@ -170,7 +171,7 @@ export class Explorer {
     this.paths = findShownPaths(this);
     this.buildScene(this.state.step);
     this.showLegend();
-    // The player and the legend take space from the picture, so the view is set last.
+    // The view is set last, because the player and the legend reduce the size of the picture.
     if (view && !this.camera.fromText(view)) {
       this.problems.push(`view is '${view}', which is not a centre and a scale`);
     }

@@ -3,8 +3,8 @@
 /** @typedef {import("./source.js").TopologyData} TopologyData */
 
 /**
- * An arc is a directed link: number `node * portCount + port index`. A link has the number of its
- * arc in `linkOf`, the same for both directions.
+ * An arc is a directed link; its number is `node * portCount + port index`. `linkOf` has the number of
+ * the undirected link for each arc, and `linkArc` has one of the two arcs for each link.
  */
 export class Network {
   /** @param {TopologyData} data @param {Int32Array} neighbors `[nodes, ports]` */
@@ -91,7 +91,7 @@ function computeLabels(data) {
 /** Up to this number of nodes, links are bent around nodes that they would cross. */
 const MOST_BENT = 200;
 
-/** The share of a link that is drawn at each end if the link leaves the picture. */
+/** A link that leaves the picture is drawn as a stub at each end; this is a stub's share of the length. */
 export const STUB = 0.6;
 /** The translations under which the torus layout repeats, as in `starcast.drawing.positions`. */
 const TORUS_PERIODS = [[6, 0], [3, 3 * Math.sqrt(3)]];
@@ -100,8 +100,8 @@ const TORUS_PERIODS = [[6, 0], [3, 3 * Math.sqrt(3)]];
  * The items that are drawn: one for each node or, in a quotient, for all nodes at the same place.
  * `x` and `y` are the positions of the items, `itemOf` the item of each node, `a` and `b` the ends of
  * the drawn links, `weight` how many links each drawn link stands for, `drawnLink` the drawn link of
- * each link (-1 inside an item). `shiftX` and `shiftY` lead from the position of the far end to its
- * nearest image on a torus.
+ * each link (-1 inside an item). On a torus, a link may leave the picture and enter it at the other
+ * side; `shiftX` and `shiftY` are then added to the position of its end `b` (otherwise they are 0).
  */
 export class Drawing {
   /** @param {Network} network @param {Float32Array} positions @param {string} layout */
@@ -165,7 +165,7 @@ export class Drawing {
         const along = ((this.x[item] - this.x[a]) * dx + (this.y[item] - this.y[a]) * dy) / length;
         const away = ((this.x[item] - this.x[a]) * dy - (this.y[item] - this.y[a]) * dx) / length;
         if (along <= 0 || along >= length || Math.abs(away) >= near) continue;
-        // Bending to the same side as seen from the outer end keeps the rotational symmetry.
+        // Seen from their outer ends, all links bend to the same side, which keeps the rotational symmetry.
         const fromA = Math.hypot(this.x[a] - cx, this.y[a] - cy);
         const fromB = Math.hypot(this.x[b] - cx, this.y[b] - cy);
         this.bend[link] = (fromA > fromB ? 1 : -1) * (0.5 * this.spacing() + 0.12 * length);

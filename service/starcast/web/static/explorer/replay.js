@@ -14,7 +14,7 @@ const MANY_SENDERS = ["allgather", "gather", "alltoall"];
 /** Collectives in which every node contributes to every unit; they have the column combine. */
 const REDUCTIONS = ["reduce", "reduce-scatter", "allreduce"];
 
-/** The columns of a schedule, in the order of time. */
+/** The rows of a schedule in the order of time, stored as columns. */
 export class Rows {
   /**
    * @param {Int32Array} values `[columns, rows]`: step, sender, port, receiver, tree, unit and, in
@@ -33,7 +33,7 @@ export class Rows {
   }
 }
 
-/** (node, unit) pairs as bits, or as a set if there are too many. */
+/** A set of (node, unit) pairs: an array of bits or, if that would be too large, a `Set` of numbers. */
 class Pairs {
   /** @param {number} nodes @param {number} units */
   constructor(nodes, units) {
@@ -58,7 +58,7 @@ class Pairs {
   }
 }
 
-/** @param {Network} network @param {ScheduleData} data @returns {string} why not, or "" */
+/** @param {Network} network @param {ScheduleData} data @returns {string} why the rows of all sources cannot be shown, or "" */
 export function whyNotAllSources(network, data) {
   if (!data.symmetric) return "the schedule has one root";
   if (!network.data.translation_keeps_ports) {
@@ -98,7 +98,7 @@ export function expandRows(network, data, rows) {
     }
     images.push(image.slice());
   }
-  // Source by source within each row, so that rows stay in the order of time.
+  // The inner loop is over the sources, so that the expanded rows stay in the order of time.
   for (let row = 0; row < rows.count; row++) {
     for (let source = 0; source < nodes; source++) {
       const map = images[source];
@@ -155,7 +155,7 @@ export class Replay {
     this.mostHeld = undefined;
     this.portIndex = new Int16Array(256).fill(-1);
     network.data.ports.forEach((port, index) => (this.portIndex[port] = index));
-    // The rows of one source of a symmetric schedule are a broadcast or a scatter.
+    // In a symmetric schedule, the rows of one source are executed as a broadcast, scatter or reduce.
     this.collective = data.collective;
     const ofOneSource = { allgather: "broadcast", alltoall: "scatter", "reduce-scatter": "reduce" };
     if (data.symmetric) this.collective = ofOneSource[data.collective] ?? data.collective;
@@ -171,14 +171,14 @@ export class Replay {
     this.held = new Pairs(network.nodeCount, Math.max(data.unit_count, 1));
     /** the number of units that each node holds from the start */
     this.initial = new Int32Array(network.nodeCount);
-    /** the contributions of a complete unit: of all nodes that never die */
+    /** the number of contributions that make a unit complete: one from each node that never dies */
     this.contributors = this.alive.reduce((sum, each) => sum + each, 0);
     for (let unit = 0; unit < data.unit_count && !this.reduces; unit++) {
       this.held.add(this.source(unit), unit);
       this.initial[this.source(unit)]++;
     }
     this.executed = new Uint8Array(rows.count);
-    /** whether a row brings a unit that its receiver lacks */
+    /** 1 for each row that brings a unit that its receiver lacks */
     this.isNew = new Uint8Array(rows.count);
     this.firstRow = new Int32Array(this.steps + 2).fill(rows.count);
     if (this.reduces) this.executeSums();

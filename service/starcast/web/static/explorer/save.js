@@ -67,7 +67,7 @@ export async function save(explorer, kind) {
   const parts = [explorer.spec, state.schedule || state.forest, state.step ? `step-${state.step}` : ""];
   const name = parts.filter(Boolean).join("-").replace(/[^A-Za-z0-9,=-]+/g, "-");
   if (kind === "png" && view && !(view instanceof SvgView)) {
-    explorer.draw(); // the browser does not keep a picture that it has shown
+    explorer.draw(); // the browser may clear a canvas after showing it, so its content is drawn again
     download(await canvasBlob(view.canvas), `${name}.png`);
     return;
   }

@@ -21,7 +21,7 @@ import { mix } from "./theme.js";
  * @property {Int32Array | null} lacking the units that each node misses in the end, under faults
  */
 
-/** The ring, in the warning colour, around nodes that lack a unit in the end. */
+/** The number of the outline, in the warning colour, of nodes that lack a unit after the last step. */
 export const LACKING = 3;
 
 /** Strokes along drawn links, as columns. */
@@ -77,13 +77,13 @@ export class Scene {
     this.drawing = drawing;
     this.theme = theme;
     this.marks = marks;
-    /** red, green, blue, 255 of each item */
+    /** the fill colour of each item: red, green, blue, and 255 (opaque) */
     this.fill = new Uint8Array(4 * drawing.count);
-    /** 1 for an outline in the ink colour, 2 for the outline of a selected item, or LACKING */
+    /** the outline of each item: 0 for none, 1 in the ink colour, 2 for a selected item, or LACKING */
     this.ring = new Uint8Array(drawing.count);
     /** the text that a screen reader adds after the name of an item @type {(item: number) => string} */
     this.note = () => "";
-    /** links that are drawn faintly, or by port */
+    /** the colour of links without strokes: that of their port, or faint */
     this.base = /** @type {"ports" | "faint"} */ ("ports");
     this.strokes = new Strokes();
     /** the largest load if the width of strokes shows loads, else 0 */

@@ -123,7 +123,7 @@ async function unpack(stored) {
   return toArray(stored.dtype, stored.shape, await new Response(stream).arrayBuffer());
 }
 
-/** Data in the page itself. */
+/** Data that a self-contained page holds as JSON. */
 export class EmbeddedSource {
   /** @param {any} stored the JSON data in the page */
   constructor(stored) {

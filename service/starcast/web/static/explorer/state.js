@@ -1,4 +1,4 @@
-/** The state of the explorer, and its text in the URL, which restores it. */
+/** The state of the explorer, and its conversion to and from the text in the URL. */
 
 /** @typedef {import("./network.js").Network} Network */
 /** @typedef {import("./replay.js").Fault} Fault */
