@@ -48,7 +48,7 @@ Copies = Annotated[
 
 
 class Refusal(NamedTuple):
-    """Why an algorithm is not defined for given arguments, and a hint on which ones to use."""
+    """The reason why an algorithm is not defined for its arguments, and a hint on valid values."""
 
     reason: str
     hint: str

@@ -183,7 +183,7 @@ def _displaced_cycles(node: Perms) -> list[Cycle]:
 
 
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
-    """Return how often each symbol may be an entry: its maximum crossings less the other ones."""
+    """Return how often each symbol may be an entry: the limit less its other crossings."""
     crossed = Counter(symbol for cycle in cycles for symbol in cycle)
     limit = ceil_div(crossed.total() + len(cycles), n - 1)
     return {symbol: limit - crossed[symbol] for symbol in range(2, n + 1)}

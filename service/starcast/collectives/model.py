@@ -190,7 +190,7 @@ class Schedule(Displayable):
     def message_units(self) -> int:
         """The number of units into which one message is split.
 
-        The message of an allreduce is the whole vector of a node; in a reduce-scatter it is the
+        The message of an allreduce is the entire vector of a node; in a reduce-scatter it is the
         part for one destination.
         """
         if self.collective == "allreduce":

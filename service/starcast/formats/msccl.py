@@ -43,7 +43,7 @@ _MAX_NAME = 63
 #: The largest message, in bytes, for which MSCCL may use the algorithm: in practice, no limit.
 _MAX_BYTES = 2**62
 
-#: Collectives whose message is the whole vector, not a part per rank.
+#: Collectives whose message is the entire vector, not a part per rank.
 VECTORS: tuple[Collective, ...] = ("broadcast", "reduce", "allreduce")
 
 _NO_BUFFERS = 'srcbuf="i" srcoff="-1" dstbuf="o" dstoff="-1"'

@@ -172,7 +172,7 @@ def _write_slab(slab: Slab, rows: NDArray[np.uint8]) -> None:
             row[:] = np.where(case_2, home, k)
             continue
         row[:] = slab.positions[tree]
-        # Where the tree's symbol is in position p(x), it is q, so these entries are for tree q.
+        # If the tree's symbol is in position p(x), it is q, so these entries are for tree q.
         np.copyto(row, in_tree_q, where=slab.positions[tree] == home)
         np.copyto(row, home, where=k == tree)
 

@@ -98,7 +98,7 @@ def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) 
     n = topology.n
     position = permutations.inverse(root).tolist()
     block, start = topology.nodes, 0
-    # Whole runs are filled, because computing ports one by one would take n operations per node.
+    # Complete runs are filled, because computing ports one by one would take n operations per node.
     # `start` is the first node that agrees with the root on its first `depth` symbols.
     for depth in range(n):
         symbols = sorted(set(range(1, n + 1)) - set(root[:depth].tolist()))
