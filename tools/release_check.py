@@ -19,7 +19,7 @@ DIST = ROOT / "dist"
 #: The tools are installed next to the interpreter that runs this script.
 BIN = Path(sys.executable).parent
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-#: Commands that need no server, such as a user may run after installation.
+#: Commands that a user may run after installation and that need no server.
 SMOKE = (
     "--version",
     "forest verify S5 multiple",
@@ -77,7 +77,7 @@ def build_twice() -> str:
 
 
 def find_python(version: str) -> str:
-    """Return the path of pyenv's Python of this version, or else the version for uv to find."""
+    """Return the path of pyenv's Python of this version; otherwise the version, for uv to find."""
     # uv sees only pyenv's shims, which fail for all versions that are not active.
     folder = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
     found = folder.glob(f"{version}.*/bin/python")
@@ -117,7 +117,7 @@ def try_wheel(version: str) -> Callable[[], str]:
 
 
 def list_components() -> str:
-    """List the packages of an installation next to the wheel, in the CycloneDX format."""
+    """Write a list of an installation's packages next to the wheel, in the CycloneDX format."""
     environment = install(f"{sys.version_info.major}.{sys.version_info.minor}", EXTRAS)
     sbom = built(".whl").with_suffix(".cdx.json")
     try:
@@ -143,7 +143,7 @@ def audit() -> str:
         except RuntimeError as error:
             if re.search("could not be audited|ConnectionError", str(error)):
                 raise NotCheckedError(
-                    "the database of vulnerabilities does not answer here: run it where it does"
+                    "the vulnerability database cannot be reached: run the check where it can be"
                 ) from None
             raise
     return f"no known vulnerabilities in the {len(pins)} packages of starcast[{EXTRAS}]"
@@ -166,13 +166,13 @@ def check_contact() -> str:
     (contact,) = _CONTACT.findall((ROOT / "pyproject.toml").read_text())
     if contact.endswith(".example"):
         raise RuntimeError(
-            f"{contact} in pyproject.toml belongs to nobody: name an address of the maintainers"
+            f"{contact} in pyproject.toml is a placeholder: give an address of the maintainers"
         )
     return str(contact)
 
 
 def checks() -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield the name of each check, and a function that makes it and returns a remark."""
+    """Yield the name of each check, and a function that runs it and returns a remark."""
     yield "reproducible", build_twice
     yield "twine", lambda: run("twine", "check", "--strict", built(".whl"), built(".tar.gz")) and ""
     yield "check-wheel-contents", lambda: run("check-wheel-contents", built(".whl"))

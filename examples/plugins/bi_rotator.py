@@ -1,4 +1,4 @@
-"""Bi-rotator graphs: a link rotates the first k symbols of a node by one place, either way."""
+"""Bi-rotator graphs: a link rotates the first k symbols of a node one place left or right."""
 
 import starcast
 

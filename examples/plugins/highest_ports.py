@@ -1,4 +1,4 @@
-"""Shortest-path trees in which each node takes its highest port that leads closer to the root."""
+"""Shortest-path trees: parents are across the highest port that leads closer to the root."""
 
 import numpy as np
 

@@ -1,16 +1,17 @@
 """Mutation test: how many of the mutants that the sweep detects does `make test` detect?
 
-Every mutant is one small change of service/starcast (mutations.py), applied to a copy of HEAD and
-never to the checkout. First run the quick tests that execute the changed line, known from one run
-with coverage, and those in test modules that import the mutated module. If all pass, these tests
-run with the parameters of the sweep. If one fails there, all quick tests run: only a failure that
-they miss counts against them. A failing test must pass without the mutation; otherwise the servers
-are recreated and the mutant is tried again. Every copy has its own servers, which are kept between
-mutants.
+The sweep is the long test run before a release (`make sweep`). Every mutant is one small change of
+service/starcast (mutations.py), applied to a copy of HEAD and never to the checkout. Each copy has
+its own servers, which are kept between mutants.
 
-The journal has one line per mutant. A later run with the same seed and commit continues it. A
-survivor that no test can detect may be given the result "equivalent" by a manual edit, and is then
-counted as such.
+A mutant is first tested with the quick tests that execute the changed line, known from one run with
+coverage, and with those in test modules that import the mutated module. If all pass, the same tests
+run with the parameters of the sweep. If one fails then, all quick tests run: a mutant counts
+against `make test` only if all of them pass. A failing test must pass without the mutation;
+otherwise the servers are recreated and the mutant is tried again.
+
+The journal has one line per mutant. A later run with the same seed and commit continues it. If no
+test can detect a surviving mutant, its result may be changed to "equivalent" by a manual edit.
 
 Usage: python -m tools.mutants [--mutants N] [--seed SEED] [--jobs N] [--tests PATH ...]
 
@@ -40,14 +41,17 @@ from tools.mutants.selection import Tests, folder_of
 
 SHARE = 0.9  # of the mutants that the sweep detects
 ATTEMPTS = 5
-#: Columns of the summary: detected by `make test`, only by the sweep, by no test; undecided, since
-#: tests fail without the mutation; and equivalent to the source (by manual edit).
+#: The possible results of a mutant: detected by `make test`, only by the sweep or by no test;
+#: unclear, because tests fail even without the mutation; equivalent to the source (manual edit).
 RESULTS = ("test", "sweep", "survived", "unclear", "equivalent")
 FOUND = RESULTS[:2]
 
 
 def judge(copy: Copy, tests: Tests, mutation: Mutation, sweep_limit: float) -> tuple[str, str]:
-    """Return what detects a mutation ("test", "sweep" or "survived"), and the failing test."""
+    """Return a mutation's result ("test", "sweep", "survived" or "unclear"), and the failing test.
+
+    If no single test failed, the second value is how the test run ended, or empty.
+    """
     for _ in range(ATTEMPTS):
         found_by, run = _try(copy, tests, mutation, sweep_limit)
         test = run.failed[0] if run.failed else ""
@@ -123,7 +127,10 @@ def unique(names: Iterable[str]) -> list[str]:
 
 
 class Journal:
-    """The journal of one seed and commit, with the mutations left to try; shared by all threads."""
+    """The journal of one seed and commit, and the mutations still to be tried.
+
+    All threads share one journal.
+    """
 
     def __init__(self, path: Path, seed: int, commit: str, wanted: int) -> None:
         self._path = path

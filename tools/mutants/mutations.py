@@ -1,6 +1,7 @@
 """Mutations of the source: small changes that tests should detect, such as < instead of <=.
 
-`Finder` finds the mutations of one file, and `draw` draws from those of all files with a seed.
+`Finder` finds the mutations of one file. `draw` yields those of all files in an order that a seed
+determines.
 """
 
 import ast
@@ -98,7 +99,7 @@ class Mutation:
 
 
 class Finder:
-    """Find the mutations of a source file.
+    """A search for the mutations of a source file.
 
     Skipped: docstrings, annotations, decorators, f-strings (whose parts have no exact position),
     dunder names, help texts, logging, `strict=` of zip, and blocks for type checkers or scripts.
@@ -110,7 +111,7 @@ class Finder:
         self._starts = [0, *accumulate(sizes)]
 
     def find(self) -> Iterator[Mutation]:
-        """Yield all mutations. `Mutation.is_valid` is not checked yet."""
+        """Yield all mutations, including those that are not valid (`Mutation.is_valid`)."""
         yield from self._visit(ast.parse(self.source), lines=(1, 1), is_bool=False)
 
     def _visit(self, node: ast.AST, lines: tuple[int, int], *, is_bool: bool) -> Iterator[Mutation]:

@@ -19,7 +19,7 @@ from tools.mutants.mutations import ROOT, Mutation
 
 #: Test folders whose tests need no servers.
 WITHOUT_SERVERS = ("tests/unit/", "tests/claims/")
-#: Environment variables for the folder of a copy, and for marking all processes of a test run.
+#: Environment variables: the folder of a copy, and a mark on all processes of its test runs.
 FOLDER = "MUTANTS_FOLDER"
 MARK = "MUTANTS_RUN"
 
@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:
-    """Report the running test, since the last one in a killed process counts as failing."""
+    """Report that a test starts; if the process is killed, the last test started has failed."""
     _report(nodeid, 0, is_failed=False)
 
 

@@ -63,7 +63,10 @@ class Tests:
         return self.sort(covering), self.sort(others)
 
     def related(self, mutation: Mutation, *, by_name: bool) -> list[str]:
-        """Return test modules that import the mutated module or contain its name in theirs."""
+        """Return the test modules that import the mutated module.
+
+        With ``by_name``, modules whose name contains that of the mutated module are included.
+        """
         parts = Path(mutation.file).relative_to(SOURCE.parent).with_suffix("").parts
         name = ".".join(part for part in parts if part != "__init__")
         stem = name.rpartition(".")[2]

@@ -1,4 +1,4 @@
-"""The `algorithm` decorator, and the class `Algorithm` of the entries that it declares."""
+"""The `algorithm` decorator, and `Algorithm`, the class of the algorithms that it declares."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from starcast.trees.construction import CONSTRUCTIONS
 #: The complete arguments of a schedule by name, as returned by `Algorithm.resolve_arguments`.
 Arguments = Mapping[str, int | str]
 
-# The parameters of every algorithm's function.
+# Types of the parameters of algorithm functions, with the help text and the default of each.
 Segments = Annotated[
     int,
     Argument(
@@ -48,7 +48,7 @@ Copies = Annotated[
 
 
 class Refusal(NamedTuple):
-    """Why an algorithm is not defined for given arguments, and a hint on which ones to use."""
+    """The reason why an algorithm is not defined for its arguments, and a hint on valid values."""
 
     reason: str
     hint: str
@@ -71,8 +71,8 @@ class Algorithm(Entry):
         collective: the collective that its schedules perform.
         ports: the port models that it supports; the first one is its default.
         build: ``build(topology, root, ports, **arguments)`` returns the schedule.
-        rows: ``rows(topology, arguments)`` returns the number of rows of its schedule, per source
-            if the schedule has the rows of all sources.
+        rows: ``rows(topology, arguments)`` returns the number of rows of its schedule. If the
+            schedule contains the rows of all sources, it returns the number per source.
         forest_construction: ``forest_construction(topology, ports, arguments)`` returns the name of
             the construction whose trees it uses, or None if no construction builds its trees.
         refusal: ``refusal(topology, arguments)`` returns the reason if it is not defined for
@@ -198,8 +198,8 @@ def algorithm(
         families: the families of topologies on which it is defined; by default all.
         ports: the port models that it supports; the first one is its default.
         smallest: the smallest n for which it is defined.
-        **foresight: facts that are known before a schedule is built; see the attributes of
-            `Algorithm`.
+        **foresight: facts about schedules that are known without building them, such as ``rows``;
+            see the attributes of `Algorithm`.
 
     Raises:
         InputError: a name is taken, malformed or unknown, or the function has a wrong signature.
@@ -245,7 +245,8 @@ def algorithm(
 
 def _read_schedule(noun: str, origin: Origin, result: Any, declared: Mapping[str, Any]) -> Schedule:
     if isinstance(result, Schedule):
-        # A `Schedule` is also rebuilt, because it may be for another topology, root or port model.
+        # The columns of a `Schedule` are copied into a new one, because the function may have
+        # returned a schedule for another topology, root or port model.
         columns: Mapping[str, Any] = {
             **result.columns._asdict(),
             **{key: getattr(result, key) for key in ("units", "packets", "symmetric", "forest")},

@@ -4,17 +4,19 @@
 split into as many units as there are trees. Unit i travels down tree i, and crosses the links to
 level t in step t.
 
-**In units** on S_n: a link carries one message per step, and the identity as source represents all
-sources. A symmetric schedule has no conflicts between sources if and only if the links that it
-crosses in each step have different dimensions (Fragopoulou & Akl 1993). The two all-port algorithms
-achieve this by rotation: R maps a link of dimension d to a link of dimension r(d).
+**In units** on S_n: a link carries one message per step. The schedule is *symmetric*: its rows are
+those of one source, the identity, which represents all sources. Sources do not conflict if and only
+if the links that the schedule crosses in each step have different dimensions (Fragopoulou & Akl
+1993). The two all-port algorithms achieve this with the rotation R, which maps a link of dimension
+d to a link of dimension r(d), where r(d) = d+1 for d < n and r(n) = 2.
 
-The links that a message crosses are *ordered* links, n-1 per step, and *last* links. The senders of
-the last links have the message as soon as all ordered links are crossed, so the last links may be
-crossed in any order. With M messages, the ordered links come first, one message after another. Then
-come the last links of all messages together, dimension by dimension. A single message leaves one
-dimension of its last step unused, dimension n. The next message is rotated and leaves another
-dimension unused. So M messages take ceil(M(n!-1)/(n-1)) steps for every M, which is the minimum.
+The links that a message crosses are of two kinds: *ordered* links, n-1 per step, and *last* links.
+The senders of the last links have the message as soon as all ordered links are crossed, so the last
+links may be crossed in any order. With M messages, the ordered links come first, one message after
+another. Then come the last links of all messages together; a step crosses at most one of each
+dimension. In its last step a single message leaves one dimension unused, dimension n. The next
+message is rotated and leaves another dimension unused. So M messages take ceil(M(n!-1)/(n-1)) steps
+for every M, which is the minimum.
 
 **In packets on S_{n,k}**: source x uses LC(x, T), the trees T of Li, Chen, Xiang & Yao translated
 to x. In the one-port model, each step becomes n-1 sub-slots, one per port. Translation may map a
@@ -135,8 +137,8 @@ def _build_rotated_hamiltonian(
 ) -> Schedule:
     """Build Algorithm 1: the n-1 rotated Hamiltonian paths (phase 1), then the leaves (phase 2).
 
-    A leaf receives the message across the position of a certain symbol. A single message uses
-    symbol n (Rule 1). With several messages, message c is rotated and uses symbol
+    A leaf receives the message from the neighbour across the position of one symbol. A single
+    message uses symbol n (Rule 1). Message c of several is rotated and uses symbol
     2 + (c mod (n-1)).
     """
     forest = trees.forest(topology, "rotated-hamiltonian")
@@ -154,12 +156,13 @@ def _build_rotated_hamiltonian(
     forest_construction=_if_single("necklace"),
 )  # fmt: skip
 def _build_necklace(topology: Topology, root: int, ports: Ports, messages: Messages) -> Schedule:
-    """Build Algorithm 2: node number m of the MBST receives the message in step ceil(m/(n-1)).
+    """Build Algorithm 2: node number m of MBST receives the message in step ceil(m/(n-1)).
 
-    The nodes of the last step are reached over last links. Message c travels down the MBST rotated
-    c mod (n-1) times. The numbers of the paper cannot continue over several messages: if numbering
-    begins with a dimension other than 2, some node gets the same step as its parent (for n = 3..7
-    and every such dimension).
+    MBST is the multinode broadcast spanning tree. The nodes of the last step are reached over last
+    links, as defined in the module's docstring. Message c travels down MBST rotated c mod (n-1)
+    times. The paper's numbering cannot continue from one message to the next: if it begins with a
+    dimension other than 2, some node gets the same step as its parent (for n = 3..7 and every such
+    dimension).
     """
     forest = trees.forest(topology, "necklace")
     step = (numbering(topology) + np.int32(topology.n - 2)) // np.int32(topology.n - 1)
@@ -204,7 +207,7 @@ def _build_overlapped(
     """Build the schedule of several messages from the schedule of a single message.
 
     Message c is the single message rotated ``turns[c mod len(turns)]`` times. The last links of
-    all messages follow in the order of message and node.
+    all messages (see the module's docstring) come at the end, sorted by message and node.
     """
     rotated = [_rotate(single, count) for count in turns]
     parent_ports, steps = (np.stack(parts) for parts in zip(*rotated, strict=True))
@@ -219,7 +222,7 @@ def _build_overlapped(
     port = parent_ports[tree[message], node]
     step = arrival[message, node]
     last = step == 0
-    # At most one last link per port and step, so sources do not conflict.
+    # A step has at most one last link per port, so sources do not conflict.
     step[last] = messages * int(steps.max()) + _positions_within_port(port[last])
     parent = forest.parents()[tree[message], node]
     rows = Columns(step, parent, port, node, tree[message], message)
@@ -227,7 +230,7 @@ def _build_overlapped(
 
 
 def _rotate(single: _SingleMessage, count: int) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Return the parent ports and the steps of a message that is rotated ``count`` times."""
+    """Return the parent ports and the steps of a single message after ``count`` rotations."""
     topology = single.forest.topology
     image = np.arange(topology.nodes, dtype=np.int32)
     turn = rotation(topology.n)
@@ -251,7 +254,7 @@ def _positions_within_port(port: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def _build_units(rows: Columns, forest: Forest, name: str, ports: Ports, messages: int) -> Schedule:
-    """Return the symmetric schedule with the given rows, which are those of the identity."""
+    """Return the symmetric schedule that has the given rows, those of the identity as source."""
     return build_schedule(
         rows,
         topology=forest.topology,
@@ -281,8 +284,8 @@ def _declare(construction: str, source: str) -> None:
         forest = trees.forest(topology, construction)
         if count_sources(topology, ports) == 1:
             return build_packets(forest, ports, construction, {}).translate(root)
-        # The rows of all sources are built first, because a row's sub-slot depends on its port,
-        # which differs between sources.
+        # The rows of all sources come first: a translated link may have another port, and then
+        # belongs to another sub-slot.
         return serialize_ports(build_packets(forest, "all", construction, {}).expand())
 
 

@@ -50,9 +50,10 @@ def _build_necklace(topology: Topology, root: int, ports: Ports) -> Schedule:
 def _build_perfectly_balanced(
     topology: Topology, root: int, ports: Ports, messages: MultipleMessages
 ) -> Schedule:
-    """Build the alltoall of Rule 10, for n >= 3: M p/(n-1) groups for each necklace of p nodes.
+    """Build the alltoall of Rule 10 along the perfectly balanced trees (Def. 15), for n >= 3.
 
-    M is the number of messages per destination. A group has one message in each tree of Def. 15.
+    Messages leave in groups; a group has one message in each of the n-1 trees. With M messages per
+    destination, a necklace of p nodes is served by M p/(n-1) groups.
     """
     forest = trees.forest(topology, "perfectly-balanced")
     units = assign_trees(forest, messages)

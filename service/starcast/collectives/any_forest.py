@@ -47,7 +47,7 @@ def _count_stream_rows(topology: Topology, arguments: Arguments) -> int:
 
 
 def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows: the sum of each destination's level in each message's tree."""
+    """Return the number of rows: each message takes its destination's level in its tree."""
     # The trees must be built, because a construction does not declare the sum of their levels.
     levels = trees.forest(topology, str(arguments["base"])).levels()
     number, node = np.indices(levels.shape)
@@ -107,9 +107,9 @@ def _build_scatter(
 ) -> Schedule:
     """Build the scatter down k trees; message i of destination d uses tree (d + i) mod k.
 
-    A single tree uses Rules 5 and 8 of Fragopoulou & Akl 1993. Several trees may share links, and
-    the same node may be on different levels, so in the one-port model each step becomes one
-    sub-slot per port.
+    Messages down a single tree follow Rules 5 and 8 of Fragopoulou & Akl 1993. Several trees may
+    share links, and a node may be on different levels in them, so in the one-port model each step
+    becomes one sub-slot per port.
     """
     forest = trees.forest(topology, base, root)
     destination = np.repeat(np.delete(np.arange(topology.nodes), root), messages)

@@ -33,7 +33,7 @@ def build_pipeline(
         forest: any forest.
         ports: the port model.
         units_per_tree: the number of units that travel down each tree.
-        parameters: other fields of `Schedule`, which may replace those of a broadcast.
+        parameters: other fields of `Schedule`; they override the defaults for a broadcast.
 
     Reference:
         Tseng & Sheu 1997, Algorithm 1 (section 4.1); one-port: section 4.2.
@@ -53,12 +53,12 @@ def build_rounds(
     root: int,
     algorithm: str,
 ) -> Schedule:
-    """Return the one-port broadcast of one unit that informs each node in a given round.
+    """Return a one-port broadcast of one unit, given the sender and the round for each node.
 
     Args:
-        parent_port: for each node, the port to the node that informs it; 0 for rank 0, which is the
-            root here; uint8 ``[nodes]``.
-        rounds: the round in which each node is informed, 0 at rank 0; ``[nodes]``.
+        parent_port: uint8 ``[nodes]``, for each node the port to the node that informs it; 0 for
+            rank 0, where the message starts.
+        rounds: ``[nodes]``, the round in which each node is informed; 0 for rank 0.
         root: rank of the root to which the broadcast from rank 0 is translated.
         algorithm: name of the algorithm.
     """
@@ -91,8 +91,8 @@ def build_substar_stream(
     """Return the schedule that streams messages down the tree of Sheu, Liaw & Chen 1993.
 
     All-port: one message leaves per step, and M messages take 2n-4+M steps. One-port: a node sends
-    to one child per step, first over the ports above its port of arrival (Rule 2), then over the
-    others, in ascending order both times. The next message follows n-1 steps later, so M messages
+    to one child per step. It uses the ports above its port of arrival first (Rule 2), then the
+    lower ports, both in ascending order. The next message follows n-1 steps later, so M messages
     take n(n-1)/2 + (M-1)(n-1) steps (docs/definitions/tseng-sheu.md, B2).
     """
     gap = 1 if ports == "all" else forest.topology.degree
@@ -142,7 +142,7 @@ def _build_stream(
     packets: bool | None = None,
     **parameters: Any,
 ) -> Schedule:
-    """Return the schedule in which unit j of a tree follows its unit 0 after ``gap * j`` steps."""
+    """Return the schedule in which unit j crosses each link ``gap * j`` steps after unit 0."""
     tree, position = np.divmod(np.arange(forest.trees * units_per_tree), units_per_tree)
     unit = tree * units_per_tree + position
     return build_schedule(

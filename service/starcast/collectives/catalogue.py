@@ -217,7 +217,8 @@ def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
     return ScheduleParameters(
         algorithm,
         topology,
-        # An expanded schedule has no root, so it is built at the identity, as for a short id.
+        # The id of an expanded schedule, which has the rows of all sources, names no root. The
+        # identity is used, as for a short id.
         0 if root == EXPANDED else topology.node(root),
         algorithm.resolve_ports(ports),
         algorithm.resolve_arguments(topology, arguments),

@@ -38,8 +38,8 @@ OPTIONAL = ("receiver", "tree", "combine", "units", "packets", "symmetric", "for
 #: The algorithm name of a schedule that is built from its rows.
 ALGORITHM = "rows"
 
-#: At least this many labels are ranked with a table of all labels, if the topology has at most this
-#: many nodes: the table takes 4 bytes per node and symbol. Otherwise labels are ranked one by one.
+#: A table of all labels takes 4 bytes per node and symbol. It is used to rank at least `_FEW`
+#: labels, in topologies of at most `_TABLE` nodes. Otherwise labels are ranked one by one.
 _FEW, _TABLE = 100, 10_000_000
 
 _NO_ARGUMENTS: Mapping[str, int | str] = MappingProxyType({})
@@ -54,7 +54,7 @@ def schedule_from_columns(
     root: int | str = 0,
     arguments: Mapping[str, int | str] = _NO_ARGUMENTS,
 ) -> Schedule:
-    """Return a schedule from columns, with rows in any order; optional columns are derived.
+    """Return a schedule from columns with rows in any order; omitted columns are derived.
 
     The rows are not trusted: `starcast.simulate` checks the schedule.
 
@@ -209,7 +209,7 @@ def _unequal(lengths: Mapping[str, int]) -> InputError:
 
 
 def _least_units(topology: Topology, collective: str, symmetric: bool, rows: Columns) -> int:
-    """Return the smallest number of units with which a collective can have these rows.
+    """Return the smallest number of units that a collective with these rows can have.
 
     This may be more than the largest unit in the rows plus one, because units that a node would
     send to itself have numbers but no rows.
@@ -369,7 +369,7 @@ class _Reader:
     def _ranks(
         self, nodes: Mapping[str, list[str]], lines: Sequence[int]
     ) -> dict[str, NDArray[np.int64]]:
-        """Convert columns of nodes to ranks; see `schedule_from_csv` for which texts are labels."""
+        """Convert columns of nodes to ranks. `schedule_from_csv` states which texts are labels."""
         labels = rank_labels(self._topology, set().union(*nodes.values()))
         senders = {text for text in nodes["sender"] if not text.startswith("#")}
         has_labels = senders <= labels.keys() or not any(map(self._is_rank, senders))

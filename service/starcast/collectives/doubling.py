@@ -1,22 +1,23 @@
 """One-port broadcasts in which the number of informed nodes doubles.
 
-**Substar doubling** on S_{n,k} informs substars of growing size (docs/records.md has the proof). A
-substar A_j holds the nodes that agree with the root at the positions j+1..k. A_1 is a complete
+**Substar doubling** on S_{n,k} informs larger and larger substars (docs/records.md has the proof).
+The substar A_j has the nodes that agree with the root at the positions j+1..k. A_1 is a complete
 graph, in which the number of informed nodes doubles in each round. Let r_j be the root's symbol at
 position j. Then, for j = 2..k:
 
 * Every node of A_{j-1} sends over port j. This informs, once each, the nodes of A_j that have r_j
   at position 1.
 * Each other node of A_j outside A_{j-1} is a neighbour of exactly one of the newly informed nodes:
-  across port i if its position i holds r_j, otherwise in a complete graph. Each newly informed node
-  first informs some nodes of its complete graph, which inform the others there, and then its
-  neighbours across the ports 2..j-1.
+  across port i if its position i holds r_j; otherwise both are in the same complete graph. Each
+  newly informed node first informs some nodes of its complete graph, and then its neighbours across
+  the ports 2..j-1. Meanwhile the other nodes of its complete graph are informed from within.
 
 **Symbol doubling** on S_n (docs/one-port-conjecture.md has the proof) takes as many rounds as the
-sum of 1 + ceil(log2(i-1)) for i = 2..n. A substar has all nodes with the same last symbol. For each
-other substar, the root first informs one node of its own substar that begins with the symbol of the
-other; the number of informed nodes doubles in each round. These nodes then send to the other
-substars over the last port. After that each substar broadcasts on its own.
+sum of 1 + ceil(log2(i-1)) for i = 2..n. Here a substar is the set of all nodes with the same last
+symbol. First, one node of the root's substar is informed for each other substar: a node that begins
+with the last symbol of that substar. Meanwhile the number of informed nodes doubles in each round.
+These nodes then send to the other substars over the last port. After that each substar broadcasts
+on its own.
 
 **Optimal substars** does the same until the substars are small enough for a record of a broadcast
 that is proven optimal (n <= 9), which each of them then executes.
@@ -43,7 +44,8 @@ class _Turns(NamedTuple):
     """A plan by which one node of a complete graph, the centre, informs the others.
 
     Attributes:
-        own: the number of rounds in which the centre sends; afterwards it is free for other links.
+        own: the number of rounds in which the centre sends within the complete graph. After them
+            it sends over its other links.
         rounds: the number of rounds until all nodes are informed and the centre has also sent over
             its other links.
     """
@@ -74,7 +76,7 @@ def _sender_in_clique(number: _Integers, own: int) -> _Integers:
 
 
 def _doublings(number: _Integers, own: int) -> _Integers:
-    """Return how many blocks of 2^own - 1 nodes precede node ``number``, but at least 1."""
+    """Return the number of full blocks of 2^own - 1 nodes before node ``number``, at least 1."""
     times: _Integers = np.maximum((number - 1) // (2**own - 1), 1)
     return times
 
@@ -87,7 +89,7 @@ def _log2(values: _Integers) -> _Integers:
 
 
 def _substar_rounds(topology: Topology) -> tuple[_Integers, _Integers]:
-    """Return, for each node, the node that informs it, and the round; 0 at rank 0, the root."""
+    """Return, for each node, its sender and the round of arrival; both are 0 at the root."""
     n, k = topology.n, int(topology.k or 1)
     size = n - k + 1
     symbols = permutations.arrangements(n, k).astype(np.int64)
@@ -188,7 +190,7 @@ class _Step(NamedTuple):
 
 
 def _doubling(size: int) -> list[_Step]:
-    """Return the steps in which a node informs one node of its substar per other first symbol.
+    """Return steps that inform, from one node of a substar, a node for each other first symbol.
 
     The first node is number 0. Step i informs node number i + 1, whose first symbol is node 0's
     symbol at position i + 2. In each round all informed nodes send, as long as symbols are left.
@@ -225,7 +227,8 @@ def _symbol_rounds(
     """
     parent_port = np.zeros(topology.nodes, dtype=np.uint8)
     rounds = np.zeros(topology.nodes, dtype=np.int32)
-    # `entered` has the one informed node of each substar that fixes all positions after `size`.
+    # `entered` has one node of each substar that fixes all positions after `size`: the node that
+    # is informed first.
     entered: _Labels = np.arange(1, topology.n + 1, dtype=np.uint8)[None, :]
     done = 0
 

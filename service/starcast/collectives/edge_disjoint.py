@@ -6,11 +6,11 @@ divide the number of trees. Here copies are assigned one by one, message after m
 up to the number of trees works, because x consecutive copies go to x different trees.
 
 **Broadcast and allgather**: a copy crosses every link of one tree. No directed link is in two
-trees, so they never wait for one another, and the copies in x trees reach a node over x
-edge-disjoint paths. Every live node thus receives the message despite any x-1 faults (Fragopoulou &
-Akl 1996, sections 4.2 to 4.4; Johnsson & Ho 1989 on hypercubes). The model is all-port, and a
-directed link carries one unit per step. The schedule is fixed in advance, so no node needs to know
-about a fault.
+trees, so copies in different trees never wait for one another, and the copies in x trees reach a
+node over x edge-disjoint paths. Every node that has not failed itself thus receives the message
+despite any x-1 faults (Fragopoulou & Akl 1996, sections 4.2 to 4.4; Johnsson & Ho 1989 on
+hypercubes). The model is all-port, and a directed link carries one unit per step. The schedule is
+fixed in advance, so no node needs to know about a fault.
 
 **Scatter, gather and alltoall**: the x copies of a message travel down x different trees. The paths
 to a node in different trees have no inner node in common, so at least one copy arrives despite x-1
@@ -46,7 +46,7 @@ _NAME = "edge-disjoint"
 
 
 class Assignment(NamedTuple):
-    """The tree of every copy, message by message; arrays are int64 ``[messages * copies]``.
+    """The trees assigned to all copies, by message; arrays are int64 ``[messages * copies]``.
 
     Attributes:
         message: the number of each copy's message, from 0.
@@ -138,10 +138,11 @@ def _build_allgather(
     """Build the allgather by depth-first traversal of every tree (section 4.4).
 
     All units of a tree cross a link before any of them crosses the next link. With M messages in x
-    copies, a tree has at most c = ceil(Mx / (n-1)) units. Hop h takes the steps (h-1)c+1 to hc, so
-    all hops take c (n! - 1) steps. In the paper nodes wait for acknowledgements; here the steps
-    are fixed, so a fault does not stop the traversal. In every step the links of the trees have
-    different dimensions, so all sources can send at the same time (Lemma 7).
+    copies, a tree has at most c = ceil(Mx / (n-1)) units. They cross the h-th link of the traversal
+    in the steps (h-1)c+1 to hc, so the traversal takes c (n! - 1) steps. In the paper nodes wait
+    for acknowledgements; here the steps are fixed, so a fault does not stop the traversal. In every
+    step the links of the trees have different dimensions, so all sources can send at the same time
+    (Lemma 7).
     """
     forest = trees.forest(topology, _NAME)
     assignment = assign_round_robin(messages, copies, forest.trees)
@@ -216,7 +217,7 @@ def hop_numbers(forest: Forest) -> Ranks:
 def _sizes_of_earlier_siblings(
     parents: Ranks, turn: NDArray[np.int32], sizes: Ranks
 ) -> NDArray[np.int64]:
-    """Return, for each node, the total size of the subtrees of its earlier visited siblings."""
+    """Return, for each node, the total size of its siblings' subtrees that are visited earlier."""
     order = np.lexsort((turn, parents))
     # One cumulative sum covers all nodes; the part before the first sibling is subtracted below.
     before = np.cumsum(sizes[order], dtype=np.int64) - sizes[order]
@@ -231,22 +232,24 @@ def _sizes_of_earlier_siblings(
 def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int:
     """Return the number of rows of the scatter, without building trees.
 
-    A copy's path is as long as the distance of its destination plus a detour in the tree. Nodes on
-    necklaces of n-1 nodes use the trees with their smallest detours. Nodes on shorter necklaces
-    start with 1. Their detour in an assigned tree l is 2 if symbol l is in position l.
+    The length of a copy's path is the distance of its destination plus the destination's detour:
+    its level in the copy's tree minus its distance. Nodes on necklaces of n-1 nodes use the trees
+    with their smallest detours. Nodes on shorter necklaces start with 1. Their detour in an
+    assigned tree l is 2 if symbol l is in position l, and otherwise 0.
     """
     tree_count = topology.degree
     short = short_necklaces(topology.n)
     # Nodes on short necklaces begin with 1, so only the other symbols can be displaced.
     fixed = short[:, 1:] == np.arange(2, topology.n + 1)
     detour_sum = sum(kind.nodes * kind.least(copies) for kind in detours(topology.n))
-    # `detours` also counts nodes on short necklaces, which cannot choose their trees.
+    # `detours` counts all nodes with their smallest detours. Nodes on short necklaces cannot choose
+    # their trees, so their share is subtracted.
     detour_sum -= sum(
         Detours(1, tree_count - count, count, 0).least(copies)
         for count in np.count_nonzero(fixed, axis=1).tolist()
     )
-    # Every node has `rounds` copies in each tree. The trees of its other copies follow the trees of
-    # the previous node.
+    # Each tree gets `rounds` copies for every node. The trees of a node's other copies follow those
+    # of the previous node.
     rounds, rest = divmod(messages * copies, tree_count)
     first = np.arange(len(short))[:, None] * rest
     extra = (np.arange(tree_count) - first) % tree_count < rest
@@ -268,10 +271,10 @@ def _build_scatter(
     """Build the scatter in which each tree sends one unit per step, deepest levels first.
 
     Units never wait on their way (section 4.5). The paper uses all n-1 trees; for x of them see
-    `assign_copies`. A tree with s units takes s steps if the last units that it sends go to its
-    first levels. This holds for n = 2..8, every number of copies x and every number of messages M
-    (the tests count the units of each level). Then the schedule takes ceil(Mx (n! - 1) / (n-1))
-    steps, the minimum for x copies; with all n-1 trees these are M (n! - 1) steps.
+    `assign_copies`. A tree with s units takes s steps if the last units that it sends go to nodes
+    on its first levels. This holds for n = 2..8, every number of copies x and every number of
+    messages M (the tests count the units of each level). Then the schedule takes
+    ceil(Mx (n! - 1) / (n-1)) steps, the minimum for x copies; for x = n-1 these are M (n! - 1).
     """
     forest = trees.forest(topology, _NAME)
     levels = forest.levels()
@@ -313,10 +316,11 @@ def assign_copies(forest: Forest, levels: Ranks, messages: int, copies: int) -> 
 def _nearest_trees(
     forest: Forest, levels: Ranks, copies: int
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Return the trees with the lowest levels for nodes on full necklaces, and the other nodes.
+    """Return each node's trees with its lowest levels, for nodes on full necklaces.
 
     Returns:
-        The trees, int64 ``[copies, nodes]``, and the ranks of the other nodes except the root.
+        The trees, int64 ``[copies, nodes]``, with meaningless entries for other nodes; and the
+        ranks of the nodes on short necklaces (of fewer than n-1 nodes), without the root.
     """
     rings = necklaces(forest.topology.n)
     full = rings.period == forest.trees
@@ -328,7 +332,7 @@ def _nearest_trees(
 
 
 def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows: the sum of the levels in a tree, the same in all, per copy."""
+    """Return the number of rows: the sum of the levels in any tree, times the number of copies."""
     return int(arguments["messages"]) * int(arguments["copies"]) * level_sum(topology)
 
 
@@ -377,7 +381,13 @@ def _build_alltoall(
 
 
 def _group_begins(level: Ranks, group_units: int, n: int) -> NDArray[np.int64]:
-    """Return, for each tree and node, the first step of the node's group, ``[trees, nodes]``."""
+    """Return, for each tree and node, the step in which the node's group starts.
+
+    A group has one node for each tree; the nodes are rotations of one another.
+
+    Returns:
+        int64 ``[trees, nodes]``.
+    """
     order = np.argsort(level, kind="stable")
     duration = group_units * level[order].astype(np.int64)
     first = np.empty(len(level), dtype=np.int64)
@@ -385,7 +395,7 @@ def _group_begins(level: Ranks, group_units: int, n: int) -> NDArray[np.int64]:
     begins = np.empty((n - 1, len(level)), dtype=np.int64)
     rotated = rotation(n)
     node = np.arange(len(level), dtype=np.int32)
-    # Each tree reaches the rotated nodes in the same steps as the previous tree.
+    # A tree serves node R(x) in the same steps in which the previous tree serves node x.
     for row in begins:
         row[node] = first
         node = rotated[node]

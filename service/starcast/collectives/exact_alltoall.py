@@ -8,9 +8,9 @@ step all differ, so its translations to all sources do not conflict.
 A necklace is an orbit of the rotation, *full* if it has n-1 nodes and *short* if it has fewer; the
 root's is not counted. For M <= n-1:
 
-1. The nodes of short necklaces are served in T_s steps. Let L be the sum of their distances. Their
-   M L hops would fill ceil(M L / (n-1)) steps; let a be the number of steps beyond that (see
-   *Opening*).
+1. The nodes of short necklaces are served in T_s steps. Let L be the sum of their distances. With
+   n-1 hops per step, their M L hops would fill ceil(M L / (n-1)) steps. T_s is a steps more; see
+   *Opening*.
 2. A group is one message to each of the n-1 nodes of a full necklace. The path to the smallest node
    is that of the near-balanced tree, and the other paths are its rotations. They are crossed
    together hop by hop, so that the n-1 dimensions of a hop differ. The first a groups, nearest
@@ -25,9 +25,9 @@ busy, and a last round of the remaining messages.
 one dimension in one step. The nodes x of short necklaces start with 1. A shortest path from the
 root builds their cycles one after the other. It may enter a cycle at any of its symbols. If the
 entry is the symbol s, the reversed path crosses the dimensions s, x_s, x_{x_s}, .., and s again. So
-each displaced symbol is crossed once, and each entry a second time. A bipartite flow chooses the
-entries so that no dimension is crossed more than ceil(M L / (n-1)) times. docs/exact-alltoall.md
-proves that this is possible.
+the dimension of each displaced symbol is crossed once, and that of each entry a second time. A
+bipartite flow chooses the entries so that no dimension is crossed more than ceil(M L / (n-1))
+times. docs/exact-alltoall.md proves that this is possible.
 """
 
 from collections import Counter
@@ -68,7 +68,7 @@ class Word(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """The first steps, which serve the nodes of short necklaces (of fewer than n-1 nodes).
+    """The opening: the first steps, which serve the nodes of necklaces with fewer than n-1 nodes.
 
     Attributes:
         words: the paths to these nodes, sorted by node, then by message.
@@ -93,7 +93,7 @@ def plan_opening(n: int, messages: int) -> Opening:
 
 
 def short_words(n: int, messages: int) -> tuple[Word, ...]:
-    """Return the paths to the nodes of short necklaces, with the entries into cycles balanced."""
+    """Return the paths to the nodes of short necklaces, with balanced entries into their cycles."""
     nodes = short_necklaces(n)
     ranks = permutations.rank(nodes).tolist()
     cycles_of = dict(zip(ranks, map(_displaced_cycles, nodes), strict=True))
@@ -183,14 +183,14 @@ def _displaced_cycles(node: Perms) -> list[Cycle]:
 
 
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
-    """Return how often each symbol may be an entry: a limit less the symbol's other crossings."""
+    """Return how often each symbol may be an entry: the limit less its other crossings."""
     crossed = Counter(symbol for cycle in cycles for symbol in cycle)
     limit = ceil_div(crossed.total() + len(cycles), n - 1)
     return {symbol: limit - crossed[symbol] for symbol in range(2, n + 1)}
 
 
 def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
-    """Yield the dimensions, from the root on, that build a cycle which is entered at ``entry``."""
+    """Yield the dimensions that build a cycle which the path from the root enters at ``entry``."""
     start = cycle.index(entry)
     yield entry
     yield from reversed((*cycle[start:], *cycle[:start]))
@@ -272,7 +272,7 @@ def full_necklaces(topology: Topology) -> FullNecklaces:
     distances = topology.distances()
     is_leader = (rings.leader == np.arange(topology.nodes)) & (rings.period == topology.degree)
     leaders = np.flatnonzero(is_leader)
-    # In S_2 the root's necklace also has n-1 nodes.
+    # The identity is removed: in S_2 its necklace also has n-1 nodes.
     leaders = leaders[leaders > 0].astype(np.int32)
     leaders = leaders[np.argsort(distances[leaders], kind="stable")]
     length = distances[leaders].astype(np.int64)
@@ -289,7 +289,7 @@ def full_necklaces(topology: Topology) -> FullNecklaces:
 
 
 def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: int) -> Columns:
-    """Return the rows that send ``messages <= n-1`` of the ``total`` messages to each node."""
+    """Return the rows of one round: ``messages <= n-1`` of the ``total`` messages to each node."""
     opening = plan_opening(topology.n, messages)
     short_rows = _serve_short_necklaces(topology, opening, total)
     full_rows = _serve_full_necklaces(topology, full, opening, messages, total)
@@ -344,9 +344,9 @@ def _serve_full_necklaces(
 def _group_begins(
     length: NDArray[np.int64], early: NDArray[np.bool_], opening: Opening
 ) -> NDArray[np.int64]:
-    """Return a step for each group, such that its hop h takes place h steps later.
+    """Return for each group the step before its first hop, so that hop h takes place h steps later.
 
-    Hop 1 of early groups is an exception, because it takes place in the opening.
+    Groups that cross their first dimension in the opening are an exception for hop 1.
     """
     idle_cells = opening.idle.shape[1]
     if np.count_nonzero(early) < idle_cells:
@@ -371,7 +371,7 @@ def _repeat(once: Columns, rounds: int, topology: Topology) -> Columns:
 
 
 def _delay(rows: Columns, rounds: int | NDArray[np.int32], topology: Topology) -> Columns:
-    """Return the rows, moved to later rounds of n-1 messages in their steps and units."""
+    """Return the rows, with steps and units moved to later rounds of n-1 messages."""
     step = rows.step + rounds * topology.distance_sum
     unit = rows.unit + rounds * topology.degree
     return rows._replace(step=step, unit=unit)

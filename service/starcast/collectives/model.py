@@ -131,7 +131,7 @@ class Schedule(Displayable):
             "root": topology.node(self.root),
             **self._checked_columns(),
         }
-        # Only this function can set the fields of a frozen dataclass.
+        # Assignments to the fields of a frozen dataclass raise an error; this function sets them.
         for name, value in normalized.items():
             object.__setattr__(self, name, value)
         check_ports(self.ports)
@@ -163,7 +163,8 @@ class Schedule(Displayable):
     def id(self) -> str:
         """The id under which the schedule is stored; see `schedule_id`."""
         expanded = self.collective in MULTI_SOURCE and not self.symmetric
-        if self.collective == "allreduce":  # along trees it has a root and is not expanded
+        # An allreduce along the trees of a forest has a root, and is not expanded.
+        if self.collective == "allreduce":
             expanded = expanded and self.forest is None
         root = None if expanded else self.root
         return schedule_id(
@@ -189,7 +190,7 @@ class Schedule(Displayable):
     def message_units(self) -> int:
         """The number of units into which one message is split.
 
-        The message of an allreduce is the whole vector of a node; in a reduce-scatter it is the
+        The message of an allreduce is the entire vector of a node; in a reduce-scatter it is the
         part for one destination.
         """
         if self.collective == "allreduce":
@@ -223,7 +224,7 @@ class Schedule(Displayable):
         return self.replace_rows(rows, root=root, forest=forest)
 
     def expand(self) -> "Schedule":
-        """Return the schedule with the rows of all sources, or the same schedule if not symmetric.
+        """Return the schedule with the rows of all sources; itself if it is not symmetric.
 
         Units become source*M + i in an allgather and (source*N + destination)*M + i in an
         alltoall.

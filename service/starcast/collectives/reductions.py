@@ -68,7 +68,7 @@ def reverse_schedule(schedule: Schedule) -> Schedule:
 
 
 def _declare_reversed(algorithm: Algorithm) -> None:
-    """Declare the reverse of an algorithm, with the same arguments, ports, trees and steps."""
+    """Declare the reverse of an algorithm: same arguments, port models, trees and steps."""
 
     def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:
         return reverse_schedule(algorithm.build(topology, root, ports, **arguments))
@@ -86,9 +86,9 @@ for _collective in REVERSED:
 def build_allreduce(spread: Schedule) -> Schedule:
     """Return the allreduce that runs an allgather or a broadcast first backwards, then forwards.
 
-    If it is a broadcast, its reverse, a reduce, is pipelined with it: the root sends the unit that
-    it completes first. The broadcast starts in the earliest step for which every unit is complete
-    in time and no link (one-port: no node) is needed by both in the same step.
+    The reverse of a broadcast, a reduce, overlaps with the broadcast: the root sends the units in
+    the order in which it completes them. The broadcast starts in the earliest step for which every
+    unit is complete in time, and no link (one-port: no node) is needed by both in the same step.
     """
     reduce = reverse_schedule(spread)
     backward = reduce.columns
@@ -126,7 +126,7 @@ def _exchange_units(first: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _earliest_shift(spread: Schedule, reduce: Schedule, first: NDArray[np.int64]) -> int:
-    """Return the smallest possible number of steps from the reduce's start to the broadcast's."""
+    """Return the smallest number of steps by which the broadcast can start after the reduce."""
     steps = spread.steps
     completed = np.sort(steps + 1 - first)
     least = int((completed + 1 - np.sort(first)).max(initial=1))

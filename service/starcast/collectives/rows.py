@@ -172,9 +172,9 @@ class Units(NamedTuple):
 def order_furthest_first(
     queue: Integers, level: Integers, unit: Integers, *, sequential: bool = False
 ) -> NDArray[np.int64]:
-    """Return the step in which each unit leaves the root, if queues send furthest units first.
+    """Return the step in which each unit leaves the root, if each queue sends one unit per step.
 
-    Every queue sends one unit per step, in order of decreasing level, then of unit number.
+    The units of a queue leave in the order of decreasing level, then of unit number.
 
     Args:
         queue: int ``[units]``, the queue of each unit.

@@ -1,7 +1,7 @@
 """Scatter: the root sends separate messages to every other node, along the paths of trees.
 
 The scatter trees of Fragopoulou & Akl 1993 (sections 5 and 6) differ in the sizes of the root's
-subtrees. With Rule 5, a scatter takes as many steps as the largest subtree has messages.
+subtrees. With Rule 5, a scatter takes as many steps as there are messages for the largest subtree.
 `build_scatter` applies Rules 5 and 8 to any tree.
 """
 
@@ -35,15 +35,16 @@ def build_scatter(
 ) -> Schedule:
     """Return the schedule that scatters down the trees of a forest.
 
-    * Rule 5 (all-port): in every step, each link of the root sends the next message of its subtree.
-    * Rule 8 (one-port): one message per step, the messages of a subtree before those of the next.
+    * Rule 5 (all-port): in every step, the root sends the next message of each subtree.
+    * Rule 8 (one-port): in every step, the root sends one message; the messages of a subtree
+      precede those of the next.
 
     Both rules send messages to the furthest nodes first, then by rank and message number. Messages
     never wait on their way, so two messages of a subtree are never on the same level. In a single
     tree, and in trees that differ only in their leaves, no link carries two messages in a step, and
     every message is followed by messages to all nodes above its destination. The schedule then
-    takes as many steps as the largest subtree has messages (all-port), or as there are messages
-    (one-port). In other trees messages can collide; the simulator reports such collisions.
+    takes as many steps as there are messages for the largest subtree (all-port), or messages in
+    total (one-port). In other trees messages can collide; the simulator reports such collisions.
 
     Args:
         forest: the trees; every node must be in at least one.

@@ -18,7 +18,7 @@ from starcast.trees.common import translate_ports
 
 
 class UnitNumbering(NamedTuple):
-    """How the units of one source are numbered.
+    """The numbering of the units of one source.
 
     Attributes:
         units: the number of units of one source.
@@ -59,7 +59,7 @@ def translate_rows(
 
 
 def expand_rows(topology: Topology, rows: Columns, root: int, numbering: UnitNumbering) -> Columns:
-    """Return the rows of all sources; source q's units are numbered from ``q * units``."""
+    """Return the rows of all sources; the units of source q are numbered from ``q * units``."""
     count = len(rows.step)
     expanded = rows.apply(lambda column: np.empty(count * topology.nodes, _wide(column.dtype)))
     # `argsort` of a permutation is its inverse.
@@ -76,7 +76,7 @@ def expand_rows(topology: Topology, rows: Columns, root: int, numbering: UnitNum
 
 
 def _wide(dtype: np.dtype[Any]) -> type[np.generic]:
-    """Return the dtype of an expanded column: units of all sources need more than uint8."""
+    """Return the dtype for a column with the rows of all sources: int32, or bool if it was bool."""
     return np.bool_ if dtype == np.bool_ else np.int32
 
 

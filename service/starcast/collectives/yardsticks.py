@@ -1,6 +1,6 @@
 """Algorithms for comparison: standard algorithms of libraries, and optimal results of searches.
 
-The ring needs a Hamiltonian cycle, of which starcast builds those of star graphs and hypercubes;
+The ring needs a Hamiltonian cycle, which starcast builds for star graphs and hypercubes only;
 recursive doubling needs a hypercube. Records that come with starcast store results that a search
 has proven optimal. They are rooted at the identity and translated to other roots.
 
@@ -178,11 +178,11 @@ def _build_decomposition(
 ) -> Schedule:
     """Build the allgather that sends each message in both directions along a Hamiltonian cycle.
 
-    With C cycles, message i takes cycle i mod C. The messages of a cycle follow one another. The N
-    nodes have N - 1 hops to be divided between the directions; the longer half alternates. The k
-    messages of a cycle take ceil(k (N - 1) / 2) steps. This is the lower bound if the degree is 2C
-    and the number of messages is divisible by C, because all links of all nodes are busy in every
-    step.
+    With C cycles, message i takes cycle i mod C. The messages of a cycle follow one another. On N
+    nodes, the N - 1 hops of a message are divided between the directions; the longer half
+    alternates. The k messages of a cycle take ceil(k (N - 1) / 2) steps. This is the lower bound if
+    the degree is 2C and the number of messages is divisible by C, because all links of all nodes
+    are busy in every step.
     """
     paths = record_witness(_CYCLES, topology.spec)["ports"]
     parts = [

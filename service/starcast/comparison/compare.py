@@ -32,10 +32,10 @@ from starcast.support.progress import Reporter
 USUAL = ("steps", "time", MISSING)
 
 BETTER, WORSE, SAME, NOT_COMPARABLE = "better", "worse", "same", "not comparable"
-#: The additional columns of every side except the baseline.
+#: The columns of every side except the baseline that compare its time with the baseline's.
 CHANGES = ("change", "change_percent", "verdict")
 
-#: Change in time, change in per cent, and verdict.
+#: The values of `CHANGES` for one side of a match: changes of its time, and the verdict.
 Judgement = tuple[Fraction | None, float | None, str | None]
 
 #: The usual value of each parameter as text; headers omit usual values.
@@ -49,7 +49,7 @@ class Comparison:
     Attributes:
         sides: the sides, the baseline first.
         matches: the matched runs, one match per row.
-        across: the crossed axes, on which the runs of a row may differ.
+        across: the crossed axes (parameters of runs), on which the runs of a row may differ.
         by: the last parameter on which runs were matched: ``message_units`` or ``segments``.
     """
 
@@ -120,7 +120,7 @@ class Comparison:
         }
 
     def header_parameters(self, *, everything: bool = False) -> dict[str, str]:
-        """Return those of `shared_parameters` whose values are not part of the sides' names."""
+        """Return the `shared_parameters` for a header, without those in the sides' names."""
         return {
             name: text
             for name, text in self.shared_parameters(everything=everything).items()
@@ -135,7 +135,7 @@ class Comparison:
         return replace(self, sides=side_names.with_letters(self.sides))
 
     def with_short_names(self) -> "Comparison":
-        """Return the comparison with the common experiment's name removed from the sides' names.
+        """Return the comparison with shorter side names, without the common experiment's name.
 
         The reasons why runs are not comparable keep the original names.
         """
@@ -157,7 +157,7 @@ class Comparison:
         return columns + (["note"] if noted else [])
 
     def change_columns(self, side: Side) -> list[str]:
-        """Return a side's columns for `CHANGES`; with two sides, the side's name is omitted."""
+        """Return the names of a side's `CHANGES`, without the side's name if there are only two."""
         return [name if len(self.sides) == 2 else self.column(name, side) for name in CHANGES]
 
     def data_columns(self, *, everything: bool = False) -> list[str]:
@@ -197,7 +197,7 @@ class Comparison:
         return side_names.networks(run for side in self.sides for run in side.runs)
 
     def blocking_axes(self) -> list[str]:
-        """Return the axes that make runs of a row not comparable, but that could be crossed."""
+        """Return the axes that make runs of a row not comparable, but could be in ``across``."""
         pairs = [
             (match.runs[0], run)
             for match in self.matches
@@ -253,7 +253,7 @@ class Comparison:
             )
         cells = [(self._cell(match, aliases.get(name, name)), match) for match in self.matches]
         valued = [pair for pair in cells if pair[0] is not None]
-        # A parameter is a number, or text if the sides have different values.
+        # Numbers precede texts: a parameter's cell is text if the sides have different values.
         valued.sort(
             key=lambda pair: (isinstance(pair[0], str), pair[0]), reverse=column.startswith("-")
         )
@@ -303,7 +303,7 @@ class Comparison:
         return row
 
     def _common(self, parameter: str) -> str | None:
-        """Return a parameter's value for all runs or for each side; None if a side has several."""
+        """Return a parameter's value, or one per side, as text; None if a side has several."""
         values = []
         for column in zip(*(match.runs for match in self.different or self.matches), strict=True):
             present = {as_text(value(run, parameter)) for run in column if run is not None}

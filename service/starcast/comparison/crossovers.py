@@ -110,7 +110,7 @@ def find_crossovers(panel: Panel) -> list[Crossing]:
     Each pair of curves is compared in two ways: with each curve at its best number of segments,
     and at every number of segments that both curves have.
     """
-    # Simulation and closed form often have the same crossover; then it is listed once.
+    # A crossover that simulation and closed form have in common is listed once.
     merged: dict[Crossing, list[str]] = {}
     for pair in combinations(panel.curves, 2):
         for kind in KINDS:
@@ -177,8 +177,8 @@ def lower_envelope(
     """Return the lower envelope of lines on the message sizes from low to high.
 
     Returns:
-        Pairs of a message size, and the number of segments of the line that is lowest from that
-        size up to that of the next pair.
+        Pairs of a message size and a number of segments. The line with this number is the lowest
+        from this size up to the size of the next pair.
     """
     segments = min(lines, key=lambda p: (lines[p].at(low), lines[p].rate, p))
     pieces = [(low, segments)]
@@ -275,9 +275,9 @@ def _spot_regions(
 ) -> Iterator[_Region]:
     """Return the regions of two curves whose times are not linear over all stored sizes.
 
-    Between two neighbouring sizes, the regions are exact if each curve has the same number of
-    segments at both, and so is linear between them: a line that is the lowest of several at both
-    sizes is also the lowest in between.
+    Two neighbouring sizes are treated together. A curve with the same number of segments at both is
+    linear between them: the line that is the lowest of several at both sizes is also the lowest in
+    between. If this holds for both curves, the regions are exact.
     """
     for low, high in pairwise(sizes):
         ours = shared_line(first[low], first[high], kind)
@@ -285,8 +285,7 @@ def _spot_regions(
         if ours is not None and theirs is not None:
             yield from _line_regions(ours, theirs, low, high)
             continue
-        # The regions are the two sizes themselves, because it is unknown where the curves meet
-        # in between.
+        # It is unknown where the curves meet in between, so only the two sizes are regions.
         for m in (low, high):
             segments = (first[m].run.segments, second[m].run.segments)
             yield _Region(m, m, first[m].time - second[m].time, segments)

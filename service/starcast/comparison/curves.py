@@ -31,7 +31,8 @@ _SAMPLES = 24
 
 #: The points of a drawn line, as pairs of message size and time.
 Path = list[tuple[Fraction, Fraction]]
-#: Runs grouped by their values on `AXES`, then on the crossed axes and `PARTS`, then by side.
+#: Runs in nested groups: by their values on `AXES`, then on the crossed axes and `PARTS`, then by
+#: the name of their side. A `_Key` has the values of a group.
 _Key = tuple[Any, ...]
 _Parts = dict[_Key, dict[str, list[models.Run]]]
 _Questions = dict[_Key, _Parts]
@@ -143,7 +144,7 @@ class Curve:
         groups: dict[int, list[models.Run]] = {}
         for run in self.runs:
             groups.setdefault(run.segments, []).append(run)
-        # This curve is used instead of a copy, so that its cached spots are used again.
+        # A copy of this curve would not share its cached spots.
         if len(groups) == 1:
             return dict.fromkeys(groups, self)
         return {
@@ -182,11 +183,10 @@ class Panel:
         return {m: max(line.at(m) for line in lines) for m in self.sizes} if lines else {}
 
     def bound_lines(self) -> tuple[Line, Line] | None:
-        """Return the lower bound's two lines: the time for start-ups and the time for bytes.
+        """Return two lines whose maximum is the lower bound: time for start-ups, and for bytes.
 
-        The lower bound is the larger of the two times. The smallest lines of all runs are used,
-        because more copies need more bytes at every message size. The result is None if there is
-        no bound for a message above 0 bytes.
+        Each line is the lowest of its kind over all runs, because more copies need more bytes at
+        every message size. The result is None if there is no bound for a message above 0 bytes.
         """
         pairs = [
             (
@@ -221,7 +221,11 @@ class Panel:
         return {place: replace(self, curves=tuple(curves)) for place, curves in groups.items()}
 
     def profiled(self) -> list[tuple[Curve, models.Run]]:
-        """Return every curve with its fastest run at the largest size that all curves have."""
+        """Return curves, each with its fastest run at the largest size that all curves have.
+
+        If the curves have no size in common, each curve's own largest size is used. Curves whose
+        network has an unknown size are omitted.
+        """
         sizes = [{spot.message_bytes for spot in curve.spots()} for curve in self.curves]
         common = set.intersection(*sizes)
         runs = []
@@ -253,11 +257,11 @@ def describe(question: Mapping[str, Any]) -> str:
 def panels(comparison: Comparison) -> list[Panel]:
     """Return the panels of a comparison with their curves.
 
-    Runs without figures, and runs that leave units missing, are omitted.
+    Runs without figures, and runs that do not deliver all units, are omitted.
     """
     questions: _Questions = {}
     for side, run in _complete_runs(comparison):
-        # A crossed axis is part of the curves' labels instead, so that its values share one panel.
+        # The values of a crossed axis share one panel; the curves' labels state them.
         question = tuple(None if axis in comparison.across else value(run, axis) for axis in AXES)
         part = tuple(getattr(run, name) for name in (*comparison.across, *PARTS))
         sides = questions.setdefault(question, {}).setdefault(part, {})
@@ -270,7 +274,7 @@ def panels(comparison: Comparison) -> list[Panel]:
 
 
 def panels_with_steps(every: Iterable[Panel]) -> list[Panel]:
-    """Return the panels with at least one schedule that no earlier panel has.
+    """Return the panels whose links used are plotted: each has a schedule that no earlier one has.
 
     A schedule does not depend on message_bytes, t_s, t_c and faults. Faults only remove some
     of the links used, so panels without faults come first.
@@ -327,7 +331,7 @@ def _complete_runs(comparison: Comparison) -> Iterator[tuple[str, models.Run]]:
 
 
 def _labels(questions: _Questions, across: Sequence[str]) -> dict[_Key, tuple[str, bool]]:
-    """Return the label of each part, and whether its sides have different figures in any panel."""
+    """Return the label of each part, and whether its runs differ between sides in any panel."""
     parts = {part for panel in questions.values() for part in panel}
     places = range(len(across) + len(PARTS))
     varying = [place for place in places if len({part[place] for part in parts}) > 1]
@@ -369,11 +373,12 @@ def _fingerprint(runs: Iterable[models.Run]) -> frozenset[tuple[Any, ...]]:
 
 
 def _line(runs: Sequence[models.Run], sizes: Sequence[Fraction], kind: str) -> Line | None:
-    """Return the line on which the runs' times at all sizes lie, or None if there is none."""
+    """Return the line on which the runs' times at all sizes lie, or None if they lie on none."""
     stored = {run.message_bytes: run for run in runs if figure(run, "time", kind) is not None}
     if len(sizes) < 2 or any(m not in stored for m in sizes):
         return None
-    # The line is computed from one run and checked against all. The larger of two sizes is never 0.
+    # The line is computed from the run with the largest size, because that size is never 0, and
+    # is then checked against all runs.
     largest = stored[max(sizes)]
     start_ups, carried = figure(largest, "start_ups", kind), figure(largest, "bytes", kind)
     if start_ups is None or carried is None:

@@ -66,7 +66,10 @@ def lay_out(
 def layouts(
     comparison: Comparison, *, everything: bool = False
 ) -> Iterator[tuple[Comparison, Layout]]:
-    """Yield layouts from widest to narrowest, each with the comparison whose side names it uses."""
+    """Yield pairs of a comparison and its layout, from the widest layout to the narrowest.
+
+    In each pair, the comparison has the names of the sides that the layout shows.
+    """
     short = comparison.with_short_names()
     candidates = [(short, True)]
     if len(comparison.sides) <= MAX_ABREAST:

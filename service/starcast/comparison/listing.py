@@ -39,7 +39,7 @@ class RunList(Table):
     """A listing of runs."""
 
     def readable(self) -> Table:
-        """Omit usual values and parameters that all rows share; a note states the latter."""
+        """Omit usual values, and parameters that all rows share; a note lists the latter."""
         columns = list(self.columns)
         shared = []
         for name, value in self.rows[0].items() if self.rows else ():
@@ -58,7 +58,7 @@ class ExperimentList(Table):
     """A listing of experiments with the values of their axes."""
 
     def readable(self) -> Table:
-        """Return the table with a few values per axis, and the points of incomplete grids only."""
+        """Return the table with a few values per axis; complete grids omit the number of points."""
         rows = []
         for row in self.rows:
             incomplete = row["points"] is not None and row["runs"] < row["points"]
@@ -146,7 +146,7 @@ def list_grid(side: Side) -> Table:
 def list_repetitions(repetitions: Sequence[Repetition], name: str) -> Table:
     """List repeated runs, each with its figures and whether they agree with the stored figures.
 
-    The table's failure states how many runs have figures that do not agree.
+    If figures differ, the table's ``failure`` states the number of runs concerned.
     """
     rows = [
         {**run_row(each.run, name), **each.figures, "agrees": each.agrees} for each in repetitions

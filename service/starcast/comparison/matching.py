@@ -10,8 +10,8 @@ Runs of two sides that solve the same problem are matched on one choice after th
 sides have some value of a choice, runs with equal values are matched; otherwise that choice is the
 difference to be compared. The last choice is the number of units into which a message is split.
 (``segments`` of `multiple` split each tree's share, but those of `edge-disjoint` split the entire
-message.) If a number of units occurs on one side only, the fastest of such runs on each side are
-matched, so each algorithm is compared at its best number.
+message.) Runs whose number of units does not occur on the other side remain. The fastest of them on
+each side are matched, so each algorithm is compared at its best number.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -151,7 +151,7 @@ def as_text(value: Any) -> str:
 
 
 class _Points:
-    """The parameters of every run, read once.
+    """The parameters of all runs, read once from the stored runs.
 
     Attributes:
         question: the axes that define the problem, on which comparable runs agree.
@@ -209,10 +209,10 @@ class _Pairing:
     """The runs of another side that share rows with each run of the baseline.
 
     Attributes:
-        partners: for each run of the baseline, its matches on the other side. If no run of the
-            other side solves the same problem, the partner is the most similar run that solves
-            a problem which the baseline does not have. The row then shows both runs and the
-            reason why they are not comparable. None if there is no such run.
+        partners: for each run of the baseline, its matches on the other side. If no run of that
+            side solves the same problem, the partner is the most similar of the runs whose problem
+            the baseline does not have, or None. The row then shows both runs and the reason why
+            they are not comparable.
     """
 
     def __init__(self, points: _Points, baseline: Side, other: Side) -> None:
@@ -222,7 +222,7 @@ class _Pairing:
         self._baseline_codes = np.array([points.code(run) for run in baseline.runs])
         self._other_codes = np.array([points.code(run) for run in other.runs])
         self._matches: dict[models.Run, list[models.Run]] = {run: [] for run in baseline.runs}
-        #: The choices, except the last, of which both sides have some value in common.
+        #: The choices, except the last, on which the sides have some value in common.
         self._common = [
             axis
             for axis in points.choice
@@ -259,6 +259,7 @@ class _Pairing:
         mine, others = self._points.group(ours, [axis]), self._points.group(theirs, [axis])
         common = mine.keys() & others.keys()
         # The sides have no value of this choice in common, so it is the difference to be compared.
+        # Runs are matched on the remaining choices only.
         if not common and axis != self._points.by:
             self._match(ours, theirs, rest, matched)
             return
@@ -296,7 +297,7 @@ class _Pairing:
         return chosen
 
     def find_unmatched(self) -> list[models.Run]:
-        """Return the runs of the other side that share no row with a run of the baseline."""
+        """Return the runs of the other side that are in no row of a baseline run."""
         used = {run for runs in self.partners.values() for run in runs}
         return [run for run in self._other.runs if run not in used]
 
@@ -316,7 +317,7 @@ class _Pairing:
         return next(filter(None, no_figures), None) or _undelivered(pair)
 
     def describe_missing(self, run: models.Run, side: Side) -> str:
-        """Return the reason why the given side has no match for a run of the other side."""
+        """Return the reason why a run of one side has no match on the given side."""
         if not side.runs:
             return f"{side.name} has no runs"
         question = self._points.question
@@ -340,7 +341,7 @@ def _divide_into_rows(
     """Return the rows of a baseline run, given its partners on every other side.
 
     If a side has several partners, each of them appears in a row, together with only the most
-    similar partner of each other side. Otherwise, every combination would be a row.
+    similar partner of each other side. A row for every combination would be too many.
     """
     rows: list[tuple[models.Run | None, ...]] = []
     for place, candidates in enumerate(partners):

@@ -33,7 +33,7 @@ PROVENANCE = (
 #: For each run number, the number of directed links used in steps 1, 2, ...
 Profiles = Mapping[int, Sequence[int]]
 
-#: The maximum number of segment counts that are listed one by one.
+#: The maximum number of segment counts that are listed one by one; more are shown as a range.
 _LISTED_SEGMENTS = 6
 _TEMPLATE = "compare.html.j2"
 
@@ -115,7 +115,7 @@ def title_of(comparison: Comparison) -> str:
 
 
 def summarize(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return for each side its networks, and the numbers of its runs, best rows and verdicts."""
+    """Return, for each side, its networks and the number of its runs, best rows and verdicts."""
     judged = [
         [verdict for *_, verdict in comparison.judgements(match)] for match in comparison.matches
     ]
@@ -176,7 +176,7 @@ def describe_panels(comparison: Comparison, profiles: Profiles) -> list[dict[str
 def _panels(
     comparison: Comparison, profiles: Profiles
 ) -> list[tuple[dict[str, Any], list[Crossing]]]:
-    """Return each panel with its crossovers; a schedule used in several panels is shown once."""
+    """Return each panel with its crossovers; `panels_with_steps` selects those with links used."""
     every = panels(comparison)
     with_steps = panels_with_steps(every)
     described = []

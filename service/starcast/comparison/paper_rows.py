@@ -138,7 +138,7 @@ def case_values(table: PaperTable, case: Case) -> dict[str, Any]:
 
 
 def paper_rows(table: PaperTable, runs: Sequence[models.Run]) -> Iterator[tuple[Case, list[Row]]]:
-    """Yield each case that occurs in the runs, with the table's rows for it.
+    """Yield each case of the runs (topology, message and machine), with the table's rows for it.
 
     Runs with faults, asynchronous runs, and failed runs are ignored.
 
@@ -167,7 +167,11 @@ def paper_rows(table: PaperTable, runs: Sequence[models.Run]) -> Iterator[tuple[
 
 
 def _cases(table: PaperTable, runs: Iterable[models.Run]) -> list[Case]:
-    """Return the distinct cases of the runs, in order of first appearance."""
+    """Return the distinct cases of the runs, in order of first appearance.
+
+    Cases with the value 1 on the table's `axis_with_1` are omitted if there are other cases: the
+    rows of the other cases include the values for 1.
+    """
     cases = dict.fromkeys(_case(table, run) for run in runs)
     axis = table.axis_with_1
     several = [case for case in cases if axis is not None and getattr(case, axis) > 1]
@@ -187,7 +191,7 @@ def _case(table: PaperTable, run: models.Run) -> Case:
 def _finder(
     table: PaperTable, case: Case, runs: Iterable[models.Run]
 ) -> tuple[Find, list[models.Run]]:
-    """Return a function that finds the figures of a row, and the list of the runs it has used."""
+    """Return a function that finds the figures of a row, and the list to which it adds the run."""
     has_machine = "machine" in table.axes
     machine = case.machine
     chosen = [

@@ -49,8 +49,9 @@ INK, FAINT = "#1b1f24", "#6b7280"
 _DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 2, 2)), (0, (1, 1)))
 _MARKS = "osD^vPX"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-# Sizes in inches, for one column of a paper. The first line gives those of the axes and their
-# margins; the second those of a legend line, of its line sample, and of a character.
+# Sizes in inches, for one column of a paper. The first line has the sizes of the axes and their
+# margins. The second has the height of a legend line, the length of its line sample and the width
+# of a character.
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 3.3, 2.2, 0.55, 0.12, 0.42, 0.45
 _LEGEND_LINE, _LEGEND_SAMPLE, _LEGEND_CHARACTER = 0.16, 0.5, 0.062
 #: An axis with fewer powers of ten than this also has labels at 2 and 5 times a power.
@@ -183,7 +184,7 @@ def plot_times(panel: Panel, styles: Styles, crossings: Sequence[Crossing], axes
         stored = _pairs((spot.message_bytes, spot.time) for spot in spots)
         axes.plot(*_pairs(curve.path()), **{**style, "marker": ""}, linewidth=1.3)
         axes.plot(*stored, **{**style, "linestyle": ""}, markersize=4, gid=curve.label)
-        # For the legend only: the curve and its stored points are drawn separately.
+        # This empty line only serves the legend: the curve and its points are drawn separately.
         axes.plot([], [], **style, linewidth=1.3, markersize=4, label=curve.label)
     _mark_crossovers(axes, crossings)
     _format_powers(axes.xaxis, axes.get_xlim())

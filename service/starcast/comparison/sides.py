@@ -18,11 +18,11 @@ from starcast.support.axes import AXES, CHOICE, POINT_AXES, QUESTION, read_count
 from starcast.support.errors import InputError, NotFoundError
 from starcast.topologies import as_topology, count_nodes
 
-#: Separates the names of an experiment and of a part, if a side is only part of an experiment.
+#: Separates experiment and part in the name of a side that is only part of an experiment.
 PART = "/"
-#: Separates the values of different sides in a text.
+#: Separates the values of the sides in a text such as ``S5 | Q7``.
 EACH = " | "
-#: The selected values of each axis, in the form of `as_text`.
+#: Conditions on runs: the allowed values of each axis, as texts in the form of `as_text`.
 Conditions = Mapping[str, frozenset[str]]
 
 
@@ -109,7 +109,7 @@ def find_side(sides: Sequence[Side], name: str) -> int:
     """
     names = [side.name for side in sides]
     short = (side.name for side in with_short_names(sides))
-    # Full names are added last, so that they replace equal short names.
+    # Full names are added last, because they take precedence over equal short names.
     known = {**dict(zip(short, names, strict=True)), **{each: each for each in names}}
     known |= {each.removeprefix("run "): each for each in names if each.startswith("run ")}
     if name not in known:
@@ -187,8 +187,6 @@ def _meets(run: models.Run, conditions: Conditions) -> bool:
     return all(as_text(value(run, axis)) in values for axis, values in conditions.items())
 
 
-# Comparison across topologies or machines
-#
 # Compared runs normally have the same topology. With ``across topology`` their topologies may
 # differ: each side then runs on its own network, a change is a change between networks, and nothing
 # is normalised. The output therefore states the size of each network, and each gap refers to the
@@ -259,7 +257,7 @@ def networks(runs: Iterable[models.Run]) -> tuple[Network, ...]:
 
 
 def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:
-    """Return a side's value on each crossed axis, and its network's size if topology is crossed.
+    """Return a side's values on the crossed axes, and its network's size if topology is crossed.
 
     The values are None if the side has no runs.
     """

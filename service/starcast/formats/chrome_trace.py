@@ -39,7 +39,7 @@ def write_chrome_trace(
     packets = timing.packets
     begin = np.cumsum(packets.units) - packets.units
     columns = (packets.step, packets.sender, packets.port, packets.receiver)
-    # JSON has no fractions, and viewers do not need exact times.
+    # JSON has no fractions, so times are rounded to floats; viewers do not need exact times.
     times = (packets.start.astype(float), (packets.end - packets.start).astype(float))
     values = (column.tolist() for column in (*columns, begin, begin + packets.units, *times))
     for step, sender, port, receiver, first, end, start, duration in zip(*values, strict=True):

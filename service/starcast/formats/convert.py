@@ -139,7 +139,7 @@ def import_library(module: str, extra: str = "") -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        # If an installed package lacks a dependency of its own, the hint below would not help.
+        # If an installed package lacks a dependency, installing the package would not help.
         if (error.name or "").partition(".")[0] != package:
             raise
         raise UnavailableError(

@@ -27,14 +27,14 @@ MAX_INTERFACES = 256
 def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Iterator[str]:
     """Yield the parts of a GOAL file.
 
-    A send requires the receives of its units and the previous packet on its link; in the one-port
-    model, it requires the previous packet of its node instead. In the all-port model, nodes have a
-    network interface per port, so that ports do not wait for each other.
+    A send requires the receives of its units. In the all-port model it also requires the previous
+    packet on its link; in the one-port model, the previous packet of its node. In the all-port
+    model, nodes have a network interface per port, so that ports do not wait for each other.
 
-    For LogGOPSim, nodes have one CPU: LogGOPSim keeps a clock per CPU, so a send would not wait for
-    a required receive on another CPU. For ATLAHS, nodes have a CPU per port and direction, so that
-    these do not wait for each other; ATLAHS passes the end time of a receive to the operations that
-    require it.
+    For LogGOPSim, each node has one CPU, because LogGOPSim keeps a clock per CPU: a send would not
+    wait for a required receive on another CPU. For ATLAHS, each node has a CPU per port and
+    direction, so that these do not wait for each other: ATLAHS passes the end time of a receive to
+    the operations that require it.
 
     Raises:
         LimitError: a node has more ports than LogGOPSim has interfaces or CPUs.
@@ -54,8 +54,8 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
     yield f"// starcast {schedule.id}\nnum_ranks {topology.nodes}\n"
     operations = _Operations(executed, packets, unit_bytes, dialect)
     count = len(packets)
-    # Receives are listed after the sends of the same step, because these do not depend on them.
-    # Packet i is sent by operation i and received by operation count + i.
+    # Within a step, sends precede receives, because they do not depend on them. Packet i is sent by
+    # operation i and received by operation count + i.
     rank = np.concatenate([columns.sender, columns.receiver])
     step = np.concatenate([columns.step, columns.step])
     order = np.lexsort((np.arange(2 * count), step, rank))
@@ -139,8 +139,8 @@ class _Operations:
 def _list_arrivals(executed: Executed, packets: Packets) -> tuple[list[int], list[int]]:
     """Return the packets that must arrive before each send.
 
-    The first list has the packets for all sends, one after the other. The second list has the
-    positions in the first list at which the packets for each send begin, and the list's length.
+    The first list has the packets that must arrive, send by send. The second list has the position
+    in the first list at which the packets for each send begin, and as last entry its length.
     """
     packet_of = np.repeat(np.arange(len(packets)), packets.units)
     pairs = packet_of[find_awaited(packets, executed)]

@@ -39,7 +39,7 @@ _FORMS = "num_ranks, rank, send, recv, calc, requires, irequires, comments and }
 
 
 class _Row(NamedTuple):
-    """A row of the schedule (a unit in a packet), from a comment that starcast wrote."""
+    """A row of the schedule, from a comment that starcast wrote before the send of its packet."""
 
     unit: int
     tree: int
@@ -49,7 +49,7 @@ class _Row(NamedTuple):
 
 @dataclass
 class _Operation:
-    """A send, receive or calculation, and the operations that must end or start before it."""
+    """A send, a receive or a calculation, with the operations that must end or start before it."""
 
     kind: str
     line: int
@@ -118,7 +118,7 @@ class _Reader:
         self._operations: list[_Operation] = []
 
     def read(self, file: BinaryIO) -> list[_Operation]:
-        """Return all operations; each refers to its required operations by number."""
+        """Return all operations, which refer to one another by their positions in this list."""
         ranks: set[int] = set()
         has_count = False
         for text in self._lines(file):
@@ -249,8 +249,8 @@ def _columns(
     receives = _match(reader, operations)
     sends = [number for number, operation in enumerate(operations) if operation.kind == "send"]
     described = [bool(operations[number].rows) for number in sends]
-    # The units in comments and the units in tags are numbered independently, so a file cannot mix
-    # them.
+    # A unit has one number in a comment and another in a tag, so a file cannot mix sends with and
+    # without comments.
     if any(described) and not all(described):
         line = operations[sends[described.index(False)]].line
         reader.fail("has a send without its units", "describe all sends or none", line)
@@ -274,9 +274,9 @@ def _columns(
 
 
 def _match(reader: _Reader, operations: list[_Operation]) -> dict[int, int]:
-    """Return the send that each receive matches, by the number of the receive.
+    """Return the number of the send that each receive matches, by the number of the receive.
 
-    It is the first unmatched send with the same sender, receiver and tag.
+    A receive matches the first unmatched send with the same sender, receiver and tag.
     """
     waiting: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
     for number, operation in enumerate(operations):
@@ -309,7 +309,7 @@ def _derive_steps(
     reader: _Reader, operations: list[_Operation], sends: dict[int, int]
 ) -> dict[int, int]:
     """Return the step of each send: the first step after all sends on which it depends."""
-    # For each operation, the operations on which it depends, and whether their start suffices.
+    # For each operation: the operations before it, and whether they only need to have started.
     before: list[list[tuple[int, bool]]] = [
         [
             *((needed, False) for needed in operation.requires),
@@ -323,10 +323,9 @@ def _derive_steps(
         for needed, _ in needs:
             after[needed].append(number)
     left = [len(needs) for needs in before]
-    # A queue is used instead of recursion, because a chain of requirements can be as long as the
-    # file.
+    # Recursion could be too deep, because a chain of requirements can be as long as the file.
     ready = deque(number for number, count in enumerate(left) if not count)
-    # The step of a send; for another operation, the last step of the sends on which it depends.
+    # For a send, its step. For another operation, the last step of the sends on which it depends.
     level = [0] * len(operations)
     done = 0
     while ready:

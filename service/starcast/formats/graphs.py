@@ -100,7 +100,7 @@ def write_graph6(topology: Topology) -> Iterator[bytes]:
     """
     count = topology.nodes
     bits = count * (count - 1) // 2
-    # The size of the format is quadratic in the number of nodes, whatever the degree.
+    # Every pair of nodes takes a bit, so even a sparse graph can be too large.
     memory.require(bits // 6, f"the adjacency matrix of {count:,} nodes as graph6")
     body = np.zeros(-(-bits // 6), dtype=np.uint8)
     ranks = np.arange(count, dtype=np.int64)
@@ -109,7 +109,7 @@ def write_graph6(topology: Topology) -> Iterator[bytes]:
         lower = ranks < neighbours
         # The triangle is stored column by column: (0,1), (0,2), (1,2), (0,3), ...
         place = neighbours[lower] * (neighbours[lower] - 1) // 2 + ranks[lower]
-        # `at` sets every bit; plain indexing would set only one of several bits of a byte.
+        # `at` sets several bits of one byte; plain indexing would set only the last of them.
         np.bitwise_or.at(body, place // 6, (32 >> (place % 6)).astype(np.uint8))
     yield bytes(_graph6_size(count))
     yield (body + np.uint8(63)).tobytes()
@@ -157,7 +157,7 @@ def write_json_trees(forest: Forest, tree: int | None = None) -> Iterator[str]:
 
 
 def _children_by_tree(forest: Forest, tree: int | None) -> Iterator[dict[int, list[int]]]:
-    """Yield, for each tree, the children of its inner nodes in ascending order."""
+    """Yield, for each tree, a mapping from inner nodes to their children in ascending order."""
     edges = edges_of(forest, tree)
     for number in range(forest.trees) if tree is None else [tree]:
         chosen = edges.tree == number

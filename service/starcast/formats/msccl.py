@@ -33,17 +33,17 @@ MAX_BLOCKS = 216
 MAX_ELEMENTS = 4096
 MAX_CHILDREN = 1024
 MAX_CHUNKS_PER_STEP = 71
-#: Limits that follow from MSCCL's field widths, without the sign: 7 bits for the number of a thread
-#: block in a dependency, and 15 bits for an offset in a buffer.
+#: Limits from the widths of MSCCL's fields, without the sign bit: 7 bits for the number of a thread
+#: block that a step depends on, and 15 bits for an offset in a buffer.
 MAX_DEPENDED_BLOCKS = 2**7
 MAX_OFFSET = 2**15 - 1
-#: One step of each channel is reserved for a dependency on the previous channel.
+#: One step of a channel's thread block is left free for the wait for the previous channel.
 _SENDS_PER_CHANNEL = MAX_STEPS - 1
 _MAX_NAME = 63
-#: The largest message for which MSCCL may use the algorithm: in practice, there is no limit.
+#: The largest message, in bytes, for which MSCCL may use the algorithm: in practice, no limit.
 _MAX_BYTES = 2**62
 
-#: Collectives whose message is the whole vector, not a part per rank.
+#: Collectives whose message is the entire vector, not a part per rank.
 VECTORS: tuple[Collective, ...] = ("broadcast", "reduce", "allreduce")
 
 _NO_BUFFERS = 'srcbuf="i" srcoff="-1" dstbuf="o" dstoff="-1"'
@@ -58,7 +58,9 @@ class _Place(NamedTuple):
 
 
 class Buffer(NamedTuple):
-    """The units in an input or output buffer, which holds messages of consecutive units.
+    """The numbers of the units in an input or output buffer.
+
+    A buffer holds one or more messages; the units of a message have consecutive numbers.
 
     Attributes:
         first: the first unit of the first message.
@@ -116,7 +118,7 @@ def lay_out(
 
 
 class _Copy(NamedTuple):
-    """Chunks that a rank copies from its input to its output."""
+    """A run of consecutive chunks that a rank copies from its input to its output."""
 
     source: int
     target: int
@@ -140,8 +142,8 @@ def write_msccl(rows: Rows) -> Iterator[str]:
             hint="use a smaller topology",
         )
     program = _Program(rows)
-    # All GPUs are rendered before the first line is written, so that an exceeded limit leaves no
-    # incomplete file.
+    # All GPUs are rendered before the first line is written: if a limit is exceeded, no incomplete
+    # file is left.
     blocks = [program.write_gpu(rank) for rank in range(nodes)]
     yield (
         f'<algo name="{escape(schedule.id[:_MAX_NAME])}" proto="Simple" '
@@ -258,7 +260,7 @@ class _Program:
         blocks: dict[tuple[int, int], list[int]] = {}
         for row in rows:
             blocks.setdefault((peer[row], self._channel[row]), []).append(row)
-        # Sorted by channel, because a channel's thread block waits for the previous channel's.
+        # A channel's thread block waits for that of the previous channel, which must come first.
         return dict(sorted(blocks.items()))
 
     def _receive_block(
@@ -276,7 +278,7 @@ class _Program:
     def _end_of_receive(
         self, numbers: dict[tuple[str, int, int], int], row: int
     ) -> tuple[int, int]:
-        """Return the thread block and step that receive a row; (-1, -1) if the row is -1."""
+        """Return the thread block and step that receive a row; (-1, -1) if ``row`` is -1."""
         if row < 0:
             return -1, -1
         return numbers["r", self._sender[row], self._channel[row]], self._step[row]
@@ -300,7 +302,7 @@ class _Program:
             needs = waits
             delivery = self._delivery[row]
             if delivery >= 0:
-                # A step can have only one dependency, so a second one needs a step of its own.
+                # A step can wait for only one other step, so a `nop` step takes the first wait.
                 if waits != (-1, -1):
                     steps.append(_step(len(steps), "nop", _NO_BUFFERS, waits, count=0))
                 needs = self._end_of_receive(numbers, delivery)
@@ -353,7 +355,8 @@ class _Program:
         """Return, for each row, the XML attributes of its source and target chunks."""
         texts = []
         for node, writer, unit, b in zip(nodes, writers, self._unit, self._targets, strict=True):
-            offset = self._buffers[node][0].offset(unit) or 0  # None if the row adds to no chunk
+            # The offset is None if the node's input lacks the unit; then it is not needed below.
+            offset = self._buffers[node][0].offset(unit) or 0
             a = self._targets[writer] if writer >= 0 else _Place("i", offset)
             texts.append(
                 f'srcbuf="{a.buffer}" srcoff="{a.offset}" dstbuf="{b.buffer}" dstoff="{b.offset}"'
@@ -362,7 +365,7 @@ class _Program:
 
 
 def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
-    """For each row, return which row wrote the chunk that it sends, and the chunk that it adds to.
+    """Return, for each row, which row wrote the chunk it sends, and which the chunk it adds to.
 
     In both lists, -1 stands for a chunk of the input. The third result is the set of rows that
     write partial sums. A node has a separate sum for each tree.
@@ -371,14 +374,14 @@ def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
     partial: set[int] = set()
     if rows.combine is None:
         return find_deliveries(rows).tolist(), addend, partial
-    # Keys have the tree of a partial sum, or -1 for a complete unit.
+    # In keys, a partial sum has the number of its tree, and a complete unit has -1.
     of_unit = rows.unit.tolist(), np.where(rows.combine, rows.tree, np.int64(-1)).tolist()
     sent = list(zip(rows.sender.tolist(), *of_unit, strict=True))
     received = list(zip(rows.receiver.tolist(), *of_unit, strict=True))
     nodes, own = rows.schedule.topology.nodes, (-1, 1)
     held: dict[tuple[int, int, int], tuple[int, int]] = {}  # writing row, number of contributions
     for _, step in groupby(range(len(rows)), key=rows.step.tolist().__getitem__):
-        # Only chunks that a node holds before a step can be sent in it.
+        # A chunk that arrives in a step can be sent only in a later step.
         for row, (writer, arriving) in {row: held.get(sent[row], own) for row in step}.items():
             delivery[row] = writer
             size = arriving

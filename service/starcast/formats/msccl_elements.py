@@ -30,7 +30,7 @@ from starcast.topologies import Topology
 HINT = "write the file again, for this topology and collective"
 #: Types of steps that send, and types that receive; `rcs` receives a chunk and sends it on.
 SENDS, RECEIVES = ("s", "rcs", "rrs", "rrcs"), ("r", "rcs", "rrc", "rrs", "rrcs")
-#: Types of steps that add a received chunk, or for `re` another own chunk, to a chunk of the GPU.
+#: Types of steps that add to a chunk: a received chunk or, for `re`, another chunk of the GPU.
 ADDS = ("re", "rrc", "rrs", "rrcs")
 #: Types of steps that write a chunk of the GPU, and types that read one.
 WRITES = ("r", "rcs", "cpy", "re", "rrc", "rrcs")
@@ -41,8 +41,8 @@ _IN_PLACE = ("broadcast", "allgather", "alltoall", *REDUCTIONS)
 
 #: Maximum size of a file in bytes: several times the largest file that starcast writes for S5.
 _MAX_BYTES = 100 * MB
-#: Maximum size of a tag or comment in bytes. The parser scans an incomplete tag again each time
-#: that it gets more data.
+#: Maximum size of a tag or comment in bytes. Without it, a long tag would take quadratic time: the
+#: parser scans an incomplete tag again whenever it gets more data.
 _MAX_TOKEN = MB
 _CHUNK = 2**16
 _PARENTS = {"algo": "", "gpu": "algo", "tb": "gpu", "step": "tb"}
@@ -182,8 +182,8 @@ class ElementReader:
 
     def _begin_algo(self) -> None:
         collective, nodes = self._collective, self._topology.nodes
-        # msccl-tools writes "custom" for collectives that MSCCL does not know, and reduce_scatter;
-        # RCCL reads reducescatter.
+        # msccl-tools writes "reduce_scatter", and "custom" for collectives that MSCCL does not
+        # know. RCCL reads "reducescatter".
         names = (collective, "custom", collective.replace("-", "_"), collective.replace("-", ""))
         if self._text("coll") not in names:
             self._fail(f"is for the collective '{self._text('coll')}', not {collective}")

@@ -1,9 +1,9 @@
 """Reading of schedules from MSCCL XML, written by starcast, by msccl-tools, or for RCCL.
 
-The thread blocks of all GPUs are executed with unit numbers instead of data. The execution finds
-the unit of each send, and checks that each step waits for the chunks that it reads and overwrites.
-In a reduction, each chunk also records the ranks whose contributions it holds, so that
-contributions that are lost or counted twice are detected.
+All thread blocks are executed, with unit numbers instead of data. This finds the unit of each send,
+and checks that each step waits for the chunks that it reads and overwrites. In a reduction, each
+chunk also records the ranks whose contributions it holds. Contributions that are lost or counted
+twice are thus detected.
 """
 
 from collections import defaultdict, deque
@@ -95,7 +95,7 @@ def schedule_from_msccl(
 
 
 class _Knowledge(NamedTuple):
-    """The events for which a thread block has waited, directly or indirectly.
+    """The events that a thread block knows to be over, because it has waited for them.
 
     Attributes:
         ended: for each thread block of the GPU, its last step that has ended; -1 for none.
@@ -108,7 +108,7 @@ class _Knowledge(NamedTuple):
     sent: int
 
     def merge(self, other: "_Knowledge", block: int, step: int) -> "_Knowledge":
-        """Return what both thread blocks know to be over, after one waited for the other's step."""
+        """Return the knowledge of a block after it has waited for a step of another block."""
         ended = np.maximum(self.ended, other.ended)
         ended[block] = max(ended[block], step)
         return _Knowledge(ended, max(self.arrived, other.arrived), max(self.sent, other.sent))
@@ -116,7 +116,7 @@ class _Knowledge(NamedTuple):
 
 @dataclass
 class _RunningBlock:
-    """A thread block, with the events it has waited for: now, and after each executed step."""
+    """A thread block during execution: what it knows now, and what it knew after each step."""
 
     block: Block
     now: _Knowledge
@@ -127,7 +127,7 @@ class _RunningBlock:
         return len(self.after)
 
     def knows(self, uses: dict[int, int]) -> Iterator[bool]:
-        """Yield whether each step in ``uses``, keyed by thread block, is known to have ended."""
+        """Yield for each thread block in ``uses`` whether its given step is known to have ended."""
         for number, step in uses.items():
             yield number == self.block.number or self.now.ended[number] >= step
 
@@ -135,7 +135,7 @@ class _RunningBlock:
         raise RejectedError(f"{self} {problem}", hint=HINT)
 
     def __str__(self) -> str:
-        """The rank, thread block and number of the next step, as text for messages."""
+        """The rank, the thread block and its next step, as text for messages."""
         return f"rank {self.block.rank}, thread block {self.block.number}, step {self.done}"
 
 
@@ -190,11 +190,11 @@ class _Execution:
         if rest or not units:
             raise InputError(f"buffers of {chunks} chunks are not for {nodes} GPUs", hint=HINT)
         self._buffers = [lay_out(collective, nodes, units, root, rank) for rank in range(nodes)]
-        # If executed in place, an allgather's input is a part of its output, and a reduce-scatter's
-        # output is a part of its input.
+        # In place, the input of an allgather is a part of its output, and the output of a
+        # reduce-scatter is a part of its input.
         parts = {"allgather": "i", "reduce-scatter": "o"} if elements.in_place else {}
         self._part, self._part_units = parts.get(collective, ""), units
-        #: The bits of all contributions, which a complete unit has; 0 if not a reduction.
+        #: One bit for each rank's contribution to a complete unit; 0 if this is not a reduction.
         self._complete = 2**nodes - 1 if collective in REDUCTIONS else 0
         self._ports = {
             (rank, neighbour): port
@@ -241,7 +241,9 @@ class _Execution:
     def _advance(self, run: _RunningBlock, step: Instruction) -> tuple[int, ...]:
         """Execute the next step of a thread block, unless it must wait.
 
-        If so, return the key in ``waiting`` of the message or thread block for which it waits.
+        Returns:
+            An empty tuple if the step was executed; otherwise the key in ``waiting`` of the message
+            or thread block for which it waits.
         """
         block = run.block
         wire = block.receive, block.rank, block.channel
@@ -272,7 +274,7 @@ class _Execution:
         return ()
 
     def _add(self, run: _RunningBlock, own: list[_Sum], units: list[_Sum]) -> list[_Sum]:
-        """Add arriving units to the GPU's own chunks, and return the sums."""
+        """Return the sums of the GPU's own chunks and the arriving units."""
         sums = []
         for one, other in zip(own, units, strict=True):
             if one.unit != other.unit:
@@ -312,7 +314,7 @@ class _Execution:
             chunk = self._chunk(place)
             if chunk is None:
                 run.fail(f"reads {place[1]}[{place[2]}], which holds nothing yet")
-            # Waiting for any one writer suffices, because all writers wrote the same unit.
+            # All writers wrote the same unit, so waiting for one of them suffices.
             if chunk.written and not any(run.knows(chunk.written)):
                 number, first = next(iter(chunk.written.items()))
                 run.fail(
@@ -335,7 +337,7 @@ class _Execution:
                     )
                 chunk = self._chunks[place] = _Chunk(unit, {number: run.done})
             elif chunk.written:
-                # Copies of a unit may arrive in any order, because they do not change the chunk.
+                # A copy of a unit may arrive without a wait, because it does not change the chunk.
                 chunk.written.setdefault(number, run.done)
             chunk.used[number] = run.done
 

@@ -17,7 +17,7 @@ _CHUNK = 2**16
 def table_columns(schedule: Schedule) -> dict[str, NDArray[Any]]:
     """Return the columns of a schedule by name, with labels instead of ranks."""
     names = schedule.topology.labels()
-    # Truth values become 0 and 1, as `schedule_from_csv` reads them.
+    # `schedule_from_csv` reads truth values as 0 and 1.
     combine = {} if schedule.combine is None else {"combine": schedule.combine.astype(np.uint8)}
     return {
         "step": schedule.step,

@@ -180,7 +180,7 @@ def export(
 def render(artifact: Artifact, to: str, **options: Any) -> Iterator[bytes]:
     """Yield the parts of a file; the arguments and errors are those of `export`.
 
-    Errors are raised by the call or with the first part, except for limits that one node exceeds.
+    The call or the first part raises all errors, except for limits that a single node exceeds.
     """
     kind = kind_of(artifact)
     chosen = find_format(kind, to)

@@ -15,8 +15,8 @@ from starcast.topologies import memory
 from starcast.topologies.permutations import Ranks, labels_from
 
 _CHUNK = 2**15
-#: A topology with up to this many directed links keeps a table of all neighbours: a look-up in it
-#: is much faster than computing a few neighbours.
+#: Topologies with at most this many directed links keep a table of all neighbours: looking up a few
+#: neighbours in it is much faster than computing them.
 _MAX_KEPT = 2**15
 
 #: A function that returns an array's values at the neighbours of a chunk of nodes; see
@@ -39,7 +39,7 @@ class RankedValueReader:
         """Return the array's values at the neighbours of a chunk's nodes."""
         if chunk != self._chunk:
             self._chunk, self._ranks = chunk, self._neighbour_ranks(chunk)
-        # All ranks are in range; with mode "clip" numpy does not check that.
+        # All ranks are in range; mode "clip" only spares numpy the check.
         return np.take(values, self._ranks, mode="clip")
 
 
@@ -144,7 +144,7 @@ class Topology(Displayable, ABC):
 
     def table(self) -> Ranks:
         """Return all neighbours, int32 ``[ports, nodes]``, in the order of `ports`."""
-        # A copy, because callers may change their table and the kept one is shared.
+        # Callers may change the returned table, so the kept table, which is shared, is copied.
         return kept_table(self).copy() if self._has_kept_table else self._compute_table()
 
     def _compute_table(self) -> Ranks:
@@ -188,14 +188,14 @@ class Topology(Displayable, ABC):
         return RankedValueReader(self.neighbour_ranks(port))
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
-        """Return each node's neighbour across its port in ``ports``, int32 ``[count]``.
+        """Return each node's neighbour across the port given for it, int32 ``[count]``.
 
         Args:
-            ports: uint8 ``[count]``.
+            ports: the port of each node, uint8 ``[count]``.
             ranks: the nodes, ``[count]``.
         """
         out = np.empty(len(ranks), dtype=np.int32)
-        # The loop runs over the ports, because `neighbours` takes one port for many nodes.
+        # The loop runs over ports, because `neighbours` handles many nodes but only one port.
         for port in np.unique(ports).tolist():
             chosen = ports == port
             out[chosen] = self.neighbours(port, ranks[chosen])
@@ -308,8 +308,7 @@ class Topology(Displayable, ABC):
         return f"topology({self.spec!r})"
 
     def __eq__(self, other: object) -> bool:
-        # Objects of one spec are the same topology, including objects that a worker process
-        # unpickled.
+        # The spec decides, because a worker process unpickles separate objects of one topology.
         return isinstance(other, Topology) and other.spec == self.spec
 
     def __hash__(self) -> int:

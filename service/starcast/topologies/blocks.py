@@ -162,7 +162,7 @@ def _first_rank_by_newcomer(n: int) -> Ranks:
 
 @lru_cache(maxsize=8)
 def _replacement_ranks(m: int) -> NDArray[np.int16]:
-    """Return the ranks of suffix patterns after a symbol of the prefix has replaced one of theirs.
+    """Return the ranks of suffix patterns in which a prefix symbol has replaced one of the symbols.
 
     Returns:
         int16 ``[m+1, m, m!]``. Entry (q, s, pattern) is the rank of the new pattern if the symbol
@@ -204,8 +204,8 @@ class Distances(_StarArray):
 
     Consider the permutation that maps each position to the position of its symbol in the root. With
     c cycles, of which f are fixed points, the distance is n + c - 2f, less 2 if the first symbol is
-    not the root's. Cycles within the prefix are counted once per block. The other cycles are those
-    of the suffix pattern composed with the paths that lead through the prefix back into the suffix.
+    not the root's. Cycles within the prefix are counted once per block. All other paths through the
+    prefix start and end in the suffix. Together with the suffix pattern they form the other cycles.
     """
 
     dtype = np.uint8
@@ -220,7 +220,7 @@ class Distances(_StarArray):
         self._base = (base + n - 2 * (blocks.prefix[:, 0] != root[0])).astype(np.uint8)
         self._pattern = permutations.rank((exits + 1).astype(np.uint8))
         self._cycles = permutations.cycle_count_table(blocks.m)
-        # m marks a position where the root's symbol is in the prefix: it is never a fixed point.
+        # m stands for a position whose root symbol is in the prefix; it is never a fixed point.
         at_home = np.full((len(prefix), blocks.m), blocks.m)
         block, k = np.nonzero(rest >= width)
         at_home[block, rest[block, k] - width] = k

@@ -144,7 +144,7 @@ class CayleyGraph(Topology):
 def check_generators(
     generators: Sequence[Sequence[int]], group: type[Permutations] | Residues = Permutations
 ) -> tuple[Group, Generators]:
-    """Check generators, and return their group and the generators as elements of it.
+    """Check generators, and return their group and the generators as elements of the group.
 
     Raises:
         InputError: see `CayleyGraph`.

@@ -16,7 +16,7 @@ from starcast.topologies.families import family
 from starcast.topologies.permutations import Ranks
 from starcast.topologies.profiles import hypercube_profile
 
-SMALLEST, LARGEST = 1, 28  # 2^28 < 12! < 2^29, and S_12 is the largest star
+SMALLEST, LARGEST = 1, 28  # 2^28 < 12!: all hypercubes are smaller than S_12, the largest star
 
 
 class Hypercube(Topology):

@@ -52,9 +52,9 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
 class _Flow:
     """The disjoint paths found so far, stored as directed links, and the search for one more.
 
-    Each side (entry or exit) of a node has a price, a lower bound on the cost from there to the
-    target, at first the distance. With these prices no step of a path has a negative cost, and the
-    search visits few nodes.
+    Each side (entry or exit) of a node has a price: a lower bound on the cost from it to the
+    target, at first the distance. If costs are reduced by these prices, no step has a negative
+    cost, and the search visits few nodes.
     """
 
     def __init__(self, topology: Topology, source: int, target: int) -> None:

@@ -19,11 +19,11 @@ from starcast.topologies.groups import (
     SignedPermutations,
 )
 
-#: The characters that a spec may contain, for messages. Specs are parts of ids in files of many
-#: formats, so no character with a special meaning in one of these formats is allowed.
+#: Text for messages: the characters that a spec may contain. Specs are parts of ids in files of
+#: many formats, so no character with a special meaning in one of these formats is allowed.
 SPEC_CHARACTERS = "at most 50 ASCII letters, digits, and the characters , . _ + -"
 _SPEC = re.compile(r"[A-Za-z0-9][A-Za-z0-9,._+-]{0,49}")
-#: Parts of a pattern that match no spec: escapes of characters that a spec cannot contain, and
+#: Parts that a pattern must not contain: escapes of characters that a spec cannot contain, and
 #: characters that belong neither to a spec nor to the syntax of regular expressions.
 _FOREIGN = re.compile(r"\\[^dw.+,-]|[^A-Za-z0-9,._+\\()\[\]{}*?|^$-]")
 _GROUP = re.compile(r"\(\?(P<\w+>|[:=!])")
@@ -141,7 +141,7 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
             hint=f"specs consist of {SPEC_CHARACTERS}",
         )
     shipped = [each for each in FAMILIES.values() if each.origin.is_shipped and each.name != name]
-    # Whether two patterns can match the same text is hard to decide, so examples are tried.
+    # It is hard to decide if two patterns can match the same text, so examples are tried.
     taken = next(filter(compiled.fullmatch, chain.from_iterable(map(_examples, shipped))), None)
     if taken is not None:
         letters = [each.pattern.pattern.partition("(")[0] for each in shipped]
@@ -161,7 +161,7 @@ def _spell(pattern: str, noun: str, sizes: range) -> str:
 
 
 def _examples(shipped: Family) -> Iterator[str]:
-    """Yield sample specs of a family, such as S1, S2, ..: its first spelling with other numbers."""
+    """Yield sample specs of a family, such as S1, S2, ..: its first spelling, other numbers."""
     first, *later = re.findall(r"\D+", shipped.spelling.split()[0])
     for number, other in product(range(1, 36), (1, 2)):
         yield f"{first}{number}" + "".join(f"{text}{other}" for text in later)
@@ -193,7 +193,7 @@ def topology(spec: str) -> Topology:
                     " its groups is a number",
                     hint=f"write {entry.spelling}, or correct the plug-in's pattern",
                 ) from None
-            # A topology has one spec: S05 is not another name of S5.
+            # A topology has a single spec, so S05 is not accepted in place of S5.
             if [str(number) for number in numbers] == groups:
                 built: Topology = entry.build(text, *numbers)
                 return built

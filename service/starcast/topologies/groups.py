@@ -134,7 +134,7 @@ class SignedPermutations(Permutations):
         return factorial(self.n) << self.n
 
     def elements(self, ranks: ArrayLike) -> Elements:
-        """Return the elements of some ranks; each digit selects one of k symbols and its sign."""
+        """Return the elements of some ranks; a digit selects an unused symbol and its sign."""
         rest = np.array(ranks, dtype=np.int64, ndmin=1)
         rows = np.empty((len(rest), self.n), dtype=np.int8)
         signs = np.empty_like(rows)

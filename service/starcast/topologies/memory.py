@@ -28,7 +28,7 @@ def available() -> int:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         line = next(line for line in lines if line.startswith("MemAvailable:"))
         return int(line.split()[1]) * 1024
-    # An underestimate: these pages do not include caches that the kernel would release.
+    # This is an underestimate, because it omits the caches that the kernel would release.
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
 
 

@@ -111,8 +111,8 @@ def _commuting(n: int, turns: int) -> Iterator[tuple[int, ...]]:
             yield (1, *(image % size + 2 for image in images))
 
 
-# Stands for the cycle of nodes with 2 in position 2. It is larger than the number of any cycle, so
-# these nodes come last in their necklaces.
+# The number that replaces that of a cycle for nodes with 2 in position 2. It is larger than the
+# number of any cycle, so these nodes come last in their necklaces.
 _NO_CYCLE = np.iinfo(np.int64).max
 
 

@@ -123,9 +123,10 @@ def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[Indices, Ranks]:
 
 
 def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> Indices:
-    """Return the index in the rest of the symbol some steps after a node's first, ``[size]``.
+    """Return, for each pattern, the symbol ``steps`` places after the node's first symbol.
 
-    Steps are counted cyclically through the sorted first symbols of the node's clique.
+    Places are counted cyclically through the sorted first symbols of the node's clique. The result
+    has indices in the rest, ``[size]``.
     """
     blocks = _blocks(n, k)
     is_missing = np.ones((blocks.size, blocks.rest.shape[1]), dtype=bool)
@@ -155,7 +156,7 @@ def _first_rank_by_newcomer(n: int, k: int) -> Ranks:
 
 
 class _Relabelling(_NkArray):
-    """A `NodeArray` computed by relabelling the rest of each block in all patterns."""
+    """A `NodeArray` that depends on the ranks of patterns after their symbols are relabelled."""
 
     _order: Perms  # [blocks, r]
 
@@ -167,7 +168,7 @@ class _Relabelling(_NkArray):
 
 
 def _order(values: NDArray[np.integer]) -> Perms:
-    """Return the index of every entry in its sorted row."""
+    """Return the position that every entry has in its row after sorting."""
     return np.argsort(np.argsort(values, axis=1), axis=1).astype(np.uint8)
 
 
@@ -202,14 +203,14 @@ class Distances(_Relabelling):
     def __init__(self, n: int, k: int, extended_root: Perms) -> None:
         super().__init__(n, k)
         blocks = self._blocks
-        # A symbol's position in the root, from 0. Symbols at k or higher are not in the root.
+        # A symbol's position in the root, from 0. Positions from k on mean that the root lacks it.
         home = permutations.inverse(extended_root).astype(np.int16) - 1
         prefix, self._rest = home[blocks.prefix - 1], home[blocks.rest - 1]
         base, exits = through_prefix(prefix, self._rest, self._width)
         self._base = (base + k - 2 * (prefix[:, 0] != 0)).astype(np.uint8)
         self._beta = (prefix >= k).sum(axis=1, dtype=np.uint8)
-        # A symbol whose path ends at suffix position s becomes s. Symbols whose paths end outside
-        # the label get the higher numbers.
+        # A symbol of the rest becomes s if the path from it ends at suffix position s. Symbols
+        # whose paths end outside the label get the higher numbers.
         self._order = _order(exits)
         self._cycles = _closed_cycles(blocks.rest.shape[1], blocks.m)
 

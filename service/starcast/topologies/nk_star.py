@@ -146,7 +146,7 @@ class NkStar(Topology):
         return np.concatenate([row, missing])
 
     def residual_port(self, rows: Perms, newcomer: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the residual ports from nodes to given first symbols, uint8 ``[count]``."""
+        """Return the residual ports from nodes to the neighbours with given first symbols."""
         inner = rows[:, 1:]
         # A symbol's index in the clique is its index among all symbols less the number of smaller
         # symbols that are not in the clique.
@@ -156,7 +156,11 @@ class NkStar(Topology):
 
 
 def _along_clique(n: int, rows: Perms, steps: int | NDArray[np.intp]) -> NDArray[np.uint8]:
-    """Return the symbol some steps after the first in each sorted clique, uint8 ``[count]``."""
+    """Return the symbol ``steps`` places after each node's first, cyclically in its sorted clique.
+
+    Returns:
+        uint8 ``[count]``.
+    """
     is_member = np.ones((len(rows), n + 1), dtype=bool)
     is_member[:, 0] = False
     np.put_along_axis(is_member, rows[:, 1:], values=False, axis=1)

@@ -56,8 +56,8 @@ def arrangement_unrank(n: int, length: int, ranks: ArrayLike) -> Perms:
         rows[:, position], rest = np.divmod(
             rest, math.perm(n - 1 - position, length - 1 - position)
         )
-    # Convert Lehmer digits to symbols: a digit is increased by 1 for every earlier symbol that is
-    # not greater.
+    # Convert Lehmer digits to symbols: a digit is increased by 1 for every earlier symbol that does
+    # not exceed it.
     for position in range(length - 2, -1, -1):
         rows[:, position + 1 :] += rows[:, position + 1 :] >= rows[:, position, None]
     rows += 1
@@ -76,8 +76,8 @@ def arrangement_rank(rows: Perms, n: int) -> Ranks:
     for position in range(rows.shape[1]):
         symbol = rows[:, position]
         smaller = np.zeros(len(rows), dtype=np.int32)
-        # The loops run over pairs of positions, and numpy over the rows: there are few positions
-        # and millions of rows.
+        # There are few pairs of positions, so Python loops over them, and numpy over the millions
+        # of rows.
         for earlier in range(position):
             smaller += rows[:, earlier] < symbol
         ranks *= n - position

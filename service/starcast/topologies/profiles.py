@@ -1,10 +1,12 @@
 """The number of nodes at each distance, counted by cycle structure without a node array.
 
 A polynomial is a list of coefficients: entry d counts the arrangements at distance d. The distance
-is the sum of these costs (docs/definitions/nk-star.md, formulas (1) and (2)): a cycle of two or
-more positions without position 1 costs its length + 1; all chains that begin with an external
-symbol (one that the root lacks) together cost the number of their positions + the number of chains
-+ 1; a cycle or chain that contains position 1 costs 2 less.
+is the sum of these costs (docs/definitions/nk-star.md, formulas (1) and (2)):
+
+* Each cycle of two or more positions costs its length + 1.
+* All external chains (chains that begin with a symbol that the root lacks) together cost the number
+  of their positions + the number of chains + 1.
+* If position 1 is on such a cycle or chain, the distance is 2 less.
 """
 
 from collections.abc import Iterable
@@ -33,7 +35,7 @@ def nk_star_profile(n: int, k: int) -> tuple[int, ...]:
     in_cycle = (_shifted(free[k - m], m - 1, perm(k - 1, m - 1)) for m in range(2, k + 1))
     in_chain = (_times(cycles[k - j], chains[j][2:], comb(k - 1, j - 1)) for j in range(1, k + 1))
     counts = _sum([at_home, *in_cycle, *in_chain])
-    # The sums end with zeros for distances that no node has.
+    # Trailing zeros, which stand for distances that no node has, are removed.
     return tuple(counts[: max(distance for distance, count in enumerate(counts) if count) + 1])
 
 
@@ -43,7 +45,7 @@ def hypercube_profile(d: int) -> tuple[int, ...]:
 
 
 def _cycles(largest: int) -> list[Polynomial]:
-    """Return, for each number j of positions, how many permutations have each cost of cycles."""
+    """Return, for each j, how many permutations of j positions have each cost of their cycles."""
     ways: list[Polynomial] = [[1]]
     for j in range(1, largest + 1):
         # The last position is a fixed point or on a cycle of m positions.
@@ -53,7 +55,7 @@ def _cycles(largest: int) -> list[Polynomial]:
 
 
 def _chains(positions: int, externals: int) -> Polynomial:
-    """Return how many divisions of positions into external chains have each cost."""
+    """Return how many ways of dividing positions into external chains have each cost."""
     if positions == 0:
         return [1]
     counts = [0] * (2 * positions + 2)

@@ -71,7 +71,7 @@ class Star(Topology):
         """Return a function that reads an array at the neighbours across a port.
 
         A port within the prefix maps each block to another block in the same order of nodes, so
-        whole blocks are copied.
+        complete blocks are copied.
         """
         neighbours = blocks.Neighbours(self.n, self._check_port(port) - 1)
         if neighbours.within_prefix:

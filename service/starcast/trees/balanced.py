@@ -1,4 +1,4 @@
-"""The scatter trees: balanced, near-balanced and perfectly balanced (Fragopoulou & Akl 1993, 5).
+"""Scatter trees: balanced, near-balanced, perfectly balanced (Fragopoulou & Akl 1993, section 5).
 
 All three are shortest-path trees. The root's subtree across dimension k holds the nodes with symbol
 1 in position k, and some leaves. For a node x with x_1 != 1, all three trees use the same dimension
@@ -90,7 +90,13 @@ def perfectly_balanced(topology: Topology, root: int) -> Forest:
 
 
 def merging_dimension(slab: Slab) -> NDArray[np.uint8]:
-    """Return the dimension towards the parent for every node of a slab, uint8 ``[(n-1)!]``."""
+    """Return each node's dimension towards the parent (Rules 6 and 7, Def. 13), for a slab.
+
+    A slab has all nodes with the same first symbol, other than 1.
+
+    Returns:
+        uint8 ``[(n-1)!]``.
+    """
     positions, k = slab.positions, slab.positions[1]
     outside = _outside_cycle_of_1(positions)
     dimension = np.full(positions.shape[1], slab.first, dtype=np.uint8)
@@ -103,13 +109,13 @@ def merging_dimension(slab: Slab) -> NDArray[np.uint8]:
 
 
 def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
-    """Number the nodes of S_n that start with 1, as the balanced tree does; return their numbers m.
+    """Return the numbers m that the balanced tree gives to the nodes of S_n that start with 1.
 
     Necklaces are ordered by distance from the identity, then by their lowest rank. Within a
     necklace, each rotation R gives the next node. The first number m of a necklace belongs to its
     lowest node y whose symbol in position v = v(m) is not v, so that a shortest path to y ends
-    across v. If a message is sent in several copies, each copy continues the numbers of the copy
-    before, so all copies together are as balanced as one.
+    across v. If a message is sent in several copies, each copy continues the numbers of the
+    previous copy, so all copies together are as balanced as one.
 
     Returns:
         int64 ``[(n-1)!]``; 0 for the identity.
@@ -127,7 +133,7 @@ def running_numbers(topology: Topology, copy: int = 0) -> NDArray[np.int64]:
 
 
 def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the lowest node y of each necklace whose symbol in position v is not v.
+    """Return, for each necklace, its lowest node y whose symbol in position v is not v.
 
     v is the dimension v(m) of the necklace's first number m. The result is indexed by the
     necklace's leader, the node of lowest rank.

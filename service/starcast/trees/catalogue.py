@@ -63,7 +63,7 @@ def forest(
         memory.forest_bytes(topology.nodes, trees),
         f"trees of '{entry.name}' on the {topology.nodes:,} nodes of {topology.spec}",
     )
-    # The base is built at the identity, because the construction itself moves it to the root.
+    # Bases are built at the identity, because the construction itself moves them to the root.
     bases = {
         argument.name: forest(topology, str(values[argument.name]))
         for argument in entry.arguments

@@ -8,9 +8,9 @@ one, are recomputed at r∘y.
 DC changes dimensions and keeps the root: a path from the root across the dimensions d1, d2, ..
 becomes the path from the root across d1', d2', .., where d' = ((d-2+i) mod (n-1)) + 2. If the root
 is the identity, DC(i, T) is the image of T under the rotation R^i. For another root r it is
-r∘R^i(T'), where T' is T translated to the identity. On S_{n,k} it would map exchange links to
-residual links, which no automorphism does for 2 <= k <= n-2. S_{n,n-1} is isomorphic to S_n. On
-S_{n,1}, the complete graph, R^i rotates the symbols 2..n.
+r∘R^i(T'), where T' is T translated to the identity. On S_{n,k}, DC would map exchange links to
+residual links, which no automorphism does for 2 <= k <= n-2. It is defined on S_{n,n-1}, which is
+isomorphic to S_n, and on S_{n,1}, the complete graph, where R^i rotates the symbols 2..n.
 """
 
 from dataclasses import replace
@@ -59,11 +59,11 @@ def _no_dimension_change(topology: Topology) -> str | None:
     source="Tseng & Sheu 1997, Def. 3",
 )  # fmt: skip
 def label_change(topology: Topology, root: int, base: Base) -> Forest:
-    """Return LC(root, T) for every tree T of a forest at the identity.
+    """Return LC(root, T) for every tree T of a forest that is rooted at the identity.
 
     Reference: Tseng & Sheu 1997, Def. 3.
     """
-    # The hubs move with the trees, so that `verify` stays fast.
+    # Each hub is translated like its tree, so that it still makes `verify` fast.
     hubs = base.verify_hubs
     if hubs is not None:
         hubs = tuple(topology.translation(root)[list(hubs)].tolist())
@@ -83,7 +83,7 @@ def label_change(topology: Topology, root: int, base: Base) -> Forest:
     source="Tseng & Sheu 1997, Def. 4", exclusion=_no_dimension_change,
 )  # fmt: skip
 def dimension_change(topology: Topology, root: int, base: Base, i: Shift) -> Forest:
-    """Return DC(i, T) for every tree T of a forest at the identity, translated to the root.
+    """Return DC(i, T), translated to the root, for every tree T of a forest at the identity.
 
     Args:
         topology: the topology of the forest.
@@ -111,7 +111,10 @@ def dimension_change(topology: Topology, root: int, base: Base, i: Shift) -> For
 
 
 def _rotate_nodes(topology: Topology, nodes: NDArray[np.integer], i: int) -> Ranks:
-    """Return the rank of R^i(x) for each node x, int32 ``[count]``; on S_{n,n-1} as on S_n."""
+    """Return the rank of R^i(x) for each node x, int32 ``[count]``.
+
+    Nodes of S_{n,n-1} have the same ranks as the corresponding nodes of S_n.
+    """
     if topology.k == 1:
         return np.asarray(_rotated_symbols(topology.n, i)[nodes + 1], dtype=np.int32) - 1
     return permutations.rank(rotate(permutations.unrank(topology.n, nodes), i))
@@ -120,11 +123,12 @@ def _rotate_nodes(topology: Topology, nodes: NDArray[np.integer], i: int) -> Ran
 def _rotate_ports(
     topology: Topology, nodes: NDArray[np.integer], rows: NDArray[np.uint8], i: int
 ) -> NDArray[np.uint8]:
-    """Return the ports that R^i gives at the rotated nodes, uint8 ``[trees, count]``; 0 stays 0."""
+    """Return the ports to which R^i maps the nodes' ports, uint8 ``[trees, count]``; 0 stays 0."""
     if topology.k != 1:
         symbols = _rotated_symbols(topology.n, i)
         return np.concatenate([[0, 0], symbols[2:]]).astype(np.uint8)[rows]
-    parents = (nodes + rows.astype(np.int64) - 1) % topology.n  # port 1+s moves on by s symbols
+    # On S_{n,1}, port 1+s leads from a node to the symbol s places later.
+    parents = (nodes + rows.astype(np.int64) - 1) % topology.n
     steps = _rotate_nodes(topology, parents, i) - _rotate_nodes(topology, nodes, i)
     return np.where(rows > 0, 1 + steps % topology.n, 0).astype(np.uint8)
 

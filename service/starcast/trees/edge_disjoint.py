@@ -99,7 +99,7 @@ def shortest_path(topology: Topology, root: int) -> Forest:
     source="Fragopoulou & Akl 1996, Def. 7", one_tree_per_port=True, partial=True,
 )  # fmt: skip
 def shortest_path_graph(topology: Topology, root: int) -> Forest:
-    """Return the n-1 trees of SPG: each is a branch of SPT and the nodes that SPT omits.
+    """Return the n-1 trees of SPG: each is a branch of SPT together with the nodes that SPT omits.
 
     Tree l-2, l = 2..n, is the branch across dimension l. The added nodes start with the same symbol
     as the root, and their parents are across dimension l.
@@ -126,7 +126,7 @@ def dimension_home(slab: Slab) -> NDArray[np.uint8]:
 
 
 def write_s1(n: int, rows: NDArray[np.uint8]) -> None:
-    """Write port l in the row of tree l, for the nodes that start with 1; 0 for the identity."""
+    """Write the parent ports of the nodes that start with 1: l in tree l; 0 for the identity."""
     rows[:, : rows.shape[1] // n] = np.arange(2, n + 1, dtype=np.uint8)[:, None]
     rows[:, 0] = 0
 
@@ -172,7 +172,7 @@ def _write_slab(slab: Slab, rows: NDArray[np.uint8]) -> None:
             row[:] = np.where(case_2, home, k)
             continue
         row[:] = slab.positions[tree]
-        # q is the symbol in position p(x), so these entries belong to tree q.
+        # If the tree's symbol is in position p(x), it is q, so these entries are for tree q.
         np.copyto(row, in_tree_q, where=slab.positions[tree] == home)
         np.copyto(row, home, where=k == tree)
 
@@ -193,7 +193,7 @@ class Detours(NamedTuple):
     four: int
 
     def least(self, trees: int) -> int:
-        """Return the sum of the smallest detours of a node, as many as there are ``trees``."""
+        """Return the sum of the ``trees`` smallest detours of a node of the class."""
         fours = max(trees - self.none - self.two, 0)
         return 2 * min(max(trees - self.none, 0), self.two) + 4 * fours
 

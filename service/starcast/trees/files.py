@@ -48,7 +48,7 @@ def check_spec(construction: object, arguments: object) -> None:
 
     Raises:
         InputError: the construction is not text, the arguments are not a mapping to strings and
-            integers, or they could not be parsed again.
+            integers, or the text of an id with them would not be read as the same values.
     """
     if not isinstance(arguments, Mapping):
         raise InputError(
@@ -84,7 +84,7 @@ _SMALL_PART = 2**16
 
 
 class ForestFields(TypedDict):
-    """The fields of a `Forest`."""
+    """The fields of a `Forest` that a file stores."""
 
     topology: Topology
     parent_port: NDArray[np.uint8]
@@ -178,7 +178,7 @@ def _parse_parts(path: str | os.PathLike[str], parts: _Parts) -> ForestFields:
             f"{VERSION}",
             hint=f"read it with the starcast that wrote it, or {_WRITE_AGAIN}",
         )
-    # Older files have the key "toward".
+    # In older files, the part with the hubs is called "toward".
     hub_ranks = parts.small("verify_hubs" if "verify_hubs" in parts else "toward")
     try:
         network = topology(parts.text("topology"))

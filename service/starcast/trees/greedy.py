@@ -56,7 +56,9 @@ def multiple(topology: Topology, root: int) -> Forest:
 
 
 def multiple_tree(topology: Topology, root: int, i: int) -> Forest:
-    """Return one tree of `multiple`, L-hat(rho^i(r)), if all n-1 trees do not fit into memory.
+    """Return tree i-1 of `multiple`, L-hat(rho^i(r)), without building the other trees.
+
+    This is useful if all n-1 trees do not fit into memory.
 
     Raises:
         InputError: i is not between 1 and n-1.
@@ -72,7 +74,7 @@ def multiple_tree(topology: Topology, root: int, i: int) -> Forest:
 
 
 def _write_tree(topology: Topology, root: int, i: int, row: NDArray[np.uint8]) -> int:
-    """Write tree i of `multiple` into a row, and return the tree's root before re-rooting."""
+    """Write the tree L-hat(rho^i(r)) into a row, and return its root before re-rooting."""
     old_root = permutations.shift(permutations.unrank(topology.n, root)[0], i)
     write_greedy_ports(topology, old_root, row)
     reroot(topology, row, root)
@@ -96,7 +98,7 @@ def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) 
     n = topology.n
     position = permutations.inverse(root).tolist()
     block, start = topology.nodes, 0
-    # Whole runs are filled, because computing ports one by one would take n operations per node.
+    # Complete runs are filled, because computing ports one by one would take n operations per node.
     # `start` is the first node that agrees with the root on its first `depth` symbols.
     for depth in range(n):
         symbols = sorted(set(range(1, n + 1)) - set(root[:depth].tolist()))
@@ -111,7 +113,8 @@ def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) 
 class _Front(NamedTuple):
     """The nodes informed in the last step, as parallel arrays.
 
-    Each node is the source of a substar S_dim1, and also a relay for S_dim2 unless dim2 is 0.
+    Each node is the source in a substar S_dim1 (Rule 1 of the paper). Unless dim2 is 0, it also is
+    a relay for S_dim2 (Rule 2).
     """
 
     node: Ranks
@@ -141,7 +144,7 @@ def _send(topology: Topology, row: NDArray[np.uint8], front: _Front, port: int) 
     """Send over one port from all nodes that use it, and write the receivers' parent ports."""
     last = front.dim1 == port  # Rule 1, port dim1: the receiver is a source only
     inner = port < front.dim1  # Rule 1, other ports: the receiver is also a relay for S_dim1
-    # Rule 2: from dim1 + 2 (dim1 + 1 is the link to the parent) to dim2.
+    # Rule 2: a relay sends over the ports from dim1 + 2 to dim2; dim1 + 1 leads to its parent.
     relayed = (front.dim1 + 2 <= port) & (port <= front.dim2)
     chosen = last | inner | relayed
     receivers = topology.neighbours(port, front.node[chosen])

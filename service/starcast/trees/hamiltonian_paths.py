@@ -1,4 +1,4 @@
-"""Hamiltonian paths and cycles of S_n, as words: the sequence of dimensions that they cross.
+"""Hamiltonian paths and cycles of S_n, as words: sequences of the dimensions that they cross.
 
 Fragopoulou & Akl (1993, sections 3.1 and 4) do not specify the paths and cycles;
 docs/definitions/fragopoulou-akl.md, A1, documents our choice. The path is Ehrlich's (Knuth 7.2.1.2,
@@ -33,7 +33,7 @@ def path_word(m: int) -> Word:
     Reference: Knuth, The Art of Computer Programming, 7.2.1.2, Algorithm E.
     """
     word = np.zeros(0, dtype=np.intp)  # the word, as indices in the table at the word's start
-    after = np.arange(m)  # where the entries of the table at the word's end were at its start
+    after = np.arange(m)  # where each entry of the table at the word's end was at its start
     for k in range(1, m):
         reversal = np.r_[0, np.arange(k - 1, 0, -1), np.arange(k, m)]
         table = after
@@ -60,13 +60,14 @@ def cycle_word(n: int) -> Word:
 def walk(n: int, word: Word) -> Ranks:
     """Return the nodes on the path of a word from the identity, int32 ``[len(word) + 1]``."""
     side = isqrt(len(word)) + 1
-    positions = np.zeros((side, side), dtype=np.intp)  # equal runs; the padding, 0, does not move
+    # Each row is a part of the word. The padding, 0, swaps a symbol with itself.
+    positions = np.zeros((side, side), dtype=np.intp)
     positions.reshape(-1)[1 : len(word) + 1] = word - 1
     nodes = np.empty((side, side, n), dtype=np.uint8)
     run = np.arange(side)
     current = np.tile(np.arange(1, n + 1, dtype=np.uint8), (side, 1))
-    # All runs are computed at once, as if each began at the identity, so the loop takes only as
-    # many turns as one run has steps.
+    # All parts are followed at the same time, each from the identity, and joined by the second
+    # loop. So Python loops over about 2 sqrt(len(word)) steps only.
     for step, position in enumerate(positions.T):
         current[run, 0], current[run, position] = current[run, position], current[run, 0]
         nodes[:, step] = current
@@ -107,7 +108,7 @@ def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.u
     A substar fixes one position. The start's symbol there comes first, the goal's last, and the
     others between them in ascending order.
     """
-    # The goal's sort key, 256, does not fit into uint8.
+    # The sort key 256 puts the goal's symbol last, but does not fit into uint8.
     key = symbols.astype(np.int16)
     key[symbols == first[:, None]] = 0
     key[symbols == last[:, None]] = 256

@@ -29,7 +29,7 @@ UNNAMED = "array"
 
 #: The number of array entries whose parents (int32) are computed at a time.
 _ENTRIES = 2**24
-#: Up to this many nodes, `verify` follows every node to the root; beyond, it uses hubs.
+#: Up to this many nodes, `verify` ignores hubs and follows every node to the root.
 _FEW_NODES = 2**16
 
 _NO_ARGUMENTS: Mapping[str, str | int] = MappingProxyType({})
@@ -299,7 +299,7 @@ class Forest(Displayable):
     # of the memory of one tree.
 
     def _checked_ports(self) -> Iterator[int]:
-        """Check all entries, then iterate over the ports."""
+        """Check all entries, and return an iterator over the ports."""
         self._check_entries()
         return iter(self.topology.ports)
 
@@ -364,8 +364,8 @@ class Forest(Displayable):
         return self.topology.nodes // 64 + self.topology.degree
 
     def _reach_root(self, tree: int, exceptions: NDArray[np.int64]) -> bool:
-        """Return whether the exceptions are few and all reach the root, so that all nodes do."""
-        # In a partial tree a chain of parents may end outside, which distances do not show.
+        """Return whether the exceptions are few and all reach the root; then all nodes reach it."""
+        # In a partial tree, a chain of parents may end outside it; distances do not show this.
         if not self.spanning or len(exceptions) > self._most_exceptions:
             return False
         row = self.parent_port[tree]

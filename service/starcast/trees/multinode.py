@@ -88,7 +88,7 @@ def phase_2_ports(n: int, symbol: int) -> NDArray[np.uint8]:
 
 
 class Generator(NamedTuple):
-    """The node G_k and the dimension t_k towards its parent; see the module's docstring."""
+    """The generator G_k of a necklace N_k1, and the dimension t_k towards its parent in MBST."""
 
     node: Perms
     dimension: int
