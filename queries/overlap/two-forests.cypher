@@ -9,7 +9,8 @@
 //   port: port of the sender
 //   receiver (node): the node that the link enters
 //   tree_numbers: numbers of the trees of the first forest that use the link from parent to child
-//   other_tree_numbers: the same for the second forest
+//   other_tree_numbers: numbers of the trees of the second forest that use the link from parent to
+//     child
 // cost: every edge of both forests once
 // revision: 3
 // reference: conventions: load of a directed link

@@ -9,7 +9,7 @@
 //   tree: number of the tree in both forests
 //   node (node): label of the node
 //   parent (node): its parent in the first forest; null at the root and outside the tree
-//   other_parent (node): its parent in the second forest; null likewise
+//   other_parent (node): its parent in the second forest; null at the root and outside the tree
 // cost: every edge of both forests once
 // revision: 2
 // reference: conventions: forest (trees in a fixed order)
