@@ -13,8 +13,8 @@
 //     listed
 // cost: every tree edge at and below the faults, and the edges of all forests at the ends of each
 // revision: 2
-// reference: Fragopoulou & Akl 1996, section 4.3; edge-disjoint-trees, pitfall 5 (a link fault
-//     kills both directions)
+// reference: Fragopoulou & Akl 1996, section 4.3; docs/definitions/edge-disjoint-trees.md, pitfall
+//     5 (a link fault kills both directions)
 
 MATCH (f:Forest {id: $forest})
 CALL (f) {

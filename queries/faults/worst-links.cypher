@@ -14,8 +14,8 @@
 // cost: every node of every tree, with all the edges on its path from the root: trees x nodes x
 //     mean level; and the edges of all forests that leave each node
 // revision: 2
-// reference: Fragopoulou & Akl 1996, section 4.3; edge-disjoint-trees, pitfall 5 (a link fault
-//     kills both directions)
+// reference: Fragopoulou & Akl 1996, section 4.3; docs/definitions/edge-disjoint-trees.md, pitfall
+//     5 (a link fault kills both directions)
 
 MATCH (f:Forest {id: $forest})
 MATCH (root:Node {topology: f.topology, rank: f.root})

@@ -11,7 +11,7 @@
 //   downward_trees: numbers of the trees that use the link in the opposite direction
 // cost: every edge of the forest once, at most trees x (nodes - 1)
 // revision: 3
-// reference: conventions: opposite directions are not an overlap
+// reference: docs/definitions/conventions.md, opposite directions are not an overlap
 
 // The index on forest and tree is used only if both are given.
 MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(receiver:Node)

@@ -13,7 +13,7 @@
 // cost: every edge of the forest once, at most trees x (nodes - 1), and the labels of all links
 //     that they use
 // revision: 3
-// reference: conventions: congestion is the maximum load
+// reference: docs/definitions/conventions.md, congestion is the maximum load
 
 // The index on forest and tree is used only if both are given.
 MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(receiver:Node)

@@ -13,7 +13,7 @@
 //     child
 // cost: every edge of both forests once
 // revision: 3
-// reference: conventions: load of a directed link
+// reference: docs/definitions/conventions.md, load of a directed link
 
 // The index on forest and tree is used only if both are given.
 MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest IN [$forest, $other_forest]

@@ -11,7 +11,7 @@
 //   period: number of nodes of the necklace, a divisor of n-1
 // cost: an index look-up for each of the n-1 rotations
 // revision: 1
-// reference: Fragopoulou & Akl 1993, Def. 6; conventions: rotation, necklace
+// reference: Fragopoulou & Akl 1993, Def. 6; docs/definitions/conventions.md, rotation, necklace
 
 // R moves the symbol in position i to position i+1 (n to 2) and replaces symbol s by s+1 (n by 2);
 // position 1 and symbol 1 are fixed. Here positions and symbols count from 0, as indexes of a

@@ -12,7 +12,7 @@
 //   other_parent (node): its parent in the second forest; null at the root and outside the tree
 // cost: every edge of both forests once
 // revision: 2
-// reference: conventions: forest (trees in a fixed order)
+// reference: docs/definitions/conventions.md, forest (trees in a fixed order)
 
 MATCH (f:Forest {id: $forest})
 CALL (f) {
