@@ -39,7 +39,7 @@ def waiting() -> Iterator[str]:
 
 
 def fault_sets(topology: Topology) -> dict[str, list[Faults]]:
-    """Return the sets of one and two faults by kind; symmetry allows a fixed first fault."""
+    """Return the sets of one and two faults by kind; by symmetry, the first fault can be fixed."""
     node = Fault(0)
     others = [Fault(rank) for rank in range(1, topology.nodes)]
     links = [
