@@ -21,9 +21,9 @@ MODULES = (
     "explorer",
     "cluster",
 )
-#: Modules that run only if they are named: offline imports take minutes, `make pytest-claims`
-#: checks the claims, the graph model has been decided, the explorer needs npm and Chromium, and the
-#: cluster benchmark starts ten processes.
+#: Modules that run only if the command line names them. Offline imports take minutes, `make
+#: pytest-claims` checks the claims anyway, the choice of a graph model is settled, the explorer
+#: needs npm and Chromium, and the cluster benchmark starts ten processes.
 ON_REQUEST = ("offline", "import_floor", "claims", "model", "explorer", "cluster")
 
 

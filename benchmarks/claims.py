@@ -1,4 +1,4 @@
-"""Verification of all claims at quick sizes by two processes: total, per section, per claim."""
+"""Time to verify all claims at quick sizes in two processes: total, per section, per claim."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ _SLOWEST = 10
 
 
 def figures() -> Iterator[Figure]:
-    """Yield times in seconds; shared objects count for the check that first needs them."""
+    """Yield times in seconds; building a shared object counts for the check that needs it first."""
     begin = perf_counter()
     with verify.run_tasks(
         verify.plan_tasks(verify.plan_pairs(claims().values())), _JOBS, Silent()

@@ -25,7 +25,7 @@ from starcast.support.progress import Silent
 
 WORKERS = 8
 TASKS = 10_000
-#: Number of tasks that are started one after another, with one per worker at a time.
+#: Number of tasks in the phase that submits only one task per worker at a time.
 STEADY_TASKS = 2_000
 #: The topology of the verification by blocks, whose forest has 400 million tree edges.
 SPEC = "S11"
@@ -33,7 +33,7 @@ RANGES = 64
 
 
 def figures() -> Iterator[Figure]:
-    """Yield the cost of a task, and of a verification by blocks with one worker and with all."""
+    """Yield the cost of a task, and of a verification by blocks with one and with all workers."""
     alone = _Blocks()
     with _cluster(1) as (address, _, workers), connect(address) as executor:
         alone.measure(executor, workers)

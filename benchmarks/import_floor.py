@@ -1,8 +1,8 @@
-"""The time of an offline import, and what Neo4j alone needs for it: `docs/decisions/0026`.
+"""The time of an offline import, compared with that of Neo4j alone (`docs/decisions/0026`).
 
-This floor consists of three steps without starcast: `neo4j-admin` imports files that are already
-written, a server starts on the new store, and one statement creates the constraint for node
-look-ups. Each step is also given as processor time, which depends less on other load.
+The time of Neo4j alone is the floor. It consists of three steps: `neo4j-admin` imports files that
+are already written, a server starts on the new store, and one statement creates the constraint for
+node look-ups. Each step is also given as processor time, which depends less on other load.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ from starcast.stores.graph.schema import NODE
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 
-#: Each ingest, and its allowed duration as a multiple of that of the importing process.
+#: Each ingest, and the maximum ratio of its duration to that of the importing process.
 INGESTS = ((("S9", "multiple"), 2.2), (("S10",), 1.6))
 _CONSTRAINT = f"CREATE CONSTRAINT bare FOR (n:{NODE.name}) REQUIRE n.key IS UNIQUE"
 
@@ -42,7 +42,7 @@ class Station:
 
 
 def figures() -> Iterator[Figure | Table]:
-    """Measure each ingest and its floor, as multiples of the importing process."""
+    """Measure each ingest and its floor, as multiples of the time of the importing process."""
     for words, most in INGESTS:
         wanted = parse_request(*words)
         with embedded_stack() as settings:
@@ -67,7 +67,7 @@ def figures() -> Iterator[Figure | Table]:
 
 
 def _floor(settings: Settings, wanted: Plan) -> Iterator[Station]:
-    """Measure the steps of Neo4j alone on a second store, which is not put into use."""
+    """Measure the steps of Neo4j alone on a second store, which is discarded afterwards."""
     with rebuild_store(settings, Silent(), "measuring an import") as work:
         artifacts = [artifact.sketch() for artifact in wanted.artifacts]
         written = bulk_files.write(work.folder, UUID(int=0), artifacts, Silent())
@@ -76,7 +76,7 @@ def _floor(settings: Settings, wanted: Plan) -> Iterator[Station]:
         server = Neo4j(Home(settings.home))
         begin = perf_counter()
         address = work.start()
-        # The old server has ended, so that all processor time is that of the new one.
+        # The old server has ended, so this is the processor time of the new server alone.
         yield Station("stop and start", perf_counter() - begin, _of_server(server))
         with Graph.open(address) as graph:
             yield _timed(

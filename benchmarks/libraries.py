@@ -127,7 +127,7 @@ def heights_numpy(parents: NDArray[np.int32]) -> int:
 
 
 def execute(rows: Sequence[Sequence[int]], has_link: Callable[[int, int], bool]) -> int:
-    """Execute a broadcast from node 0 with a set of units per node; return the units all own.
+    """Execute a broadcast from node 0 with a set of units per node; return the sum of their sizes.
 
     Args:
         rows: step, sender, receiver and unit, sorted by step.

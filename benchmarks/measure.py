@@ -15,7 +15,7 @@ from starcast.support.settings import Settings
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured figure, and that of a yardstick in the same run.
+    """A measured figure, and the figure of a yardstick measured in the same run.
 
     Attributes:
         what: what was measured.

@@ -35,7 +35,8 @@ from starcast.topologies import Topology
 SIZES = ("S7", "S8")
 WARM_UP = "S8,5"
 ROUNDS = 7
-#: A query is repeated for this much server time, which is counted in hundredths of a second.
+#: Seconds of server time for which each query is repeated: the system counts processor time in
+#: hundredths of a second, so a single execution would be too short.
 LEAST = 0.1
 TIMEOUT = 120.0
 MB = 1e6
@@ -140,7 +141,8 @@ def figures() -> Iterator[Figure]:
     for other in others:
         theirs = other.mean(SIZES[-1]) * 1000
         what = f"model as shipped, {len(QUESTIONS)} questions on {SIZES[-1]}"
-        # A model that needs names or types in the query text must gain more than a tenth.
+        # Starcast's model may be up to a tenth slower: models that need names or types in the query
+        # text have to gain more than that.
         yield Figure(what, ours, "ms", f"< {1.1 * theirs}", other.model.name, theirs)
 
 
@@ -260,10 +262,10 @@ def _tables(results: list[Result]) -> None:
         ):
             cost = result.written[spec, kind]
             row[f"{spec} {kind}"] = f"{1000 / cost.wall:.0f} ({cost.processor:.0f})"
-        rows.append(row | {"MB": result.size / MB, "of it indexes": result.indexes / MB})
+        rows.append(row | {"MB": result.size / MB, "MB of indexes": result.indexes / MB})
     emit(
         rows,
-        [*columns, "MB", "of it indexes"],
+        [*columns, "MB", "MB of indexes"],
         title="thousand rows per second over Bolt (µs of the server's processor per row)",
     )
     for spec in SIZES:

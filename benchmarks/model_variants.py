@@ -65,9 +65,9 @@ class Model:
     #: Neo4j labels of a node, and the patterns that match a node by label and all nodes.
     labels, node = "Node", "(v:Node {topology: $topology, label: $node})"
     nodes = "(v:Node {topology: $topology} WHERE v.rank >= 0)"
-    #: The properties with which nodes are written, as Cypher text in `create_nodes`.
+    #: The properties of a new node, as Cypher text for `create_nodes`.
     properties = "key: $first + i, topology: $topology, rank: $rank + i, label: $labels[i]"
-    #: The pattern with which the writer finds an end; {} stands for the key of the end.
+    #: The pattern by which the writer finds an end of a relationship; {} stands for the end's key.
     end = ":Node {{key: {}}}"
     links = "MATCH {nodes} MATCH (v)-[l:LINK]->(b)"
     edges_of = "MATCH (a)-[e:TREE_EDGE WHERE e.forest = {} AND e.tree >= 0]->(b)"
@@ -106,7 +106,10 @@ class Model:
         )
 
     def relationships(self, kind: str, owner: str | None, rows: Rows) -> str:
-        """Return the statement that writes one type; ``$rows`` is a batch as `writer` forms it."""
+        """Return the statement that writes relationships of one type.
+
+        ``$rows`` is a batch as `group_by_start` returns it.
+        """
         columns = [f"{name}: r[{place}]" for place, name in enumerate(rows.columns, start=1)]
         properties = ", ".join([*([f"{owner}: $owner"] if owner else []), *columns])
         start, end = self.end.format("g[0]"), self.end.format("r[0]")
@@ -116,7 +119,7 @@ class Model:
         )
 
     def first(self, topology: Topology) -> int:
-        """Return the number to add to a rank for a look-up with `end`."""
+        """Return the number to add to a rank to get the value that `end` looks up."""
         return first_key(topology)
 
     def owner(self, name: str) -> object:
@@ -140,15 +143,15 @@ class Model:
         }
 
     def named(self, pattern: str) -> str:
-        """Fill the topology's spec into a pattern, for models with a label per topology."""
+        """Return a pattern with the topology's spec in place of ``{label}``."""
         return pattern.replace("{label}", self.topology.spec)
 
     def edges(self) -> str:
-        """Match all edges e from a to b of the forest, and their tree."""
+        """Return Cypher that matches all edges e of the forest from a to b, and their tree."""
         return f"{self.edges_of.format('$forest')} WITH a, b, e, e.tree AS tree"
 
     def both(self) -> str:
-        """Match the ends a, b and the forest of all edges of both forests."""
+        """Return Cypher that matches the ends a, b and the forest of all edges of both forests."""
         parts = [
             f"{self.edges_of.format(name)} RETURN a, b, {name} AS forest"
             for name in ("$forest", "$other")
@@ -156,11 +159,11 @@ class Model:
         return f"CALL () {{ {' UNION ALL '.join(parts)} }}"
 
     def tree_edge(self) -> str:
-        """Match an edge of one tree on a path."""
+        """Return Cypher that matches an edge of one tree on a path."""
         return "e:TREE_EDGE WHERE e.forest = $forest AND e.tree = tree"
 
     def climb(self) -> str:
-        """Match the path from v to the root in each tree."""
+        """Return Cypher that matches the path from v to the root in each tree."""
         return (
             f"UNWIND range(0, {self.trees - 1}) AS tree "
             f"MATCH up = (v)(()<-[{self.tree_edge()}]-())*(root) "
@@ -168,7 +171,7 @@ class Model:
         )
 
     def descend(self) -> str:
-        """Match everything below v in each tree."""
+        """Return Cypher that matches every node below v in each tree."""
         return (
             f"UNWIND range(0, {self.trees - 1}) AS tree "
             f"MATCH (v)(()-[{self.tree_edge()}]->())+(below) WITH tree, below"
@@ -176,7 +179,7 @@ class Model:
 
 
 class Unindexed(Model):
-    """The model of earlier versions, where forests and schedules are found from the nodes."""
+    """The model of earlier versions: queries find tree edges and sends from the nodes."""
 
     name = "no relationship index"
     differs = "tree edges and sends are found from the nodes of the topology"
@@ -192,7 +195,7 @@ class Unindexed(Model):
     )
 
     def relationship_indexes(self) -> Iterator[str]:
-        """Yield nothing."""
+        """Yield no indexes."""
         return iter(())
 
 
@@ -204,7 +207,7 @@ class ForestIndex(Model):
     edges_of = "MATCH (a)-[e:TREE_EDGE WHERE e.forest = {}]->(b)"
 
     def relationship_indexes(self) -> Iterator[str]:
-        """Yield an index on the forest without the tree, and that on sends."""
+        """Yield an index on the forest without the tree, and starcast's index on sends."""
         yield "CREATE INDEX tree IF NOT EXISTS FOR ()-[e:TREE_EDGE]-() ON (e.forest)"
         yield "CREATE INDEX step IF NOT EXISTS FOR ()-[s:SEND]-() ON (s.schedule, s.step)"
 
@@ -231,7 +234,7 @@ class Numbered(Model):
     )
 
     def owner(self, name: str) -> object:
-        """Return a checksum of the id as a number; a real store would count."""
+        """Return a checksum of the id; a real store would number its artifacts consecutively."""
         return zlib.crc32(name.encode())
 
 
@@ -244,11 +247,11 @@ class Composite(Model):
     end = ":Node {{topology: $topology, rank: {}}}"
 
     def indexes(self) -> Iterator[str]:
-        """Yield all statements except that for the key."""
+        """Yield all statements but the constraint on the key."""
         return (statement for statement in super().indexes() if "node_key" not in statement)
 
     def first(self, topology: Topology) -> int:  # noqa: ARG002 - ranks are what `end` looks for
-        """Return 0, since ranks themselves are looked up."""
+        """Return 0, since `end` looks up the rank itself."""
         return 0
 
 
@@ -295,7 +298,7 @@ class LabelledRank(Labelled):
     properties = "rank: $rank + i, label: $labels[i]"
 
     def indexes(self) -> Iterator[str]:
-        """Yield all statements except that for the key."""
+        """Yield all statements but the constraint on the key."""
         return (statement for statement in super().indexes() if "node_key" not in statement)
 
     def relationships(self, kind: str, owner: str | None, rows: Rows) -> str:
@@ -303,7 +306,7 @@ class LabelledRank(Labelled):
         return self.named(super().relationships(kind, owner, rows))
 
     def first(self, topology: Topology) -> int:  # noqa: ARG002 - ranks are what `end` looks for
-        """Return 0, since ranks themselves are looked up."""
+        """Return 0, since `end` looks up the rank itself."""
         return 0
 
 
@@ -314,7 +317,7 @@ class TypePerTree(Model):
     differs = "-[:TREE_3 {forest, level, port}]->, an index on the forest for each type"
 
     def relationship_indexes(self) -> Iterator[str]:
-        """Yield an index per tree type, and that on sends."""
+        """Yield an index per tree type, and starcast's index on sends."""
         for tree in range(self.topology.degree):
             yield f"CREATE INDEX tree_{tree} IF NOT EXISTS FOR ()-[e:TREE_{tree}]-() ON (e.forest)"
         yield "CREATE INDEX step IF NOT EXISTS FOR ()-[s:SEND]-() ON (s.schedule, s.step)"
@@ -333,13 +336,13 @@ class TypePerTree(Model):
         return super().gaps() | {"tree": "MATCH (a)-[e:TREE_2 WHERE e.forest = $forest]->(b)"}
 
     def edges(self) -> str:
-        """Match all edges e from a to b of the forest, and their tree."""
+        """Return Cypher that matches all edges e of the forest from a to b, and their tree."""
         return self._trees(
             "MATCH (a)-[e:TREE_{0} WHERE e.forest = $forest]->(b) RETURN a, b, e, {0} AS tree"
         )
 
     def both(self) -> str:
-        """Match the ends a, b and the forest of all edges of both forests."""
+        """Return Cypher that matches the ends a, b and the forest of all edges of both forests."""
         parts = [
             (
                 f"MATCH (a)-[e:TREE_{tree} WHERE e.forest = $forest]->(b) "
@@ -353,7 +356,7 @@ class TypePerTree(Model):
         return f"CALL () {{ {' UNION ALL '.join(parts)} }}"
 
     def climb(self) -> str:
-        """Match the path from v to the root in each tree."""
+        """Return Cypher that matches the path from v to the root in each tree."""
         return self._trees(
             "MATCH up = (v)(()<-[e:TREE_{0} WHERE e.forest = $forest]-())*(root) "
             "WHERE root.rank = 0 "
@@ -362,7 +365,7 @@ class TypePerTree(Model):
         )
 
     def descend(self) -> str:
-        """Match everything below v in each tree."""
+        """Return Cypher that matches every node below v in each tree."""
         return self._trees(
             (
                 "MATCH (v)(()-[e:TREE_{0} WHERE e.forest = $forest]->())+(below) "
@@ -386,7 +389,7 @@ class TypePerForest(Model):
     differs = "-[:`S8:multiple:12345678` {tree, level, port}]->, an index on the tree for each type"
 
     def relationship_indexes(self) -> Iterator[str]:
-        """Yield an index per forest type, and that on sends."""
+        """Yield an index per forest type, and starcast's index on sends."""
         for forest in (self.forest, self.other):
             yield f"CREATE INDEX `tree_{forest}` IF NOT EXISTS FOR ()-[e:`{forest}`]-() ON (e.tree)"
         yield "CREATE INDEX step IF NOT EXISTS FOR ()-[s:SEND]-() ON (s.schedule, s.step)"
@@ -403,11 +406,11 @@ class TypePerForest(Model):
         return super().gaps() | {"tree": f"MATCH (a)-[e:`{self.forest}` WHERE e.tree = $tree]->(b)"}
 
     def edges(self) -> str:
-        """Match all edges e from a to b of the forest, and their tree."""
+        """Return Cypher that matches all edges e of the forest from a to b, and their tree."""
         return f"MATCH (a)-[e:`{self.forest}`]->(b) WITH a, b, e, e.tree AS tree"
 
     def both(self) -> str:
-        """Match the ends a, b and the forest of all edges of both forests."""
+        """Return Cypher that matches the ends a, b and the forest of all edges of both forests."""
         parts = [
             f"MATCH (a)-[e:`{forest}`]->(b) RETURN a, b, '{forest}' AS forest"
             for forest in (self.forest, self.other)
@@ -415,7 +418,7 @@ class TypePerForest(Model):
         return f"CALL () {{ {' UNION ALL '.join(parts)} }}"
 
     def tree_edge(self) -> str:
-        """Match an edge of one tree on a path."""
+        """Return Cypher that matches an edge of one tree on a path."""
         return f"e:`{self.forest}` WHERE e.tree = tree"
 
 

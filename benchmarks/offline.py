@@ -1,4 +1,4 @@
-"""Offline imports up to the first answered query, and verifying and dropping S10."""
+"""Time and memory of offline imports, and the time to verify and to drop S10."""
 
 import os
 import threading
@@ -30,8 +30,8 @@ from starcast.ingest.verification import verify
 from starcast.stores.graph.connection import Graph
 from starcast.support.settings import Settings
 
-#: The measured ingests, the artifacts stored before, and the seconds allowed from the command to
-#: the first answered query.
+#: For each measured ingest: its artifacts, the artifacts stored before, and the seconds allowed
+#: from the command to the first answered query.
 ASKED = ((("S9", "multiple"), ("S6", "all"), 60), (("S10",), ("S9",), 60))
 #: A small ingest over Bolt, from which the speed of Bolt on this machine is estimated.
 SMALL = ("S6", "all")
@@ -68,7 +68,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _verified_and_dropped(settings: Settings, stored: Plan) -> Iterator[Figure]:
-    """Compare verifying a sample with counts and sums, and a drop with the estimated deletion."""
+    """Compare verification of a sample with that of all rows, and a drop with deletion by rows."""
     spec = stored.artifacts[0].id
 
     def compare(*, checksums: bool) -> None:

@@ -49,7 +49,7 @@ class Measured:
     Attributes:
         query: the query.
         worst: seconds of its worst case, by topology; None if it did not finish.
-        typical: the same for its typical case.
+        typical: seconds of its typical case, by topology.
         others: seconds of other libraries on the largest topology, by library.
     """
 

@@ -1,9 +1,12 @@
 """The parameters of every query in the benchmark, and the columns that are compared.
 
-A query has a ``worst`` case, whose time is recorded, and a ``typical`` one if it differs. Words in
-braces are placeholders that `Place.words` fills: ``near`` is adjacent to the root (and the child of
-tree 0's root), ``half`` is half a diameter away from the root, ``far`` a diameter; ``link`` leads
-from the root to ``near``; ``step`` is in the middle of the schedule.
+A query has a ``worst`` case, whose time is recorded, and a ``typical`` case if it differs. Words in
+braces are placeholders that `Place.words` fills, among them:
+
+* ``near``: a neighbour of the root, which is its child in tree 0
+* ``half`` and ``far``: nodes at half the diameter and at the diameter from the root
+* ``link``: the link from the root to ``near``
+* ``step``: a step in the middle of the schedule
 """
 
 from collections.abc import Mapping
@@ -17,7 +20,7 @@ def _ends(**more: str) -> Mapping[str, Case]:
 
 
 def _pair(case: Case, name: str) -> Mapping[str, Case]:
-    """Return cases with a node that is half a diameter or a diameter away from the root."""
+    """Return cases with a node at half the diameter and one at the diameter from the root."""
     return {"typical": {**case, name: "{half}"}, "worst": {**case, name: "{far}"}}
 
 

@@ -122,7 +122,7 @@ def _(place: Place, given: Given) -> Rows:
 
 @peer("paths/avoiding-path", "igraph")
 def _(place: Place, given: Given) -> Rows:
-    """Search a copy without the edges of avoided nodes and links, so that vertex numbers stay."""
+    """Search a copy without the avoided edges: deleting vertices would renumber the others."""
     nodes, links = _avoided(place, given)
     left = place.igraph.copy()
     left.delete_edges(

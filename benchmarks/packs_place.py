@@ -23,7 +23,7 @@ Numbers = NDArray[np.int64]
 
 
 class Place:
-    """A star graph with its forests and a broadcast; data structures are built on first use.
+    """A star graph with forests and a broadcast; each library's data are built on first use.
 
     Args:
         spec: the topology, such as ``S6``.
@@ -105,10 +105,10 @@ class Arrays:
     """The data of a `Place` as arrays.
 
     Attributes:
+        topology: the topology.
         table: neighbours, int32 ``[ports, nodes]``.
-        port_back: for each port of a row of the table, its number.
-        edges: by forest, parent -> child, sorted by level.
-        steps: by forest, the indices in `edges` at which levels begin, and the end.
+        edges: the edges of each forest, from parent to child, sorted by level.
+        steps: for each forest, the index in `edges` at which each level begins, and the end.
     """
 
     def __init__(self, place: Place) -> None:
@@ -132,7 +132,7 @@ class Arrays:
     def masks(self, name: str) -> Numbers:
         """Return for each directed link the trees that use it, with tree i as bit i."""
         edges = self.edges[name]
-        # Every tree uses a link once, so the sum of powers of two is exact.
+        # A tree uses a directed link at most once, so no power of two is added twice.
         size = self.topology.nodes * self.topology.degree
         sums = np.bincount(
             self.link(edges.parent, edges.port), weights=2.0**edges.tree, minlength=size
@@ -159,5 +159,5 @@ def _levels(level: Numbers) -> list[int]:
 
 
 def table(*columns: Iterable[Any]) -> list[tuple[Any, ...]]:
-    """Return the rows of columns of equal length."""
+    """Return the rows of a table that is given by its columns."""
     return list(zip(*(np.asarray(column).tolist() for column in columns), strict=True))

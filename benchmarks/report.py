@@ -23,7 +23,7 @@ TOLERANCE = 1.5
 
 Result = Figure | Growth | Table
 
-#: The titles of the sections, and their introductions.
+#: Title and introduction of the section of each module.
 SECTIONS: Mapping[str, tuple[str, str]] = {
     "construction": (
         "Construction",
@@ -233,7 +233,7 @@ def _introduction(record: Record) -> Iterator[str]:
         " measured in the same run."
     )
     yield (
-        "Unless a section says otherwise, times are processor times of one process, the least of"
+        "Unless a section says otherwise, times are processor times of one process, the smallest of"
         " up to three runs. *times as fast* is the time of the yardstick divided by that of"
         " starcast; a value below 1 means that starcast is slower."
     )

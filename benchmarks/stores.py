@@ -24,7 +24,7 @@ from starcast.support.settings import Settings
 from starcast.topologies import Topology
 
 COUNT = 1_000_000
-WARM_UP = 40.0  # seconds; until then the server is still becoming faster
+WARM_UP = 40.0  # seconds, in which the server becomes faster
 
 
 class _SilentTask:
@@ -69,7 +69,7 @@ def _bolt(graph: Graph, batch: int) -> Iterator[Figure]:
     while perf_counter() - begin < WARM_UP:
         writer.write_relationships(links, _TASK)
         writer.write_relationships(trees, _TASK)
-        # Writing to nodes that have many relationships is slower.
+        # Write to bare nodes each time: nodes that have many relationships make writing slower.
         delete_artifact(graph, "topology", "S7", s7, batch, _TASK)
         _nodes(writer, s7)
     yield _figure("S7 links", _rate(writer, links), merging)

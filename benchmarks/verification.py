@@ -12,10 +12,10 @@ Height = Callable[[libraries.Pairs, int], int]
 
 
 def figures() -> Iterator[Figure | Growth]:
-    """Measure the check of spanning and heights for the n-1 trees of `multiple`, and its growth.
+    """Measure the time to check that trees span and to find their heights, and its growth with n.
 
-    The other libraries receive lists of edges, numpy an array of parents. Creating these is not
-    measured.
+    The trees are those of `multiple`. The other libraries receive lists of edges, numpy an array of
+    parents. Creating these is not measured.
     """
     costs = {f"S{n}": dict(_costs(n)) for n in range(4, 11)}
     for name, cost in costs["S8"].items():

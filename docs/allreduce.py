@@ -19,7 +19,8 @@ PAGE = Path(__file__).parent / "allreduce.md"
 TOPOLOGIES = ("S5", "S6", "Q7", "Q10")
 CLOSED_FORM = "closed form"
 CLOCKS = (*EXECUTION_MODELS, CLOSED_FORM)
-#: An algorithm or "bound", an execution model or `CLOSED_FORM`, and the bytes of a vector.
+#: Key of a time: an algorithm or "bound", an execution model or `CLOSED_FORM`, and the bytes of a
+#: vector.
 Question = tuple[str, str, int]
 
 
@@ -30,7 +31,7 @@ def page() -> str:
 
 @cache
 def points(topology: str, length: int | None = None) -> list[Point]:
-    """Return the grid's points on a topology, for its own vector lengths or for a given one."""
+    """Return the grid's points on a topology, for the grid's vector lengths or for a given one."""
     options = {} if length is None else {"message_bytes": [length]}
     design = read_design("allreduce", options)
     return [point for point in design.points() if point.topology == topology]
@@ -87,7 +88,7 @@ def lengths(topology: str) -> list[int]:
 
 
 def sizes() -> Iterator[str]:
-    """Yield the times of every algorithm by message size: synchronous / asynchronous."""
+    """Yield the times of every algorithm by vector length: synchronous / asynchronous."""
     shipped = lengths(TOPOLOGIES[0])
     yield from head("topology", "algorithm", *(f"{_thousands(length)} B" for length in shipped))
     for topology in TOPOLOGIES:
@@ -97,7 +98,7 @@ def sizes() -> Iterator[str]:
 
 
 def crossovers() -> Iterator[str]:
-    """Yield the vector lengths from which on the algorithm for long vectors is faster."""
+    """Yield, for each pair of algorithms, the vector length from which the second is faster."""
     yield from head("topology", "for short vectors", "for long vectors", *CLOCKS)
     for topology in TOPOLOGIES:
         longest = lengths(topology)[-1]
@@ -110,9 +111,9 @@ def crossovers() -> Iterator[str]:
 
 
 def _crossover(topology: str, slow: str, fast: str, clock: str) -> str:
-    """Return, as text, the smallest vector length from which on the fast algorithm is faster.
+    """Return, as text, the smallest vector length at which `fast` is faster than `slow`.
 
-    Between two lengths of the grid, it is found by executing both algorithms for other lengths.
+    If it lies between two lengths of the grid, both algorithms are executed for other lengths.
     """
     gains = {
         length: times(topology)[slow, clock, length] - times(topology)[fast, clock, length]
@@ -127,7 +128,8 @@ def _crossover(topology: str, slow: str, fast: str, clock: str) -> str:
     for turn in count():
         if high - low == 1:
             break
-        # While the schedules do not change, the gain is linear in the length: take the line's zero.
+        # With unchanged schedules the gain is linear in the length, so the zero of the line is
+        # tried first; every other turn halves the interval instead.
         share = Fraction(1, 2) if turn % 2 else gains[low] / (gains[low] - gains[high])
         middle = min(max(ceil(low + share * (high - low)), low + 1), high - 1)
         gains[middle] = gain(topology, slow, fast, clock, middle)
@@ -136,7 +138,7 @@ def _crossover(topology: str, slow: str, fast: str, clock: str) -> str:
 
 
 def gain(topology: str, slow: str, fast: str, clock: str, length: int) -> Fraction:
-    """Return by how much the second algorithm is faster."""
+    """Return how much less time `fast` takes than `slow`."""
     return time_of(topology, slow, clock, length) - time_of(topology, fast, clock, length)
 
 

@@ -14,7 +14,7 @@ author = "The starcast developers"
 project_copyright = author
 version = release = version_of("starcast")
 
-# Otherwise a library that the theme uses makes all loggers print.
+# A library that the theme uses would otherwise make all loggers print.
 logging.basicConfig(level=logging.WARNING)
 
 extensions = [
@@ -48,7 +48,7 @@ copybutton_exclude = ".linenos, .gp, .go"
 
 
 def show_commands(*event: Any) -> None:
-    """Show the commands in the examples of operations, lines that begin with $, as code."""
+    """Turn the lines of a docstring that begin with $ into console code blocks."""
     *_, lines = event
     shown: list[str] = []
     for line in lines:
@@ -64,5 +64,5 @@ def show_commands(*event: Any) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Register the function for docstrings before napoleon reads them."""
+    """Register `show_commands`, which has to run before napoleon reads the docstrings."""
     app.connect("autodoc-process-docstring", show_commands, priority=400)

@@ -44,7 +44,7 @@ def page() -> str:
 
 @cache
 def figures(n: int, messages: int = 1) -> Figures:
-    """Return the figures, measured on the schedule itself if possible."""
+    """Return the figures of the construction; steps are counted in the schedule that it builds."""
     star = topology(f"S{n}")
     opening = plan_opening(n, messages)
     hops = sum(len(word.dimensions) for word in opening.words)
@@ -69,7 +69,7 @@ def exact(n: int, messages: int = 1) -> Schedule:
 
 
 def necklaces() -> Iterator[str]:
-    """Yield the inequality that the proof needs, by n."""
+    """Yield both sides of the inequality of Lemma 4, for each n."""
     yield from head(
         "n", "n!", "nodes of short necklaces", "L", "full necklaces F", "(n-2) L", "(n-1) F"
     )
@@ -133,7 +133,7 @@ def cells(n: int) -> Iterator[str]:
 
 
 def loads() -> Iterator[str]:
-    """Yield how often the words of the short necklaces of S_4 cross each dimension."""
+    """Yield how often the paths to the short necklaces of S_4 cross each dimension."""
     opening = plan_opening(4, 1)
     crossed = Counter(dimension for word in opening.words for dimension in word.dimensions)
     labels = topology("S4").labels(np.array([word.node for word in opening.words]))

@@ -33,7 +33,10 @@ def page() -> str:
 
 @cache
 def times(n: int, collective: str, name: str, ports: Ports, pieces: int) -> tuple[int, int] | None:
-    """Return both times on S_n; None for too many rows, or without such an algorithm on S_n."""
+    """Return the synchronous and the asynchronous time on S_n.
+
+    Return None if the schedule has more than `MAX_ROWS` rows, or no such algorithm exists on S_n.
+    """
     spec = f"S{n}"
     algorithm = _find(n, collective, name)
     if algorithm is None:
@@ -51,7 +54,7 @@ def times(n: int, collective: str, name: str, ports: Ports, pieces: int) -> tupl
 
 
 def _find(n: int, collective: str, name: str) -> Algorithm | None:
-    """Return an algorithm; None if there is no record on S_n that it could execute."""
+    """Return an algorithm, or None if it cannot run on S_n, for example for lack of a record."""
     entries = algorithms_on(topology(f"S{n}"))
     return next(
         (each for each in entries if (each.collective, each.name) == (collective, name)), None
@@ -98,7 +101,7 @@ def crossovers() -> Iterator[str]:
 
 
 def _crossover(n: int, ports: Ports, model: ExecutionModel) -> int:
-    """Return the least message size in bytes, at most 2^20, at which `multiple` is faster."""
+    """Return the smallest message size in bytes, at most 2^20, at which `multiple` is faster."""
 
     def is_faster(m: int) -> bool:
         first, second = (
@@ -110,7 +113,7 @@ def _crossover(n: int, ports: Ports, model: ExecutionModel) -> int:
 
 
 def _least_time(n: int, name: str, ports: Ports, model: ExecutionModel, m: int) -> Fraction:
-    """Return the least time of a broadcast over several numbers of segments."""
+    """Return the smallest time of a broadcast over all numbers of segments in `SEGMENTS`."""
     machine = Machine(Fraction(100), Fraction(1))
     times = []
     for segments in SEGMENTS:

@@ -24,7 +24,7 @@ def page() -> str:
 
 
 def waiting() -> Iterator[str]:
-    """Yield, per kind of fault set, the sets survived, and the fewest and most units missing."""
+    """Yield, for each kind of fault set, how many sets both variants survive, and missing units."""
     allgather = schedule(SPEC, "allgather", "edge-disjoint", copies=topology(SPEC).degree)
     yield from head(
         "faults", "sets", "survived, driven by steps", "survived, waiting", "missing, waiting"
@@ -39,7 +39,7 @@ def waiting() -> Iterator[str]:
 
 
 def fault_sets(topology: Topology) -> dict[str, list[Faults]]:
-    """Return sets of one and two faults, up to translation and rotation: the first is fixed."""
+    """Return the sets of one and two faults by kind; by symmetry, the first fault can be fixed."""
     node = Fault(0)
     others = [Fault(rank) for rank in range(1, topology.nodes)]
     links = [

@@ -93,7 +93,7 @@ prove PROBLEM TOPOLOGY --formula x.cnf --out x.lrat` writes the files for other 
 produce all proofs of up to 500 kB again.
 """
 
-#: Below the table of proofs.
+#: Explanation below the table of proofs.
 _PAPERS = """
 *Published* is the best published value that we know, with the key of its paper in `references.bib`;
 [published values](#published-values) states how much of each paper was read. *Found by* names the

@@ -1,4 +1,4 @@
-"""Tables between marks in pages that are otherwise written by hand."""
+"""Computed tables, between marks, in pages that are otherwise written by hand."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path

@@ -35,7 +35,7 @@ def paths() -> list[Path]:
 
 
 def read(path: Path) -> Any:
-    """Return a notebook as it is stored."""
+    """Return the notebook in a file, with its stored outputs."""
     return nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)  # type: ignore[no-untyped-call]
 
 
@@ -46,7 +46,7 @@ def execute(path: Path, environment: Mapping[str, str]) -> Any:
         nbclient.exceptions.CellExecutionError: a cell raised an exception.
     """
     notebook = read(path)
-    # Sockets in the file system: over TCP, other users of the machine could run code.
+    # The kernel uses sockets in the file system: over TCP, other users could run code in it.
     manager = KernelManager(transport="ipc", ip=f"{environment['HOME']}/{path.stem}")
     client = NotebookClient(notebook, km=manager, timeout=_SECONDS, record_timing=False)
     try:

@@ -7,8 +7,8 @@ from starcast.queries.header import Column
 from starcast.queries.measured import LARGEST, SIZES, Figures, Measurements, measurements
 from starcast.queries.parameters import EXPECTED
 
-#: Cypher is the wrong tool if it takes more seconds than SLOW and another library is FASTER times
-#: faster.
+#: Cypher is the wrong tool if it takes more than SLOW seconds and another library is at least
+#: FASTER times faster.
 SLOW = 1.0
 FASTER = 20.0
 
@@ -61,19 +61,19 @@ A column that contains labels of nodes declares its type: `sender (node): ...`,
 `path (list of node): ...`. A column `path` together with a column `ports` is printed hop by hop in
 tables: `123 -2-> 213`.
 
-`query run --format svg` draws the nodes in the rows, and each link in the colour of its port: a row
-with two columns of nodes that are adjacent is an arrow from the first to the second, a list `path`
-is a path, and a column `port` next to one column of nodes is a link to the node of the query. Other
-links between these nodes are drawn faintly. `--layout levels` places the nodes by their distance
-from the first node of the paths, from the node of the query, or from the root; `--layout ring`
-places them on a circle.
+`query run --format svg` draws the nodes in the rows, and each link in the colour of its port. A row
+with two columns of adjacent nodes becomes an arrow from the first to the second, and a list `path`
+becomes a path. A column `port` next to one column of nodes becomes a link between this node and the
+node that the query was asked about. Other links between these nodes are drawn faintly. `--layout
+levels` places the nodes by their distance from the first node of the paths, from the node of the
+query, or from the root; `--layout ring` places them on a circle.
 
 A file is loaded only if its header is complete, every parameter is declared and used, and its
 statement only reads: it may not contain CREATE, INSERT, MERGE, SET, DELETE, DETACH, REMOVE,
-FOREACH, LOAD CSV, a command for schema or rights, a CALL of a procedure, or IN TRANSACTIONS. Names
-that are such words need backticks. RETURN must have exactly the declared columns in their order
-(`expression AS name`): `query check` asks the server for them, and a query with other columns is
-refused when it runs. Two packs cannot have the same name.
+FOREACH, LOAD CSV, a command for schema or rights, a CALL of a procedure, or IN TRANSACTIONS. A name
+that is one of these words needs backticks. RETURN must have exactly the declared columns in their
+order (`expression AS name`): `query check` asks the server for them, and a query with other columns
+is refused when it runs. Two packs cannot have the same name.
 
 The topologies, forests and schedules that parameters name must be stored and complete. The index on
 tree edges needs both forest and tree, the index on sends both schedule and step: write

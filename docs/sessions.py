@@ -48,7 +48,7 @@ class Block(NamedTuple):
 
 
 class SessionError(Exception):
-    """A block of a page does not do what the page says."""
+    """The error for a block of a page that does not do what the page says."""
 
 
 def read_blocks(page: str) -> list[Block]:
@@ -101,12 +101,12 @@ def run_page(
 
 
 def _command(line: str) -> str:
-    """Return a line of a block without its comment."""
+    """Return a command line without its comment."""
     return line.partition("  #")[0].strip()
 
 
 def _recorded(commands: str, exit_code: int, record: Path) -> list[str]:
-    """Return shell code that runs commands with their outputs and exit code in files."""
+    """Return shell code that runs commands and writes their outputs and exit code to files."""
     return [
         # A failing command ends the session, unless the page announces its exit code.
         "set +e" if exit_code else "set -e",
@@ -118,7 +118,7 @@ def _recorded(commands: str, exit_code: int, record: Path) -> list[str]:
 
 
 def _filled(page: str, blocks: list[Block], records: Path) -> str:
-    """Return a page with the recorded outputs in the blocks ``text`` that differ from them."""
+    """Return a page in which outdated blocks ``text`` are replaced by the recorded outputs."""
     output = ""
     parts, end = [], 0
     for number, block in enumerate(blocks):
@@ -131,10 +131,10 @@ def _filled(page: str, blocks: list[Block], records: Path) -> str:
 
 
 def _output(block: Block, record: Path) -> str:
-    """Return what a block printed.
+    """Return the output of a block.
 
     Raises:
-        SessionError: it was not reached, or ended with another exit code.
+        SessionError: the block was not reached, or ended with another exit code.
     """
     code = record.with_suffix(".code")
     if not code.exists():
@@ -151,7 +151,7 @@ def _output(block: Block, record: Path) -> str:
 
 
 def _matches(expected: str, output: str) -> bool:
-    """Return whether a block ``text`` with its ``...`` stands for an output."""
+    """Return whether an output matches a block ``text``, in which ``...`` stands for any text."""
     pattern = re.escape(expected).replace(r"\.\.\.", "[^\n]*")
     pattern = re.sub(r"^\[\^\n\]\*\\?\n", r"(?:.*\\n)*?", pattern, flags=re.MULTILINE)
     return re.fullmatch(pattern, output) is not None
@@ -206,7 +206,7 @@ def play_readme(work: Path) -> str:
 
 @contextmanager
 def work_folder() -> Iterator[Path]:
-    """Return a new folder that the system user that PostgreSQL runs as can enter."""
+    """Create a temporary folder that the system user of PostgreSQL can enter."""
     with TemporaryDirectory(prefix="starcast-session-", ignore_cleanup_errors=True) as name:
         Path(name).chmod(0o755)
         yield Path(name)
@@ -241,8 +241,8 @@ def reader_environment(home: Path) -> dict[str, str]:
         "HOME": str(home),
         "PATH": path,
         "PIP_CACHE_DIR": pip.stdout.strip(),
-        # Python compiles what it imports; pip would compile all of numpy, SciPy and matplotlib.
-        "PIP_NO_COMPILE": "0",  # pip means: false, do not compile
+        # Python compiles the modules that it imports; pip would compile all of numpy and SciPy.
+        "PIP_NO_COMPILE": "0",  # pip inverts this option: 0 means "do not compile"
         "STARCAST_CACHE": str(Settings.load().cache),
     }
     if options := os.environ.get("STARCAST_NEO4J_JAVA_OPTIONS"):

@@ -15,19 +15,19 @@
 //     c from 0, as in broadcast, allgather and alltoall along edge-disjoint trees
 //   incomplete_nodes: number of nodes that miss a message
 //   missing_messages: numbers, from 0, of the messages that some node misses, among the first
-//     messages, one per tree; after these the assignment repeats
+//     messages, as many as there are trees; after these the assignment of copies to trees repeats
 //   all_choices_reach: whether every node would be reached whichever x trees carried a message
 //   exposed_nodes: number of nodes that some choice of x trees does not reach
-//   sufficient_copies: least number of copies that reach every node whichever trees carry them;
+//   sufficient_copies: smallest number of copies that reach every node whichever trees carry them;
 //     null if no tree reaches some node
-// cost: every tree edge at and below the faults, and for each the edges of all forests at its ends,
+// cost: every tree edge at and below the faults, and the edges of all forests at the ends of each,
 //     and every tree edge into unreached nodes
 // revision: 2
 // reference: Fragopoulou & Akl 1996, section 4.3 (x copies survive x-1 faults)
 
-// Every copy is counted separately. In a simulation a node without one copy forwards another copy
-// that arrived in time, so no more is lost there than here. Scatter and gather choose trees by the
-// destination, not in turn: for them use all_choices_reach.
+// Every copy is counted separately. In a simulation, a node that lacks one copy forwards another
+// copy that arrived in time, so a simulation never loses more than this query counts. Scatter and
+// gather choose trees by the destination, not in turn: for them use all_choices_reach.
 MATCH (f:Forest {id: $forest})
 WHERE $copies <= f.trees
 CALL (f) {

@@ -11,10 +11,10 @@
 //   parent (node): the node's parent in that tree
 //   node (node): a living node of that tree that the root no longer reaches; dead nodes are not
 //     listed
-// cost: every tree edge at and below the faults, and for each the edges of all forests at its ends
+// cost: every tree edge at and below the faults, and the edges of all forests at the ends of each
 // revision: 2
-// reference: Fragopoulou & Akl 1996, section 4.3; edge-disjoint-trees, pitfall 5 (a link fault
-//     kills both directions)
+// reference: Fragopoulou & Akl 1996, section 4.3; docs/definitions/edge-disjoint-trees.md, pitfall
+//     5 (a link fault kills both directions)
 
 MATCH (f:Forest {id: $forest})
 CALL (f) {
@@ -28,7 +28,7 @@ CALL (f) {
   WHERE other.label = split(link, '-')[1]
   RETURN broken, broken.tree AS tree, endNode(broken) AS below
 }
-// All nodes below a fault are cut off. A node is matched once per fault above it.
+// All nodes below a fault are cut off. A node is matched once for each fault above it.
 MATCH (below)(()-[e:TREE_EDGE WHERE e.tree = tree AND e.forest = $forest]->())*(node)
 WHERE NOT node.label IN $dead_nodes
 WITH DISTINCT coalesce(last(e), broken) AS edge, node

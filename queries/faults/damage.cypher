@@ -10,7 +10,7 @@
 //   tree: number of the tree in the forest
 //   reached: number of living nodes, without the root, that the tree still reaches
 //   unreached: number of living nodes of the tree that it no longer reaches
-// cost: every tree edge at and below the faults, and for each the edges of all forests at its ends,
+// cost: every tree edge at and below the faults, and the edges of all forests at the ends of each,
 //     and every edge of the forest once
 // revision: 2
 // reference: Fragopoulou & Akl 1996, section 4.3

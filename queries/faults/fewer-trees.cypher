@@ -11,9 +11,9 @@
 // columns:
 //   node (node): a living node that is cut off in some tree
 //   trees_left: number of trees that still reach it
-//   reaching_trees: their numbers
+//   reaching_trees: numbers of the trees that still reach it
 //   failing_trees: numbers of the trees in which it is cut off
-// cost: every tree edge at and below the faults, and for each the edges of all forests at its ends,
+// cost: every tree edge at and below the faults, and the edges of all forests at the ends of each,
 //     and every tree edge into nodes that are cut off
 // revision: 2
 // reference: Fragopoulou & Akl 1996, section 4.3

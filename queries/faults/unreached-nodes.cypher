@@ -8,7 +8,7 @@
 // columns:
 //   node (node): a living node that is cut off in every tree that contains it
 //   trees: number of trees that contain it
-// cost: every tree edge at and below the faults, and for each the edges of all forests at its ends,
+// cost: every tree edge at and below the faults, and the edges of all forests at the ends of each,
 //     and every tree edge into nodes that are cut off
 // revision: 2
 // reference: Fragopoulou & Akl 1996, section 4.3 (with n-1 edge-disjoint trees, n-2 faults other

@@ -7,21 +7,22 @@
 //     labels of their ends
 // columns:
 //   lower (node): end of lower rank
-//   port: port of that end
-//   higher (node): the other end
+//   port: port of the lower end
+//   higher (node): end of higher rank
 //   unreached: number of nodes below the link, summed over all trees
-//   unreached_by_tree: the same number for each tree, from tree 0
+//   unreached_by_tree: number of nodes below the link in each tree, from tree 0
 // cost: every node of every tree, with all the edges on its path from the root: trees x nodes x
-//     mean level; and for each node the edges of all forests that leave it
+//     mean level; and the edges of all forests that leave each node
 // revision: 2
-// reference: Fragopoulou & Akl 1996, section 4.3; edge-disjoint-trees, pitfall 5 (a link fault
-//     kills both directions)
+// reference: Fragopoulou & Akl 1996, section 4.3; docs/definitions/edge-disjoint-trees.md, pitfall
+//     5 (a link fault kills both directions)
 
 MATCH (f:Forest {id: $forest})
 MATCH (root:Node {topology: f.topology, rank: f.root})
 MATCH (root)-[first:TREE_EDGE {forest: f.id}]->(child)
 WITH f, first, first.tree AS tree, child
-// Every node once per tree, with the edges of its path from the root: it is below each of them.
+// Matches every node once per tree, with the edges on its path from the root: the node is in the
+// subtree below each of these edges.
 MATCH (child)(()-[e:TREE_EDGE WHERE e.tree = tree AND e.forest = $forest]->())*()
 UNWIND [first] + e AS edge
 WITH f, edge, count(*) AS size

@@ -5,13 +5,13 @@
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 // columns:
 //   lower (node): end of lower rank
-//   port: port of that end
-//   higher (node): the other end
+//   port: port of the lower end
+//   higher (node): end of higher rank
 //   upward_trees: numbers of the trees that use the link from the lower end to the higher one
-//   downward_trees: numbers of the trees that use it in the opposite direction
+//   downward_trees: numbers of the trees that use the link in the opposite direction
 // cost: every edge of the forest once, at most trees x (nodes - 1)
 // revision: 3
-// reference: conventions: opposite directions are not an overlap
+// reference: docs/definitions/conventions.md, opposite directions are not an overlap
 
 // The index on forest and tree is used only if both are given.
 MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(receiver:Node)

@@ -8,7 +8,7 @@
 //   links: number of directed links with that load
 // cost: every edge of the forest once, at most trees x (nodes - 1)
 // revision: 2
-// reference: Tseng & Sheu 1997, Lemma 6; conventions: load of a directed link
+// reference: Tseng & Sheu 1997, Lemma 6; docs/definitions/conventions.md, load of a directed link
 
 // The index on forest and tree is used only if both are given.
 MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(receiver:Node)

@@ -9,11 +9,11 @@
 //   port: port of the sender
 //   receiver (node): the node that the link enters
 //   load: number of trees that use the link from parent to child
-//   tree_numbers: their numbers
+//   tree_numbers: numbers of these trees
 // cost: every edge of the forest once, at most trees x (nodes - 1), and the labels of all links
 //     that they use
 // revision: 3
-// reference: conventions: congestion is the maximum load
+// reference: docs/definitions/conventions.md, congestion is the maximum load
 
 // The index on forest and tree is used only if both are given.
 MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(receiver:Node)

@@ -8,7 +8,7 @@
 //   port: port of the sender
 //   receiver (node): the node that the link enters
 //   load: number of trees that use the link from parent to child
-//   tree_numbers: their numbers
+//   tree_numbers: numbers of these trees
 // cost: every edge of the forest once, at most trees x (nodes - 1)
 // revision: 3
 // reference: Tseng & Sheu 1997, Lemma 6 (no link carries more than two of the n-1 trees)

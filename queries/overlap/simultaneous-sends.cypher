@@ -16,8 +16,8 @@
 //   unit_numbers: numbers of the units, as in schedules/sends, in the same order
 // cost: every send of the schedule once
 // revision: 2
-// reference: Tseng & Sheu 1997, Alg. 1 (a link carries one packet per step); conventions: capacity
-//     of one packet per step
+// reference: Tseng & Sheu 1997, Alg. 1 (a link carries one packet per step);
+//     docs/definitions/conventions.md, capacity of one packet per step
 
 // The index on schedule and step is used only if both are given.
 MATCH (sender:Node)-[e:SEND WHERE e.schedule = $schedule AND e.step >= 1]->(receiver:Node)

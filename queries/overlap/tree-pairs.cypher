@@ -4,7 +4,7 @@
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 // columns:
 //   first_tree: number of one tree
-//   second_tree: number of the other tree, the greater one
+//   second_tree: number of the other tree, larger than the first
 //   links: number of directed links that both use; 0 if the pair is edge-disjoint
 // cost: every edge of the forest once, at most trees x (nodes - 1), and the pairs of trees on each
 //     link that several trees use
@@ -19,7 +19,7 @@ UNWIND trees AS first
 UNWIND trees AS second
 WITH first, second, count(*) AS links
 WITH collect({first: first, second: second, links: links}) AS shared
-// Pairs of edge-disjoint trees are on no link.
+// Pairs of trees that share no link are not in `shared`, so all pairs are listed here.
 MATCH (f:Forest {id: $forest})
 UNWIND range(0, f.trees - 2) AS first
 UNWIND range(first + 1, f.trees - 1) AS second

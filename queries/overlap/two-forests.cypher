@@ -9,10 +9,11 @@
 //   port: port of the sender
 //   receiver (node): the node that the link enters
 //   tree_numbers: numbers of the trees of the first forest that use the link from parent to child
-//   other_tree_numbers: the same for the second forest
+//   other_tree_numbers: numbers of the trees of the second forest that use the link from parent to
+//     child
 // cost: every edge of both forests once
 // revision: 3
-// reference: conventions: load of a directed link
+// reference: docs/definitions/conventions.md, load of a directed link
 
 // The index on forest and tree is used only if both are given.
 MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest IN [$forest, $other_forest]

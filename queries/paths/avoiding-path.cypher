@@ -3,7 +3,7 @@
 // parameters:
 //   topology (topology): name of the topology
 //   source (node): label of the first node of the path
-//   target (node): label of its last node
+//   target (node): label of the last node of the path
 //   avoided_nodes (list of node, default []): labels of the nodes to avoid; no path exists if an
 //     end is among them
 //   avoided_links (list of link, default []): the links to avoid, in both directions
@@ -21,7 +21,7 @@ CALL (t) {
   MATCH (source:Node {topology: t.spec, label: $source})
   RETURN source
 }
-// In a separate subquery: otherwise the planner builds a cartesian product of the two ends.
+// The second end has its own subquery: otherwise the planner builds a cartesian product of both.
 CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target

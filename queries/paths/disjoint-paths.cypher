@@ -4,7 +4,7 @@
 // parameters:
 //   topology (topology): name of the topology
 //   source (node): label of the first node of the paths
-//   target (node): label of their last node, other than the source
+//   target (node): label of the last node of the paths, other than the source
 // columns:
 //   length: number of links of the path
 //   path (list of node): labels of the nodes of the path, including its ends
@@ -34,7 +34,7 @@ CALL (t, nodes) {
   ORDER BY hop
   RETURN collect(port) AS ports
 }
-// A path that the graph does not have is an error of its own: no row is shown for it.
+// A computed path that the graph does not contain gives no row.
 WITH nodes, ports
 WHERE nodes[0].label = $source AND nodes[-1].label = $target AND size(ports) = size(nodes) - 1
 RETURN size(ports) AS length, [v IN nodes | v.label] AS path, ports

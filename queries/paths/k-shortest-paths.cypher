@@ -3,7 +3,7 @@
 // parameters:
 //   topology (topology): name of the topology
 //   source (node): label of the first node of the paths
-//   target (node): label of their last node
+//   target (node): label of the last node of the paths
 //   k (int >= 1, default 10): number of paths, at most 1000
 // columns:
 //   length: number of links of the path
@@ -19,15 +19,16 @@ CALL (t) {
   MATCH (source:Node {topology: t.spec, label: $source})
   RETURN source
 }
-// In a separate subquery: otherwise the planner builds a cartesian product of the two ends.
+// The second end has its own subquery: otherwise the planner builds a cartesian product of both.
 CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target
 }
-// Neo4j accepts no parameter after SHORTEST, and of equally long paths it finds any. So 1000 paths
-// are found and the first k taken, ordered by length and ports. If more paths have the length of
-// the last one than are among the 1000, the choice between them is arbitrary. The condition that no
-// step returns to the source avoids an endless search if source and target are equal.
+// Neo4j accepts no parameter after SHORTEST, and chooses arbitrarily among equally long paths. So
+// the query finds 1000 paths, orders them by length and ports, and returns the first k. If not all
+// paths as long as the last one are among the 1000, the choice between them is arbitrary. The
+// condition that no step returns to the source avoids an endless search if source and target are
+// equal.
 MATCH SHORTEST 1000 (path = (source)(()-[:LINK]-(onward WHERE onward <> source))*(target)
   WHERE all(v IN onward WHERE single(w IN onward WHERE w = v)))
 // LINK has the port of its lower-ranked end.

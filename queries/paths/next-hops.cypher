@@ -19,7 +19,7 @@ CALL (t) {
   MATCH (node:Node {topology: t.spec, label: $source})
   RETURN node
 }
-// In a separate subquery: otherwise the planner builds a cartesian product of the two ends.
+// The second end has its own subquery: otherwise the planner builds a cartesian product of both.
 CALL (node) {
   MATCH (target:Node {topology: node.topology, label: $target})
   RETURN target

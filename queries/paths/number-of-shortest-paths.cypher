@@ -3,7 +3,7 @@
 // parameters:
 //   topology (topology): name of the topology
 //   source (node): label of the first node of the paths
-//   target (node): label of their last node
+//   target (node): label of the last node of the paths
 // columns:
 //   length: number of links of each path, the distance of the two nodes
 //   paths: number of shortest paths
@@ -13,7 +13,7 @@
 // reference: Akers & Krishnamurthy 1989
 
 MATCH (source:Node {topology: $topology, label: $source})
-// In a separate subquery: otherwise the planner builds a cartesian product of the two ends.
+// The second end has its own subquery: otherwise the planner builds a cartesian product of both.
 CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target

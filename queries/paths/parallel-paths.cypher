@@ -12,15 +12,15 @@
 //   shared_nodes (list of node): inner nodes that are also on paths of other trees
 //   shared_links (list of link): links, as sender-receiver, that paths of other trees use in the
 //     same direction
-// cost: the links of the paths, for each the edges of all forests that enter its end, and a
-//     comparison of every pair
+// cost: the links of the paths, the edges of all forests that enter the end of each link, and a
+//     comparison of every pair of paths
 // revision: 3
 // reference: Tseng & Sheu 1997, Def. 2; Fragopoulou & Akl 1996, Def. 8
 
 MATCH (f:Forest {id: $forest})
 MATCH (node:Node {topology: f.topology, label: $node})
 UNWIND range(0, f.trees - 1) AS tree
-// Up from the node; in a tree without the node, the path up does not lead to the root.
+// The path is matched upwards from the node: in a tree without the node it never reaches the root.
 MATCH up = (node)(()<-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree = tree]-())*(root)
 WHERE root.rank = f.root
 WITH tree, reverse(nodes(up)) AS nodes, [e IN reverse(relationships(up)) | e.port] AS ports

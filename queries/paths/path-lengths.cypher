@@ -4,17 +4,17 @@
 // parameters:
 //   topology (topology): name of the topology
 //   source (node): label of the first node of the paths
-//   target (node): label of their last node
+//   target (node): label of the last node of the paths
 // columns:
 //   length: number of links of each path; first the distance, then the next length that occurs
 //   paths: number of paths of that length that visit no node twice
-// cost: every such path once; in S6 there are about fifteen times as many next-longer paths as
-//     shortest ones
+// cost: every path of these two lengths once; in S6 there are about fifteen times as many
+//     next-longer paths as shortest ones
 // revision: 1
 // reference: Akers & Krishnamurthy 1989
 
 MATCH (source:Node {topology: $topology, label: $source})
-// In a separate subquery: otherwise the planner builds a cartesian product of the two ends.
+// The second end has its own subquery: otherwise the planner builds a cartesian product of both.
 CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target

@@ -15,7 +15,8 @@
 MATCH (t:Topology {spec: $topology})
 CALL (t) {
   MATCH (target:Node {topology: t.spec, label: $target})
-  // For the minimum length alone the planner uses breadth-first search and visits every link once.
+  // Only the minimum length is used, so the planner searches breadth-first and visits every link
+  // once.
   MATCH (target)-[links:LINK*0..]-(v)
   WITH v, min(size(links)) AS distance
   ORDER BY v.rank

@@ -3,7 +3,7 @@
 // parameters:
 //   topology (topology): name of the topology
 //   source (node): label of the first node of the paths
-//   target (node): label of their last node
+//   target (node): label of the last node of the paths
 // columns:
 //   length: number of links of the path, the distance of the two nodes
 //   path (list of node): labels of the nodes of the path, including its ends
@@ -17,7 +17,7 @@ CALL (t) {
   MATCH (source:Node {topology: t.spec, label: $source})
   RETURN source
 }
-// In a separate subquery: otherwise the planner builds a cartesian product of the two ends.
+// The second end has its own subquery: otherwise the planner builds a cartesian product of both.
 CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target

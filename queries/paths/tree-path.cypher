@@ -6,15 +6,15 @@
 //   tree (tree): number of the tree in the forest, from 0
 //   source (node): label of the first node of the path; with the root, all hops go from parent to
 //     child
-//   target (node): label of its last node
+//   target (node): label of the last node of the path
 // columns:
 //   length: number of links of the path; no row if the tree does not contain an end
 //   upward_links: number of links, at the beginning, that go from child to parent; the others go
 //     from parent to child
 //   path (list of node): labels of the nodes of the path, including its ends
 //   ports: port through which each hop leaves
-// cost: the links of the tree from either end up to the root, and for each the edges of all forests
-//     that enter its end
+// cost: the links of the tree from either end up to the root, and the edges of all forests that
+//     enter the end of each link
 // revision: 5
 // reference: Tseng & Sheu 1997, Def. 1 and 2
 

@@ -14,9 +14,10 @@
 //     of its source; the units that it sends in one step through one port form a packet
 //   tree: number of the tree along which the unit travels
 //   combine: whether the receiver adds the unit to its partial sum, in reductions
-// cost: all sends and receptions of the node in the schedules of its topology
+// cost: all sends and receptions of the node in all schedules of its topology
 // revision: 4
-// reference: conventions: all-port and one-port; Tseng & Sheu 1997, Alg. 1 and Theorem 2
+// reference: docs/definitions/conventions.md, all-port and one-port; Tseng & Sheu 1997, Alg. 1 and
+//     Theorem 2
 
 MATCH (s:Schedule {id: $schedule})
 MATCH (t:Topology {spec: s.topology})

@@ -12,7 +12,7 @@
 //   port: port of the sender
 //   tree: number of the tree along which the unit travels
 //   combine: whether the node adds the unit to its partial sum, in reductions
-// cost: all receptions of the node in the schedules of its topology
+// cost: all receptions of the node in all schedules of its topology
 // revision: 3
 // reference: Tseng & Sheu 1997, Alg. 1 and Theorem 2; Sheu, Liaw & Chen 1993
 

@@ -8,14 +8,14 @@
 // columns:
 //   step: the step, from 1
 //   dimensions: ports through which nodes send, ascending
-//   links_used: for each of them, the number of directed links
-//   units: for each of them, the number of units
+//   links_used: number of directed links used in each of these dimensions
+//   units: number of units sent in each of these dimensions
 // cost: every send of the schedule once
 // revision: 2
 // reference: Fragopoulou & Akl 1993, section 3; Fragopoulou & Akl 1996, Lemma 7
 
-// In a symmetric schedule on S_n or Q_d, no two sources use the same link in a step with all units
-// 1.
+// If all numbers in `units` are 1 in a step of a symmetric schedule on S_n or Q_d, no two sources
+// use the same link in this step.
 MATCH (s:Schedule {id: $schedule})
 CALL (s) {
   MATCH (sender)-[e:SEND WHERE e.schedule = s.id AND e.step >= 1]->()

@@ -7,7 +7,7 @@
 //   step (int >= 1): the step; after the last step all links are idle
 // columns:
 //   sender (node): the node that the link leaves
-//   port: port of that node
+//   port: port of the sender
 //   receiver (node): the node that the link enters
 // cost: every link of the topology in both directions, and the sends of that step
 // revision: 2

@@ -13,8 +13,8 @@
 //   path (list of node): labels of the nodes that the unit visits; in a reduction, the longest way
 //     of a contribution to the last arrival
 //   ports: port through which each hop leaves
-//   hop_steps: step of each hop; between two of them the unit waits
-// cost: the sends of the last step, and the paths back of those that are traced
+//   hop_steps: step of each hop; the unit waits in the steps between
+// cost: the sends of the last step, and the path of each unit that is traced back
 // revision: 3
 // reference: Tseng & Sheu 1997, Theorem 1; Sheu, Liaw & Chen 1993, section 2
 
@@ -23,7 +23,7 @@ MATCH (holder)-[last:SEND WHERE last.schedule = s.id AND last.step = s.steps]->(
 WITH holder, last, receiver
 ORDER BY receiver.rank, last.unit, last.tree, holder.rank
 LIMIT $limit
-// Back along the same unit and tree; copies of a unit travel along different trees.
+// Follows sends of the same unit and tree back: copies of a unit travel along different trees.
 // In an allreduce a node receives a unit twice: first contributions to it, later the sum. So the
 // way back leads along sends of the sum, then along those of contributions.
 MATCH back = (holder)(()<-[e:SEND WHERE e.schedule = $schedule AND e.unit = last.unit

@@ -13,7 +13,8 @@
 //   largest_packet: number of units in the largest packet
 // cost: every send of the schedule once
 // revision: 2
-// reference: Tseng & Sheu 1997, Theorem 1 and Alg. 2; simulator: links_used, packet_sizes
+// reference: Tseng & Sheu 1997, Theorem 1 and Alg. 2; links_used and packet_sizes of starcast's
+//     simulator
 
 MATCH (s:Schedule {id: $schedule})
 MATCH (t:Topology {spec: s.topology})

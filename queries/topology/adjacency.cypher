@@ -18,7 +18,7 @@ CALL (t) {
   MATCH (first:Node {topology: t.spec, label: $source})
   RETURN first
 }
-// In a separate subquery: otherwise the planner builds a cartesian product of the two ends.
+// The second end has its own subquery: otherwise the planner builds a cartesian product of both.
 CALL (first) {
   MATCH (second:Node {topology: first.topology, label: $target})
   RETURN second

@@ -5,13 +5,13 @@
 //   topology (topology): name of a star graph; no row for other families
 //   node (node): label of the node
 // columns:
-//   rotations: least number of rotations that map the node to this one
+//   rotations: smallest number of rotations that map the given node to this node
 //   rank: rank of this node
-//   node (node): its label
+//   node (node): label of this node
 //   period: number of nodes of the necklace, a divisor of n-1
 // cost: an index look-up for each of the n-1 rotations
 // revision: 1
-// reference: Fragopoulou & Akl 1993, Def. 6; conventions: rotation, necklace
+// reference: Fragopoulou & Akl 1993, Def. 6; docs/definitions/conventions.md, rotation, necklace
 
 // R moves the symbol in position i to position i+1 (n to 2) and replaces symbol s by s+1 (n by 2);
 // position 1 and symbol 1 are fixed. Here positions and symbols count from 0, as indexes of a
@@ -26,7 +26,7 @@ WITH t, symbols, turns, [symbol IN moved | size(split(symbols, symbol)[0])] AS n
 WITH t, turns, reduce(text = '', number IN numbers |
   text + substring(symbols, CASE number WHEN 0 THEN 0 ELSE (number - 1 + turns) % (t.n - 1)
     + 1 END, 1)) AS label
-// A necklace of fewer than n-1 nodes returns several times.
+// In a necklace of fewer than n-1 nodes, several rotations give the same node.
 WITH t, label, min(turns) AS rotations
 MATCH (member:Node {topology: t.spec, label: label})
 WITH collect({rotations: rotations, rank: member.rank, label: label}) AS members

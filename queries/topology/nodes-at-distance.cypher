@@ -6,13 +6,14 @@
 //   distance (int >= 0): number of links of a shortest path
 // columns:
 //   rank: rank of a node at that distance
-//   node (node): its label
+//   node (node): label of this node
 // cost: every link of the topology twice, whatever the distance is
 // revision: 2
 // reference: Akers & Krishnamurthy 1989
 
 MATCH (node:Node {topology: $topology, label: $node})
-// For the minimum length alone the planner uses breadth-first search and visits every link once.
+// Only the minimum length is used, so the planner searches breadth-first and visits every link
+// once.
 MATCH (node)-[links:LINK*0..]-(other)
 WITH other, min(size(links)) AS distance
 WHERE distance = $distance

@@ -9,10 +9,10 @@
 //   tree: number of the tree in both forests
 //   node (node): label of the node
 //   parent (node): its parent in the first forest; null at the root and outside the tree
-//   other_parent (node): its parent in the second forest; null likewise
+//   other_parent (node): its parent in the second forest; null at the root and outside the tree
 // cost: every edge of both forests once
 // revision: 2
-// reference: conventions: forest (trees in a fixed order)
+// reference: docs/definitions/conventions.md, forest (trees in a fixed order)
 
 MATCH (f:Forest {id: $forest})
 CALL (f) {

@@ -6,7 +6,7 @@
 //   tree: number of the tree in the forest
 //   children: number of children of a node; a tree's last row has its maximum fan-out
 //   nodes: number of nodes of the tree with that many children
-//   lowest_node (node): the one of lowest rank among them
+//   lowest_node (node): node of lowest rank with that many children
 // cost: every edge of the forest twice, at its parent and at its child
 // revision: 2
 // reference: Fragopoulou & Akl 1993, section 5; Tseng & Sheu 1997, Def. 1

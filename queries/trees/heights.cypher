@@ -7,10 +7,10 @@
 //   nodes: number of nodes of the tree, including the root
 //   height: maximum level
 //   deepest_nodes: number of nodes on that level
-//   lowest_node (node): the one of lowest rank among them
+//   lowest_node (node): node of lowest rank on that level
 // cost: every edge of the forest once, at most trees x (nodes - 1)
 // revision: 2
-// reference: Tseng & Sheu 1997, Lemma 5 (the n-1 trees); conventions: height
+// reference: Tseng & Sheu 1997, Lemma 5 (the n-1 trees); docs/definitions/conventions.md, height
 
 // The index on forest and tree is used only if both are given.
 MATCH ()-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(child:Node)

@@ -8,7 +8,7 @@
 //   nodes: number of nodes on that level
 // cost: every edge of the forest once, at most trees x (nodes - 1)
 // revision: 1
-// reference: Tseng & Sheu 1997, Def. 1 and 2; conventions: level of a tree edge
+// reference: Tseng & Sheu 1997, Def. 1 and 2; docs/definitions/conventions.md, level of a tree edge
 
 MATCH (f:Forest {id: $forest})
 CALL (f) {

@@ -11,7 +11,7 @@
 //   port: port of the parent that leads to the node; null at the root
 //   child_nodes (list of node): labels of its children, ordered by the node's port
 //   subtree_nodes: number of nodes in its subtree, including the node
-// cost: every node below it once per tree, and for each the edges of all forests that leave it; at
+// cost: every node of the subtrees once per tree, and the edges of all forests that leave each; for
 //     the root, all nodes
 // revision: 2
 // reference: Tseng & Sheu 1997, Def. 1 and 2; Fragopoulou & Akl 1996, Def. 8

@@ -7,7 +7,7 @@
 //   port: port of the root that leads to the child
 //   child (node): label of the child
 //   subtree_nodes: number of nodes in its subtree, including the child
-// cost: every node of every tree once, and for each the edges of all forests that leave it
+// cost: every node of every tree once, and the edges of all forests that leave each
 // revision: 2
 // reference: Fragopoulou & Akl 1993, section 5.1 (subtrees as balanced as possible) and Def. 15
 

@@ -15,7 +15,8 @@
 MATCH (f:Forest {id: $forest})
 CALL (f) {
   MATCH (root:Node {topology: f.topology, rank: f.root})
-  // For the minimum length alone the planner uses breadth-first search and visits every link once.
+  // Only the minimum length is used, so the planner searches breadth-first and visits every link
+  // once.
   MATCH (root)-[links:LINK*0..]-(node:Node)
   WITH node, min(size(links)) AS distance
   ORDER BY node.rank
