@@ -223,7 +223,7 @@ def test_a_slow_response_does_not_replace_a_later_choice(tab: Page) -> None:
 def test_the_explorer_reports_a_topology_that_is_too_large_or_unknown(
     browser: Browser, address: str
 ) -> None:
-    """The browser console reports the status 422, with which the fixture `tab` would fail."""
+    """The test opens its own tab: the fixture `tab` would fail on the status 422 in the console."""
     tab = browser.new_page(base_url=address)
     tab.set_default_timeout(PATIENCE)
     tab.goto("/explore/S9?schedule=broadcast:greedy")

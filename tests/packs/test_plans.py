@@ -204,7 +204,7 @@ def test_a_query_whose_columns_differ_from_its_header_is_refused_at_run_time(gra
     ],
 )
 def test_the_server_itself_refuses_statements_that_write(graph: Graph, statement: str) -> None:
-    """The keyword check of starcast, which refuses them too, is only a second guard."""
+    """The keyword check of starcast refuses the statements too, but is only a second guard."""
     before = graph.read(STATE)
     with pytest.raises(StarcastError):
         graph.run(statement)

@@ -58,10 +58,10 @@ def test_everything_is_stored(stores: Stores) -> None:
     assert_stored(stores, everything)
 
 
-def test_plans_are_refreshed_after_the_last_artifact(
+def test_query_plans_are_refreshed_after_the_last_artifact(
     stores: Stores, stored_plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Plans are refreshed once per ingest."""
+    """An ingest that stores artifacts refreshes the server's query plans once."""
     reported: list[int] = []
     monkeypatch.setattr(
         "starcast.ingest.ingestion.refresh_plans", lambda _: reported.append(len(states(stores)))
@@ -306,7 +306,7 @@ def test_an_artifact_that_another_program_changes_while_loading_is_not_complete(
 
 
 def test_an_emptied_graph_is_filled_again(stores: Stores, stored_plan: Plan) -> None:
-    """PostgreSQL records which artifacts the graph held."""
+    """The requested artifacts are stored again; PostgreSQL records the others as lost."""
     ingest(stores, plan("S3", "greedy"))
     ingest(stores, stored_plan)
     stores.graph.write("MATCH (n) DETACH DELETE n")
@@ -457,7 +457,7 @@ def test_a_drop_keeps_other_artifacts(stores: Stores) -> None:
 def test_an_unknown_id_is_not_found(
     stores: Stores, stored_plan: Plan, kind: str, artifact_id: str, near: str
 ) -> None:
-    """Dropping and describing it raise NotFoundError, and `drop` suggests a similar id."""
+    """Both `drop` and `describe_artifact` raise NotFoundError; `drop` suggests a similar id."""
     ingest(stores, stored_plan)
     with pytest.raises(NotFoundError) as caught:
         drop(stores, kind, artifact_id)

@@ -85,7 +85,7 @@ def test_a_construction_is_stored_and_reads_back_equal(stores: Stores, spec: str
 
 
 def test_the_spanning_property_is_stored(stores: Stores) -> None:
-    """Forests of partial and of spanning trees are marked accordingly."""
+    """Both stores record whether the trees of a forest are spanning."""
     ingest(stores, plan("S4", "all"))
     partial = {name for name in plain_constructions("S4") if not forest("S4", name).spanning}
     assert {"shortest-path", "perfectly-balanced"} <= partial

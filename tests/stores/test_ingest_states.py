@@ -67,7 +67,7 @@ def test_a_complete_row_cannot_be_deleted(engine: Engine, start: LoadState | Non
 
 
 def test_complete_is_only_reached_from_loading() -> None:
-    """No artifact becomes complete without the comparison."""
+    """An artifact becomes complete only after the comparison that ends the loading."""
     assert [state for state, ways in TRANSITIONS.items() if LoadState.COMPLETE in ways] == [
         LoadState.LOADING
     ]
