@@ -69,7 +69,7 @@ def test_every_query_has_an_oracle_with_cases_on_every_topology(query: Query) ->
 
 @pytest.mark.parametrize("name", ORACLES)
 def test_an_oracle_is_in_the_module_of_its_pack(name: str) -> None:
-    """This detects a new pack that is missing in `PACKS`."""
+    """The test detects a new pack that is missing in `PACKS`."""
     assert ORACLES[name].rows.__module__ in {pack.__name__ for pack in PACKS}
     assert ORACLES[name].rows.__module__.endswith(f"_{name.partition('/')[0]}")
 

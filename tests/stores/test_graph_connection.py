@@ -81,7 +81,7 @@ def test_notices_of_the_server_are_kept(graph: Graph, capfd: pytest.CaptureFixtu
 
 
 def test_a_simple_result_has_no_plan_and_no_notices(graph: Graph) -> None:
-    """Both are empty unless the server sends them."""
+    """Plan and notices are empty unless the server sends them."""
     answer = graph.run("RETURN 1 AS one")
     assert (answer.plan, answer.notices) == (None, ())
 

@@ -232,7 +232,7 @@ def test_a_changed_ownership_record_is_refused_on_a_server_that_the_user_runs(
 def test_a_changed_ownership_record_is_repaired_on_the_embedded_server(
     stores: Stores, stack_settings: Settings, stored_plan: Plan, edit: str
 ) -> None:
-    """This is safe: both stores belong to one home, and PostgreSQL knows all artifacts."""
+    """The repair is safe: both stores belong to one home, and PostgreSQL knows all artifacts."""
     stores.graph.write(f"MATCH (s:Store) {edit}")
     rebuild(replace(stores, embedded=stack_settings), BOLT)
     assert_correct(stores, stored_plan)

@@ -110,7 +110,7 @@ def test_a_forest_is_read_back_unchanged(graph: Graph, trees: Forest) -> None:
 def test_a_schedule_is_read_back_unchanged(
     graph: Graph, bolt: BoltWriter, trees: Forest, ports: str
 ) -> None:
-    """Its rows and parameters suffice for simulating it again."""
+    """The rows and parameters read back suffice to simulate the schedule again."""
     original = schedule("S4", "broadcast", "multiple", ports, root="3142", segments=3)
     bolt.begin(graph_artifact(original))
     with Silent().task("", 0) as task:

@@ -109,7 +109,7 @@ def test_a_changed_key_is_described(stores: Stores, stored_plan: Plan) -> None:
 
 @pytest.mark.slow
 def test_a_duplicate_artifact_node_is_repaired(stores: Stores, stored_plan: Plan) -> None:
-    """Both nodes are deleted, and the constraint that prevents duplicates is recreated."""
+    """A rebuild deletes both nodes, and recreates the constraint that prevents duplicates."""
     stores.graph.write("DROP CONSTRAINT starcast_forest_id")
     try:
         stores.graph.write("CREATE (:Forest {id: $key})", {"key": GREEDY})
@@ -387,7 +387,7 @@ def test_a_forest_that_differs_in_postgresql_is_described(
 
 
 def test_an_incomplete_artifact_is_skipped(stores: Stores, stored_plan: Plan) -> None:
-    """It is reported as skipped, since an ingest may be working on it."""
+    """The artifact is reported as skipped, since an ingest may be working on it."""
     del stored_plan
     stores.graph.write(LEVEL)
     stores.graph.write("MATCH (f:Forest {id: $key}) SET f.state = 'loading'", {"key": GREEDY})
@@ -416,7 +416,7 @@ def test_an_artifact_that_changes_during_verification_is_skipped(
 
 
 def test_a_database_of_another_program_is_refused(stores: Stores) -> None:
-    """Such a database has no artifacts to verify."""
+    """A database without starcast's tables has no artifacts to verify."""
     stores.graph.write("CREATE (:Person)")
     with pytest.raises(OwnershipError, match="belongs to another program"):
         verify(stores)

@@ -88,7 +88,7 @@ def test_ids_arrays_and_nodes_have_the_chosen_root(stores: Stores, root: str) ->
 def test_nk_stars_and_hypercubes_are_stored(
     stores: Stores, spec: str, root: str, construction: str
 ) -> None:
-    """This includes their nodes, links of every port, and trees."""
+    """Nodes, links of every port, and trees are compared with newly built ones."""
     everything = plan(spec, "all", "all", root=root)
     assert f"{spec}:{construction}:{root}" in [artifact.id for artifact in everything.artifacts]
     ingest(stores, everything)
@@ -96,7 +96,7 @@ def test_nk_stars_and_hypercubes_are_stored(
 
 
 def test_a_second_ingest_creates_nothing(stores: Stores, stored_plan: Plan) -> None:
-    """Neither nodes nor relationships nor rows are added."""
+    """The second ingest adds no nodes, relationships or rows."""
     ingest(stores, stored_plan)
     before = counts(stores.graph), stored_counts(stores)
     summary = ingest(stores, stored_plan)
@@ -208,7 +208,7 @@ def test_an_interrupted_ingest_is_finished_by_the_next(
 
 
 def test_the_error_of_a_failed_artifact_is_kept(stores: Stores, stored_plan: Plan) -> None:
-    """Its row records the reason, and nothing else is left of the artifact."""
+    """The artifact's row in PostgreSQL records the reason, and nothing else is left."""
 
     def broken(at: str, artifact: Artifact) -> None:
         if (at, artifact.kind) == ("written", "forest"):
@@ -427,7 +427,7 @@ def test_a_drop_names_the_dependents(stores: Stores, stored_plan: Plan) -> None:
 
 
 def test_a_dropped_artifact_can_be_stored_again(stores: Stores, stored_plan: Plan) -> None:
-    """Its content is the same as before."""
+    """The artifacts stored again have the same content as before."""
     ingest(stores, stored_plan)
     drop(stores, "topology", "S4", cascade=True)
     ingest(stores, stored_plan)

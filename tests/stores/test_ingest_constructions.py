@@ -171,7 +171,7 @@ def test_invalid_arguments_are_refused_before_building(text: str) -> None:
 
 @pytest.mark.slow
 def test_forests_of_the_same_construction_can_coexist(stores: Stores) -> None:
-    """Their arguments are part of the ids, and a property in the graph."""
+    """The arguments are part of the forest's id, and a property in the graph."""
     ingest(
         stores,
         plan("S4", "dimension-change(base=greedy,i=1),dimension-change(base=greedy,i=2),greedy"),

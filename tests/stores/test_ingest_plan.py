@@ -276,7 +276,7 @@ def test_bad_input_is_refused(words: tuple[str, ...], options: dict[str, object]
 def test_requests_beyond_all_limits_are_refused_with_their_sizes(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such requests are refused before any array is created."""
+    """The requests are refused before any array is created."""
 
     def nothing(*_: object) -> None:
         raise AssertionError("an array was built")

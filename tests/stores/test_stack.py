@@ -199,7 +199,7 @@ def test_neo4j_is_configured_as_documented(stack_settings: Settings) -> None:
 
 
 def test_postgres_is_configured_as_documented(stack_settings: Settings) -> None:
-    """It has SCRAM passwords, UTF-8, page checksums, and the writer role and its database."""
+    """The server has SCRAM passwords, UTF-8, page checksums, the writer role and its database."""
     url = endpoints(stack_settings.home).postgres_url
     with connect(superuser_url(Home(stack_settings.home), url.port or 0)) as store:
         rules = store.execute("SELECT DISTINCT auth_method FROM pg_hba_file_rules").fetchall()

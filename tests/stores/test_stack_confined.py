@@ -130,7 +130,7 @@ def test_load_csv_from_cloud_storage_is_refused(driver: Driver, url: str) -> Non
 
 
 def test_only_procedures_and_functions_of_the_server_exist(driver: Driver) -> None:
-    """They include those that starcast calls; the allowlist excludes all extensions."""
+    """The procedures that starcast calls exist; the allowlist excludes all extensions."""
     rows = driver.execute_query("SHOW PROCEDURES YIELD name", database_="neo4j").records
     names = {row["name"] for row in rows}
     assert names >= set(PROCEDURES)

@@ -250,7 +250,7 @@ QUESTION, ASKED = "/queries/overlap/load-histogram", "?forest=S4:multiple:1234"
 def test_every_page_that_needs_a_stopped_server_names_the_command_to_start_it(
     client: TestClient,
 ) -> None:
-    """This includes the first request after the stop, whose connection was open before."""
+    """The first request after the stop uses a connection that was open before."""
     service: Service = client.app.app.state.service  # type: ignore[attr-defined]
     service.flags = "--home ./lab"
     running = service.settings
