@@ -88,7 +88,7 @@ def test_a_changed_baseline_is_reported_as_a_problem(servers: Servers) -> None:
     ("code", "err", "problem"),
     [
         (None, "", "still running"),
-        (1, "error: starcast itself failed: KeyError: 1\nhint: please report it\n", "a defect"),
+        (1, "error: starcast itself failed: KeyError: 1\nhint: please report it\n", "an internal"),
         (0, "Traceback (most recent call last):\nKeyError", "a traceback"),
         (-11, "", "not documented"),
         (99, "", "not documented"),
