@@ -1,4 +1,4 @@
-"""Pytest plugins, and the cases that `make test` runs: each guarantee in its smallest form.
+"""Pytest plugins, and the choice of the test cases that `make test` runs.
 
 ``pytest --sweep`` runs everything. Without it
 
@@ -44,10 +44,10 @@ pytest_plugins = [
 #: because Hypothesis tries more examples there, and three sessions share the caches.
 MAX_SECONDS = 2.0
 
-#: Seconds that ``_standard_work`` takes on an idle machine of the speed that MAX_SECONDS assumes.
+#: Seconds that ``_standard_work`` takes on the idle reference machine for MAX_SECONDS.
 STANDARD_SECONDS = 0.06
 
-#: Examples have no time limit, so that slow machines pass too.
+#: Hypothesis's time limit per example is off, since the machine can be slow.
 settings.register_profile(
     "sweep",
     deadline=None,
@@ -65,7 +65,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("starcast")
     group.addoption("--sweep", action="store_true", help="run all cases and the tests marked slow")
     group.addoption(
-        "--sample", default=_commit(), help="text that draws the second case (default: the commit)"
+        "--sample", default=_commit(), help="text that picks the second case (default: the commit)"
     )
 
 
@@ -83,8 +83,8 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("sweep")
         return
     settings.load_profile("quick")
-    # Compiling the kernels takes longer than interpreting them on small graphs. They compute modulo
-    # 256, of which only the interpreter warns.
+    # On small graphs, compiling numba's kernels takes longer than interpreting them. The kernels
+    # compute modulo 256; only the interpreter warns of the overflow.
     os.environ["NUMBA_DISABLE_JIT"] = "1"
     config.addinivalue_line("filterwarnings", "ignore:overflow encountered:RuntimeWarning:starcast")
 
@@ -145,7 +145,7 @@ def _standard_work() -> None:
 
 
 def _slowness() -> float:
-    """Return how many times slower this machine is now than the standard machine, at least 1."""
+    """Return how many times slower than the reference machine this machine is now, at least 1."""
     begin = time.process_time()
     _standard_work()
     return max(1.0, (time.process_time() - begin) / STANDARD_SECONDS)

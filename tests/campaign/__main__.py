@@ -1,7 +1,8 @@
-"""``python -m campaign`` or ``make campaign``: some minutes of random faults, with a journal.
+"""``python -m campaign`` or ``make campaign``: inject random faults for some minutes.
 
-The campaign starts its own embedded stack, under root on a small file system in memory, so that it
-can fill the disk. The exit code is 1 if an invariant was violated.
+Every action is recorded in a journal. The campaign starts its own embedded stack (Neo4j and
+PostgreSQL). If run by root, the stack is on a small file system in memory, so that actions can fill
+the disk. The exit code is 1 if an invariant was violated.
 """
 
 import argparse
@@ -36,7 +37,7 @@ def main() -> int:
     kinds = options.kinds.split(",") if options.kinds else list(KINDS)
     with sigterm_as_interrupt(), tempfile.TemporaryDirectory(prefix="starcast-campaign-") as name:
         folder = Path(name)
-        folder.chmod(0o755)  # PostgreSQL's system user must be able to enter it
+        folder.chmod(0o755)  # under root, PostgreSQL runs as another user
         with _own_disk(folder) as is_own, _running(folder) as servers:
             if not is_own:
                 kinds = [kind for kind in kinds if not KINDS[kind].needs_home]

@@ -1,4 +1,4 @@
-"""The kinds of actions in a campaign, and how seed and number determine an action."""
+"""Kinds of campaign actions. A seed and a number determine each action."""
 
 import time
 from collections import Counter

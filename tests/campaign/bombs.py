@@ -1,7 +1,7 @@
 """Bombs: small files that claim to be, or decompress to, far more than a reader may use.
 
-Every bomb must be refused in one sentence, with little memory and time. The files are not made by
-the writers of starcast.
+A command must refuse every bomb with a one-sentence error, using little memory and time. The files
+are not written by starcast's own code.
 """
 
 import gzip
@@ -22,13 +22,13 @@ MAX_BYTES = 600_000_000
 MAX_SECONDS = 30
 _DEADLINE = 300
 _PART = 10_000_000
-#: Large texts. Parsed as JSON, most of them take many times their length in memory.
+#: Texts to repeat. Parsed as JSON, most repetitions would take many times their length in memory.
 _TEXTS = (b" ", b"\n", b"[", b'{"a":', b'["a",0],', b"1", b'"', b"x")
 _CLAIMED = 80_000_000_000_000
 
 
 def _choose_text(draw: Random) -> tuple[bytes, int]:
-    """Return a text of 10 MB, and the number of its repetitions."""
+    """Return a random text of 10 MB, and how often a bomb repeats it."""
     text = draw.choice(_TEXTS)
     return text * (_PART // len(text)), draw.randint(70, 150)
 
@@ -37,7 +37,7 @@ def write_experiment(folder: Path, draw: Random) -> tuple[str, ...]:
     """Write a compressed experiment; return the command that reads it."""
     part, count = _choose_text(draw)
     file = folder / "bomb.json.gz"
-    # Consecutive gzip members form one stream.
+    # Concatenated gzip members are read as one file, so one compressed part can be repeated.
     file.write_bytes(gzip.compress(part, mtime=0) * count)
     return "experiment", "import", str(file)
 

@@ -1,4 +1,4 @@
-"""Full disks: that of an output, and that of the embedded servers' home folder."""
+"""Full disks: for the output of a command, and for the home folder of the embedded servers."""
 
 import os
 import resource
@@ -97,7 +97,7 @@ def _fill(ballast: Path, left: int) -> None:
 
 
 def full_home(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
-    """Fill the servers' disk during a command; with free space again, no data may be lost.
+    """Run a command while the servers' disk is almost full; no stored data may be lost.
 
     The home folder must be on a separate disk, a small file system in memory.
 
@@ -110,7 +110,7 @@ def full_home(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
     words = ("ingest", spec, "--trees", "multiple,greedy")
     dropped = servers.run(
         "topology", "drop", spec, "--cascade"
-    )  # otherwise the command writes nothing
+    )  # otherwise the ingest has nothing to write
     assert dropped.code in {0, NotFoundError.exit_code}, dropped.err
     left = int(2 ** draw.uniform(4, 13)) * _KB
     ballast = servers.home / "ballast"

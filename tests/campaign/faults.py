@@ -21,7 +21,7 @@ def connection_fault(servers: Servers, draw: Random) -> tuple[str, str, list[str
     is_bolt = draw.random() < 0.5
     words = commands.use(draw, bolt=is_bolt)
     fault = draw.choice(FAULTS)
-    # Responses are short: an ingest of S5 receives some 10 kB from each server.
+    # The fault must come early, since an ingest of S5 receives only some 10 kB from each server.
     after = int(2 ** draw.uniform(0, 14))
     seconds = {"delay": 0.02, "stall": draw.uniform(1, 8)}.get(fault, 0.0)
     port = int(servers.address.uri.rpartition(":")[2]) if is_bolt else servers.url.port

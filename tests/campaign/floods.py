@@ -1,7 +1,7 @@
 """Floods: attacks on ``starcast serve`` by many, slow, heavy and malformed requests.
 
-During an attack, a page must still answer, no response may be an internal error, the memory of each
-process must stay below a limit, and the server must end on request.
+During an attack, pages must still load and no response may be an internal error. The memory of each
+process must stay below a limit, and the server must shut down on a signal.
 """
 
 import re
@@ -25,7 +25,7 @@ from campaign.watched import read_peak
 DEADLINE = 120
 #: Limit for the resident memory of the server and of each of its workers.
 MAX_BYTES = 600_000_000
-#: The allowed HTTP statuses: those in docs/http-api.md, those of uvicorn and those of time limits.
+#: The allowed HTTP statuses: those in docs/http-api.md, those of uvicorn, and timeouts.
 STATUSES = frozenset({200, 304, 400, 403, 404, 405, 408, 414, 422, 503})
 _PAGE = "/explore/S4"
 _HEAVY = (
@@ -65,9 +65,9 @@ class Site:
     problems: list[str] = field(default_factory=list)
 
     def connect(self, sent: bytes = b"") -> socket.socket:
-        """Return a connection over which the given bytes were sent."""
+        """Connect to the server, send the given bytes, and return the connection."""
         connection = socket.create_connection(("127.0.0.1", self.port), timeout=DEADLINE)
-        with suppress(ConnectionError):  # the server may refuse the first bytes
+        with suppress(ConnectionError):  # the server may close the connection at once
             connection.sendall(sent)
         return connection
 
@@ -168,7 +168,7 @@ ATTACKS: dict[str, Callable[[Site, Random], None]] = {
 
 
 def flood(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
-    """Start a server and attack it; it must answer a page, use little memory, and end.
+    """Start a server and attack it; it must keep answering, use little memory, and shut down.
 
     Returns:
         Description, result and problems.

@@ -1,4 +1,4 @@
-"""Copies of starcast's records that tests change without starcast's readers and writers."""
+"""Copies of built-in search records, which tests modify without using starcast's own code."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ class RecordFile:
         self.witness = (source.parent / self.fields["witness"]["file"]).read_bytes()
 
     def write(self) -> Path:
-        """Write both files; the record contains the witness's name and checksum."""
+        """Write the witness, and the record with its file name and checksum; return the path."""
         self.file.parent.mkdir(exist_ok=True)
         digest = hashlib.sha256(self.witness).hexdigest()
         name = f"{self.file.stem}.{digest[:12]}.npz"
@@ -36,6 +36,6 @@ class RecordFile:
 
 
 def choose_record(folder: Path, draw: Random, problem: str = "*") -> RecordFile:
-    """Return a copy of a small record, optionally of one problem."""
+    """Return a copy of a random small record; ``problem`` is a pattern for its problem."""
     files = [file for file in sorted(_SHIPPED.glob(f"{problem}/*.json")) if file.stem in _SMALL]
     return RecordFile(folder, draw.choice(files))

@@ -73,7 +73,7 @@ def delay_broadcast(folder: Path, draw: Random) -> Path:
 
 
 def _claim_proof(draw: Random) -> dict[str, Any]:
-    """Return the fields of a proof that does not exist."""
+    """Return the fields with which a record describes a proof; this proof does not exist."""
     digest = f"{draw.getrandbits(256):064x}"
     return {
         "statement": "no broadcast takes fewer rounds",
@@ -89,7 +89,10 @@ def _claim_proof(draw: Random) -> dict[str, Any]:
 
 
 def widen_bisection(folder: Path, draw: Random) -> Path:
-    """Choose halves with too many links between them, and a wrong certificate for them."""
+    """Claim that a random bisection with too many links between its halves is optimal.
+
+    If the record has a certificate for its bound, the forgery has a wrong one.
+    """
     record = choose_record(folder, draw, "bisection-width")
     arrays = _read(record)
     graph = topology(record.fields["topology"])

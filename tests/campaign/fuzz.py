@@ -62,7 +62,7 @@ def damage(draw: Random, text: str) -> str:
     return text
 
 
-# Cases: each function returns an input and a function that reads it.
+# Each of the following functions returns a random input, and a function that reads it.
 
 Case = tuple[str, Callable[[], object]]
 
@@ -299,7 +299,7 @@ def fuzz_reader(folder: Path, draw: Random, kind: str | None = None) -> tuple[st
         if not error.hint:
             problems.append(f"{kind}: no hint: {error.message[:200]!r}")
         if type(error) is StarcastError:
-            problems.append(f"{kind}: it calls this a defect: {error.message[:200]!r}")
+            problems.append(f"{kind}: it reports an internal error: {error.message[:200]!r}")
         return shown, f"{kind}: refused", problems
     except TooSlow:
         return shown, f"{kind}: too slow", [f"it takes longer than {_LIMIT} s"]
@@ -381,11 +381,11 @@ def fuzz_command(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
 
 
 class _Slow(Done):
-    """An interrupted command, whose long duration is not counted as a problem."""
+    """A command interrupted at its time limit, which is not counted as a problem."""
 
     @property
     def result(self) -> str:
-        """The word that replaces the exit code."""
+        """The text ``too slow``, instead of the exit code."""
         return "too slow"
 
 

@@ -50,7 +50,7 @@ def change_json(draw: Random, value: Any, part: str = "") -> tuple[Any, str]:
     Args:
         draw: random generator that determines the changes.
         value: the value.
-        part: the key of a part to which changes are limited in three of four cases.
+        part: a key; in three of four cases, only the value of this key is changed.
     """
     value = copy.deepcopy(value)
     below = value[part] if part and draw.random() < 0.75 else value
@@ -104,9 +104,6 @@ def _text(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
-# Experiments
-
-
 #: Two experiment points, one of which has faults.
 _SMALL = Grid.from_json({
     "topology": "S3", "algorithm": "multiple", "segments": 2, "message_bytes": "23/3",
@@ -147,9 +144,6 @@ def experiment_file(draw: Random, folder: Path) -> Case:
     file = folder / "experiments.json"
     file.write_bytes(text)
     return what, lambda: read_file(file)
-
-
-# Shards
 
 
 @cache
@@ -200,9 +194,6 @@ def shard_file(draw: Random, folder: Path) -> Case:
     file = folder / "shard.json"
     file.write_bytes(gzip.compress(text, 1) if draw.random() < 0.3 else text)
     return f"{kind}: {what}", lambda: _merge(kind, file)
-
-
-# Records
 
 
 @cache
@@ -275,9 +266,6 @@ def change_array(draw: Random, array: np.ndarray) -> np.ndarray:
                 if changed.size:
                     changed.flat[draw.randrange(changed.size)] = draw.choice(extremes)
             return changed
-
-
-# Backups
 
 
 _BACKUP = {

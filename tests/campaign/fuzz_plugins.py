@@ -88,7 +88,7 @@ def _result(draw: Random) -> Any:
 
 
 def _columns(draw: Random) -> Any:
-    """Return a result for an algorithm: valid columns, columns with an error, or anything."""
+    """Return a result for an algorithm: valid columns of a schedule, wrong ones, or anything."""
     plan = schedule("S3", "broadcast", "greedy")
     columns: dict[Any, Any] = {
         name: getattr(plan, name).tolist() for name in ("step", "sender", "port", "unit")

@@ -41,7 +41,7 @@ def kill(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
     done = finish(process, words, DEADLINE)
     problems = find_problems(_without_start(done), signals=sent)
     _, alive = psutil.wait_procs(children, timeout=DEADLINE)
-    problems += [f"the process {child.pid} of the command goes on" for child in alive]
+    problems += [f"the process {child.pid} of the command is still running" for child in alive]
     servers = servers.recovered()
     problems += servers.find_problems(baseline, finished=False)
     problems += servers.finish_work([words])
@@ -102,6 +102,6 @@ def _group(process: psutil.Process) -> int:
 
 
 def _without_start(done: Done) -> Done:
-    """Remove a traceback from an interrupt during Python's own imports, which is accepted."""
+    """Discard stderr if the interrupt came during Python's imports: its traceback is accepted."""
     is_import = "KeyboardInterrupt" in done.err and "<frozen importlib" in done.err
     return Done(done.words, done.code, done.out, "") if is_import else done

@@ -98,7 +98,7 @@ def mutate_schedule(draw: Random) -> tuple[str, str, list[str]]:
     is_wrong = bool(outcome.broken) or ((mutated.tree < 0) | (mutated.tree >= trees)).any()
     problems = []
     if (run.violation is not None) != is_wrong:
-        problems.append(f"simulate() reports {run.violation}, the rows break {outcome.broken}")
+        problems.append(f"simulate() reports {run.violation}, the oracle: {outcome.broken}")
     if run.complete != (not is_wrong and not outcome.missing):
         problems.append(f"simulate() says complete = {run.complete}")
     result = "equivalent" if run.complete else "violation" if run.violation else "incomplete"

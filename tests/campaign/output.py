@@ -41,7 +41,7 @@ def find_problems(done: Done, *, signals: frozenset[int] = frozenset()) -> list[
     if done.code not in EXIT_CODES:
         problems.append(f"the exit code {done.code} is not documented: {_last_line(done.err)}")
     if done.code == _INTERNAL:
-        problems.append(f"it calls this a defect: {_last_line(done.err)}")
+        problems.append(f"it reports an internal error: {_last_line(done.err)}")
     if _has_trace(done):
         problems.append(f"it prints a traceback: {_last_line(done.err)}")
     if 1 < done.code < 8:
@@ -55,7 +55,7 @@ def _has_trace(done: Done) -> bool:
 
 def _check_message(err: str) -> list[str]:
     """Check that the error is one printable sentence with a hint."""
-    # Typer words the errors about invalid options and arguments itself.
+    # Typer writes the errors about invalid options and arguments, in its own format.
     if "Usage:" in err or err.startswith("Error: "):
         return []
     lines = err.splitlines()

@@ -27,7 +27,7 @@ from support.checks import graph_states
 from support.endpoints import endpoints
 from support.fix_servers import without_password
 
-#: Data that no action names, and that every action must leave unchanged.
+#: Commands that store the baseline: data that every action must leave unchanged.
 BASELINE = (
     ("ingest", "S4", "--trees", "greedy,multiple", "--schedules", "broadcast:multiple"),
     ("experiment", "run", "baseline", "--topology", "S4", "--algorithm", "multiple",
@@ -109,13 +109,13 @@ class Servers:
         return finish(self.start(*words, environment=environment), words, deadline)
 
     def finish_work(self, commands: Iterable[tuple[str, ...]]) -> list[str]:
-        """Run the commands that finish interrupted commands; return a problem per failure."""
+        """Finish the work of interrupted commands; return a problem for each failure."""
         problems = []
         for words in dict.fromkeys(remedy for command in commands for remedy in finishing(command)):
             done = self.run(*words)
             is_gone = words[:2] == ("topology", "drop") and done.code == NotFoundError.exit_code
             if done.code and not is_gone:
-                problems.append(f"{' '.join(words)} does not finish it: {done.err[-300:]}")
+                problems.append(f"{' '.join(words)} does not finish the work: {done.err[-300:]}")
         return problems
 
     def recovered(self) -> "Servers":

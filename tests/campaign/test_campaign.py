@@ -69,12 +69,12 @@ def test_actions_of_each_kind_violate_no_invariant(servers: Servers, kind: str) 
     assert sum(entry.results.values()) == SLICE[kind]
 
 
-def test_every_kind_that_needs_no_home_is_tested_here() -> None:
+def test_every_kind_that_needs_no_embedded_stack_is_tested() -> None:
     assert set(SLICE) == {name for name, kind in KINDS.items() if not kind.needs_home}
 
 
 def test_a_changed_baseline_is_reported_as_a_problem(servers: Servers) -> None:
-    """This shows that the invariants of the stores can fail."""
+    """If changed stores were not reported, the other tests would prove nothing."""
     baseline = servers.snapshot()
     assert servers.find_problems(baseline, finished=True) == []
     assert servers.find_problems("[]", finished=True) == ["the runs of the baseline changed"]
@@ -88,7 +88,7 @@ def test_a_changed_baseline_is_reported_as_a_problem(servers: Servers) -> None:
     ("code", "err", "problem"),
     [
         (None, "", "still running"),
-        (1, "error: starcast itself failed: KeyError: 1\nhint: please report it\n", "a defect"),
+        (1, "error: starcast itself failed: KeyError: 1\nhint: please report it\n", "an internal"),
         (0, "Traceback (most recent call last):\nKeyError", "a traceback"),
         (-11, "", "not documented"),
         (99, "", "not documented"),

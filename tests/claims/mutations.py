@@ -39,7 +39,7 @@ class ContradictingCheck(ClaimCheck):
         super().passes(replace(result, counterexample={"why": "broken on purpose"}), relation, of)
 
     def order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
-        """Record the quotient multiplied by n^2."""
+        """Record the quotient times n^2, as if it grew faster."""
         super().order(what, lambda n, *k: quotient(n, *k) * n * n)
 
 
@@ -62,7 +62,7 @@ class AgreeingCheck(ClaimCheck):
         super().passes(replace(result, counterexample=None), relation, of)
 
     def order(self, what: str, quotient: Callable[..., growth.Number]) -> None:  # noqa: ARG002
-        """Record the constant 1 instead of the quotient."""
+        """Record the constant 1, which is bounded, instead of the quotient."""
         super().order(what, lambda *_: 1)
 
 
@@ -93,7 +93,7 @@ def _other_value(value: Any) -> Any:
 
 
 class CompletePapersCache(ObjectCache):
-    """An object cache for which the papers contain every algorithm and value."""
+    """An object cache in which no algorithm or value is absent from the papers."""
 
     def intercept(self, kind: str, key: tuple[Any, ...], value: Any) -> Any:  # noqa: ARG002
         """Return an empty text instead of the reason why something is absent from the papers."""
@@ -126,7 +126,7 @@ class MutatingCache(ObjectCache):
         return self._change(value) if (kind, key) == self._target else value
 
 
-# Mutations of forests; some of the mutated port arrays are still valid forests
+# Some of the following mutations of a forest give another valid forest.
 
 
 def _ports(change: Callable[[Forest, NDArray[np.uint8]], None]) -> Change:
@@ -139,7 +139,7 @@ def _ports(change: Callable[[Forest, NDArray[np.uint8]], None]) -> Change:
 
 
 def _leaf(trees: Forest, row: int) -> int:
-    """Return a node on the last level of the tree in a row of the forest's arrays."""
+    """Return a deepest leaf of one tree, given the row of the tree in the forest's arrays."""
     return int(np.argmax(trees.levels()[row]))
 
 
@@ -181,9 +181,6 @@ def _cut(trees: Forest, ports: NDArray[np.uint8]) -> None:
         ports[0, int(children[0])] = trees.topology.reverse_port(int(ports[0, int(below[0])]))
 
 
-# Mutations of schedules
-
-
 def _columns(change: Callable[[dict[str, NDArray[Any]]], None]) -> Change:
     def mutate(schedule: Schedule) -> Schedule:
         columns = {
@@ -222,9 +219,6 @@ def _twice(columns: dict[str, NDArray[Any]]) -> None:
         columns[name] = np.append(
             column, column[0] if name != "step" else column.dtype.type(last + 1)
         )
-
-
-# Mutations of simulations and arrays
 
 
 def _result(**change: Callable[[Any], Any]) -> Change:

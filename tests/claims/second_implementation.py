@@ -32,7 +32,10 @@ def reimplements(*claim_ids: str) -> Callable[[Function], Function]:
 def unequal(
     found: Fraction | int | str, stated: Fraction | int | str, **place: int | str
 ) -> Place | None:
-    """Return a counterexample at this place if the found and stated values differ, else None."""
+    """Return a counterexample if the found and stated values differ, else None.
+
+    ``place`` describes where they differ, for example by the size and the node.
+    """
     return None if found == stated else {**place, "found": shown(found), "stated": shown(stated)}
 
 

@@ -23,9 +23,6 @@ Each digit is the dimension of the link from a node to its parent, in rank order
 """
 
 
-# Trees
-
-
 def depth(trees: Iterable[Tree], n: int) -> int:
     """Return the maximum depth of several trees on S_n with root 12..n."""
     return max(level for tree in trees for level in depths(tree, identity(n)).values())
@@ -101,13 +98,10 @@ def _trees_of_links(spec: str) -> Place | None:
     return None
 
 
-# Broadcasts
-
-
 def broadcast(trees: Sequence[Tree], messages: Sequence[Sequence[int]], n: int) -> set[Row]:
     """Return the rows of a broadcast, after checking that all copies reach all nodes.
 
-    ``messages`` has the queue of each tree. A link must carry one unit per step.
+    ``messages`` lists the messages that each tree carries. A link must carry one unit per step.
     """
     copies = [[(message, number) for message in queue] for number, queue in enumerate(messages)]
     rows = pipelined(trees, identity(n), copies)
@@ -163,9 +157,6 @@ def _steps_above_the_bound(spec: str) -> Place | None:
     return None
 
 
-# Faults
-
-
 def single_faults(n: int) -> list[FaultyPart]:
     """Return every part of S_n that can fail: all nodes, then all links."""
     return [*((node,) for node in nodes(n)), *(link for link in links(n) if link[0] < link[1])]
@@ -199,7 +190,7 @@ def survives(tree_messages: Sequence[Sequence[int]], faulty: int, n: int) -> boo
 
 @reimplements("EDT.FT.divides")
 def _sufficient_distributions(spec: str) -> Place | None:
-    """Find a distribution of copies to trees that suffices; the claim is that none exists."""
+    """Find a sufficient number of copies that does not divide n-1, contrary to the claim."""
     n = size(spec)
     trees = edt(identity(n))
     for copies in range(2, n - 1):
@@ -247,9 +238,6 @@ def _missing_after_faults(spec: str) -> Place | None:
             place: Place = {"n": n, "faults": labels, "node": label(node), "source": label(source)}
             return {**place, "found": len(missing), "stated": 0}
     return None
-
-
-# Orders of growth
 
 
 def total_exchange_quotient(logarithm: float) -> float:

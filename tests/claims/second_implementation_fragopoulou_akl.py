@@ -227,7 +227,7 @@ Trees = Callable[[int, int], list[Message]]
 
 
 def edge_disjoint_messages(n: int, messages: int) -> list[Message]:
-    """Return the messages of a scatter that use the edge-disjoint trees in turn."""
+    """Return the messages of a scatter; message i to a node uses edge-disjoint tree i mod n-1."""
     trees = edt(identity(n))
     return [
         along(trees[i % (n - 1)], node, i % (n - 1), i)
@@ -245,7 +245,7 @@ OTHER_TREES: Mapping[str, Trees] = {
 
 @reimplements("FA.S52-only")
 def other_trees(spec: str) -> Place | None:
-    """Find trees other than those of Definition 15 along which a scatter takes as few steps."""
+    """Find a scatter with the minimum number of steps along trees other than Definition 15's."""
     n = size(spec)
     links_of_definition_15 = set(load(perfectly_balanced(identity(n))))
     for messages, trees in product(range(2, 2 * n), OTHER_TREES):

@@ -130,10 +130,7 @@ def shift_node(node: Node, n: int, last: int) -> Node:
 
 
 def dimension_changes(n: int, k: int) -> list[Tree]:
-    """Return SP(Id) and the trees that arise from it by cyclic shifts of ports 2..k.
-
-    If k = n-1, ports 2..n are shifted.
-    """
+    """Return SP(Id) and its images under cyclic shifts of ports 2..k (2..n if k = n-1)."""
     last = n if k == n - 1 else k
     trees = [one_tree(n, k)]
     for _ in range(last - 2):

@@ -23,7 +23,7 @@ from oracles.schedule_rows import (
 from oracles.star_graph import Node, identity
 
 ONE = {"m": 1, "T_s": 1, "T_c": 1}
-"""Message size, start-up time and time per byte of the smallest example."""
+"""Message size, start-up time and time per byte, all equal to 1."""
 
 
 def one_tree(n: int, k: int) -> list[Tree]:
@@ -46,10 +46,10 @@ def execute(
 
 
 def packets(trees: Sequence[Tree], p: int, n: int, k: int, one_port: bool) -> list[int]:
-    """Return the largest packet of each step of a broadcast with p segments per tree, in segments.
+    """Broadcast p segments per tree; return the largest packet of each step, in segments.
 
-    If one-port, sub-slots without a transmission take no time, which is the reading that favours
-    the claim most.
+    If one-port, sub-slots without a transmission take no time. This reading favours the claim
+    most.
     """
     root = identity(k)
     rows = pipelined(trees, root, segments(len(trees), p), lambda a, b: port_between(a, b, n))
@@ -76,7 +76,7 @@ def compare_least_time(
 ) -> Place | None:
     """Compare the smallest time along trees of height h with the time stated in the paper.
 
-    That is h-1 + 1/(n-1) + sqrt(4(h-1)/(n-1)), times n-1 if one-port.
+    The stated time is h-1 + 1/(n-1) + sqrt(4(h-1)/(n-1)), times n-1 if one-port.
     """
     n, k = sizes(spec)
     factor = n - 1 if one_port else 1
@@ -170,9 +170,9 @@ def degree(logarithm: float) -> float:
     "NK.opt-broadcast", "NK.Tab1.allport-one-tree-transmission", "NK.Tab1.allport-one-tree-overall"
 )
 def _one_tree_carries_complete_message(spec: str) -> Place | None:
-    """Check that the links of one tree carry the complete message of m bytes, for p segments.
+    """Check that each link of one tree carries the complete message of m bytes.
 
-    This takes n-1 times as long as stated for T_s = 0, which is the time of m/(n-1) bytes.
+    For T_s = 0, this takes n-1 times the stated time, which is that of m/(n-1) bytes.
     """
     n, k = sizes(spec)
     for p in range(1, 5):
@@ -188,7 +188,7 @@ def _one_tree_carries_complete_message(spec: str) -> Place | None:
 def _one_child_after_the_other(spec: str) -> Place | None:
     """Check that the source sends the complete message of m bytes to n-1 children in turn.
 
-    This takes n-1 times as long as stated for T_s = 0, which is the time of m bytes.
+    For T_s = 0, this takes n-1 times the stated time, which is that of m bytes.
     """
     n, k = sizes(spec)
     for p in range(1, 5):
@@ -197,7 +197,7 @@ def _one_child_after_the_other(spec: str) -> Place | None:
 
 
 def most_loaded(n: int, k: int) -> int:
-    """Return the largest number of trees MT on a link of each dimension, summed over dimensions.
+    """Return the sum, over all dimensions, of the largest number of trees MT on one link.
 
     For any number of segments, all sub-slots of a dimension together last as long as the packets on
     its most loaded link. Each tree on that link contributes m/(n-1) bytes.

@@ -72,9 +72,9 @@ def subslots(n: int, p: int) -> int:
 
 
 def first_late(n: int, steps: Callable[[int, int], int], factor: int) -> Place | None:
-    """Return a counterexample if some m, T_s and T_c allow no p that attains the stated time.
+    """Return m, T_s and T_c for which no p attains the stated time, or None.
 
-    It includes the best p. The stated time is multiplied by ``factor``.
+    The counterexample also has the best p. The stated time is multiplied by ``factor``.
     """
     h = max(tree_heights(identity(n)))
     for m, t_s, t_c in product((1, 2), [2**e for e in range(11)], (1, 2)):

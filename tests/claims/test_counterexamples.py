@@ -11,5 +11,7 @@ def test_every_counterexample_has_a_query(verdicts: dict[str, Verdict]) -> None:
             assert "// starcast ingest " in to_cypher(one), one.claim
 
 
-def test_tree_i_of_a_lemma_has_the_stored_number_i_minus_1(verdicts: dict[str, Verdict]) -> None:
-    assert "tree: 1}" in to_cypher(verdicts["TS.L5"]), "i = 2 is the second tree"
+def test_queries_number_trees_from_0_although_the_papers_number_them_from_1(
+    verdicts: dict[str, Verdict],
+) -> None:
+    assert "tree: 1}" in to_cypher(verdicts["TS.L5"]), "tree i = 2 of the lemma has number 1"

@@ -20,7 +20,7 @@ SIZES = 3
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
 def test_changing_the_stated_values_changes_the_verdict(claim: Claim) -> None:
-    """Other stated values make a claim fail that held, or hold if it failed."""
+    """With other stated values, a claim that held fails, and a claim that failed holds."""
     for spec in claim.sizes.quick:
         original = verdict_word(claim, spec)
         recorder = AgreeingCheck if original == "fails" else ContradictingCheck
@@ -28,7 +28,7 @@ def test_changing_the_stated_values_changes_the_verdict(claim: Claim) -> None:
         changed = verdict_word(claim, spec, objects, recorder)
         if changed not in (original, "rejected"):
             return
-    pytest.fail("other stated values change the verdict at no size")
+    pytest.fail("other stated values leave the verdict unchanged at every size")
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
@@ -38,7 +38,7 @@ def test_a_broken_object_changes_the_verdict(claim: Claim) -> None:
     for spec in smallest_sizes(claim, SIZES):
         original = verdict_word(claim, spec)
         if original == "fails":
-            continue  # a mutation proves nothing if the claim fails; the test above covers it
+            continue  # the test above covers failing claims
         for mutation in mutations(claim, spec):
             tried += 1
             if verdict_word(claim, spec, mutation.objects()) != original:
@@ -46,7 +46,7 @@ def test_a_broken_object_changes_the_verdict(claim: Claim) -> None:
     assert tried == 0, f"none of {tried} mutations changes the verdict"
 
 
-def test_the_verdict_is_unchanged_without_a_mutation() -> None:
+def test_two_checks_without_mutations_have_the_same_verdict() -> None:
     for claim in CLAIMS[:20]:
         spec = claim.sizes.quick[0]
         first = verdict_word(claim, spec, ObjectCache())

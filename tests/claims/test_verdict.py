@@ -93,13 +93,13 @@ def test_failures_only_at_degenerate_sizes_are_described() -> None:
     assert "Only degenerate sizes fail" in result.detail
 
 
-def test_a_claim_with_absent_or_no_findings_is_not_checkable() -> None:
+def test_a_claim_without_comparisons_is_not_checkable() -> None:
     result = verdict_of(lambda check: check.absent("an algorithm", "it is only cited"))
     assert (result.verdict, result.detail) == ("not checkable", "it is only cited.")
     assert verdict_of(lambda _: None).verdict == "not checkable"
 
 
-def test_a_counterexample_decides_even_if_an_algorithm_is_absent() -> None:
+def test_a_claim_with_a_counterexample_fails_even_if_an_algorithm_is_absent() -> None:
     def check(check: ClaimCheck) -> None:
         check.absent("an algorithm", "it is only cited")
         check.equal("nodes", check.topology.nodes, 0)
@@ -120,7 +120,7 @@ def test_sizes_outside_the_claim_are_described_but_do_not_change_the_verdict() -
     )
 
 
-def test_a_check_that_is_undefined_outside_the_claim_is_described() -> None:
+def test_sizes_outside_the_claim_at_which_its_check_is_undefined_are_described() -> None:
     result = verdict_of(
         lambda check: check.equal(
             "quotient", 1 // (check.topology.n - 2), 1 // (check.topology.n - 2)
@@ -227,7 +227,7 @@ def test_degenerate_sizes_are_the_extreme_members_of_their_family() -> None:
     ]  # fmt: skip
 
 
-def test_undefined_evidence_has_a_reason() -> None:
+def test_evidence_that_is_undefined_at_a_size_has_a_reason() -> None:
     claim = Claim(
         "TS.L5",
         "Lemma 5",
@@ -269,7 +269,7 @@ def test_an_unbounded_growth_is_described_without_a_size() -> None:
     assert result.detail == "n / 1: found growing like n, stated bounded."
 
 
-def test_an_order_in_both_directions_describes_the_quotient_and_its_reciprocal() -> None:
+def test_the_quotient_and_its_reciprocal_are_described_for_equal_orders_of_growth() -> None:
     result = verdict_of(lambda check: check.same_order("2n / n", lambda n: Fraction(2 * n, n)))
     assert result.detail.endswith(
         "greatest quotient 2 (at S3), 2 at n = 2^256; its reciprocal 1/2 (at S3), 0.5 at n = 2^256."

@@ -6,14 +6,14 @@ from math import isqrt
 
 
 def shown(value: Fraction | int | str) -> int | str:
-    """Return a value as it appears in a counterexample, where proper fractions are text."""
+    """Return a number as it appears in a counterexample, where non-integers become text."""
     if isinstance(value, Fraction):
         return int(value) if value.denominator == 1 else str(value)
     return value
 
 
 def surd(rational: Fraction, square: Fraction) -> int | str:
-    """Return rational + sqrt(square) as it appears in a counterexample, if irrational as text."""
+    """Return rational + sqrt(square) as in a counterexample, where irrational sums are text."""
     root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
     if root**2 == square:
         return shown(rational + root)

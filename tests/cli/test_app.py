@@ -38,8 +38,8 @@ def test_every_command_and_option_has_a_help_text(
 SLOW_PAGES = {"commands.md", "records.md"}
 
 
-#: Pages that other tests compare: tests/claims with the verdicts that it needs as well, and
-#: tests/unit/test_execution_axis.py and test_allreduce_page.py table by table.
+#: Pages that other tests compare: the page of claims in tests/claims, which compute the verdicts,
+#: and the others in tests/unit, table by table (test_execution_axis.py, test_allreduce_page.py).
 COMPARED_ELSEWHERE = {"claims.md", "execution-models.md", "allreduce.md"}
 
 
@@ -90,7 +90,7 @@ def test_startup_imports_no_heavy_package() -> None:
 def test_a_short_command_does_not_import_packages_that_it_does_not_use(
     words: str, unused: str, tmp_path: Path
 ) -> None:
-    """Some of these commands end when they find that no server is running."""
+    """Some commands fail, since no server is running; only their imports are checked."""
     script = (
         "import sys\nfrom starcast.cli.app import main\n"
         f"sys.argv = ['starcast', '--home', {str(tmp_path)!r}, *{words.split()!r}]\n"

@@ -30,7 +30,7 @@ LOOK = ("claims", "check", "TS.L5", "TS.h", "--sizes", "S4,S3")
 
 @pytest.fixture
 def alone(starcast: Starcast, tmp_path: Path) -> Starcast:
-    """Return the command line without a running server."""
+    """Return a function that runs commands without a server."""
 
     def call(*words: str) -> Result:
         return starcast("--home", str(tmp_path / "nowhere"), *words)
@@ -40,7 +40,7 @@ def alone(starcast: Starcast, tmp_path: Path) -> Starcast:
 
 @pytest.fixture
 def stored(clean_database: URL, starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> Starcast:
-    """Return the command line with an empty database that has the current schema."""
+    """Return a function that runs commands on an empty database with the current schema."""
     name_store(monkeypatch, clean_database)
     return starcast
 
@@ -56,9 +56,6 @@ def refused(result: Result, code: int) -> tuple[str, str]:
     assert (result.code, result.out) == (code, "")
     error, hint = result.err.strip().splitlines()[-2:]
     return error.removeprefix("error: "), hint.removeprefix("hint: ")
-
-
-# Without a server.
 
 
 def test_list_has_every_claim_in_the_order_of_the_papers(alone: Starcast) -> None:
@@ -105,7 +102,9 @@ def test_check_prints_the_details_if_there_are_few_claims(alone: Starcast) -> No
     assert f"TS.h: {check('TS.h', sizes=['S3']).detail}\n" in result.err
 
 
-def test_claims_that_are_not_about_the_given_sizes_are_counted(alone: Starcast) -> None:
+def test_the_number_of_claims_that_are_not_about_the_given_sizes_is_reported(
+    alone: Starcast,
+) -> None:
     result = alone(
         "claims", "check", "TS.h", "EDT.Tab3.broadcast-time", "--sizes", "S3", "--no-store"
     )
@@ -192,9 +191,6 @@ def test_the_help_of_check_imports_no_heavy_package() -> None:
     assert done.stdout.strip() == ""
 
 
-# With PostgreSQL.
-
-
 def test_verdicts_are_stored_listed_shown_and_reported(stored: Starcast, tmp_path: Path) -> None:
     first = stored(*LOOK, "-f", "json")
     assert "stored as verification run 1\n" in first.err
@@ -264,11 +260,12 @@ def test_without_a_database_schema_the_error_names_the_upgrade_command(
     assert (listed.code, "starcast db upgrade" in listed.err) == (0, True)
 
 
-# With Neo4j: each kind of counterexample, on the data of the ingest command above its query.
+# The following tests run the query for each kind of counterexample in Neo4j, after the ingest
+# command in the comment above the query.
 
 
 def failed(place: dict[str, int | str], of: str = "") -> Verdict:
-    """Return a verdict with a counterexample at this place of S4, S4,2 or Q3."""
+    """Return the verdict on a failed claim with a counterexample at a place of S4, S4,2 or Q3."""
     return Verdict(
         "TS.L5",
         "fails",
@@ -284,7 +281,7 @@ SCHEDULE = "S4:broadcast:multiple:all:segments=2:1234"
 
 
 def sends(**columns: int) -> int:
-    """Return the number of rows of the schedule that have these values."""
+    """Return the number of rows of SCHEDULE that have these column values."""
     planned = schedule("S4", "broadcast", "multiple", ports="all", segments=2)
     return sum(
         all(getattr(planned, name)[row] == value for name, value in columns.items())
@@ -318,7 +315,7 @@ PLACES: dict[str, tuple[dict[str, int | str], str, int]] = {
 
 @pytest.fixture(scope="module")
 def graph(store_url: URL, graph_address: GraphAddress, graph_driver: Driver) -> Iterator[Graph]:
-    """Yield a graph filled by the ingest commands of all places."""
+    """Yield a graph filled by the ingest commands for all counterexamples."""
     commands = dict.fromkeys(ingest_of(failed(place, of)) for place, of, _ in PLACES.values())
     yield from filled(store_url, graph_address, graph_driver, commands)
 

@@ -33,7 +33,8 @@ GRID = (
     "4096",
 )
 ALGORITHMS = ("multiple", "recursive-substar")
-#: Compared by segments, since `multiple` cuts the message into three times as many pieces.
+#: Arguments of `compare`. Runs are matched by segments per tree: `multiple` has three trees, and so
+#: cuts the message into three times as many pieces.
 SIDES, SWEEP = ("ours", "theirs", "--by", "segments"), ("sweep", "--by", "segments")
 
 
@@ -107,7 +108,7 @@ def test_a_terminal_shows_the_best_time_in_bold(
 
 
 @pytest.mark.usefixtures("stored")
-def test_an_experiment_whose_name_ends_with_its_letter_is_in_the_legend_too(
+def test_the_legend_explains_the_letter_of_an_experiment_whose_name_ends_with_it(
     starcast: Starcast,
 ) -> None:
     assert (
@@ -200,7 +201,7 @@ def test_the_error_for_an_unknown_sort_column_names_the_valid_columns(starcast: 
 
 
 @pytest.mark.usefixtures("stored")
-def test_crossovers_follow_the_table_and_are_listed_on_demand(starcast: Starcast) -> None:
+def test_crossovers_are_reported_with_the_table_and_listed_on_request(starcast: Starcast) -> None:
     """The algorithm with fewer start-ups and larger packets is better for short messages."""
     rows = json.loads(starcast("compare", *SWEEP, "--crossovers", "-f", "json").out)
     assert rows
@@ -293,7 +294,7 @@ def test_the_html_page_shows_the_stored_steps(starcast: Starcast) -> None:
         steps = json.loads(starcast("run", "steps", str(fastest["run"]), "-f", "json").out)
         used = [step["links_used"] for step in steps]
         assert {"run": fastest["run"], "links_used": used} in profiles
-        # S4 has 24 nodes of 3 ports: 72 directed links.
+        # S4 has 24 nodes with 3 ports each: 72 directed links.
         assert f"{100 * sum(used) / (72 * len(used)):.1f} %" in text
 
 
@@ -346,7 +347,7 @@ def networks(stored: URL, starcast: Starcast) -> URL:
 
 
 @pytest.mark.usefixtures("networks")
-def test_across_compares_topologies_with_their_sizes_and_where_selects_them(
+def test_option_across_compares_topologies_with_their_sizes_and_option_where_selects_them(
     starcast: Starcast,
 ) -> None:
     apart = starcast("compare", "sizes")
@@ -444,9 +445,6 @@ def test_the_help_of_compare_imports_neither_matplotlib_nor_jinja(starcast: Star
         subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode
         == 0
     )
-
-
-# For a paper
 
 
 @pytest.mark.usefixtures("stored")

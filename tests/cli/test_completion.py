@@ -1,4 +1,4 @@
-"""Shell completion, in real shells: catalogues, stored ids, and silence without a server."""
+"""Shell completion in real shells: names, stored ids, and no output without a server."""
 
 import os
 import pty
@@ -25,7 +25,7 @@ TREES = "multiple,dimension-change(base=greedy,i=1)"
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return the environment of shells in which the program has installed its completion."""
+    """Install completion for all shells in a new home folder; return their environment."""
     folder = tmp_path_factory.mktemp("shells")
     program = folder / "starcast"
     program.write_text(
@@ -52,14 +52,14 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture
 def shell_home(installed: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Set the environment of these shells, and return their home folder."""
+    """Set the environment in which completion is installed; return the home folder."""
     for name, value in installed.items():
         monkeypatch.setenv(name, value)
     return Path(installed["HOME"])
 
 
 class Terminal:
-    """A shell in a terminal that receives keys."""
+    """A shell in a pseudo-terminal, to which tests send keys."""
 
     def __init__(self, *command: str) -> None:
         self.pid, self._terminal = pty.fork()
@@ -68,7 +68,7 @@ class Terminal:
         self.send("PS1='READY> '\n")
 
     def send(self, keys: str) -> None:
-        """Press keys."""
+        """Send keys to the shell."""
         os.write(self._terminal, keys.encode())
 
     def read_until(self, pattern: str, seconds: float = 60) -> str:
@@ -100,7 +100,7 @@ def bash(shell_home: Path) -> Iterator[Terminal]:
 def assert_completed(terminal: Terminal, lines: dict[str, str]) -> None:
     """Type each line and Tab, and check that the shell completes it as expected."""
     for typed, completed in lines.items():
-        terminal.send("\x15\n")  # removes the typed line
+        terminal.send("\x15\n")  # Ctrl-U deletes the typed line
         terminal.read_until("READY> ")
         terminal.send(f"{typed}\t")
         terminal.read_until(re.escape(completed))

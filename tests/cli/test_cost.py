@@ -88,7 +88,7 @@ def test_options_set_the_segments_messages_and_copies(starcast: Starcast) -> Non
     assert bounds["lower bound"] == bounds["greedy"]
 
 
-def test_an_option_sets_the_hypercube_for_comparison(starcast: Starcast) -> None:
+def test_option_hypercube_sets_the_hypercube_for_comparison(starcast: Starcast) -> None:
     for words, k in (((), 5), (("--hypercube", "6"), 6)):
         given = "S4 --collective alltoall --ports all --messages 1 --no-simulate"
         rows = rows_of(starcast, *given.split(), *words)
@@ -110,7 +110,7 @@ def test_no_simulate_executes_no_schedule(
 def test_schedules_that_are_too_large_are_reported_on_stderr(
     starcast: Starcast,
 ) -> None:
-    """One message to each node of S_5 takes t_5 = 442 rows, four take 1,768 or more."""
+    """One message to each node of S5 takes 442 rows, so four messages take at least 1,768."""
     words = "S5 --collective alltoall --ports all --messages 4 --max-rows 500"
     result = starcast("cost", "table", *words.split(), "-f", "json")
     assert result.code == 0
@@ -166,7 +166,7 @@ def test_csv_and_markdown_have_the_same_rows(starcast: Starcast) -> None:
     assert [line.split(" | ")[3] for line in lines[2:]] == names
 
 
-#: The start of a line below a table, which gives a reference letter and the source for its rows.
+#: The start of a line below a table: the letter of a source, to which the rows refer.
 BELOW = re.compile(r"[a-z]+\) ")
 
 
@@ -189,7 +189,7 @@ def test_a_table_fits_on_a_terminal_and_refers_to_the_sources_below(
     lines = [line.rstrip() for line in result.out.splitlines()]
     assert (
         max(len(line) for line in lines if not BELOW.match(line)) <= 120
-    )  # lines below a table are prose
+    )  # the lines below a table are sentences
     listed = rows_of(starcast, *words, "--collective", "broadcast")
     titles = [place for place, line in enumerate(lines) if line.startswith("broadcast on")]
     assert [lines[place].rpartition(", ")[2] for place in titles] == list(

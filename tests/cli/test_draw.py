@@ -22,7 +22,7 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def refused(result: Result, code: int) -> str:
-    """Return the error, which must be the only output besides a hint; no file is written."""
+    """Return the error; check that it and a hint are the only output, and that no file exists."""
     assert (result.code, result.out) == (code, "")
     error, hint = result.err.strip().splitlines()
     assert error.startswith("error: ")

@@ -32,8 +32,8 @@ SIMULATE = ("schedule", "simulate", "S4", "allgather", "edge-disjoint", "--copie
             "--fault", "2134", "--acknowledged", "-f", "json")  # fmt: skip
 
 
-def test_quiet_prints_only_results_whether_before_or_after_the_command(starcast: Starcast) -> None:
-    """Warnings and errors are still printed."""
+def test_option_quiet_before_or_after_the_command_suppresses_remarks(starcast: Starcast) -> None:
+    """Results and errors are still printed."""
     loud = starcast(*SIMULATE)
     assert "acknowledgement" in loud.err
     for words in (("-q", *SIMULATE), (*SIMULATE, "--quiet"), ("--quiet", *SIMULATE, "-q")):

@@ -54,9 +54,6 @@ def misnamed() -> str:
     return "f.npz"
 
 
-# Building and verifying
-
-
 def test_build_writes_the_forest_and_prints_its_summary(starcast: Starcast) -> None:
     result = starcast(
         "forest", "build", "S5", "multiple", "--root", "54321", "--out", "forest.npz", "-f", "json"
@@ -126,9 +123,6 @@ def test_an_invalid_forest_is_not_written(
     assert list(Path().glob("f.*")) == []
 
 
-# Showing
-
-
 def test_a_forest_is_shown_with_its_metrics(starcast: Starcast) -> None:
     shown = properties(starcast("forest", "show", "S6", "multiple", "-f", "json"))
     assert shown["id"] == "S6:multiple:123456"
@@ -146,7 +140,7 @@ def trimmed(rows: list[list[int]]) -> list[list[int]]:
 
 
 def test_metrics_are_written_as_text_in_csv(starcast: Starcast) -> None:
-    """The heights on S3 are 5 and 4: one is less than Lemma 5 states."""
+    """The heights on S3 are 5 and 4, whereas Lemma 5 states 5 for both trees."""
     result = starcast("forest", "show", "S3", "multiple", "-f", "csv")
     rows = {row["property"]: row for row in csv.DictReader(io.StringIO(result.out))}
     assert rows["heights"]["value"] == "5 4"
@@ -172,15 +166,12 @@ def test_a_file_and_its_construction_are_shown_in_the_same_way(starcast: Starcas
 
 
 def test_without_a_construction_the_stored_artifact_is_shown(starcast: Starcast) -> None:
-    """The servers are needed, but not running."""
+    """Reading from the stores fails here, since no server is running."""
     assert "127.0.0.1:1" in refused(starcast("forest", "show", "S5:multiple:12345"), 4)[0]
     zeros = starcast("forest", "show", "S5:multiple:12345", "--labels", "0")
     assert (zeros.code, zeros.err.splitlines()[0]) == (4, "stored forests have labels from 1")
     assert "127.0.0.1:1" in refused(starcast("topology", "show", "S5", "--stored"), 4)[0]
     assert "127.0.0.1:1" in refused(starcast("topology", "show", "S5", "--verify"), 4)[0]
-
-
-# Drawing
 
 
 def test_draw_writes_to_a_file_or_to_stdout(starcast: Starcast) -> None:
@@ -217,9 +208,6 @@ def test_large_drawings_need_the_option_force(starcast: Starcast) -> None:
     assert starcast("forest", "draw", "S6", "greedy", "--out", "six.svg", "--force").code == 0
 
 
-# The catalogue
-
-
 def test_constructions_are_listed_with_papers_and_arguments(starcast: Starcast) -> None:
     rows = {
         row["construction"]: row
@@ -236,9 +224,6 @@ def test_constructions_are_listed_with_papers_and_arguments(starcast: Starcast) 
 def test_constructions_can_be_listed_for_a_topology(starcast: Starcast, spec: str) -> None:
     rows = json.loads(starcast("forest", "constructions", spec, "-f", "json").out)
     assert [row["construction"] for row in rows] == list(constructions(spec))
-
-
-# Topologies
 
 
 @pytest.mark.parametrize("spec", ["S2", "S6", "S12", "S6,3", "Q4"])
@@ -270,9 +255,6 @@ def test_topology_show_prints_the_properties_of_s6(starcast: Starcast) -> None:
         "exact_mean_distance,3444/719",
         "distance_profile,1 5 20 70 170 250 169 35",
     ]
-
-
-# Bad input
 
 
 BLOCKS = ("forest", "verify", "S9", "greedy", "--blocks")
@@ -344,7 +326,7 @@ def test_bad_input_is_refused(starcast: Starcast, words: tuple[str, ...], named:
 
 
 def test_forest_commands_import_no_database_driver() -> None:
-    """The databases and optional libraries are not needed."""
+    """Optional libraries are not imported either."""
     code = (
         "import sys, starcast.cli.app as app\n"
         "sys.argv = ['starcast', 'forest', 'verify', 'S4', 'greedy']\n"
@@ -354,9 +336,6 @@ def test_forest_commands_import_no_database_driver() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == ""
-
-
-# Files whose trees differ from those of the named construction
 
 
 def test_a_file_that_names_another_construction_is_rejected(
@@ -420,9 +399,6 @@ def test_the_python_api_also_takes_forest_objects(tmp_path: Path) -> None:
         lab.show_forest(mine, root=1)
 
 
-# Labels from 0
-
-
 def test_roots_and_pictures_can_number_symbols_from_0(starcast: Starcast, tmp_path: Path) -> None:
     built = starcast(
         "forest", "build", "S3", "greedy", "--root", "210", "--labels", "0", "--out", "f.npz",
@@ -452,9 +428,6 @@ def test_messages_can_have_labels_from_0(starcast: Starcast) -> None:
     assert ones.replace("321", "210") == zeros
 
 
-# LaTeX
-
-
 def test_every_listing_can_be_printed_as_latex(starcast: Starcast) -> None:
     for words in (("forest", "constructions"), ("forest", "show", "S4", "multiple")):
         result = starcast(*words, "-f", "latex")
@@ -462,9 +435,6 @@ def test_every_listing_can_be_printed_as_latex(starcast: Starcast) -> None:
         table = read_table(result.out)
         listed = list(csv.reader(io.StringIO(starcast(*words, "-f", "csv").out)))
         assert [table.columns, *table.rows] == listed
-
-
-# Verification by blocks
 
 
 @pytest.mark.slow
@@ -499,10 +469,10 @@ def test_shards_of_a_verification_by_blocks_are_merged(starcast: Starcast) -> No
 
 @pytest.mark.parametrize("end", ["sys.exit(0)", "raise BaseException('over')"])
 @pytest.mark.usefixtures("registries")
-def test_a_plug_in_that_ends_python_is_an_error(
+def test_a_plug_in_that_exits_the_interpreter_is_reported_as_an_error(
     starcast: Starcast, tmp_path: Path, end: str
 ) -> None:
-    """The command used to end with code 0 and without output, or with a traceback."""
+    """Earlier versions ended with code 0 and no output, or with a traceback."""
     file = tmp_path / "ending.py"
     declaration = "@starcast.construction('ending', source='x')\ndef ending(topology, root):"
     file.write_text(f"import sys\nimport starcast\n{declaration} {end}\n", encoding="utf-8")

@@ -24,7 +24,7 @@ MULTIPLE = ("S4", "broadcast", "multiple", "--segments", "2")
 
 
 def test_exported_csv_equals_the_output_of_schedule_rows(starcast: Starcast) -> None:
-    """This holds on stdout and in a file, for the rows of one source and of all sources."""
+    """Stdout and files are compared, for the rows of one source and of all sources."""
     for more in ((), ("--expand",), ("--labels", "0")):
         words = ("S3", "alltoall", "exact", *more)
         printed = starcast("schedule", "rows", *words, "-f", "csv").out

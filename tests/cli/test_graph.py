@@ -25,7 +25,7 @@ def starcast(
     clean_database: URL,
     tmp_path: Path,
 ) -> Starcast:
-    """Return the command line with the servers of the tests."""
+    """Return a function that runs commands on the test servers."""
     (tmp_path / "neo4j").write_text(graph_address.password, encoding="utf-8")
     monkeypatch.setenv("STARCAST_NEO4J_PASSWORD_FILE", str(tmp_path / "neo4j"))
     monkeypatch.setenv("STARCAST_NEO4J_URI", graph_address.uri)
@@ -43,7 +43,7 @@ def what(stores: Stores) -> Plan:
 
 @pytest.mark.slow
 def test_verify_accepts_a_correct_graph(starcast: Starcast, what: Plan) -> None:
-    """One line is printed to stderr; in JSON, an empty list is printed."""
+    """One line is printed to stderr. With ``--format json``, stdout has an empty list."""
     del what
     done = starcast("graph", "verify")
     assert (done.code, done.out) == (0, "")
@@ -56,7 +56,7 @@ def test_verify_accepts_a_correct_graph(starcast: Starcast, what: Plan) -> None:
 def test_verify_lists_differences_and_rebuild_fixes_them(
     starcast: Starcast, stores: Stores, what: Plan
 ) -> None:
-    """The table lists the differences, and the rebuild repairs them."""
+    """`graph verify` exits with code 6; after `graph rebuild`, it finds no difference."""
     stores.graph.write(
         "MATCH (a:Node {label: '1234'})-[r:LINK]->(b:Node {label: '2134'}) SET r.port = 4"
     )

@@ -34,7 +34,7 @@ def starcast(
     clean_database: URL,
     tmp_path: Path,
 ) -> Starcast:
-    """Return the command line with the servers of the tests; passwords are in files."""
+    """Return a function that runs commands on the test servers, with passwords in files."""
     secrets = {"NEO4J": graph_address.password, "POSTGRES": clean_database.password or ""}
     for name, secret in secrets.items():
         (tmp_path / name).write_text(str(secret), encoding="utf-8")
@@ -82,7 +82,7 @@ def test_everything_on_s5_is_ingested_once(starcast: Starcast, stores: Stores) -
 
 
 def test_the_options_of_ingest_are_applied(starcast: Starcast, stores: Stores) -> None:
-    """They set the root, the port models, the segments and the messages."""
+    """The options set the root, the port models, the segments and the messages."""
     words = (
         "--schedules",
         "multiple,recursive-substar",
@@ -101,7 +101,7 @@ def test_the_options_of_ingest_are_applied(starcast: Starcast, stores: Stores) -
 def test_a_dry_run_needs_no_server(
     starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It prints the estimate of each artifact and the total."""
+    """The command prints an estimate for each artifact and the total."""
     monkeypatch.setenv("STARCAST_NEO4J_URI", "bolt://127.0.0.1:1")
     monkeypatch.setenv("STARCAST_POSTGRES_URI", "postgresql://nobody@127.0.0.1:1/nothing")
     result = starcast("ingest", "S8", "--trees", "multiple", "--dry-run", "--format", "csv")
@@ -280,7 +280,7 @@ def test_ctrl_c_ends_an_ingest(
 def silent(
     starcast: Starcast, graph_address: GraphAddress, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
-    """Put Neo4j behind a proxy that forwards nothing once the nodes are written."""
+    """Put Neo4j behind a proxy that stops forwarding once the nodes are written."""
     del starcast
     host, _, port = graph_address.uri.partition("://")[2].partition(":")
     proxy = SilentProxy((host, int(port)))
@@ -298,7 +298,7 @@ def silent(
 
 @pytest.mark.slow
 def test_an_ingest_ends_if_neo4j_stops_responding(starcast: Starcast, silent: None) -> None:
-    """It ends within a minute, with one sentence."""
+    """The command ends within a minute, with a one-sentence error."""
     del silent
     began = time.monotonic()
     result = starcast("ingest", "S4", "--method", "bolt")
@@ -311,7 +311,7 @@ def test_an_ingest_ends_if_neo4j_stops_responding(starcast: Starcast, silent: No
 def test_ctrl_c_ends_an_ingest_if_neo4j_has_stopped_responding(
     starcast: Starcast, silent: None
 ) -> None:
-    """It ends at once, without waiting for Neo4j."""
+    """The command ends at once, without waiting for Neo4j."""
     del silent
     with ctrl_c(5) as striking:
         striking.start()

@@ -159,11 +159,8 @@ def test_a_matching_suffix_or_none_is_accepted(name: str) -> None:
     check_suffix(Path(name), ".svg")
 
 
-# Progress without a terminal.
-
-
 def test_long_work_prints_a_progress_line_every_few_seconds() -> None:
-    """This also holds if it advances rarely, or reports a sentence without amounts."""
+    """Lines are printed even if the work advances rarely, or only reports a sentence."""
     lines: Queue[str] = Queue()
 
     def read_until(pattern: str) -> None:
@@ -182,7 +179,7 @@ def test_long_work_prints_a_progress_line_every_few_seconds() -> None:
         read_until(r"download: 2 of 8 MB, about \d+ s left")
 
 
-def test_short_work_prints_no_progress_and_its_reporter_is_freed() -> None:
+def test_short_work_prints_no_progress_and_frees_its_reporter() -> None:
     lines: list[str] = []
     progress = ProgressLines(lines.append, interval=0.5)
     with progress.task("writing", 10, "rows") as task:
@@ -196,7 +193,7 @@ def test_short_work_prints_no_progress_and_its_reporter_is_freed() -> None:
 
 
 def test_no_progress_is_printed_after_the_end_of_a_command() -> None:
-    """The error that ended the command keeps the reporter alive."""
+    """An error that ends a command can keep its reporter alive."""
     lines: list[str] = []
     progress = ProgressLines(lines.append, interval=0.5)
     with progress.task("writing", 10, "rows"):
@@ -206,7 +203,7 @@ def test_no_progress_is_printed_after_the_end_of_a_command() -> None:
 
 
 @pytest.mark.parametrize("axis", ["message_bytes", "segments", "t_s", "seed"])
-def test_a_narrow_table_of_runs_keeps_the_parameter_in_which_they_differ(
+def test_a_narrow_table_of_runs_keeps_the_parameter_in_which_the_runs_differ(
     terminal: Terminal, capsys: pytest.CaptureFixture[str], axis: str
 ) -> None:
     terminal(60)

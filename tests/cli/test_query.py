@@ -37,7 +37,7 @@ SHORTEST_PATH = ("query", "run", "paths/shortest-path", "topology=S4", "source=1
 
 @pytest.fixture
 def starcast(starcast: Starcast, tmp_path: Path) -> Starcast:
-    """Return the command; its servers are not running unless a home is given."""
+    """Return a function that runs commands; without a home, no server is running."""
 
     def run(*words: object, home: Path = tmp_path / "empty") -> Result:
         return starcast("--home", str(home), *map(str, words))
@@ -49,7 +49,7 @@ def starcast(starcast: Starcast, tmp_path: Path) -> Starcast:
 def home(stack_settings: Settings, graph_address: GraphAddress) -> Iterator[Path]:
     """Yield the home of a running stack whose graph holds S3, S4 and S5,3.
 
-    With many trees on few nodes, the planner would rather read all nodes than follow tree edges.
+    With as many trees on fewer nodes, the planner would scan all nodes instead of tree edges.
     """
     with Graph.open(graph_address) as graph, loaded(graph, ["S3", "S4", "S5,3"]):
         yield stack_settings.home
@@ -68,9 +68,6 @@ def write(path: Path, text: str = OWN) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
-
-
-# Without a server.
 
 
 def test_list_has_every_query_with_its_question_and_parameters(starcast: Starcast) -> None:
@@ -245,7 +242,7 @@ def test_the_error_for_a_query_that_writes_names_the_line(
 
 
 def test_an_invalid_query_does_not_affect_the_others(starcast: Starcast, packs: Path) -> None:
-    """A listing reports it. Using the query or checking its pack, or all packs, fails."""
+    """A listing reports the query. Commands that use it or check its pack fail."""
     path = write(packs / "mine" / "evil.cypher", OWN.replace("RETURN", "DETACH DELETE n RETURN"))
     words = f"{path}:11: queries must be read-only: DETACH writes"
     listed = starcast("query", "list", "-f", "json")
@@ -269,7 +266,7 @@ def test_an_invalid_query_does_not_affect_the_others(starcast: Starcast, packs: 
 def test_the_error_for_two_packs_with_the_same_name_names_both_folders(
     starcast: Starcast, packs: Path
 ) -> None:
-    """Only this pack is refused, not the others."""
+    """The queries of both packs are refused; those of other packs are still listed."""
     own = write(packs / "paths" / "shortest-path.cypher")
     for asked in (
         ("show", "paths/shortest-path"),
@@ -321,9 +318,6 @@ def test_the_hops_of_a_path_are_formatted_with_their_ports(
     nodes: list[str], ports: list[int], path: str
 ) -> None:
     assert hops(nodes, ports) == path
-
-
-# With a server.
 
 
 @pytest.mark.slow
@@ -429,7 +423,7 @@ def test_several_paths_are_printed_hop_by_hop(starcast: Starcast, home: Path) ->
 def test_columns_path_and_ports_that_hold_no_paths_are_printed_unchanged(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
-    """They hold numbers, or lists whose lengths do not match."""
+    """The column `ports` holds a number, a list of the wrong length, or null."""
     text = OWN.replace("//   nodes: how many", f"//   {PATH}: how many\n//   ports: too")
     for ports, printed in {"3": "24 3", "[1, 2]": "24 1 2", "null": "24"}.items():
         path = write(
@@ -522,7 +516,7 @@ def test_an_artifact_that_is_not_stored_is_not_found(starcast: Starcast, home: P
 
 
 def test_an_unknown_schedule_is_not_found(starcast: Starcast, home: Path) -> None:
-    """The error does not mention topologies, which are not a parameter."""
+    """The query has no parameter ``topology``."""
     words = ("query", "run", "schedules/deliveries", "schedule=nothing", "node=2134")
     result = starcast(*words, home=home)
     assert result.code == 3

@@ -1,4 +1,4 @@
-"""`starcast query ask`, `new` and `list WORD`: free statements, templates, and searching."""
+"""`starcast query ask`, `new` and `list WORD`: statements, query templates and search."""
 
 import io
 import json
@@ -20,7 +20,7 @@ COUNT = "MATCH (n:Node {topology: $topology}) WHERE n.rank < $most RETURN count(
 
 @pytest.fixture
 def starcast(starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Starcast:
-    """Return the command; its servers are not running unless a home is given."""
+    """Return a function that runs commands; without a home, no server is running."""
     monkeypatch.chdir(tmp_path)
 
     def run(*words: object, home: Path = tmp_path / "empty") -> Result:
@@ -42,9 +42,6 @@ def ask(starcast: Starcast, home: Path, *words: str) -> list[dict[str, object]]:
     assert result.code == 0, result.err
     rows: list[dict[str, object]] = json.loads(result.out)
     return rows
-
-
-# Without a server.
 
 
 @pytest.mark.parametrize(
@@ -110,9 +107,6 @@ def test_queries_are_listed_by_pack_or_word(starcast: Starcast) -> None:
     assert "did you mean 'overlap'" in nothing.err
 
 
-# With a server.
-
-
 def test_parameter_values_are_text_or_json(starcast: Starcast, home: Path) -> None:
     assert ask(starcast, home, COUNT, "topology=S4", "most:=7") == [{"nodes": 7}]
     lists = "RETURN $list AS list, $flag AS flag, $none AS none, $text AS text"
@@ -162,7 +156,7 @@ def test_the_number_of_rows_and_the_time_are_limited(starcast: Starcast, home: P
 def test_the_server_refuses_writes_that_pass_the_parser(
     graph_address: GraphAddress, home: Path
 ) -> None:
-    """The access mode protects the graph even without the parser."""
+    """The statement bypasses starcast's parser; the server refuses it in a read transaction."""
     del home
     from starcast.support.errors import InputError
 

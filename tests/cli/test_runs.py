@@ -1,4 +1,4 @@
-"""`db`, `run`, `experiment` and `compare` as a user calls them: output, streams and exit codes."""
+"""The commands `db`, `run`, `experiment` and `compare`: stdout, stderr and exit codes."""
 
 import csv
 import io
@@ -114,7 +114,7 @@ def test_run_once_prints_three_costs_and_stores_them(starcast: Starcast) -> None
 def test_run_once_without_storing_needs_no_server(starcast: Starcast, tmp_path: Path) -> None:
     result = starcast("--home", str(tmp_path), "run", "once", *POINT, "--no-store", "-f", "json")
     assert result.code == 0
-    # Lemma 1: D_4 = 4 start-ups, or a third of 1024 bytes.
+    # Lemma 1 of Tseng & Sheu: the time of D_4 = 4 start-ups, or of 1024/3 bytes if that is longer.
     assert json.loads(result.out)[2]["time"] == 400
 
 
@@ -189,7 +189,7 @@ def test_messages_about_one_run_or_unit_use_the_singular(
     assert (
         "deleted the experiment 'ours' with 1 run\n" in starcast("experiment", "drop", "ours").err
     )
-    # A node at the greatest distance is a leaf: one of its links carries the message only to it.
+    # A node at maximum distance is a leaf, so a fault on its parent link cuts off no other node.
     lost = ("run", "once", "S4", "broadcast", "greedy", "-m", "8", "--no-store")
     messages = [
         starcast(*lost, "--faults", f"2143-{other}").err for other in ("1243", "4123", "3142")
@@ -304,7 +304,7 @@ def test_a_grid_comes_from_a_file_and_options_replace_its_axes(
 
 @pytest.mark.usefixtures("database")
 def test_every_axis_of_a_grid_has_an_option(starcast: Starcast) -> None:
-    """The printed command runs the same experiment, so nothing is left to do."""
+    """The command that `experiment show` prints runs the same experiment, so it stores no run."""
     words = (
         "experiment", "run", "wide", "--topology", "S4", "--collective", "broadcast",
         "--collective", "allgather",
@@ -333,7 +333,9 @@ def test_every_axis_of_a_grid_has_an_option(starcast: Starcast) -> None:
 
 
 @pytest.mark.usefixtures("database")
-def test_the_base_is_an_axis_and_a_column_only_if_an_algorithm_has_one(starcast: Starcast) -> None:
+def test_the_base_is_an_axis_and_a_column_only_if_an_algorithm_takes_one(
+    starcast: Starcast,
+) -> None:
     words = (
         "experiment",
         "run",
@@ -488,7 +490,7 @@ def wide(filled_database: FilledDatabase, starcast: Starcast) -> URL:
 def test_runs_are_listed_on_a_terminal_without_folding(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, room: int, words: tuple[str, ...]
 ) -> None:
-    """A hidden column is named below, or has one value, which is reported unless it is usual."""
+    """Every hidden column is named below the table, or has the same value in all runs."""
     head, cells, below = table_of(lines_of(starcast, monkeypatch, room, *words))
     rows = json.loads(starcast(*words, "-f", "json").out)
     assert [cell[0] for cell in cells] == [str(row["run"]) for row in rows]
@@ -572,7 +574,7 @@ def test_reproduce_reports_for_every_run_whether_its_figures_agree(
     result = starcast("experiment", "reproduce", "ours", "-f", "json", "--jobs", "2")
     assert result.code == 6
     assert "error: 1 run has figures that differ from the stored ones" in result.err
-    # h + p - 1 steps (Tseng & Sheu 1997, Theorem 1): h = 8, p = 4.
+    # Tseng & Sheu 1997, Theorem 1: h + p - 1 steps, with height h = 8 and p = 4 segments.
     assert [row["steps"] for row in json.loads(result.out) if not row["agrees"]] == [
         "was 77, is 11"
     ]
@@ -807,7 +809,7 @@ def test_ctrl_c_ends_with_exit_code_130_and_keeps_complete_runs(
         ),
     ],
 )
-def test_bad_input_gets_one_sentence_and_its_exit_code(
+def test_bad_input_is_refused_in_one_sentence_with_its_exit_code(
     starcast: Starcast, words: tuple[str, ...], code: int, sentence: str
 ) -> None:
     result = starcast(*words)

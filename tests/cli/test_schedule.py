@@ -92,7 +92,7 @@ def test_simulate_prints_the_results_of_the_simulation(
 
 
 def test_an_expanded_schedule_gives_the_same_results(starcast: Starcast) -> None:
-    """The rows of one source represent all sources."""
+    """Without ``--expand``, the rows of one source represent those of all sources."""
     one, every = (
         properties(
             starcast("schedule", "simulate", "S4", "allgather", "necklace", *more, "-f", "json")
@@ -179,7 +179,9 @@ def test_rows_prints_the_columns_with_labels(starcast: Starcast) -> None:
         ),
     ],
 )
-def test_bad_input_is_one_sentence(starcast: Starcast, words: tuple[str, ...], named: str) -> None:
+def test_bad_input_is_refused_in_one_sentence(
+    starcast: Starcast, words: tuple[str, ...], named: str
+) -> None:
     result = starcast("schedule", "simulate", *words)
     assert (result.code, result.out) == (2, "")
     assert named in result.err.splitlines()[0]
@@ -187,15 +189,12 @@ def test_bad_input_is_one_sentence(starcast: Starcast, words: tuple[str, ...], n
 
 
 @pytest.mark.parametrize("name", ["topology", "collective", "algorithm", "ports", "root"])
-def test_arguments_with_the_names_of_python_parameters_are_unknown(
+def test_names_of_python_parameters_are_not_accepted_as_arguments_of_an_algorithm(
     starcast: Starcast, name: str
 ) -> None:
     result = starcast("schedule", "simulate", "S4", "broadcast", f"greedy({name}=1)")
     assert (result.code, result.out) == (2, "")
     assert f"'{name}'" in result.err
-
-
-# Rows from a file
 
 
 def test_a_file_with_rows_can_replace_an_algorithm(starcast: Starcast, tmp_path: Path) -> None:
@@ -257,7 +256,7 @@ def test_rows_that_cannot_be_read_are_refused(
 def test_the_python_api_takes_and_returns_objects_where_a_shell_has_text(
     starcast: Starcast,
 ) -> None:
-    """They are topologies, ranks, faults and paths; a rejection is returned as a value."""
+    """The objects are topologies, ranks, faults and paths; a rejection is part of the result."""
     faults = ("--root", "1342", "--fault", "#5", "--fault", "2134@2")
     words = ("schedule", "simulate", "S4", "broadcast", "greedy", *faults, "-f", "json")
     s4, lab = topology("S4"), Lab(Settings.load)
@@ -269,9 +268,6 @@ def test_the_python_api_takes_and_returns_objects_where_a_shell_has_text(
     moving = lab.draw_schedule(s4, "broadcast", Path("mine.csv"), animate=True)
     with pytest.raises(InputError, match="an animation cannot be written"):
         moving.save("mine.png")
-
-
-# Labels from 0
 
 
 def test_labels_from_0_are_read_and_printed(
@@ -305,9 +301,6 @@ ENDS = ("sender", "receiver")
 @pytest.mark.parametrize("words", [("--labels", "2"), ("--labels", "x")])
 def test_labels_must_begin_with_0_or_1(starcast: Starcast, words: tuple[str, str]) -> None:
     assert starcast("schedule", "rows", "S3", "broadcast", "greedy", *words).code == 2
-
-
-# Times
 
 
 TIMED = ("schedule", "time", "S4", "broadcast", "multiple", "--segments", "4")

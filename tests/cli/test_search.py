@@ -89,7 +89,7 @@ def test_no_solver_outlives_a_killed_search() -> None:
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         solvers: list[psutil.Process] = []
         for _ in range(600):
-            # The solvers are children of the server that forks them.
+            # A fork server starts the solvers, so they are grandchildren of the search.
             started = psutil.Process(process.pid)
             servers = started.children()
             solvers = [child for child in started.children(recursive=True) if child not in servers]
@@ -169,7 +169,8 @@ def test_records_are_listed_and_shown(starcast: Starcast) -> None:
     assert (shown["value"], shown["optimal"]) == (8, True)
     table = starcast("records", "list", "--all").out
     assert sum(line.startswith(" one-port-broadcast ") for line in table.splitlines()) == len(some)
-    # One line per problem and range fits a screen; an open value is followed by its bound.
+    # The listing without --all fits a screen: it has one line per problem and range. The bound
+    # follows a value that is not known to be optimal.
     brief = starcast("records", "list")
     lines = brief.out.splitlines()
     assert len(lines) < 25
@@ -220,11 +221,11 @@ def test_a_record_whose_proof_was_not_regenerated_is_not_called_verified(
     assert "fault-diameter:S4: not made again (proofs were not asked for)" in result.err
     path = save_record(tmp_path, shipped_record("edge-disjoint-trees", "S5"))
     result = starcast("records", "verify", str(path), "--proof-timeout", "0.1")
-    assert result.code in (0, 8)  # a fast machine may need less
+    assert result.code in (0, 8)  # a fast machine may finish in time
 
 
 def second_solver(folder: Path) -> Path:
-    """Write a record that claims 9 rounds to be optimal on S5, according to a second solver."""
+    """Write a false record: it claims that a second solver has proved 9 rounds optimal on S5."""
     best = shipped_record("one-port-broadcast", "S5")
     rounds = best.witness["round"].astype(int)
     witness = {**best.witness, "round": rounds + (rounds == rounds.max())}

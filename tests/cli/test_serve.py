@@ -1,4 +1,4 @@
-"""``starcast serve`` as a process: its address, its end, and errors at its start."""
+"""The command ``starcast serve``: its address, its shutdown, and errors at startup."""
 
 import json
 import os
@@ -47,7 +47,7 @@ def fetch(url: str) -> bytes:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_server_answers_until_it_is_interrupted(tmp_path: Path, number: int) -> None:
-    """Exit code 130, one word, no traceback; the worker processes end too."""
+    """The exit code is 130, stderr has one word, and the worker processes end too."""
     with served(tmp_path, "--port", "0") as (process, address):
         assert json.loads(fetch(f"{address}/api/v1/topologies/S3"))["node_count"] == 6
         assert b"--tree-1" in fetch(f"{address}/static/starcast.css")

@@ -21,7 +21,7 @@ VARIABLE = re.compile(r"(?<!\$)\$\{(?P<name>\w+)(?P<default>:?-[^}]*)?\}")
 
 
 def variables() -> dict[str, set[str | None]]:
-    """Return each variable of the compose file with its defaults, or None without one."""
+    """Return the defaults of each variable of the compose file, with None for a use without one."""
     defaults: dict[str, set[str | None]] = {}
     for match in VARIABLE.finditer(CODE):
         default = match["default"]
@@ -59,16 +59,16 @@ def test_no_variable_is_written_without_braces() -> None:
     assert re.findall(r"(?<!\$)(?:\$\$)*\$\w+", CODE) == []
 
 
-def test_the_example_lists_every_variable_with_its_default() -> None:
+def test_the_example_environment_lists_every_variable_with_its_default() -> None:
     assert example() == {name: next(iter(defaults)) for name, defaults in variables().items()}
 
 
-def test_every_paragraph_of_the_example_has_a_comment() -> None:
+def test_every_paragraph_of_the_example_environment_has_a_comment() -> None:
     paragraphs = EXAMPLE.strip().split("\n\n")
     assert [paragraph for paragraph in paragraphs if not paragraph.startswith("#")] == []
 
 
-def test_settings_in_the_example_have_the_defaults_of_the_code() -> None:
+def test_settings_in_the_example_environment_have_the_defaults_of_the_code() -> None:
     given = example()
     for name in ("batch", "row_limit", "timeout"):
         assert float(given[f"STARCAST_{name.upper()}"]) == Settings.model_fields[name].default
@@ -142,7 +142,7 @@ def test_commands_wait_for_healthy_servers(service: str) -> None:
     )
 
 
-def test_workers_start_only_with_their_profile_and_get_no_password() -> None:
+def test_dask_workers_start_only_with_their_profile_and_get_no_password() -> None:
     dask = COMPOSE.split("x-dask: &dask\n")[1].split("\n\n")[0]
     for line in ("profiles: [workers]", "environment: {}", "secrets: []", "entrypoint: [dask]"):
         assert f"  {line}\n" in f"{dask}\n"
@@ -153,7 +153,7 @@ def test_workers_start_only_with_their_profile_and_get_no_password() -> None:
     assert variables()["EXTRAS"] == {"backup dask web"}
 
 
-def test_compose_and_the_embedded_stack_run_the_same_neo4j() -> None:
+def test_compose_and_the_embedded_stack_run_the_same_neo4j_version() -> None:
     locked = resources.files("starcast.embedded").joinpath("jars.lock").read_text(encoding="utf-8")
     version = re.search(r" org\.neo4j:neo4j:(\S+)$", locked, flags=re.MULTILINE)
     assert version
@@ -183,14 +183,14 @@ def test_compose_confines_neo4j_with_the_settings_of_the_embedded_stack() -> Non
 
 
 class Placeholders(dict[str, str]):
-    """A mapping in which every placeholder is empty."""
+    """A mapping that returns an empty text for every missing key."""
 
     def __missing__(self, key: str) -> str:
         return ""
 
 
 @pytest.mark.parametrize("server", ["neo4j", "postgres"])
-def test_servers_are_restarted_and_confined(server: str) -> None:
+def test_servers_are_restarted_and_run_with_few_privileges(server: str) -> None:
     confined = COMPOSE.split("x-confined: &confined\n")[1].split("\n\n")[0]
     for line in ("cap_drop: [ALL]", "no-new-privileges:true", "restart: unless-stopped"):
         assert line in confined
@@ -222,7 +222,7 @@ def test_commands_log_in_as_the_writer_and_only_setup_as_the_owner() -> None:
 
 
 def test_the_dockerfile_works_with_older_builders() -> None:
-    """It has no frontend, heredoc or --link, so older engines can build it without a registry."""
+    """Older builders lack heredocs and --link; a syntax line would require a registry."""
     assert re.findall(r"^# *syntax=|<<|--link", DOCKERFILE, flags=re.MULTILINE) == []
 
 
@@ -236,7 +236,7 @@ def test_the_image_does_not_run_as_root_and_names_its_base_once() -> None:
 
 
 def test_nothing_that_the_dockerfile_copies_is_ignored() -> None:
-    """.dockerignore lists what may be copied, so a folder missing there breaks the build."""
+    """.dockerignore allows only the listed paths, so a path missing there breaks the build."""
     allowed = {
         line[1:]
         for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()

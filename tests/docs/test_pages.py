@@ -104,7 +104,7 @@ def test_values_of_curves_can_be_read_with_keyboard_and_pointer(tab: Page) -> No
 def test_a_comparison_file_works_offline_and_plots_the_stored_times(
     browser: Browser, filled: Lab, tmp_path: Path
 ) -> None:
-    """It has the same plots as the page of a server; without scripts, it has tables instead."""
+    """The file has the same plots as the page of a server; without scripts, it shows tables."""
     filled.experiment("wide", topology="S5", algorithm=["greedy", "multiple"], segments=[1, 4],
                       message_bytes=[16, 256, 4096, 65536])  # fmt: skip
     comparison = filled.compare("wide")
@@ -193,7 +193,7 @@ def test_the_witness_of_a_record_opens_in_the_explorer(tab: Page) -> None:
 
 @pytest.mark.slow
 def test_the_explorer_shows_the_topology_and_state_in_its_url(tab: Page) -> None:
-    """Its data come from the API. Requests to other hosts and console errors fail the test."""
+    """The data come from the API. Requests to other hosts and console errors fail the test."""
     for path in ("/explore/S4?schedule=broadcast:multiple&step=2", "/explore/S4?forest=multiple"):
         tab.goto(path)
         tab.wait_for_load_state("networkidle")
@@ -223,7 +223,7 @@ def test_a_slow_response_does_not_replace_a_later_choice(tab: Page) -> None:
 def test_the_explorer_reports_a_topology_that_is_too_large_or_unknown(
     browser: Browser, address: str
 ) -> None:
-    """The browser console reports the status 422, with which the fixture `tab` would fail."""
+    """The test opens its own tab: the fixture `tab` would fail on the status 422 in the console."""
     tab = browser.new_page(base_url=address)
     tab.set_default_timeout(PATIENCE)
     tab.goto("/explore/S9?schedule=broadcast:greedy")

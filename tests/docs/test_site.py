@@ -65,7 +65,7 @@ def test_every_local_link_leads_to_a_page_and_an_anchor(pages: dict[Path, Reader
             if parts.scheme:
                 continue
             target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
-            # The fragment of an explorer URL is the state of the explorer.
+            # In the URL of an explorer page, the fragment is the state of the page, not an anchor.
             is_explorer = target.parent.name == "explore" or target not in pages
             anchors = {unquote(parts.fragment)} if is_explorer else pages[target].anchors
             if not target.is_file() or unquote(parts.fragment) not in anchors:
@@ -93,7 +93,7 @@ def test_the_public_names_are_documented(pages: dict[Path, Reader]) -> None:
     assert set(starcast.__all__) <= anchors
 
 
-def test_no_docstring_is_mistaken_for_a_type(pages: dict[Path, Reader]) -> None:
+def test_sphinx_renders_no_docstring_as_a_type(pages: dict[Path, Reader]) -> None:
     texts = {page: page.read_text(encoding="utf-8") for page in pages}
     assert [page for page, text in texts.items() if '>Type<span class="colon">' in text] == []
 
@@ -135,7 +135,7 @@ def test_the_search_finds_a_page_that_contains_a_term(tab: Page) -> None:
     tab.goto("/index.html")
     tab.get_by_placeholder("Search").fill("congestion")
     tab.get_by_placeholder("Search").press("Enter")
-    # The results appear one after the other.
+    # Wait, since the search results appear one after the other.
     results = tab.locator("#search-results li a")
     results.get_by_text("Tutorial: from a star graph to a comparison").first.wait_for()
 

@@ -36,7 +36,7 @@ def _run_tests(settings: Settings, arguments: list[str]) -> int:
     home = Home(settings.home)
     home.create()
     server = Lts(home)
-    server.java()  # fails before the download if Java is missing
+    server.java()  # if Java is missing, this fails before the download
     server.jars(settings).download(settings.maven_repository, reporter())
     started = stack.Startup(home, settings, reporter()).start([server])
     try:

@@ -14,8 +14,6 @@ from oracles.schedule_rows import Row, pipelined
 from oracles.star_graph import Node, identity, swap, visited
 from oracles.tseng_sheu import dimension_change
 
-# With packets: A5 of tseng-sheu.md, and nk-star.md
-
 
 def algorithm_2(tree: Tree, n: int) -> set[Row]:
     """Return the rows of source 12..n by A5 of tseng-sheu.md.
@@ -41,9 +39,6 @@ def nk_all_sources(trees: Sequence[Tree], n: int) -> set[Row]:
     """Return the allgather rows of all sources of S_{n,k}, with units (source, tree number)."""
     k = len(next(iter(trees[0])))
     return {row for x in nk_star.nodes(n, k) for row in nk_source(trees, x, n)}
-
-
-# With single units: A2 to A4 of fragopoulou-akl.md
 
 
 def rotated_hamiltonian(n: int, messages: int) -> set[Row]:

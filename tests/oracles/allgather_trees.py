@@ -14,15 +14,10 @@ from oracles.rotation import distance, from_cycles, necklace, necklaces, r, v
 from oracles.schedule_rows import Row
 from oracles.star_graph import Node, ceil_div, diameter, identity, nodes, swap, visited
 
-# Parity
-
 
 def odd(x: Node) -> bool:
     """Return whether x is an odd permutation."""
     return sum(a > b for a, b in combinations(x, 2)) % 2 == 1
-
-
-# A1: the Hamiltonian path and the Hamiltonian cycle
 
 
 def ehrlich(m: int) -> list[int]:
@@ -44,7 +39,7 @@ def ehrlich(m: int) -> list[int]:
 def depth_first(u: Node, goal: Node, free: Sequence[int]) -> list[int] | None:
     """Return the types of the first path from u to goal that depth-first search finds, or None.
 
-    The path visits each node that differs from u only in the free positions exactly once.
+    The path visits exactly once each node that differs from u only in the free positions.
     """
     total = factorial(len(free))
     types: list[int] = []
@@ -70,7 +65,7 @@ def depth_first(u: Node, goal: Node, free: Sequence[int]) -> list[int] | None:
 def ham_path(u: Node, goal: Node, free: frozenset[int]) -> list[int]:
     """Return the types of a path from u to goal, built recursively as the page describes.
 
-    The path visits each node that differs from u only in the free positions exactly once.
+    The path visits exactly once each node that differs from u only in the free positions.
     """
     m = len(free)
     if m <= 4:
@@ -91,10 +86,10 @@ def ham_path(u: Node, goal: Node, free: frozenset[int]) -> list[int]:
 
 
 def leaving(cur: Node, following: int, inner: frozenset[int]) -> Node:
-    """Return the node at which the path leaves a substar (the page's f), for `ham_path`.
+    """Return f, the node at which the path of `ham_path` leaves a substar.
 
-    The following symbol comes first, then the other inner symbols in ascending order. The last two
-    are swapped if f and cur would otherwise have the same parity.
+    The first symbol of f is ``following``; the other inner symbols are in ascending order. The last
+    two are swapped if f and cur would otherwise have the same parity.
     """
     f = list(cur)
     rest = sorted({cur[i - 1] for i in inner} - {following})
@@ -120,9 +115,6 @@ def cycle_tree(n: int) -> Tree:
     """Return the tree of A4: the Hamiltonian cycle without its closing link, from the identity."""
     way = visited(identity(n), cycle_types(n)[:-1])
     return dict(zip(way[1:], way, strict=False))
-
-
-# A2: algorithm 1
 
 
 def w(n: int) -> list[int]:
@@ -174,9 +166,6 @@ def phase_2(n: int, after: int, symbols: Sequence[int] | None = None) -> Iterato
         served = [(c, u) for c, s in enumerate(symbols or [n]) for u in leaves(n) if u[i - 1] == s]
         for k, (c, u) in enumerate(served, start=1):
             yield Row(after + k, swap(u, i), i, u, c % (n - 1), c)
-
-
-# A3: algorithm 2, the MBST
 
 
 class Generator(NamedTuple):

@@ -21,8 +21,8 @@ _LINE = re.compile(
 class Operation:
     """A send or receive operation.
 
-    ``left`` counts the required operations that have not ended. ``free`` is the time at which the
-    last of the others ended.
+    Of the operations that this one requires, ``left`` have not ended; all others had ended at the
+    time ``free``.
     """
 
     rank: int

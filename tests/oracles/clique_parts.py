@@ -1,8 +1,8 @@
 """All ways in which a one-port broadcast can spread through the cliques of an (n,k)-star.
 
-When a broadcast enters a clique, it informs one node there. A part is the set of nodes of the
-clique that are informed from that node on. A node informed across a link between cliques cannot use
-that link again.
+A broadcast enters a clique at one node. A part is the set of nodes of the clique that are informed
+from this node, directly or indirectly. A node informed across a link between cliques cannot use
+this link again.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ Part = tuple[int, ...]
 
 
 def all_rounds(part: Part, size: int, links: int) -> Iterator[tuple[Part, ...]]:
-    """Yield the possible states after a round: of the part, and of the parts that it starts.
+    """Yield the possible results of a round: the part afterwards, and new parts in other cliques.
 
     In a round each node is idle, informs a node of its clique, or sends to another clique. A clique
     has ``size`` nodes, and each node has ``links`` links to other cliques.

@@ -28,9 +28,6 @@ def is_adjacent(x: Node) -> bool:
     return identity(len(x)) in [swap(x, d) for d in dimensions(x)]
 
 
-# The shortest-path tree and graph
-
-
 def right_of(k: int, n: int) -> list[int]:
     """Return the positions cyclically to the right of k: k+1, .., n, 2, .., k."""
     order, at = [], k
@@ -94,9 +91,6 @@ def spg_children(x: Node, tree: int) -> set[Node]:
     return spt_children(x) | (set() if is_adjacent(x) else {swap(x, tree)})
 
 
-# The edge-disjoint trees
-
-
 def edt_parent(x: Node, tree: int) -> Node | None:
     """Return the parent of x in subtree l of EDT, or None for I."""
     if x == identity(len(x)):
@@ -140,9 +134,9 @@ def edt_child_dimensions(x: Node, tree: int) -> set[int]:
 
 
 def run_left_of(x: Node, m: int) -> set[int]:
-    """Return the positions with correct symbols from the left neighbour of m on.
+    """Return the run of positions with correct symbols to the left of position m.
 
-    They go leftwards, cyclically among 2..n, up to the first position with a wrong symbol.
+    The run goes left, cyclically among 2..n, up to the first position with a wrong symbol.
     """
     run: set[int] = set()
     for j in reversed(right_of(m, len(x))[:-1]):
@@ -150,9 +144,6 @@ def run_left_of(x: Node, m: int) -> set[int]:
             break
         run.add(j)
     return run
-
-
-# Trees at any root
 
 
 def spt(root: Node) -> list[Tree]:

@@ -33,9 +33,6 @@ def levels(root: Node) -> list[dict[Node, int]]:
     return [depths(tree, root) for tree in edt(root)]
 
 
-# Broadcast and allgather
-
-
 def broadcast(root: Node, messages: int, copies: int) -> set[Row]:
     """Return the rows of the broadcast on S_n (sections 4.2 and 4.3 of the paper)."""
     return pipelined(edt(root), root, messages_of_trees(messages, copies, len(root) - 1))
@@ -53,7 +50,7 @@ def messages_of_trees(messages: int, copies: int, trees: int) -> list[list[int]]
 
 
 def allgather(root: Node, messages: int, copies: int) -> set[Row]:
-    """Return the rows of one source in the step-driven allgather of section 4.4.
+    """Return the rows of one source in the allgather of section 4.4, with fixed steps.
 
     Hop h of a traversal takes steps (h-1)c+1 to hc, where c is the length of the longest queue.
     """
@@ -75,9 +72,6 @@ def traversals(root: Node) -> list[list[tuple[Node, Node]]]:
         [(compose(root, a), compose(root, b)) for a, b in order]
         for order in depth_first(edt(home), home)
     ]
-
-
-# Scatter, gather, alltoall
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ def finish(
 
 
 def resources(plan: Plan, packet: Packet) -> Iterable[Hashable]:
-    """Return what a packet occupies while it is sent: both nodes' ports, or the directed link."""
+    """Return the resources that a packet occupies: if one-port, both nodes; else the link."""
     row = packet.rows[0]
     if plan.one_port:
         return [("sends", row.sender), ("receives", row.receiver)]

@@ -32,9 +32,6 @@ def fewest_steps(n: int, messages: int) -> int:
     return ceil_div(messages * distance_sum_formula(n), n - 1)
 
 
-# Checkers for the schedule of one source
-
-
 def problems(rows: Sequence[Row], n: int, messages: int) -> set[str]:
     """Return the violations in the schedule of source 12..n.
 
@@ -116,9 +113,6 @@ def array_problems(
     return {what for what, wrong in checks.items() if wrong}
 
 
-# All sources together
-
-
 def exchanged(rows: Sequence[Row], n: int, messages: int) -> set[str]:
     """Execute the schedule of all sources step by step, and return its violations.
 
@@ -149,9 +143,6 @@ def exchanged(rows: Sequence[Row], n: int, messages: int) -> set[str]:
     if place != [destination for _, destination in pairs]:
         result.add("a message is missing")
     return result
-
-
-# The parts of the construction
 
 
 def short_nodes(n: int) -> list[Node]:
@@ -203,9 +194,6 @@ def list_schedule(words: Sequence[Sequence[int]]) -> list[list[int]]:
                 taken.add(i)
                 steps[job].append(step)
     return steps
-
-
-# The proof
 
 
 def primes_of(number: int) -> list[int]:

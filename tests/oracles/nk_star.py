@@ -12,8 +12,6 @@ from math import gcd
 from oracles.rooted_trees import Tree, load, rerooted, translated
 from oracles.star_graph import Node, identity, shift, swap
 
-# The graph
-
 
 @cache
 def nodes(n: int, k: int) -> tuple[Node, ...]:
@@ -90,9 +88,6 @@ def root_of(i: int, n: int, k: int) -> Node:
     return shift(identity(n), i)[:k]
 
 
-# Cycles and chains, relative to the identity
-
-
 def chain(v: Node, e: int) -> list[int]:
     """Return the chain j_1, .., j_m of an external symbol e (a symbol larger than k).
 
@@ -140,9 +135,6 @@ def distance(v: Node) -> int:
             sum(map(len, chains)) + len(chains) + (-1 if any(1 in first for first in chains) else 1)
         )
     return total
-
-
-# SP and MT
 
 
 def others_first(v: Node) -> int:

@@ -80,9 +80,6 @@ def size(spec: str) -> Size:
     return nk_star(*numbers) if len(numbers) == 2 else star(*numbers)
 
 
-# Cost formulas
-
-
 def _slots(network: Size, asked: Asked) -> int:
     return network.degree if asked.ports == "one" else 1
 
@@ -145,7 +142,7 @@ def _alltoall(network: Size, asked: Asked) -> Cost:
 
 
 def _rounds(network: Size, asked: Asked) -> int:
-    """Return the largest number of copies on a tree if all copies are assigned in turn."""
+    """Return the maximum number of copies on a tree if copies are assigned to trees in turn."""
     return max(
         len(range(tree, asked.share * asked.copies, network.degree))
         for tree in range(network.degree)
@@ -319,9 +316,6 @@ PAGE = _with_reductions(PAGE)
 BY_NODES = {("scatter", "near-balanced"), ("gather", "near-balanced"), ("alltoall", "necklace")}
 
 
-# Lower bounds
-
-
 def bound_terms(network: Size, collective: str, ports: str) -> tuple[int, Fraction]:
     """Return lower bounds on the start-ups and on the bytes sent, as a multiple of m.
 
@@ -371,9 +365,6 @@ def least_transmissions(network: Size, collective: str, asked: Asked) -> int:
         "alltoall": nodes * network.t,
     }
     return asked.share * asked.copies * each[collective]
-
-
-# Table rows that cite other papers
 
 
 def cited(name: str, collective: str, ports: str, network: Size, pieces: int) -> Cost:

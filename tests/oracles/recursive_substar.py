@@ -78,8 +78,8 @@ def links_of_dimension(n: int, k: int) -> int:
 def one_port(source: Node, messages: int) -> set[Row]:
     """Return the rows of B2, the one-port broadcast.
 
-    A node sends to one child per slot, first by Rule 2. The source starts a message every n-1
-    slots.
+    A node sends to one child per slot; the children of Rule 2 come first. The source starts a
+    message every n-1 slots.
     """
     served: dict[Node, list[Send]] = {}
     for send in sends_from(source):

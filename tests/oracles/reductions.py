@@ -1,7 +1,7 @@
 """Execution of reductions by docs/definitions, with sets of contributing nodes.
 
 For each tree and unit a node holds a partial sum, represented by the set of nodes whose
-contributions are in it. Nothing is derived from the number of contributions.
+contributions are in it. Results never depend only on their number.
 """
 
 from collections import defaultdict
@@ -28,7 +28,7 @@ class Sums:
         return self.sets.get((node, unit, tree), frozenset([node]))
 
     def is_complete(self, node: str, unit: int) -> bool:
-        """Return whether a node has all required contributions to a unit along some tree."""
+        """Return whether a node has all required contributions to a unit in the sum of one tree."""
         trees = self.trees.get(unit, {0})
         return any(self.held(node, unit, tree) >= self.required for tree in trees)
 
@@ -57,10 +57,10 @@ class Sums:
 class Awaited:
     """The rows that each row waits for if packets start as soon as possible.
 
-    A row whose receiver adds the unit waits for all rows that its sender adds in earlier steps, in
-    the same tree. A row that passes on a complete unit waits until its sender has it: through the
-    sum that is complete first in the order of steps, or through a delivery of the complete unit if
-    that is in an earlier step.
+    A row whose receiver adds the unit waits for all rows of the same tree that its sender adds in
+    earlier steps. A row that passes on a complete unit waits until its sender has this unit. The
+    sender has it when one of its sums is complete or when it receives the complete unit, whichever
+    is earlier in the order of steps.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Awaited:
             self._find_complete(sums, list(step))
 
     def _find_complete(self, sums: Sums, now: Sequence[Row]) -> None:
-        """Record which rows complete a unit at a node in this step, as alternative lists."""
+        """Record the alternative lists of rows that complete a unit at a node in this step."""
         adding = [row for row in now if row.combine]
         sums.execute(adding)
         for row in adding:

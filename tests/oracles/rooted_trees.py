@@ -51,9 +51,6 @@ def children(tree: Tree) -> dict[Node, set[Node]]:
     return result
 
 
-# Tree metrics
-
-
 def depths(tree: Mapping[Place, Place], root: Place) -> dict[Place, int]:
     """Return the level of every node.
 

@@ -13,9 +13,6 @@ from oracles.star_graph import Node, distances, identity, nodes
 Cycle = tuple[int, ...]
 
 
-# Cycles
-
-
 def turned_to_end(cycle: Cycle, symbol: int) -> Cycle:
     """Return the same cycle, written with the given symbol last."""
     at = cycle.index(symbol) + 1
@@ -53,9 +50,6 @@ def from_cycles(n: int, written: Iterable[Sequence[int]]) -> Node:
     return tuple(x)
 
 
-# Rotation
-
-
 def r(i: int, n: int, times: int = 1) -> int:
     """Return a symbol, position or dimension i after some rotations.
 
@@ -74,9 +68,6 @@ def rotate(x: Node, times: int = 1) -> Node:
 def position(x: Node, symbol: int) -> int:
     """Return the position of a symbol in a node."""
     return x.index(symbol) + 1
-
-
-# Necklaces
 
 
 @cache
@@ -130,5 +121,5 @@ def necklace_distances(n: int) -> list[int]:
 
 
 def v(m: int, n: int) -> int:
-    """Return the dimension of the number m: 2 for m = 1, .., n for m = n-1, 2 for m = n, .."""
+    """Return the dimension that belongs to number m: 2, 3, .., n, 2, .. for m = 1, 2, .."""
     return (m - 1) % (n - 1) + 2

@@ -25,8 +25,6 @@ from oracles.star_graph import (
     ranks,
 )
 
-# Messages
-
 
 class Message(NamedTuple):
     """A message: its path from the root to the destination, its tree, and its number."""
@@ -99,9 +97,6 @@ def travelling(message: Message, departure: int, messages: int) -> Iterator[Row]
         yield Row(step, a, dimension_between(a, b), b, message.tree, unit)
 
 
-# Scatter
-
-
 def farthest_first(message: Message) -> tuple[int, int, int]:
     """Return the sort key by which messages to the farthest nodes come first."""
     root = message.path[0]
@@ -145,9 +140,6 @@ def scatter(algorithm: str, root: Node, messages: int) -> list[Row]:
     """Return the rows of the scatter with this algorithm, root and number of messages."""
     entry = rule_8 if algorithm == "one-port" else rule_5
     return entry(SCATTERED[algorithm](root, messages), messages)
-
-
-# Alltoall: one source
 
 
 def rule_9(root: Node) -> list[Row]:
@@ -205,9 +197,6 @@ EXCHANGED: dict[str, Callable[[Node, int], list[Row]]] = {
     "perfectly-balanced": rule_10,
     "one-port": one_port_exchange,
 }
-
-
-# Properties of valid schedules
 
 
 def flights(rows: Iterable[Row]) -> dict[int, list[Row]]:

@@ -18,8 +18,6 @@ from oracles.rotation import (
 )
 from oracles.star_graph import Node, compose, dimension_between, identity, nodes, swap
 
-# Canonical notation
-
 
 def rank_by_ordering(k: int, symbol: int, n: int) -> int:
     """Return the position of a symbol in the order <_k, which is 1, k, k+1, .., n, 2, .., k-1."""
@@ -39,9 +37,6 @@ def canonical(x: Node, k: int | None = None) -> list[Cycle]:
 
     ended = [turned_to_end(cycle, min(cycle, key=rank)) for cycle in cycles(x)]
     return sorted(ended, key=lambda cycle: rank(cycle[-1]), reverse=True)
-
-
-# Generators and displacements
 
 
 def contest(x: Node) -> dict[Node, Cycle]:
@@ -65,9 +60,6 @@ def generator(x: Node) -> Node:
 def displacement(x: Node) -> int:
     """Return the displacement of x, the number of rotations from its generator (Definition 8)."""
     return necklace(generator(x)).index(x)
-
-
-# Definition 13
 
 
 def parent_dimension(x: Node) -> int:
@@ -99,8 +91,8 @@ def left_minima(text: Sequence[int], k: int, n: int) -> list[bool]:
 def splitting(x: Node) -> set[int]:
     """Return the child dimensions of case 3 in Definition 13.
 
-    They are those symbols of the cycle of 1, except its first, second-last and last, that are left
-    minima of the canonical notation.
+    They are the symbols of the cycle of 1 that are left minima of the canonical notation, except
+    the first, second-last and last symbol of the cycle.
     """
     text = [symbol for cycle in canonical(x) for symbol in cycle]
     last = canonical(x)[-1]
@@ -112,7 +104,7 @@ def splitting(x: Node) -> set[int]:
 
 
 def inserting(x: Node) -> set[int]:
-    """Return the child dimensions of case 2 in Definition 13: the fixed symbols, if one cycle."""
+    """Return the child dimensions of case 2 in Definition 13: fixed symbols if x has one cycle."""
     return {j for j in range(2, len(x) + 1) if x[j - 1] == j} if len(cycles(x)) == 1 else set()
 
 
@@ -137,9 +129,6 @@ def children(x: Node, *, repeated: bool = False) -> set[Node]:
     if x[0] == 1:
         return set()
     return {swap(x, j) for j in leaf_child(x, repeated=repeated) | inserting(x) | splitting(x)}
-
-
-# Definition 15
 
 
 def repeated_dimensions(x: Node) -> list[int]:
@@ -170,9 +159,6 @@ def perfectly_balanced(root: Node) -> tuple[Tree, ...]:
     return tuple(trees)
 
 
-# Section 5.1
-
-
 @cache
 def running_numbers(n: int, first: int = 1) -> dict[Node, int]:
     """Number the nodes that start with 1, except the identity, from ``first`` on."""
@@ -195,9 +181,6 @@ def balanced(root: Node, copy: int = 0) -> Tree:
     n = len(root)
     numbers = running_numbers(n, 1 + copy * (factorial(n - 1) - 1))
     return tree(root, parent_dimension, lambda x: v(numbers[x], n))
-
-
-# Metrics
 
 
 def branch_dimension(x: Node, parents: Tree, root: Node) -> int:

@@ -26,9 +26,6 @@ class Row(NamedTuple):
     combine: bool | None = None
 
 
-# Pipelines
-
-
 def segments(trees: int, number: int) -> list[list[tuple[int, int]]]:
     """Return, for each tree, a list of units (tree, segment); both numbers start at 0."""
     return [[(tree, segment) for segment in range(number)] for tree in range(trees)]
@@ -72,9 +69,6 @@ def backwards(rows: Collection[Row]) -> list[Row]:
     ]
 
 
-# All sources
-
-
 def for_all(
     rows: Iterable[Row], sources: Iterable[Node], relabel: Callable[[Node, Any], Any] = compose
 ) -> list[Row]:
@@ -116,9 +110,6 @@ def of_all_sources(rows: Iterable[Row], units: int, addressed: bool) -> list[Row
                 )
             )
     return result
-
-
-# Execution
 
 
 class Execution(NamedTuple):

@@ -14,7 +14,8 @@ from oracles.reductions import REDUCTIONS, Sums
 from oracles.schedule_rows import Row
 from oracles.star_graph import compose, label
 
-#: A set with a dead node, or with both ends of a dead link, and the first step in which it is down.
+#: Each set has a dead node, or both ends of a dead link. It is mapped to the first step in which
+#: the node or link is down.
 Faults = Mapping[frozenset[str], int]
 NO_FAULTS: Faults = {}
 
@@ -171,8 +172,8 @@ def execute(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
 def execute_reduction(plan: Plan, faults: Faults) -> Outcome:
     """Execute a reduction, tracking which contributions each node has.
 
-    Whether a contribution is counted twice is decided as if there were no faults. Rows that pass on
-    an incomplete unit are violations if there are no faults, and are dropped under faults.
+    Contributions that are counted twice are determined as if there were no faults. Rows that pass
+    on an incomplete unit are violations without faults, and are dropped under faults.
     """
     outcome, nodes = Outcome(), plan.world.nodes
     alive = [node for node in nodes if frozenset([node]) not in faults]
@@ -318,17 +319,14 @@ def replaced(plan: Plan, rows: Iterable[Row]) -> Plan:
     return Plan(*parts, list(rows), plan.symmetric)
 
 
-# Waiting for acknowledgements (Fragopoulou & Akl 1996, section 4.4)
-
-
 def acknowledged(
     rows: Iterable[tuple[str, Row]], faults: Faults
 ) -> tuple[set[Row], dict[tuple[str, int], int]]:
     """Return the rows that are attempted, and the completed hops of each traversal that stalls.
 
-    As in the paper, a node sends the units to a child, waits for an acknowledgement, and then
-    continues with the next child. ``rows`` are pairs of a source and a row. A traversal is named by
-    its source and tree.
+    As in section 4.4 of Fragopoulou & Akl 1996, a node sends the units to a child, waits for an
+    acknowledgement, and then continues with the next child. ``rows`` are pairs of a source and a
+    row. A traversal is identified by its source and tree.
     """
     walks: dict[tuple[str, int], list[Row]] = {}
     for source, row in sorted(rows, key=lambda start: start[1].step):

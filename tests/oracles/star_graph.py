@@ -15,9 +15,6 @@ Node = tuple[int, ...]
 SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyz"
 
 
-# Permutations
-
-
 def identity(n: int) -> Node:
     """Return the node 12..n."""
     return tuple(range(1, n + 1))
@@ -91,9 +88,6 @@ def derangements(n: int) -> int:
     return now
 
 
-# The star graph
-
-
 def swap(node: Node, dimension: int) -> Node:
     """Return the neighbour across a dimension d: the symbols in positions 1 and d are swapped."""
     moved = list(node)
@@ -146,18 +140,12 @@ def mean_distance(n: int) -> Fraction:
     return n + Fraction(2, n) + sum(Fraction(1, i) for i in range(1, n + 1)) - 4
 
 
-# Paths
-
-
 def visited(start: Node, dimensions: Iterable[int]) -> list[Node]:
     """Return the nodes on a path from ``start`` across these dimensions, including ``start``."""
     result = [start]
     for dimension in dimensions:
         result.append(swap(result[-1], dimension))
     return result
-
-
-# Integers
 
 
 def ceil_div(part: int, total: int) -> int:

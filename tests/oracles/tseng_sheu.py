@@ -19,8 +19,6 @@ from oracles.star_graph import (
     swap,
 )
 
-# Trees
-
 
 def dif(v: Node, r: Node) -> int:
     """Return the smallest position k > 1 in which v and r differ (dif in A1)."""
@@ -83,9 +81,6 @@ def height_of_multiple(n: int) -> int:
     return 1 if n == 2 else diameter(n) + n + largest - 2
 
 
-# Dimension changes
-
-
 def dimension_change(i: int, tree: Tree, root: Node) -> Tree:
     """Return the dimension change DC of A4, a tree with the same root.
 
@@ -101,7 +96,7 @@ def dimension_change(i: int, tree: Tree, root: Node) -> Tree:
 def literally_changed(i: int, tree: Tree, n: int, k: int) -> Counter[Node]:
     """Change the dimensions of a tree on S_{n,k}, and count the paths that end at each node.
 
-    Labels are extended to n symbols; the symbols after position k are those written in brackets.
+    Labels are extended to n symbols; the paper writes the symbols after position k in brackets.
     """
     label = {identity(k): identity(n)}
     image = {identity(k): identity(n)}
@@ -111,9 +106,6 @@ def literally_changed(i: int, tree: Tree, n: int, k: int) -> Counter[Node]:
         label[node] = swap(above, dimension)
         image[node] = swap(image[tree[node]], r(dimension, n, i))
     return Counter(item[:k] for item in image.values())
-
-
-# Costs
 
 
 class Prices(NamedTuple):

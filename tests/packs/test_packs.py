@@ -21,7 +21,7 @@ from support.packs import (
 from support.packs.oracle_tools import ORACLES, Case
 from support.packs.stored_data import forests, loaded
 
-#: Each module registers the oracles of its pack when it is imported.
+#: The modules of oracles, one per query pack. Importing a module registers its oracles.
 PACKS = (
     oracles_faults,
     oracles_overlap,
@@ -69,7 +69,7 @@ def test_every_query_has_an_oracle_with_cases_on_every_topology(query: Query) ->
 
 @pytest.mark.parametrize("name", ORACLES)
 def test_an_oracle_is_in_the_module_of_its_pack(name: str) -> None:
-    """This detects a new pack that is missing in `PACKS`."""
+    """The test detects a new pack that is missing in `PACKS`."""
     assert ORACLES[name].rows.__module__ in {pack.__name__ for pack in PACKS}
     assert ORACLES[name].rows.__module__.endswith(f"_{name.partition('/')[0]}")
 
@@ -98,7 +98,7 @@ def test_query_results_equal_those_of_brute_force(graph: Graph, name: str, case:
 def test_disjoint_paths_are_a_maximum_flow(
     graph: Graph, spec: str, sources: int, targets: int
 ) -> None:
-    """The pairs are all on S4, the identity with all nodes on S5, and some on S6."""
+    """All pairs of nodes are tested on S4, those with the identity on S5, and some on S6."""
     names = oracle_tools.labels(spec)
     for source in names[:sources]:
         for target in names[:: len(names) // targets]:
@@ -121,7 +121,7 @@ def test_every_oracle_has_a_case_with_rows(name: str) -> None:
 
 
 def test_the_load_histogram_of_a_stored_forest_equals_that_of_its_array(graph: Graph) -> None:
-    """Query, brute force and array all agree, since the first two are compared above."""
+    """An earlier test compares the query with brute force; this one compares it with the array."""
     rows = run(graph, LIBRARY.find("load-histogram"), {"forest": FOREST.id}).rows
     assert {row["load"]: row["links"] for row in rows if row["links"]} == FOREST.load_histogram()
 
@@ -199,7 +199,7 @@ def test_a_tree_number_that_the_forest_does_not_have_is_refused(graph: Graph) ->
         ),
     ],
 )
-def test_incomplete_artifacts_are_never_used(
+def test_queries_refuse_incomplete_artifacts(
     graph: Graph, name: str, values: Case, pattern: str
 ) -> None:
     assert run(graph, LIBRARY.find(name), values).rows

@@ -1,4 +1,4 @@
-"""Columns of all queries contain what their types say, so that results can be drawn."""
+"""The values in query results have the declared column types, so that results can be drawn."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +18,7 @@ SPEC = "S4"
 
 
 def expected_results(query: Query) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """Yield the cases of a query on S4 with the oracle's rows, if these have all columns."""
+    """Yield each case of a query on S4 with the oracle's rows, unless a row lacks a column."""
     oracle = ORACLES[query.name]
     columns = {column.name for column in query.columns}
     for case in oracle.cases:

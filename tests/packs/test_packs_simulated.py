@@ -90,7 +90,7 @@ def test_the_steps_query_gives_the_step_profile_of_the_simulator(
 def test_the_dimensions_query_for_one_source_gives_the_links_used_by_all(
     graph: Graph, plan: Schedule
 ) -> None:
-    """All sources use all links of a used dimension, each with the units of one source."""
+    """If one source uses a dimension, all sources together use each of its links once."""
     executed = simulate(plan)
     rows = query_rows(graph, "dimensions", schedule=plan.id)
     assert [

@@ -59,7 +59,7 @@ def graph(graph_address: GraphAddress) -> Iterator[Graph]:
 
 @pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
 def test_plans_have_no_notices_and_no_cartesian_products(store: Graph, query: Query) -> None:
-    """This includes an empty store, where some relationship types do not occur yet."""
+    """One of the stores is empty, so that some relationship types do not occur in it."""
     assert find_problems(store, query) == []
 
 
@@ -101,7 +101,7 @@ def test_errors_in_a_query_are_found_without_indexes(unprepared: Graph) -> None:
 
 
 def test_without_indexes_some_queries_would_have_problems(unprepared: Graph) -> None:
-    """This is why the check has the parameter `indexes`."""
+    """The parameter `indexes` of the check exists for this case."""
     assert any(find_problems(unprepared, query) for query in load_queries().values())
 
 
@@ -204,7 +204,7 @@ def test_a_query_whose_columns_differ_from_its_header_is_refused_at_run_time(gra
     ],
 )
 def test_the_server_itself_refuses_statements_that_write(graph: Graph, statement: str) -> None:
-    """The keyword check of starcast, which refuses them too, is only a second guard."""
+    """The keyword check of starcast refuses the statements too, but is only a second guard."""
     before = graph.read(STATE)
     with pytest.raises(StarcastError):
         graph.run(statement)

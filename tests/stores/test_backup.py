@@ -74,7 +74,7 @@ def stored(engine: Engine, clean_graph: GraphAddress) -> Engine:
 
 @pytest.fixture
 def file(kept_file: Path, request: pytest.FixtureRequest) -> Path:
-    """A backup file that no test changes, written when the first test needs it."""
+    """A backup file shared by all tests, written when the first test needs it."""
     if not kept_file.exists():
         create, stored = (request.getfixturevalue(name) for name in ("create", "stored"))
         create(stored, kept_file)
@@ -186,12 +186,12 @@ def test_restore_with_replace_empties_both_stores_even_if_a_plug_in_is_missing(
     registries: Callable[[], None],
     tmp_path: Path,
 ) -> None:
-    """Without the plug-in of a topology, the rows are restored; the error says what is missing."""
+    """If the plug-in of a topology is missing, the rows are restored, and the error names it."""
     migrations.upgrade(bare, Silent())
     settings = settings_for(bare.url, clean_graph)
     load_examples()
     with open_stores(settings) as stores:
-        rebuild(stores, RebuildRequest(replace=True))  # the graph belongs to another database
+        rebuild(stores, RebuildRequest(replace=True))  # the graph belonged to another database
         assert artifact_ids(stores) == set()
         ingest(stores, plan("R4", ["breadth-first"]))
     back_up(settings, tmp_path / "own.backup")
@@ -335,7 +335,7 @@ def test_an_interrupted_backup_keeps_the_earlier_file(stored: Engine, tmp_path: 
 def test_a_backup_is_one_snapshot_even_if_others_write_meanwhile(
     stored: Engine, tmp_path: Path
 ) -> None:
-    """Neither part of the file has the rows of a transaction that commits during the dump."""
+    """Dump and manifest of the file both omit transactions that commit during the dump."""
     stop = threading.Event()
 
     def keep_writing() -> None:

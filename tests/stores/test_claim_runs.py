@@ -22,7 +22,7 @@ NAMES = ["TS.L5", "TS.h"]
 SIZES = ["S3", "S4"]
 
 
-def test_verdicts_and_evidence_read_back_as_they_were_checked(engine: Engine) -> None:
+def test_verdicts_and_evidence_read_back_unchanged(engine: Engine) -> None:
     number, verdicts = check_and_store(engine, NAMES, ["S4", "S3"])
     with open_session(engine) as session:
         stored = {verdict.claim: verdict for verdict in storage.load_verdicts(session, number)}
@@ -63,10 +63,8 @@ def test_the_newest_verdict_of_each_claim_is_returned(engine: Engine) -> None:
     }
 
 
-# Verification runs in killed processes
-
 PATIENCE = 60
-#: Code that makes checks slow in this process and its workers.
+#: A program that runs starcast with slow checks, also in its worker processes.
 SCRIPT = """
 import time
 from starcast.claims import verify

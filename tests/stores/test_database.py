@@ -292,7 +292,7 @@ def test_a_database_of_another_program_is_refused_and_unchanged(
 
 
 @pytest.mark.parametrize("revision", ["abc", sessions.head()])
-def test_a_revision_without_our_tables_belongs_to_another_program(
+def test_a_database_with_a_revision_but_no_starcast_tables_is_refused(
     bare: Engine, revision: str
 ) -> None:
     with bare.begin() as connection:
@@ -313,7 +313,7 @@ def test_a_revision_without_our_tables_belongs_to_another_program(
     assert (tables(bare), sessions.current(bare)) == ({"alembic_version"}, revision)
 
 
-def test_tables_named_like_ours_without_a_revision_are_refused(engine: Engine) -> None:
+def test_tables_with_starcast_names_but_no_revision_are_refused(engine: Engine) -> None:
     with engine.begin() as connection:
         connection.execute(text("drop table alembic_version"))
     with pytest.raises(RejectedError, match="of another program"):
@@ -356,7 +356,7 @@ def test_a_lock_cannot_be_acquired_while_it_is_held(engine: Engine) -> None:
     busy = BusyError("busy")
     with sessions.advisory_lock(engine, "experiment a", busy):
         with pytest.raises(BusyError), sessions.advisory_lock(engine, "experiment a", busy):
-            pytest.fail("the lock was given twice")
+            pytest.fail("the lock was acquired twice")
         with sessions.advisory_lock(engine, "experiment b", busy):
             pass
     with sessions.advisory_lock(engine, "experiment a", busy):
@@ -423,7 +423,7 @@ def test_a_lock_that_was_waited_for_is_held_until_the_transaction_ends(engine: E
     with sessions.open_session(engine) as session:
         sessions.wait_for_lock(session, "experiment a", 1, busy)
         with pytest.raises(BusyError), sessions.advisory_lock(engine, "experiment a", busy):
-            pytest.fail("the lock was given twice")
+            pytest.fail("the lock was acquired twice")
     with sessions.advisory_lock(engine, "experiment a", busy):
         pass
 
@@ -499,9 +499,10 @@ def busy(engine: Engine, striking: threading.Thread) -> None:
 
 @pytest.fixture
 def _no_garbage(engine: Engine) -> Iterator[None]:  # noqa: ARG001 - its database is dropped later
-    """Disable garbage collection, since Python ignores exceptions raised during it.
+    """Disable garbage collection during a test, since Python ignores interrupts raised in it.
 
-    While an interrupted connection is open, PostgreSQL does not drop its database for a minute.
+    Afterwards, a collection closes interrupted connections; while one is open, dropping the
+    database takes up to a minute.
     """
     gc.collect()
     gc.disable()
@@ -518,7 +519,7 @@ def _no_garbage(engine: Engine) -> Iterator[None]:  # noqa: ARG001 - its databas
 def test_ctrl_c_during_a_statement_is_not_reported_as_a_connection_error(
     engine: Engine, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Interrupts arrive at different moments; the driver turns some into its own error."""
+    """Interrupts arrive at different moments; the driver turns some of them into its own errors."""
     for round_ in range(60):
         with ctrl_c(round_ / 2_000) as striking, pytest.raises(KeyboardInterrupt):
             busy(engine, striking)

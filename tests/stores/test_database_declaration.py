@@ -197,9 +197,6 @@ def test_topologies_of_a_plug_in_family_can_be_stored(filled: Engine) -> None:
         connection.execute(text(RUN.format(**VALID | {"topology": "'P5'"})))
 
 
-# Views, compared with the results of Python
-
-
 @pytest.fixture
 def experiments(engine: Engine) -> Engine:
     """Two experiments with faults, missing units, several algorithms and message sizes."""
@@ -222,7 +219,9 @@ def rows(engine: Engine, query: str) -> list[dict[str, object]]:
         return [dict(row) for row in connection.execute(text(query)).mappings()]
 
 
-def test_run_summary_has_the_figures_that_the_command_line_prints(experiments: Engine) -> None:
+def test_the_view_run_summary_has_the_figures_that_the_command_line_prints(
+    experiments: Engine,
+) -> None:
     found = {row["run"]: row for row in rows(experiments, "select * from run_summary")}
     with sessions.open_session(experiments) as session:
         total = 0
@@ -248,10 +247,10 @@ def test_run_summary_has_the_figures_that_the_command_line_prints(experiments: E
 
 
 @pytest.mark.parametrize("names", [("first", "second"), ("second", "first"), ("faults",)])
-def test_comparison_has_every_comparable_pair_with_its_change(
+def test_the_view_comparison_has_every_comparable_pair_with_its_change(
     experiments: Engine, names: tuple[str, ...]
 ) -> None:
-    """It has the comparable rows of `compare`, with equal change, percentage and verdict."""
+    """Change, percentage and verdict equal those of the Python function `compare`."""
     found = {
         (row["baseline_run"], row["run"]): row
         for row in rows(experiments, "select * from comparison")
@@ -289,7 +288,7 @@ def test_runs_with_other_parameters_or_missing_units_are_not_compared(
     assert rows(experiments, query) == []
 
 
-def test_claim_summary_has_the_newest_verdict_of_each_claim(engine: Engine) -> None:
+def test_the_view_claim_summary_has_the_newest_verdict_of_each_claim(engine: Engine) -> None:
     for names in (["TS.L1", "TS.L5"], ["TS.L5"]):
         check_and_store(engine, names)
     found = {row["claim"]: row for row in rows(engine, "select * from claim_summary")}
@@ -395,8 +394,6 @@ def test_queries_of_a_large_store_use_indexes(large: Engine, query: str, index: 
     for table in ("run", "claim_verdict", "materialization"):
         assert f"Seq Scan on {table} " not in f"{plan} ", plan
 
-
-# Rights of the database roles
 
 READING = [
     ("topology", "list"),

@@ -77,7 +77,7 @@ def test_a_lock_is_held_across_transactions(pooled_engine: Engine, engine: Engin
     with sessions.advisory_lock(pooled_engine, "experiment a", busy, "running a") as lock:
         for other in (pooled_engine, engine) * 3:
             with pytest.raises(BusyError), sessions.advisory_lock(other, "experiment a", busy):
-                pytest.fail("the lock was given twice")
+                pytest.fail("the lock was acquired twice")
             holder = sessions.read_lock_holder(other, "experiment a")
             assert holder is not None
             assert holder[0] == "running a"

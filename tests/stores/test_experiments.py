@@ -53,7 +53,7 @@ class Interrupted(Silent):
 
     @contextmanager
     def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:  # noqa: ARG002
-        """Start the task that will be interrupted."""
+        """Yield this reporter as the task."""
         yield self
 
     def advance(self, amount: int = 1) -> None:

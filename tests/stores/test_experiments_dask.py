@@ -49,7 +49,7 @@ WITHOUT_WORKERS: list[UnavailableError] = []
 
 @pytest.fixture(scope="module")
 def cluster_of_two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Two workers; a task is given up when it has killed a worker twice."""
+    """A cluster of two workers; Dask gives up a task that has killed a worker twice."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
         with cluster(tmp_path_factory.mktemp("dask"), workers=0) as started:
@@ -160,7 +160,7 @@ def test_searches_whose_worker_is_killed_find_the_same_values(
 
 
 def no_record(task: SearchTask) -> None:
-    """Return no stored record for a search."""
+    """Return None, since no record is stored for the search."""
     del task
 
 
@@ -190,7 +190,7 @@ def test_a_task_that_kills_its_workers_is_named_and_the_others_finish(
     executor: DaskExecutor,
 ) -> None:
     work = Workload(square_or_die, lambda _: 1, plenty, refuse_memory, lambda item: f"item {item}")
-    # By default Dask repeats a task three times, each time with the start of a worker.
+    # Allow no repetition: by default Dask repeats a task three times, each time on a new worker.
     executor._client.run_on_scheduler(lambda dask_scheduler: forgive(dask_scheduler, 0))
     done: list[tuple[int, int]] = []
     with (
@@ -266,9 +266,6 @@ def test_ctrl_c_ends_the_client_but_not_the_cluster(
         assert (process.returncode, errors.splitlines()[-1]) == (130, "interrupted")
         assert "Traceback" not in errors
         assert executor.submit(pow, 2, 5).result(60) == 32
-
-
-# Bad input
 
 
 def test_workers_of_another_version_are_refused(

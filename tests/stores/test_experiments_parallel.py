@@ -54,7 +54,7 @@ def finish(points: list[Point], done: list[Point]) -> None:
 
 @pytest.mark.slow
 def test_concurrent_jobs_stay_within_the_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If memory suffices for two points, two jobs run; a point that exceeds it is refused."""
+    """As many jobs run as points fit into memory; a point that does not fit is refused."""
     points = [
         make_point("S4", "broadcast", "multiple", segments=4, message_bytes=m, t_s=1)
         for m in range(1, 6)

@@ -69,7 +69,7 @@ def test_a_result_that_exceeds_the_memory_is_refused(
     assert len(graph.run("UNWIND range(1, 25000) AS i RETURN i", row_limit=30_000).rows) == 25_000
 
 
-@pytest.mark.usefixtures("bolt")  # its indexes make our labels and properties known to the server
+@pytest.mark.usefixtures("bolt")  # its indexes make starcast's labels known to the server
 def test_notices_of_the_server_are_kept(graph: Graph, capfd: pytest.CaptureFixture[str]) -> None:
     """A cartesian product is reported in the result, and not printed by the driver."""
     answer = graph.run("EXPLAIN MATCH (a:Node), (b:Node) RETURN a.rank, b.rank")
@@ -81,7 +81,7 @@ def test_notices_of_the_server_are_kept(graph: Graph, capfd: pytest.CaptureFixtu
 
 
 def test_a_simple_result_has_no_plan_and_no_notices(graph: Graph) -> None:
-    """Both are empty unless the server sends them."""
+    """Plan and notices are empty unless the server sends them."""
     answer = graph.run("RETURN 1 AS one")
     assert (answer.plan, answer.notices) == (None, ())
 
@@ -124,7 +124,7 @@ def test_a_duplicate_key_is_rejected(graph: Graph, bolt: BoltWriter) -> None:
 
 
 def refused(address: GraphAddress, **changes: str) -> StarcastError:
-    """Return the error raised when a changed address is opened."""
+    """Return the error that opening the address with these changes raises."""
     with pytest.raises(StarcastError) as caught:
         Graph.open(dataclasses.replace(address, **changes)).close()
     assert "\n" not in caught.value.message
@@ -160,7 +160,7 @@ def test_a_server_that_is_down_is_reported_at_once(
     error = refused(graph_address, uri=uri)
     assert isinstance(error, UnavailableError)
     assert uri in error.message
-    # This does not test speed: with retries, it would take as long as the driver's retry time.
+    # This is not a test of speed: with retries, the error would take at least the retry time.
     assert time.monotonic() - began < Graph.__init__.__globals__["RETRY_SECONDS"]
 
 
@@ -198,7 +198,7 @@ def test_a_newer_server_is_accepted(
 def test_servers_of_other_kinds_are_refused(
     graph_address: GraphAddress, reply: bytes, kind: type[StarcastError], words: str
 ) -> None:
-    """They lack a common Bolt version, speak HTTP (Neo4j's other port), or hang up."""
+    """The servers have no common Bolt version, speak HTTP, or close the connection."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         thread = threading.Thread(target=_answer_once, args=(server, reply))
         thread.start()
@@ -467,7 +467,7 @@ def test_ctrl_c_during_a_statement_is_not_reported_as_a_connection_error(
 
 
 def patient(graph: Graph, striking: threading.Thread) -> None:
-    """Run a statement that would take until its time limit."""
+    """Run a statement that only its time limit would end."""
     striking.start()
     graph.read(
         "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b RETURN sum(a % b)", timeout=30

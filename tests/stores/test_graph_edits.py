@@ -132,8 +132,8 @@ EDITS = {
     "the store's node more": ("MATCH (s:Store) SET s.colour = 1", {STORE}),
     "everything is gone": ("MATCH (n) DETACH DELETE n", {STORE, "S4", GREEDY, TREES, SENDS}),
 }
-#: Data of other programs, which only the user may delete, and edits of the ownership record, whose
-#: repair is tested in tests/stores/test_graph_rebuild.py.
+#: Edits whose repair is not tested here: data of other programs, which only the user may delete,
+#: and edits of the ownership record, which tests/stores/test_graph_rebuild.py repairs.
 NOT_REPAIRED = {
     "a foreign node with a label of starcast",
     "a malformed id",

@@ -1,4 +1,4 @@
-"""Graph ownership: empty graphs are claimed, own graphs recognised, others left unchanged."""
+"""Graph ownership: a PostgreSQL database claims an empty graph; other graphs are not changed."""
 
 import uuid
 

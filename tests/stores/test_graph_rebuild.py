@@ -107,21 +107,21 @@ class Breaking(Silent):
 
     @contextmanager
     def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:
-        """A task that counts down."""
+        """Yield this reporter as the task."""
         del text, total, unit
         yield self
 
     def advance(self, amount: int = 1) -> None:
-        """Count down."""
+        """Count an advance, and raise the error at the n-th."""
         del amount
         self._left -= 1
         if self._left == 0:
             raise self._error
 
 
-#: Advances, with batches of ten rows: 14 batches of sends are deleted, 7 of edges, 12 of nodes with
-#: links; then 3 batches of nodes are written. Two batches written together count once, which makes
-#: 3 advances for links, 5 for edges and 9 for sends.
+#: The advance at which a rebuild is interrupted, by phase. With batches of ten rows, 14 batches of
+#: sends are deleted, then 7 of edges and 12 of nodes with links; then 3 of nodes are written. All
+#: other batches are written in pairs: 3 advances for links, 5 for edges and 9 for sends.
 BREAKS = {
     "sends go": 3,
     "edges go": 18,
@@ -173,7 +173,7 @@ def test_an_ingest_works_after_an_interrupted_rebuild(few: Stores, stored_plan: 
 
 
 def test_nodes_of_other_programs_are_kept(stores: Stores, stored_plan: Plan) -> None:
-    """These are nodes with other labels or without starcast's properties, and relationships."""
+    """The data of other programs have other labels, or lack starcast's properties."""
     stores.graph.write(
         "CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person {name: 'y'}), ({name: 'z'}), "
         "(:Node {name: 'w'})"
@@ -192,7 +192,7 @@ def test_nodes_of_other_programs_are_kept(stores: Stores, stored_plan: Plan) -> 
 def test_foreign_relationships_are_deleted_only_with_the_option(
     stores: Stores, stored_plan: Plan
 ) -> None:
-    """Recreating their nodes would delete them; a rebuild of trees alone keeps them."""
+    """Recreating a node would delete its foreign relationships; a rebuild of trees keeps them."""
     stores.graph.write("MATCH (n:Node {rank: 3}) CREATE (:Person)-[:LIKES]->(n)")
     before = counts(stores.graph)
     with pytest.raises(
@@ -232,7 +232,7 @@ def test_a_changed_ownership_record_is_refused_on_a_server_that_the_user_runs(
 def test_a_changed_ownership_record_is_repaired_on_the_embedded_server(
     stores: Stores, stack_settings: Settings, stored_plan: Plan, edit: str
 ) -> None:
-    """Both stores belong to one home, and PostgreSQL knows all artifacts of the graph."""
+    """The repair is safe: both stores belong to one home, and PostgreSQL knows all artifacts."""
     stores.graph.write(f"MATCH (s:Store) {edit}")
     rebuild(replace(stores, embedded=stack_settings), BOLT)
     assert_correct(stores, stored_plan)
@@ -248,7 +248,7 @@ def test_a_changed_ownership_record_is_repaired_on_the_embedded_server(
 def test_a_foreign_embedded_graph_is_refused(
     stores: Stores, stack_settings: Settings, stored_plan: Plan, edit: str
 ) -> None:
-    """A newer starcast wrote the graph, or PostgreSQL does not know its artifacts."""
+    """The graph was written by a newer starcast, or has artifacts unknown to PostgreSQL."""
     del stored_plan
     stores.graph.write(edit)
     before = counts(stores.graph)
@@ -271,7 +271,7 @@ def test_orphans_are_deleted(stores: Stores, stored_plan: Plan) -> None:
 
 
 def test_impossible_rebuild_requests_are_refused(stores: Stores, stored_plan: Plan) -> None:
-    """These are an import into a server of the user, and a rebuild during another process."""
+    """Tested are an import into a server of the user, and a rebuild while the stores are locked."""
     with pytest.raises(InputError, match="not the embedded one"):
         rebuild(stores, RebuildRequest(method=LoadMethod.IMPORT))
     with lock_stores(stores, False, Silent()), pytest.raises(BusyError):

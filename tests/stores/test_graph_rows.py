@@ -149,7 +149,7 @@ def changed(
 
 @pytest.mark.parametrize("name", ["start", "end", "tree", "level", "port"])
 def test_swapping_two_values_of_a_column_changes_the_checksum(name: str) -> None:
-    """A sum of linear terms would not change, therefore the checksum squares."""
+    """The checksum squares its terms, since a linear sum would not change."""
 
     def exchange(columns: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]) -> None:
         column = columns[name]

@@ -46,7 +46,7 @@ def test_relationships_connect_declared_labels() -> None:
 
 
 def test_the_writer_names_every_declared_property_once() -> None:
-    """Properties are columns of a row, by position; the artifact id is a parameter."""
+    """The values come from columns of a row by position; the artifact id is a parameter."""
     text = create_statement(schema.TREE_EDGE)
     assert (
         "CREATE (a)-[:TREE_EDGE {forest: $artifact, tree: r[1], level: r[2], port: r[3]}]->(b)"
@@ -58,7 +58,7 @@ def test_the_writer_names_every_declared_property_once() -> None:
 def test_the_server_has_the_declared_constraints_and_indexes(
     graph: Graph, bolt: BoltWriter
 ) -> None:
-    """Keys are unique, looked-up tuples are indexed, and creating them again changes nothing."""
+    """Creating the constraints and indexes a second time changes nothing."""
     bolt.prepare()
     constraints = graph.read("SHOW CONSTRAINTS YIELD labelsOrTypes, properties, type RETURN *")
     actual = {

@@ -31,7 +31,7 @@ class Counting:
 
 
 def write_topology(bolt: BoltWriter, topology: Topology) -> None:
-    """Write nodes, links, and the topology's own node."""
+    """Write the nodes and links of a topology, and the node that describes it."""
     bolt.begin(graph_artifact(topology))
     with Silent().task("", 0) as task:
         bolt.write_nodes(topology, task)
@@ -40,7 +40,7 @@ def write_topology(bolt: BoltWriter, topology: Topology) -> None:
 
 
 def write_forest(bolt: BoltWriter, built_forest: Forest) -> None:
-    """Write tree edges, and the forest's own node."""
+    """Write the tree edges of a forest, and the node that describes it."""
     bolt.begin(graph_artifact(built_forest))
     with Silent().task("", 0) as task:
         bolt.write_relationships(graph_artifact(built_forest).rows, task)
@@ -110,7 +110,7 @@ def test_a_forest_is_read_back_unchanged(graph: Graph, trees: Forest) -> None:
 def test_a_schedule_is_read_back_unchanged(
     graph: Graph, bolt: BoltWriter, trees: Forest, ports: str
 ) -> None:
-    """Its rows and parameters suffice for simulating it again."""
+    """The rows and parameters read back suffice to simulate the schedule again."""
     original = schedule("S4", "broadcast", "multiple", ports, root="3142", segments=3)
     bolt.begin(graph_artifact(original))
     with Silent().task("", 0) as task:
@@ -235,7 +235,7 @@ NODE_EDITS = {
 def test_an_edit_of_nodes_and_links_changes_the_content(
     graph: Graph, s4: Topology, edit: str
 ) -> None:
-    """Edits of labels are detected because labels enter the checksum digit by digit."""
+    """Labels are part of the checksum, so edits of labels are detected too."""
     meant = rows.topology_content(s4, graph_artifact(s4).rows)
     assert reader.read_content(graph, "topology", "S4", s4) == meant
     assert graph.write(f"{NODE_EDITS[edit]} RETURN count(*) AS edits") == [{"edits": 1}]
@@ -304,15 +304,15 @@ def test_deletion_deletes_exactly_one_artifact(
 
 
 def test_an_absent_artifact_is_not_found(graph: Graph) -> None:
-    """Reading it raises NotFoundError."""
+    """Reading an absent forest or schedule raises NotFoundError."""
     with pytest.raises(NotFoundError, match="S4:greedy:1234"):
         readback.read_forest(graph, "S4:greedy:1234")
     with pytest.raises(NotFoundError, match="no schedule"):
         readback.read_schedule(graph, "S4:broadcast:greedy:all:segments=1:1234")
 
 
-def test_refreshed_plans_use_the_index(graph: Graph, trees: Forest) -> None:
-    """Without a refresh, the planner's statistics lack the new tree edges, and it scans all."""
+def test_refreshed_query_plans_use_the_index(graph: Graph, trees: Forest) -> None:
+    """Without a refresh, the planner does not know the new tree edges and scans all edges."""
     refresh_plans(graph)
     statement = (
         "EXPLAIN MATCH ()-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->() "

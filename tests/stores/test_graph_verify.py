@@ -1,4 +1,4 @@
-"""Scope and depth of `verify`, and skipped artifacts (for edits: `test_graph_edits.py`)."""
+"""Graph verification: scope, samples and skips. For manual edits see `test_graph_edits.py`."""
 
 from dataclasses import replace
 from typing import Any
@@ -35,7 +35,7 @@ STORE = "the store"
 
 @pytest.fixture
 def stores(stores: Stores) -> Stores:
-    """Both stores with the usual batch size, whereas other tests use small batches."""
+    """Both stores, with a batch size of 1,000 rows."""
     return replace(stores, batch=1000)
 
 
@@ -47,7 +47,7 @@ def stored_plan(stores: Stores) -> Plan:
     return wanted
 
 
-#: Changes the level of an edge of the greedy tree, which is a problem of that tree.
+#: A statement that changes the level of an edge, which makes the greedy tree differ.
 LEVEL = (
     "MATCH ()-[e:TREE_EDGE {forest: 'S4:greedy:1234', level: 1}]->() WITH e LIMIT 1 SET e.level = 3"
 )
@@ -109,7 +109,7 @@ def test_a_changed_key_is_described(stores: Stores, stored_plan: Plan) -> None:
 
 @pytest.mark.slow
 def test_a_duplicate_artifact_node_is_repaired(stores: Stores, stored_plan: Plan) -> None:
-    """Both nodes are deleted, and the constraint that prevents duplicates is recreated."""
+    """A rebuild deletes both nodes, and recreates the constraint that prevents duplicates."""
     stores.graph.write("DROP CONSTRAINT starcast_forest_id")
     try:
         stores.graph.write("CREATE (:Forest {id: $key})", {"key": GREEDY})
@@ -207,10 +207,10 @@ def test_sampled_nodes_are_looked_up_by_key_even_in_a_tiny_graph(stores: Stores)
 
 
 @pytest.mark.slow
-def test_contents_read_together_equal_those_read_one_by_one(
+def test_counts_and_checksums_read_together_equal_those_read_one_by_one(
     stores: Stores, stored_plan: Plan
 ) -> None:
-    """Scans per relationship type find the same contents as pages per artifact."""
+    """One scan per relationship type gives the same results as a query per artifact."""
     ingest(stores, plan("S4,2", ["nk-multiple"]))
     actual = reader.read_all_contents(stores.graph)
     assert len(actual) == len(stored_plan.artifacts) + 2
@@ -219,8 +219,8 @@ def test_contents_read_together_equal_those_read_one_by_one(
         assert content == reader.read_content(stores.graph, kind, artifact_id, topology(spec))
 
 
-def test_contents_read_together_include_orphans(stores: Stores, stored_plan: Plan) -> None:
-    """Orphans are a link outside its topology, and rows of an artifact that does not exist."""
+def test_counts_read_together_include_those_of_orphans(stores: Stores, stored_plan: Plan) -> None:
+    """The orphans are a link outside its topology, and an edge of a forest that does not exist."""
     ingest(stores, plan("S3"))
     stores.graph.write(
         "MATCH (n:Node {topology: 'S3', rank: 0}) CREATE (n)-[:LINK {topology: 'S4', port: 2}]->(n)"
@@ -236,7 +236,7 @@ def test_contents_read_together_include_orphans(stores: Stores, stored_plan: Pla
 
 
 class ProfiledGraph(Graph):
-    """A graph that counts the records the server accesses, and records its plan operators."""
+    """A graph connection that counts the server's record accesses and collects plan operators."""
 
     def __init__(self, graph: Graph) -> None:
         self.__dict__.update(graph.__dict__)
@@ -244,7 +244,7 @@ class ProfiledGraph(Graph):
         self.operators: set[str] = set()
 
     def run(self, cypher: str, *arguments: Any, **options: Any) -> QueryResult:
-        """Run the statement, and add its accesses to `hits`."""
+        """Profile the statement, and record its accesses and operators."""
         if cypher.startswith("SHOW"):
             return super().run(cypher, *arguments, **options)
         result = super().run(f"PROFILE {cypher}", *arguments, **options)
@@ -319,7 +319,7 @@ def test_wrong_indexes_are_described_and_recreated(
         rebuild(stores, RebuildRequest([GREEDY], LoadMethod.BOLT))
         assert verify(stores, checksums=True) == []
         assert_stored(stores, stored_plan)
-    finally:  # all tests share this server
+    finally:  # restore the schema, since all tests share this server
         audit.drop_wrong_indexes(stores.graph)
         BoltWriter(stores.graph, 1).prepare()
 
@@ -366,7 +366,7 @@ def test_an_index_that_is_still_being_filled_is_accepted(
 def test_a_forest_that_differs_in_postgresql_is_described(
     stores: Stores, stored_plan: Plan
 ) -> None:
-    """The reference is the generator, neither the stored trees nor the recorded checksum."""
+    """Stored trees and recorded checksums are compared with newly generated trees."""
     del stored_plan
     with open_session(stores.engine) as session:
         session.get_one(models.Materialization, ("forest", GREEDY)).expected_checksum = "0-1"
@@ -387,7 +387,7 @@ def test_a_forest_that_differs_in_postgresql_is_described(
 
 
 def test_an_incomplete_artifact_is_skipped(stores: Stores, stored_plan: Plan) -> None:
-    """It is reported as skipped, since an ingest may be working on it."""
+    """The artifact is reported as skipped, since an ingest may be working on it."""
     del stored_plan
     stores.graph.write(LEVEL)
     stores.graph.write("MATCH (f:Forest {id: $key}) SET f.state = 'loading'", {"key": GREEDY})
@@ -416,7 +416,7 @@ def test_an_artifact_that_changes_during_verification_is_skipped(
 
 
 def test_a_database_of_another_program_is_refused(stores: Stores) -> None:
-    """Such a database has no artifacts to verify."""
+    """A database without starcast's tables has no artifacts to verify."""
     stores.graph.write("CREATE (:Person)")
     with pytest.raises(OwnershipError, match="belongs to another program"):
         verify(stores)

@@ -58,10 +58,10 @@ def test_everything_is_stored(stores: Stores) -> None:
     assert_stored(stores, everything)
 
 
-def test_plans_are_refreshed_after_the_last_artifact(
+def test_query_plans_are_refreshed_after_the_last_artifact(
     stores: Stores, stored_plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Plans are refreshed once per ingest."""
+    """An ingest that stores artifacts refreshes the server's query plans once."""
     reported: list[int] = []
     monkeypatch.setattr(
         "starcast.ingest.ingestion.refresh_plans", lambda _: reported.append(len(states(stores)))
@@ -88,7 +88,7 @@ def test_ids_arrays_and_nodes_have_the_chosen_root(stores: Stores, root: str) ->
 def test_nk_stars_and_hypercubes_are_stored(
     stores: Stores, spec: str, root: str, construction: str
 ) -> None:
-    """This includes their nodes, links of every port, and trees."""
+    """Nodes, links of every port, and trees are compared with newly built ones."""
     everything = plan(spec, "all", "all", root=root)
     assert f"{spec}:{construction}:{root}" in [artifact.id for artifact in everything.artifacts]
     ingest(stores, everything)
@@ -96,7 +96,7 @@ def test_nk_stars_and_hypercubes_are_stored(
 
 
 def test_a_second_ingest_creates_nothing(stores: Stores, stored_plan: Plan) -> None:
-    """Neither nodes nor relationships nor rows are added."""
+    """The second ingest adds no nodes, relationships or rows."""
     ingest(stores, stored_plan)
     before = counts(stores.graph), stored_counts(stores)
     summary = ingest(stores, stored_plan)
@@ -208,7 +208,7 @@ def test_an_interrupted_ingest_is_finished_by_the_next(
 
 
 def test_the_error_of_a_failed_artifact_is_kept(stores: Stores, stored_plan: Plan) -> None:
-    """Its row records the reason, and nothing else is left of the artifact."""
+    """The artifact's row in PostgreSQL records the reason, and nothing else is left."""
 
     def broken(at: str, artifact: Artifact) -> None:
         if (at, artifact.kind) == ("written", "forest"):
@@ -306,7 +306,7 @@ def test_an_artifact_that_another_program_changes_while_loading_is_not_complete(
 
 
 def test_an_emptied_graph_is_filled_again(stores: Stores, stored_plan: Plan) -> None:
-    """PostgreSQL records which artifacts the graph held."""
+    """The requested artifacts are stored again; PostgreSQL records the others as lost."""
     ingest(stores, plan("S3", "greedy"))
     ingest(stores, stored_plan)
     stores.graph.write("MATCH (n) DETACH DELETE n")
@@ -427,7 +427,7 @@ def test_a_drop_names_the_dependents(stores: Stores, stored_plan: Plan) -> None:
 
 
 def test_a_dropped_artifact_can_be_stored_again(stores: Stores, stored_plan: Plan) -> None:
-    """Its content is the same as before."""
+    """The artifacts stored again have the same content as before."""
     ingest(stores, stored_plan)
     drop(stores, "topology", "S4", cascade=True)
     ingest(stores, stored_plan)
@@ -457,7 +457,7 @@ def test_a_drop_keeps_other_artifacts(stores: Stores) -> None:
 def test_an_unknown_id_is_not_found(
     stores: Stores, stored_plan: Plan, kind: str, artifact_id: str, near: str
 ) -> None:
-    """Dropping and describing it raise NotFoundError, and `drop` suggests a similar id."""
+    """Both `drop` and `describe_artifact` raise NotFoundError; `drop` suggests a similar id."""
     ingest(stores, stored_plan)
     with pytest.raises(NotFoundError) as caught:
         drop(stores, kind, artifact_id)

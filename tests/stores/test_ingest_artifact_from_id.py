@@ -55,8 +55,10 @@ def test_an_artifact_is_rebuilt_from_its_id(
         ("schedule", "S4:alltoall:exact:all:messages=1:expanded:1234"),
     ],
 )
-def test_other_ids_are_refused(engine: Engine, kind: str, artifact_id: str) -> None:
-    """Other spellings of valid ids are refused too, since they would name two artifacts."""
+def test_invalid_ids_and_other_spellings_of_ids_are_refused(
+    engine: Engine, kind: str, artifact_id: str
+) -> None:
+    """With a second spelling of a valid id, an artifact would have two ids."""
     with (
         open_session(engine) as session,
         pytest.raises(InputError, match=f"is not the id of a {kind}"),

@@ -85,7 +85,7 @@ def test_a_construction_is_stored_and_reads_back_equal(stores: Stores, spec: str
 
 
 def test_the_spanning_property_is_stored(stores: Stores) -> None:
-    """Forests of partial and of spanning trees are marked accordingly."""
+    """Both stores record whether the trees of a forest are spanning."""
     ingest(stores, plan("S4", "all"))
     partial = {name for name in plain_constructions("S4") if not forest("S4", name).spanning}
     assert {"shortest-path", "perfectly-balanced"} <= partial
@@ -171,7 +171,7 @@ def test_invalid_arguments_are_refused_before_building(text: str) -> None:
 
 @pytest.mark.slow
 def test_forests_of_the_same_construction_can_coexist(stores: Stores) -> None:
-    """Their arguments are part of the ids, and a property in the graph."""
+    """The arguments are part of the forest's id, and a property in the graph."""
     ingest(
         stores,
         plan("S4", "dimension-change(base=greedy,i=1),dimension-change(base=greedy,i=2),greedy"),

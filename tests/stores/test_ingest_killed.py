@@ -29,7 +29,7 @@ from support.plans import plan
 pytestmark = pytest.mark.slow
 
 S4 = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234")
-#: Child processes forked from this server have imported starcast already.
+#: A fork server that has imported starcast, so that the processes to kill start quickly.
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["pytest", "starcast.ingest", "starcast.support.settings"])
 
@@ -70,7 +70,7 @@ class Killable:
 def killable(
     stores: Stores, graph_address: GraphAddress, clean_database: URL, tmp_path: Path
 ) -> Killable:
-    """A process to kill, which uses the test's stores."""
+    """A process that uses the stores of the test, and that the test can kill."""
     del stores
     return Killable(graph_address, clean_database, tmp_path)
 
@@ -92,7 +92,7 @@ def test_a_killed_ingest_is_finished_by_the_next(
         assert left[S4[place]] == ("planned" if stage in {"planned", "built"} else "loading")
     if (
         stage != "finished"
-    ):  # Neo4j already says that it is complete, which is correct; PostgreSQL does not yet
+    ):  # at this stage Neo4j, but not yet PostgreSQL, calls the artifact complete
         only_verified_is_complete(stores)
     summary = ingest(stores, stored_plan)
     assert summary.present == list(S4[:done])
@@ -116,7 +116,7 @@ def test_a_killed_drop_is_finished_by_the_next_ingest(
     assert_stored(stores, stored_plan)
 
 
-#: More bytes than any test sends.
+#: More bytes than a server sends in any test.
 NEVER = 1 << 62
 
 
@@ -168,7 +168,7 @@ def test_an_ingest_survives_a_lost_connection_to_the_graph(
 ) -> None:
     """The transaction runs again on a new connection, and every row is stored once.
 
-    Only if the answer to a COMMIT is lost, a second ingest is needed.
+    A second ingest is needed only if the answer to a COMMIT is lost.
     """
     with (
         relayed(port_of(graph_address), after) as proxy,
@@ -177,7 +177,7 @@ def test_an_ingest_survives_a_lost_connection_to_the_graph(
         try:
             ingest(replace(few, graph=fragile), stored_plan)
         except UnavailableError as error:
-            # Nobody knows whether the server has committed, so the driver does not try again.
+            # The driver cannot know whether the server has committed, so it does not retry.
             assert isinstance(error.__context__, IncompleteCommit)  # noqa: PT017 - mostly no error
             ingest(few, stored_plan)
         assert proxy.is_faulty

@@ -138,7 +138,9 @@ def test_impossible_schedules_covered_by_all_are_skipped() -> None:
     assert len(one_port.skipped) == 4
 
 
-def test_rows_are_counted_without_building(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_schedule_rows_are_counted_without_building_the_schedules(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """No array over all nodes is created, so that rows are known even on S12."""
 
     def nothing(*_: object) -> None:
@@ -156,7 +158,7 @@ def test_rows_are_counted_without_building(monkeypatch: pytest.MonkeyPatch) -> N
             )
 
 
-def test_ids_contain_root_ports_and_numbers() -> None:
+def test_ids_contain_the_root_the_ports_and_the_segments_or_messages() -> None:
     """Ids name the port model, and segments or messages, whichever the algorithm takes."""
     actual = plan_ids(
         "S4",
@@ -230,7 +232,7 @@ def test_forest_sizes_are_known_without_building(spec: str) -> None:
         "binomial",
     ],
 )
-def test_the_size_of_an_invalid_forest_raises_the_error_of_the_plan(words: str) -> None:
+def test_planning_an_invalid_forest_raises_the_same_error_as_building_it(words: str) -> None:
     with pytest.raises(InputError) as of_sizes:
         plan("S5", words)
     name, arguments = parse_spec(words)
@@ -274,7 +276,7 @@ def test_bad_input_is_refused(words: tuple[str, ...], options: dict[str, object]
 def test_requests_beyond_all_limits_are_refused_with_their_sizes(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such requests are refused before any array is created."""
+    """The requests are refused before any array is created."""
 
     def nothing(*_: object) -> None:
         raise AssertionError("an array was built")

@@ -54,7 +54,7 @@ def test_only_declared_transitions_are_allowed(
 
 @pytest.mark.parametrize("start", [None, *LoadState], ids=str)
 def test_a_complete_row_cannot_be_deleted(engine: Engine, start: LoadState | None) -> None:
-    """Its state must first become `loading`, so that an interrupted drop is detected."""
+    """The state must first become `loading`, so that an interrupted drop is detected."""
     with open_session(engine) as session:
         traverse(session, PATHS[start])
         if start is LoadState.COMPLETE:
@@ -67,7 +67,7 @@ def test_a_complete_row_cannot_be_deleted(engine: Engine, start: LoadState | Non
 
 
 def test_complete_is_only_reached_from_loading() -> None:
-    """No artifact becomes complete without the comparison."""
+    """An artifact becomes complete only after the comparison that ends the loading."""
     assert [state for state, ways in TRANSITIONS.items() if LoadState.COMPLETE in ways] == [
         LoadState.LOADING
     ]

@@ -56,9 +56,6 @@ def test_nothing_is_printed_and_progress_goes_to_the_callback(
     assert capfd.readouterr() == ("", "")
 
 
-# Forests defined by the user
-
-
 @pytest.mark.slow
 def test_forests_defined_by_the_user_are_stored_under_their_own_names(lab: Lab) -> None:
     array = forest("S4", "greedy", root="4321").parent_port
@@ -132,9 +129,6 @@ def test_an_array_that_is_not_a_forest_is_not_stored(lab: Lab) -> None:
     assert not lab.query("MATCH (f:Forest) RETURN f").rows
 
 
-# Queries
-
-
 def test_queries_from_files_with_and_without_a_header(filled: Lab, tmp_path: Path) -> None:
     free = tmp_path / "free.cypher"
     free.write_text("MATCH (n:Node {label: $label})\nRETURN n.rank AS rank;\n", encoding="utf-8")
@@ -201,9 +195,6 @@ def test_invalid_queries_are_refused(filled: Lab, tmp_path: Path) -> None:
             timeout=0.5,
         )
     assert filled.query("MATCH (t:Topology) RETURN count(*) AS n").rows == [{"n": 1}]
-
-
-# Experiments
 
 
 def test_an_experiment_accepts_axis_values_of_several_python_types(lab: Lab) -> None:
@@ -284,7 +275,10 @@ def test_an_example_experiment_gives_the_cost_table_of_its_paper(lab: Lab) -> No
 
 
 @pytest.mark.slow
-def test_a_notebook_construction_runs_only_in_its_process(lab: Lab, registries: None) -> None:  # noqa: ARG001
+def test_a_construction_defined_in_a_notebook_runs_only_in_its_process(
+    lab: Lab,
+    registries: None,  # noqa: ARG001
+) -> None:
     code = """
 import starcast
 @starcast.construction("defined-here", source="this notebook")
@@ -330,9 +324,6 @@ def test_invalid_experiments_are_refused(filled: Lab) -> None:
         with pytest.raises(kind, match=words) as refusal:
             ask()
         assert refusal.value.hint, words
-
-
-# Artifacts
 
 
 def test_invalid_requests_are_refused_and_store_nothing(lab: Lab) -> None:
@@ -398,9 +389,6 @@ def test_a_backup_is_restored_into_empty_stores_only(
         assert other.restore(tmp_path / "b.backup", graph=False)["rows"] == manifest["rows"]
         assert other.runs().rows == filled.runs().rows
         assert other.schema()["differences"] == []
-
-
-# Connections
 
 
 def test_a_closed_lab_refuses_everything_in_one_sentence(filled: Lab, tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_imported_artifacts_equal_the_built_ones(stack_settings: Settings) -> No
     """Arrays read back equal newly built arrays; both stores say that all are complete."""
     with open_stores(stack_settings) as stores:
         for name in [name for name in states(stores) if ":" not in name]:
-            drop(stores, "topology", name, cascade=True)  # known from an earlier test
+            drop(stores, "topology", name, cascade=True)  # listed since an earlier test
     for each in EVERYTHING:
         with open_stores(stack_settings) as stores:
             ingest(stores, each, method=LoadMethod.IMPORT)
@@ -112,7 +112,7 @@ def _check_properties(graph: Graph) -> None:
 
 @contextmanager
 def opened(own: Settings) -> Iterator[Stores]:
-    """Open the stores of the stack, after `up` has cleaned up."""
+    """Run `up`, which cleans up after a kill, and open the stores of the stack."""
     stack.up(own, Silent())
     with open_stores(own) as stores:
         yield stores
@@ -241,14 +241,14 @@ def test_ctrl_c_ends_the_import_and_keeps_the_server(own: Settings) -> None:
     class Interrupting(Silent):
         @contextmanager
         def task(self, text: str, total: int, unit: str = "") -> Iterator["Interrupting"]:
-            """Interrupt the first advance of the tool."""
+            """Raise an interrupt when the import tool starts."""
             del total, unit
             if text.startswith("import "):
                 raise KeyboardInterrupt
             yield self
 
         def advance(self, amount: int = 1) -> None:
-            """Ignore all other advances."""
+            """Ignore the advances of other tasks."""
 
     with open_stores(own) as stores:
         with pytest.raises(KeyboardInterrupt):
@@ -321,14 +321,14 @@ def both(own: Settings) -> set[tuple[str, str]]:
     """Store old and new artifacts, and return those that remain when S4 is dropped."""
     with opened(own) as stores:
         ingest(stores, NEW)
-        if "Q3" in states(stores):  # left by another test, which makes the ingest of Q3 fail
+        if "Q3" in states(stores):  # left by the test in which the ingest of Q3 fails
             drop(stores, "topology", "Q3", cascade=True)
     return in_graph(own) - artifact_ids(NEW)
 
 
 @pytest.mark.slow
 def test_a_drop_by_import_keeps_everything_else(own: Settings, both: set[tuple[str, str]]) -> None:
-    """Both estimates are announced; meanwhile other processes can read, and see the activity."""
+    """Both estimates are printed. Meanwhile other processes can read, and see that a drop runs."""
     before = in_force(own)
     recorder = Recorder()
     observed: list[str] = []

@@ -178,7 +178,7 @@ def test_the_step_profile_is_stored_and_dropped_with_its_schedule(engine: Engine
 
 
 def test_a_schedule_with_a_tree_number_that_does_not_exist_is_refused(engine: Engine) -> None:
-    """It is refused even when stored with the simulation of a correct schedule."""
+    """The schedule is refused even when stored with the simulation of a correct one."""
     built = schedule("S4", "broadcast", "greedy")
     trees = built.tree.copy()
     trees[-1] = 255

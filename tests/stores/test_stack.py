@@ -171,8 +171,8 @@ def test_servers_listen_on_loopback_only(stack_settings: Settings) -> None:
         }
 
 
-def test_folders_closed_to_others_keep_their_modes(stack_settings: Settings) -> None:
-    """If root starts it, PostgreSQL runs as a user who may not enter these folders."""
+def test_the_home_and_data_folders_remain_closed_to_other_users(stack_settings: Settings) -> None:
+    """If root starts PostgreSQL, it runs as a user who may not enter the folders above its data."""
     process = psutil.Process(Home(stack_settings.home).published()["postgres"].pid)
     assert process.uids().effective != 0
     assert stat.S_IMODE(stack_settings.home.stat().st_mode) & 0o077 == 0
@@ -199,7 +199,7 @@ def test_neo4j_is_configured_as_documented(stack_settings: Settings) -> None:
 
 
 def test_postgres_is_configured_as_documented(stack_settings: Settings) -> None:
-    """It has SCRAM passwords, UTF-8, page checksums, and the writer role and its database."""
+    """The server has SCRAM passwords, UTF-8, page checksums, the writer role and its database."""
     url = endpoints(stack_settings.home).postgres_url
     with connect(superuser_url(Home(stack_settings.home), url.port or 0)) as store:
         rules = store.execute("SELECT DISTINCT auth_method FROM pg_hba_file_rules").fetchall()
@@ -236,7 +236,7 @@ def test_the_stack_survives_a_power_failure_and_a_reboot(
     """After kill -9, two concurrent `up` commands start one stack with all committed data.
 
     The second server started in a home loads its classes from the archive that the first wrote.
-    Meanwhile an unrelated process has the process ids of the servers, and another Neo4j's port.
+    Meanwhile an unrelated process has the recorded process ids, and Neo4j's port is in use.
     """
     before = endpoints(own.home)
     superuser = superuser_url(Home(own.home), before.postgres_url.port or 0)

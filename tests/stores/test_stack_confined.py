@@ -57,7 +57,7 @@ def connect(settings: Settings) -> Driver:
 
 @pytest.fixture
 def driver(own: Settings) -> Iterator[Driver]:
-    """A connection to the Neo4j of this stack."""
+    """A connection to the Neo4j of the stack `own`."""
     with connect(own) as driver:
         yield driver
 
@@ -130,7 +130,7 @@ def test_load_csv_from_cloud_storage_is_refused(driver: Driver, url: str) -> Non
 
 
 def test_only_procedures_and_functions_of_the_server_exist(driver: Driver) -> None:
-    """They include those that starcast calls; the allowlist excludes all extensions."""
+    """The procedures that starcast calls exist; the allowlist excludes all extensions."""
     rows = driver.execute_query("SHOW PROCEDURES YIELD name", database_="neo4j").records
     names = {row["name"] for row in rows}
     assert names >= set(PROCEDURES)
@@ -153,7 +153,7 @@ def test_the_allowlist_has_exactly_the_procedures_that_starcast_calls() -> None:
 
 
 def test_load_csv_does_not_resolve_host_names(driver: Driver) -> None:
-    """A host name could carry data to a name server. The tested one is that of this machine."""
+    """Resolving a name could send data to a name server. The test uses this machine's host name."""
     message = load(driver, f"http://{socket.gethostname()}/x.csv")
     assert "Couldn't load the external resource" in message
 
@@ -205,7 +205,7 @@ def test_a_home_of_an_earlier_release_is_adapted(own: Settings) -> None:
 
 
 def test_servers_that_do_not_answer_are_not_reported_as_running(own: Settings) -> None:
-    """Processes of stopped servers exist and the kernel accepts connections for them."""
+    """The servers are suspended: the kernel still accepts connections for their processes."""
     published = Home(own.home).published()
     for server in published.values():
         os.kill(server.pid, signal.SIGSTOP)

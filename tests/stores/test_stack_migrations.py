@@ -51,7 +51,7 @@ def port(home: Home) -> int:
 
 
 def reset(home: Home, *, with_tables: bool) -> None:
-    """Drop the database and roles, or create both again with tables that hold one row."""
+    """Drop the database and roles; if ``with_tables``, create them again with one stored row."""
     url = superuser_url(home, port(home))
     server = sessions.connect(url.set(database="postgres")).execution_options(
         isolation_level="AUTOCOMMIT"

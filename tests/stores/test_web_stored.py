@@ -210,7 +210,7 @@ def test_health_names_the_versions_of_both_stores(client: TestClient) -> None:
     assert state["neo4j"]["version"].startswith("20")
 
 
-def test_the_reader_role_is_sufficient(
+def test_the_reader_role_is_sufficient_for_the_web_pages(
     filled: Lab,
     role_url: Callable[[URL, Role], URL],
     kept_database: URL,
@@ -232,7 +232,7 @@ def test_the_reader_role_is_sufficient(
 
 @pytest.mark.slow
 def test_a_stopped_store_is_reported_and_used_again_later(client: TestClient) -> None:
-    """No pooled connection is lost, even if more requests fail than the pool has connections."""
+    """Failed requests do not use up the pool, even if there are more of them than pooled labs."""
     service: Service = client.app.app.state.service  # type: ignore[attr-defined]
     running = service.settings
     away = Settings.load(postgres_uri="postgresql://visitor@127.0.0.1:1/none")
@@ -250,7 +250,7 @@ QUESTION, ASKED = "/queries/overlap/load-histogram", "?forest=S4:multiple:1234"
 def test_every_page_that_needs_a_stopped_server_names_the_command_to_start_it(
     client: TestClient,
 ) -> None:
-    """This includes the first request after the stop, whose connection was open before."""
+    """The first request after the stop uses a connection that was open before."""
     service: Service = client.app.app.state.service  # type: ignore[attr-defined]
     service.flags = "--home ./lab"
     running = service.settings

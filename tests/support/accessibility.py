@@ -110,7 +110,7 @@ def enter_mode(page: "Page", mode: Mode) -> None:
     """Apply viewing conditions to a browser tab, before a page is opened in it."""
     page.set_viewport_size({"width": mode.width, "height": mode.height})
     page.emulate_media(
-        color_scheme=mode.scheme,  # type: ignore[arg-type]  # one of its two words
+        color_scheme=mode.scheme,  # type: ignore[arg-type]  # "light" or "dark"
         forced_colors=mode.forced,  # type: ignore[arg-type]
         media=mode.media,  # type: ignore[arg-type]
         reduced_motion="reduce",

@@ -12,7 +12,8 @@ from starcast.collectives.catalogue import algorithms, algorithms_on
 from starcast.judges.simulator import Simulation, simulate
 from starcast.topologies import as_topology
 
-#: A machine and a message size for which a time determines the numbers of start-ups and bytes.
+#: Cost parameters and a message size for which costs with different numbers of start-ups or bytes
+#: take different times.
 MACHINE, MESSAGE = costs.Machine(Fraction(1009), Fraction(1, 7)), Fraction(11, 3)
 STARS = tuple(f"S{n}" for n in range(2, 6))
 NK_STARS = tuple(f"S{n},{k}" for n in range(2, 6) for k in range(1, n))

@@ -49,7 +49,7 @@ def others(root: Node) -> list[Node]:
 
 
 def held_first(collective: str, root: Node, messages: int) -> dict[Node, set[int]]:
-    """Return the units that each node holds before step 1, if only the root is a source.
+    """Return the units that each node holds before step 1 of the rows of one source.
 
     In a gather every node holds its own units; in all other collectives the root holds all units.
     """
@@ -88,5 +88,5 @@ def lacking(required: dict[Node, set[int]], got: dict[Node, set[int]]) -> set[tu
 
 @cache
 def tree_levels(n: int) -> dict[Node, int]:
-    """Return the levels of all nodes in subtree 2; the other subtrees are rotations of it."""
+    """Return the levels of all nodes in subtree 2, of which the other subtrees are rotations."""
     return page.levels(identity(n))[0]

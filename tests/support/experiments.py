@@ -52,7 +52,7 @@ def runs(engine: Engine, name: str) -> list[models.Run]:
 
 
 def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:
-    """Return everything that executing an experiment's runs determines, by experiment point."""
+    """Return the stored results of an experiment by point: status, faults, costs and profile."""
     found = {}
     for run in runs(engine, name):
         costs_of = [(cost.kind, cost.steps, cost.transmissions, cost.time) for cost in run.costs]

@@ -65,7 +65,7 @@ def pgbouncer(
 ) -> Iterator[int]:
     """The port of a running PgBouncer in transaction mode that knows all roles."""
     program, environment = _find()
-    # PgBouncer refuses to run as root, so that another user must be able to read the files.
+    # PgBouncer refuses to run as root, so another user must be able to read the files.
     folder = tmp_path_factory.mktemp("pgbouncer")
     logins = [store_url, *(role_url(store_url, role) for role in ROLE_NAMES)]
     users = folder / "users"

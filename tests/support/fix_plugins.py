@@ -28,7 +28,7 @@ def _tables() -> list[dict[Any, Any]]:
 
 @contextmanager
 def restored_registries() -> Iterator[Callable[[], None]]:
-    """Yield a function that removes all registrations made since; it is also called at the end."""
+    """Yield a function that undoes all registrations made since; it also runs at the end."""
     known = [dict(table) for table in _tables()]
 
     def forget() -> None:
@@ -44,6 +44,6 @@ def restored_registries() -> Iterator[Callable[[], None]]:
 
 @pytest.fixture
 def registries() -> Iterator[Callable[[], None]]:
-    """A function that removes the registrations made by the test; it is also called after it."""
+    """A function that undoes the registrations made by the test; it also runs after the test."""
     with restored_registries() as forget:
         yield forget

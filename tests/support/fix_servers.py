@@ -284,7 +284,7 @@ def _driver(address: GraphAddress) -> Driver:
 
 
 def without_password(url: URL) -> str:
-    """Return the URL as the setting ``postgres_uri`` accepts it."""
+    """Return the URL without its password, as the setting ``postgres_uri`` requires."""
     return str(
         URL.create("postgresql", url.username, host=url.host, port=url.port, database=url.database)
     )

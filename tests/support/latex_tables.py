@@ -105,7 +105,7 @@ def read_text(latex: str) -> str:
     macro = False
     for token in _TOKEN.findall(latex):
         if macro and token != "{":
-            raise ValueError(f"a command swallows what follows it: {latex!r}")
+            raise ValueError(f"a command is not ended by braces: {latex!r}")
         macro = False
         if token in {"{", "}"}:
             depth += 1 if token == "{" else -1

@@ -95,8 +95,6 @@ def trees_of(trees: Forest) -> list[rooted_trees.Tree]:
     return [tree_of(row.tolist(), trees.topology.n) for row in trees.parent_port]
 
 
-# Schedules
-
 #: Broadcast algorithms, each with the name of the argument that splits its message.
 BROADCASTS = {"greedy": "segments", "multiple": "segments", "recursive-substar": "messages"}
 

@@ -49,11 +49,8 @@ def built(base: Base, **arguments: int | str) -> Schedule:
     return build(spec, collective, name, ports, **arguments)
 
 
-# Comparison with the oracle
-
-
 def plan_of(schedule: Schedule) -> Plan:
-    """Convert a schedule to the oracle's `Plan`; an invalid rank becomes the label of no node."""
+    """Convert a schedule to the oracle's `Plan`; an invalid rank becomes an unused label."""
     topology = world(schedule.topology.spec)
     columns = zip(*(getattr(schedule, name).tolist() for name in COLUMNS), strict=True)
     rows = [
@@ -78,7 +75,7 @@ def plan_of(schedule: Schedule) -> Plan:
 
 
 def named(nodes: Sequence[str], rank: int) -> str:
-    """Return the label of the node with this rank, or of no node if the rank is invalid."""
+    """Return the label of the node with this rank, or an unused label if the rank is invalid."""
     return nodes[rank] if 0 <= rank < len(nodes) else f"node {rank}"
 
 
@@ -142,8 +139,6 @@ def same(run: Simulation, other: Simulation) -> None:
     assert np.array_equal(run.links_used, other.links_used)
     assert np.array_equal(run.packet_sizes, other.packet_sizes)
 
-
-# Mutated schedules
 
 #: The ways to mutate a schedule.
 MUTATIONS = (
@@ -233,9 +228,6 @@ def mutated(draw: st.DrawFn, schedule: Schedule, most: int = 2) -> Schedule:
     for _ in range(draw(st.integers(1, most))):
         schedule = mutate(draw, schedule, draw(st.sampled_from(MUTATIONS)))
     return schedule
-
-
-# Random schedules
 
 
 @st.composite
@@ -345,7 +337,7 @@ def random_rows(
 
 
 def taken(schedule: Schedule, sender: int, port: int, receiver: int, unit: int) -> set[object]:
-    """Return what a row occupies in its step, so that other rows cannot use it."""
+    """Return the resources that a row occupies in its step."""
     if schedule.symmetric:
         return {"all"} if schedule.ports == "one" else {port}
     if schedule.ports == "one":

@@ -41,7 +41,7 @@ PAGES: dict[str, tuple[list[str], list[str]]] = {
     "Q4": (["binomial"], []),
     "S5,3": (["nk-greedy"], ["allgather:nk-greedy"]),
 }
-#: Window sizes, to which pictures scale. Large pictures take longer in a large window.
+#: Window sizes. A picture scales to its window, and drawing a large picture takes longer.
 DESKTOP = {"width": 1200, "height": 760}
 SMALL = {"width": 700, "height": 420}
 Open = Callable[..., Page]
@@ -526,7 +526,7 @@ def test_a_node_can_fail_from_the_current_step_on_and_be_repaired(open_page: Ope
     expect(page.locator("#live")).to_have_text("no faults")
 
 
-def test_without_a_schedule_no_node_is_shown_as_going_without_the_message(open_page: Open) -> None:
+def test_without_a_schedule_no_node_is_marked_as_missing_the_message(open_page: Open) -> None:
     page = open_page("S4", "schedule=broadcast:multiple&faults=2134")
     assert page.locator("[aria-label*='goes without']").count() > 0
     page.select_option("#schedule", "")
@@ -629,7 +629,7 @@ def test_the_legend_explains_the_colours_and_marks_of_the_picture(
 
 
 def test_the_label_of_a_failed_node_is_readable(open_page: Open) -> None:
-    """It is drawn over the cross, with the contrast that WCAG requires (4.5)."""
+    """The label is drawn over the cross on the node, with the contrast of WCAG (4.5)."""
     for scheme in ("light", "dark"):
         page = open_page("S4", "faults=3214", color_scheme=scheme)
         failed = node(page, "3214")
@@ -689,7 +689,7 @@ def test_a_printed_page_contains_the_entire_picture_and_its_legend(
 ) -> None:
     page = open_page("S4", "schedule=broadcast:multiple&step=2&faults=3214")
     assert page.pdf(width=f"{paper[0]}px", height=f"{paper[1]}px").count(b"/Type /Page\n") == 1
-    # The browser runs no scripts between the layout for the screen and the layout for paper.
+    # Browsers run no scripts between the layouts for screen and paper, so disable the observer.
     page.evaluate("ResizeObserver.prototype.observe = () => {}")
     page.emulate_media(media="print")
     page.set_viewport_size({"width": paper[0], "height": paper[1]})
@@ -714,7 +714,7 @@ def test_the_page_follows_the_dark_mode_of_the_browser(open_page: Open) -> None:
     assert fills == ["#ffffff", "#12161c"]
 
 
-def test_all_sources_of_a_symmetric_schedule_can_be_shown_if_ports_are_kept(
+def test_all_sources_of_a_symmetric_schedule_can_be_shown_if_translations_keep_ports(
     open_page: Open,
 ) -> None:
     page = open_page("S4", "schedule=alltoall:exact&source=all&step=1")

@@ -58,9 +58,6 @@ def oracle(
     return register
 
 
-# Topologies, derived from labels alone.
-
-
 @cache
 def sizes(spec: str) -> tuple[int, int | None]:
     """Return the numbers in a topology's name; the second is None except for ``Sn,k``."""
@@ -142,9 +139,6 @@ def distances(spec: str, source: Label) -> dict[Label, int]:
     return distance
 
 
-# Forests, read from their arrays.
-
-
 def spec_of(name: str) -> str:
     """Return the name of the topology in the id of a forest or schedule."""
     return name.partition(":")[0]
@@ -211,9 +205,6 @@ def trees_by_link(forest: Forest) -> dict[tuple[Label, int], list[int]]:
     return trees
 
 
-# Schedules, read row by row.
-
-
 class Send(NamedTuple):
     """A row of a schedule, with labels instead of ranks."""
 
@@ -242,9 +233,6 @@ def sends(name: str) -> list[Send]:
         Send(step, every[sender], port, every[receiver], *others)
         for step, sender, port, receiver, *others in rows
     )
-
-
-# Cases.
 
 
 def some_nodes(spec: str) -> list[Label]:

@@ -29,8 +29,6 @@ from support.packs.stored_data import SPECS, forests
 Links = tuple[str, ...]
 Nodes = tuple[Label, ...]
 
-# Effects of faults.
-
 
 def dead_link(links: Links, first: Label, second: Label) -> bool:
     """Return whether the link between two nodes is dead, whichever end is named first."""
@@ -59,9 +57,6 @@ def left_out(forest: Forest, trees: Sequence[int], nodes: Nodes, links: Links) -
     """Return the healthy nodes that these trees reach without the faults, but not with them."""
     before = set().union(*(cut(forest, tree, nodes, links) for tree in trees))
     return before.difference(*(reached(forest, tree, nodes, links) for tree in trees))
-
-
-# Cases.
 
 
 def some_faults(forest: Forest, seed: int) -> Case:
@@ -120,9 +115,6 @@ def of_copies() -> Iterator[Case]:
         yield {**case, "copies": turn % trees + 1, "messages": 1 + turn % 7}
         if trees > 1:
             yield {**case, "copies": min(2, trees), "messages": trees}
-
-
-# The queries.
 
 
 @oracle("faults/cut-off", faults())
@@ -209,7 +201,7 @@ def copies(
     dead_links: Sequence[str] = (),
     messages: int = 1,
 ) -> list[Row]:
-    """Assign copies to trees in turn, and try every choice of trees."""
+    """Return the losses if copies are assigned to trees in turn, and for every choice of trees."""
     stored, dead = forest_by_id(forest), (tuple(dead_nodes), tuple(dead_links))
     assigned = [copy % stored.trees for copy in range(messages * copies)]
     lost = [
