@@ -120,7 +120,7 @@ def assert_is_translated(spec: str, entry: Algorithm, ports: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["S4", "S3", "S3,1", "S4,2"])
-def test_expanding_a_schedule_keeps_its_figures(spec: str) -> None:
+def test_expanding_a_schedule_does_not_change_its_steps_and_transmissions(spec: str) -> None:
     """Steps, transmissions, links and packets agree; every source gives the same expanded rows."""
     for entry, ports in algorithms_with_ports(spec):
         assert_expands(spec, entry, ports)

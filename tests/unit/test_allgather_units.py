@@ -150,7 +150,8 @@ def test_in_phase_1_every_node_follows_the_local_forwarding_rule(n: int) -> None
     """In step 1 every node sends its own message over the links of all dimensions (A2).
 
     In step t > 1, for each j, it sends over dimension r^(j-2)(w_t) the message that arrived in step
-    t-1 over dimension r^(j-2)(w_(t-1)). The dimensions w_1, w_2, .. are those of the first path.
+    t-1 over dimension r^(j-2)(w_(t-1)). The first
+    path has the dimensions w_1, w_2, .., and r rotates dimensions.
     """
     w, r = allgather_trees.w(n), rotation.r
     hops = [

@@ -106,7 +106,7 @@ def test_the_last_cycle_of_a_parent_concatenates_the_last_two_cycles_of_its_chil
 
 
 def test_subtree_sizes_of_balanced_trees_differ_by_at_most_one() -> None:
-    """Nodes that start with 1 are assigned to subtrees in turn, so the first ones are larger."""
+    """Nodes that start with 1 go to the subtrees in turn, so the first subtrees may be larger."""
     for n in SIZES:
         root = star_graph.nodes(n)[-1]
         sizes = page.branches(trees_of(built(n, "balanced", root))[0], root)
@@ -202,7 +202,7 @@ def test_rotating_a_node_rotates_its_parent_except_at_the_end_of_a_short_necklac
 
 
 @pytest.mark.parametrize("n", range(3, 8))
-def test_the_children_of_repeated_nodes_follow_the_definition(n: int) -> None:
+def test_the_children_of_nodes_in_several_trees_follow_the_definition(n: int) -> None:
     """Case 1 of Definition 15 compares displacements modulo the length of the necklace."""
     together: dict[star_graph.Node, set[star_graph.Node]] = {}
     for tree in trees_of(built(n, "perfectly-balanced")):

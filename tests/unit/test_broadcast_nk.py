@@ -66,7 +66,7 @@ def assert_equals_oracle(schedule: Schedule, share: int) -> None:
 
 
 def some_roots(spec: str) -> list[int]:
-    """Return all roots of small topologies, and three roots of larger ones."""
+    """Return all roots of small topologies, and three roots of larger topologies."""
     count = as_topology(spec).nodes
     return list(range(count)) if count <= 12 else [0, count // 3, count - 1]
 

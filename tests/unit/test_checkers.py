@@ -309,7 +309,7 @@ def test_balance_accepts_balanced_trees_and_rejects_the_greedy_tree(n: int) -> N
 def test_all_dimension_changes_together_use_dimensions_equally_on_every_level(
     n: int, tree: str
 ) -> None:
-    """This is Lemma 7, for every tree. A single dimension change does so only if its base does."""
+    """This is Lemma 7, for every base. A single changed tree does so only if its base does."""
     changed = [
         forest(f"S{n}", "dimension-change", base=tree, i=i).parent_port for i in range(n - 1)
     ]
@@ -446,7 +446,7 @@ def test_every_checker_rejects_an_invalid_forest() -> None:
                 measure(trees.topology, ports, trees.root)
 
 
-#: What to measure with each checker, except those that decide whether an array is a forest.
+#: Measurements of all checkers except those that decide whether an array is a forest.
 MEASURES: dict[str, Callable[[Any, NDArray[np.uint8], int], Any]] = {
     "height": lambda t, ports, root: checkers.height(t, ports, root, 0).measured,
     "shortest paths": lambda t, ports, root: checkers.shortest_paths(t, ports, root).measured,

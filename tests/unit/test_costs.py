@@ -79,7 +79,7 @@ def test_closed_forms_are_exact_fractions() -> None:
 
 
 def test_the_closed_form_uses_the_height_of_the_multiple_trees() -> None:
-    """It is D_n + n + g - 2 with the largest proper divisor g of n, and 1 for n = 2 (A6)."""
+    """The height is D_n + n + g - 2 for the largest proper divisor g of n, and 1 for n = 2 (A6)."""
     for n, height in [
         (2, 1),
         (3, 5),

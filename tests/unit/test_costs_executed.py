@@ -73,7 +73,7 @@ EXACT |= {
     (collective, name, ports)
     for forward, name, ports in EXACT
     for collective in _REDUCTIONS.get(forward, [])
-} - {("allreduce", "recursive-substar", "one")}  # sends as soon as a node is free
+} - {("allreduce", "recursive-substar", "one")}  # its nodes send as soon as they are free
 EVERY = tuple((*key, ports) for key, entry in ALGORITHMS.items() for ports in entry.ports)
 
 
@@ -270,7 +270,7 @@ def test_theorem_10_states_too_few_or_too_many_start_ups() -> None:
 
 
 def test_the_byte_count_of_theorem_11_is_only_a_lower_bound() -> None:
-    """It is exact for k = 1 and k = n-1, where translations map a link to one of the same port."""
+    """The count is exact only for k = 1 and k = n-1."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         topology = as_topology(case.spec)

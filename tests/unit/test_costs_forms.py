@@ -34,7 +34,7 @@ def same(cost: costs.Cost, page: paper_costs.Cost, m: Fraction, machine: costs.M
     """Check that start-ups, bytes and transmissions of a cost equal those of the oracle."""
     assert cost.start_ups == page.start_ups
     assert cost.bytes == page.share * m
-    if page.transmissions is not None:  # the oracle does not state all of them
+    if page.transmissions is not None:  # some definitions do not state them
         assert cost.transmissions == page.transmissions
     assert cost.time == page.start_ups * machine.t_s + page.share * m * machine.t_c
     assert isinstance(cost.time, Fraction)

@@ -36,7 +36,7 @@ def tried(price: Callable[[int], costs.Cost]) -> int:
         pieces += 1
         try:
             cost = price(pieces)
-        except InputError:  # not a multiple of n-1
+        except InputError:  # this number is not a multiple of n-1
             continue
         steps = cost.start_ups
         if best is None or cost.time < best[0]:

@@ -128,7 +128,7 @@ def test_rows_cited_from_papers_have_the_costs_of_the_definitions(
                 assert cost_of(line).bytes == page.share * m
 
 
-def test_the_row_for_qiu_states_that_only_orders_of_growth_are_known() -> None:
+def test_the_row_that_cites_qiu_states_that_only_orders_of_growth_are_known() -> None:
     result = row(problem(ports="one"), "Qiu [14]")
     assert result.cost is None
     assert result.gap is None

@@ -128,14 +128,14 @@ def test_crossovers_are_found_for_each_common_segment_number_and_for_the_best() 
 
 
 def test_crossovers_of_the_best_times_may_have_different_numbers_of_segments() -> None:
-    """The best times are those of one segment for small messages and of several for large ones.
+    """One segment is best for small messages, and several segments for large messages.
 
-    They are min(1000 + 8m, 1600 + 2m) for multiple and min(1100 + 8m, 1400 + 2m) for greedy.
+    The best times are min(1000 + 8m, 1600 + 2m) and, for greedy, min(1100 + 8m, 1400 + 2m).
     """
     ours = [*along(10, 8, (10, 200), segments=1), *along(16, 2, (10, 200), segments=2)]
     theirs = [*greedy(11, 8, (10, 200), segments=1), *greedy(14, 2, (10, 200), segments=3)]
     (best,) = [one for one in changes(ours, theirs) if one.choice == BEST]
-    # 1000 + 8m = 1400 + 2m at 400/6.
+    # The best times are equal where 1000 + 8m = 1400 + 2m, at m = 400/6.
     assert (best.how, best.low, best.segments, best.segments_text) == (
         AT,
         Fraction(200, 3),

@@ -44,7 +44,7 @@ def test_parents_in_the_trees_at_the_identity_follow_definition_8() -> None:
 
 
 def test_parents_in_the_trees_at_other_roots_follow_definition_8() -> None:
-    """They are the translated trees of the identity, with equal dimensions (claim EDT.root)."""
+    """These trees are translations of those at the identity, with equal dimensions (EDT.root)."""
     for n in range(2, 7):
         for root in roots(n)[1:]:
             assert trees_of(built(n, root)) == page.edt(root)

@@ -16,7 +16,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_the_first_directory_is_current_if_no_file_names_another(tmp_path: Path) -> None:
-    """This holds even before the first start, when no directory exists, and creates none."""
+    """Before the first start no directory exists, and reading the names creates none."""
     assert data_directories.current(tmp_path) == tmp_path / "data"
     assert data_directories.stale_names(tmp_path) == []
     data_directories.delete_stale(tmp_path)

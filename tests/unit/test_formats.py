@@ -472,7 +472,7 @@ def test_links_with_more_units_than_a_thread_block_has_steps_use_several_channel
 
 
 def test_a_corrupted_msccl_file_is_detected() -> None:
-    """This shows that `execute_msccl` can fail."""
+    """The test shows that `execute_msccl` does not accept every file."""
     built = schedule("S4", "alltoall", "exact")
     text = written(built, "msccl-xml")
     for old, new in ((r'dstoff="3"', 'dstoff="2"'), (r'depid="\d+"', 'depid="-1"')):

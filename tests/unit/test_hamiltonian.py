@@ -227,7 +227,7 @@ def test_several_messages_that_share_phase_2_take_the_minimum_number_of_steps() 
             steps = copies * factorial(n - 1) + int(np.max(joint))
             assert steps == -(-copies * (factorial(n) - 1) // (n - 1))
             repeated = copies * -(-(factorial(n) - 1) // (n - 1))
-            assert (repeated > steps) == (copies >= n - 1)  # pitfall 16
+            assert (repeated > steps) == (copies >= n - 1)  # else they are equal (pitfall 16)
 
 
 # A4: the Hamiltonian cycle

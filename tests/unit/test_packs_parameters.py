@@ -1,4 +1,4 @@
-"""Typed query parameters: values given as text or as Python values, and errors for invalid ones."""
+"""Typed query parameters: values given as text or as Python values, and errors."""
 
 import re
 from contextlib import suppress

@@ -71,7 +71,7 @@ def test_published_values_cite_the_bibliography_and_name_each_record_once() -> N
 
 @pytest.mark.parametrize("record_id", [name for name in PUBLISHED if "S1" not in name])
 def test_a_published_value_equals_its_formula_or_an_executed_schedule(record_id: str) -> None:
-    """Also values taken from citations or abstracts are those of the formulas in the papers."""
+    """Values taken from citations or abstracts also follow the formulas of the papers."""
     problem, spec, *_ = record_id.split(":")
     graph, each = topology(spec), PUBLISHED[record_id]
     names = [algorithm.name for algorithm in algorithms_on(graph, "broadcast")]

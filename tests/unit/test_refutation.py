@@ -123,7 +123,7 @@ def test_a_proof_without_one_of_its_lines_is_rejected_or_still_valid(tmp_path: P
 def test_a_proof_is_accepted_if_the_solver_derives_clauses_while_reading_the_formula(
     tmp_path: Path,
 ) -> None:
-    """CaDiCaL simplifies clauses while it reads a formula, and thereby derives new ones.
+    """CaDiCaL simplifies clauses while it reads a formula, and thereby derives new clauses.
 
     It numbers the derived and the original clauses in a single sequence.
     """

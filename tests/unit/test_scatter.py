@@ -314,7 +314,7 @@ def test_the_forest_of_a_scatter_is_the_construction_that_its_algorithm_names(
     ],
 )
 def test_a_scatter_can_follow_any_tree(spec: str, construction: str, ports: Ports) -> None:
-    """Rule 5 takes a step for each message of the largest subtree, Rule 8 for each message."""
+    """Rule 5 takes a step per message for the largest subtree, Rule 8 a step per message."""
     topology = as_topology(spec)
     full_forest = build_forest(spec, construction)
     forest, messages = Forest(topology, full_forest.parent_port[:1]), 2

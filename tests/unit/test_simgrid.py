@@ -25,7 +25,7 @@ Numbers = tuple[Any, Any, Any]
 
 
 def test_a_batch_returns_the_time_of_each_schedule(simgrid: Path | None) -> None:
-    """The last schedule is the third with one row moved to a later step, which takes longer."""
+    """The last schedule is the third with one row moved to a later step, which changes its time."""
     right = schedule("S4", "broadcast", "multiple", segments=2)
     schedules = [
         schedule("S3", "alltoall", "one-port"),

@@ -71,7 +71,8 @@ def assert_invalid_rows_are_detected(base: Base) -> None:
     arrival = dict(zip(keys, schedule.step.tolist(), strict=True))
     wanted = enumerate(zip(schedule.sender.tolist(), schedule.unit.tolist(), strict=True))
     relayed = [(row, arrival[key]) for row, key in wanted if key in arrival]
-    for row, step in relayed[:: max(len(relayed) // 2, 1)]:  # send it as it arrives
+    # Send a unit in the same step in which the sender receives it.
+    for row, step in relayed[:: max(len(relayed) // 2, 1)]:
         early = changed(schedule, row, step=step)
         if schedule.combine is not None and schedule.combine[row]:
             assert not assert_same_verdict(early).complete  # the sum lacks a contribution

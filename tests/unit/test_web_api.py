@@ -429,7 +429,7 @@ def test_a_response_that_the_client_has_is_not_sent_again(client: TestClient, pa
 def test_a_plug_in_that_never_returns_is_stopped(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The worker is killed, and the next request gets another one."""
+    """The worker is killed, and the next request gets another worker."""
     from starcast.catalogue import plugins
     from starcast.catalogue.origin import ORIGINS
     from starcast.trees.construction import CONSTRUCTIONS
