@@ -85,13 +85,13 @@ def assert_rows_follow_the_forest(plan: Schedule, along: str | None) -> None:
 
 
 @pytest.mark.parametrize("spec", ["S4", "S4,2", "Q3"])
-def test_the_schedule_of_another_root_is_the_translated_schedule(spec: str) -> None:
+def test_schedules_of_other_roots_are_translations_of_that_of_the_identity(spec: str) -> None:
     for entry, ports in algorithms_with_ports(spec):
         assert_is_translated(spec, entry, ports)
 
 
 def assert_is_translated(spec: str, entry: Algorithm, ports: str) -> None:
-    """Compare the schedule of another root with that of the identity."""
+    """Check that the schedule of another root is a translation of the identity's schedule."""
     network = topology(spec)
     root = network.nodes - 2
     plan, translated = (
@@ -100,13 +100,14 @@ def assert_is_translated(spec: str, entry: Algorithm, ports: str) -> None:
     )
     result = simulate(translated)
     assert result.complete
-    if entry.sources(network, ports) > 1:  # the rows cover all sources already
+    if entry.sources(network, ports) > 1:  # a schedule of all sources has no root
         assert listed(plan) == listed(translated)
         return
     assert translated.root == root
     image = network.translation(root)
     moved = sorted(zip(plan.step, image[plan.sender], image[plan.receiver], plan.tree, strict=True))
-    if ports == "all" or network.translation_keeps_ports:  # otherwise ports and sub-slots change
+    # If translation changes ports, it also changes the sub-slots of one-port schedules.
+    if ports == "all" or network.translation_keeps_ports:
         assert moved == sorted(
             zip(
                 translated.step,
@@ -119,7 +120,7 @@ def assert_is_translated(spec: str, entry: Algorithm, ports: str) -> None:
 
 
 @pytest.mark.parametrize("spec", ["S4", "S3", "S3,1", "S4,2"])
-def test_expanding_a_schedule_keeps_its_figures(spec: str) -> None:
+def test_expanding_a_schedule_does_not_change_its_steps_and_transmissions(spec: str) -> None:
     """Steps, transmissions, links and packets agree; every source gives the same expanded rows."""
     for entry, ports in algorithms_with_ports(spec):
         assert_expands(spec, entry, ports)

@@ -26,16 +26,13 @@ both_models = pytest.mark.parametrize("ports", ["all", "one"])
 
 @cache
 def page_tree(n: int, construction: str) -> rooted_trees.Tree:
-    """Return the base tree T with root 12..n, as the oracles represent trees."""
+    """Return the base tree T with root 12..n, as a dictionary from each node to its parent."""
     return tree_of(forest(f"S{n}", construction).parent_port[0], n)
 
 
 def level_sizes(n: int, tree: str) -> list[int]:
     """Return N_t, the number of nodes at level t, for t = 1..h."""
     return rooted_trees.profile(page_tree(n, tree), star_graph.identity(n))[1:]
-
-
-# Rows
 
 
 @both_models
@@ -61,17 +58,14 @@ def test_rows_equal_those_of_the_papers_algorithm_2(n: int, tree: str, ports: st
     assert len(wide) == factorial(n) * len(schedule)
 
 
-# Figures
-
-
 @both_models
 @every_tree
 @pytest.mark.parametrize("n", range(2, 8))
 def test_steps_and_packets_equal_those_of_theorem_3(n: int, tree: str, ports: str) -> None:
-    """In step t, every dimension carries N_t segments; the h_T steps carry n!-1 in total.
+    """In step t, a link carries as many segments as the base tree has nodes on level t (N_t).
 
-    The one-port schedule (section 5.2) has (n-1) h_T sub-steps, one per dimension, and none is
-    empty. There are n! (n-1) (n!-1) transmissions; the largest packet of a step has N_t segments.
+    There are as many steps as levels. In the one-port schedule (section 5.2), each step becomes n-1
+    sub-steps, one per dimension, and none is empty. There are n! (n-1) (n!-1) transmissions.
     """
     schedule = allgather(f"S{n}", "dimension-change", ports, base=tree)
     sizes = forest(f"S{n}", tree).level_profile()[0].tolist()[1:]
@@ -117,7 +111,7 @@ def test_schedules_have_the_expected_id_root_and_number_of_units() -> None:
 
 
 def test_the_forest_of_the_schedule_consists_of_all_dimension_changes() -> None:
-    """Tree i equals the catalogue's `dimension-change` by i; the forest itself has no name."""
+    """Tree i is the base tree changed by i dimensions; the forest is not in the catalogue."""
     for tree in TREES:
         schedule = allgather("S5", "dimension-change", root="53142", base=tree)
         assert schedule.forest is not None

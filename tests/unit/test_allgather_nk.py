@@ -45,9 +45,6 @@ def with_sources(schedule: Schedule) -> set[Row]:
     }
 
 
-# Rows
-
-
 @every_algorithm
 @every_size
 def test_all_port_rows_equal_those_of_the_oracle_for_any_source(
@@ -76,9 +73,9 @@ def test_the_expanded_schedule_has_the_rows_of_all_sources(n: int, k: int, algor
 
 
 def test_in_one_port_schedules_each_level_becomes_one_sub_step_per_port() -> None:
-    """A level becomes n-1 sub-steps (nk-star.md, one-port dimensions).
+    """The n-1 sub-steps of a level use one port each (nk-star.md, one-port dimensions).
 
-    Ports 2..k swap symbols; port k+s moves s places forward in the clique.
+    Ports 2..k exchange symbols; port k+s leads s places forward in the clique of residual links.
     """
     for n, k in SMALL:
         for algorithm in ALGORITHMS:
@@ -94,9 +91,6 @@ def test_in_one_port_schedules_each_level_becomes_one_sub_step_per_port() -> Non
             wide = schedule.expand()
             assert set(hops_of(wide)) == expected
             assert len(wide) == len(expected)
-
-
-# All sources together
 
 
 @both_models
@@ -137,7 +131,7 @@ def test_with_one_tree_all_links_of_a_port_carry_equal_packets(n: int, k: int) -
 
 
 def test_with_several_trees_residual_links_carry_unequal_packets_in_one_step() -> None:
-    """The trees MT change if the symbols k+1..n are relabelled (pitfall 8 of nk-star.md)."""
+    """The reason is that relabelling k+1..n changes the trees MT (pitfall 8 of nk-star.md)."""
     loads: dict[int, Counter[tuple[star_graph.Node, int]]] = {}
     for hop in hops_of(allgather("S4,2", "nk-multiple", "all").expand()):
         if hop.port > 2:
@@ -148,7 +142,7 @@ def test_with_several_trees_residual_links_carry_unequal_packets_in_one_step() -
 def test_for_k_equal_to_n_minus_1_the_schedule_is_that_of_the_star_graph() -> None:
     """The greedy trees of S_{n,n-1} and of S_n are the same.
 
-    So the schedule is that part of the dimension-change allgather that uses its first tree.
+    Therefore the schedule has the rows of the dimension-change allgather on S_n that use tree 0.
     """
     for n in range(2, 6):
         for ports in ["all", "one"]:
@@ -157,9 +151,6 @@ def test_for_k_equal_to_n_minus_1_the_schedule_is_that_of_the_star_graph() -> No
             first = star.tree == 0
             for name in ("step", "sender", "port", "receiver", "unit"):
                 assert np.array_equal(getattr(schedule, name), getattr(star, name)[first])
-
-
-# Metadata of the schedule
 
 
 @both_models
@@ -223,7 +214,10 @@ def test_the_expanded_schedule_does_not_depend_on_the_root(algorithm: str) -> No
 
 
 def test_bad_arguments_and_sizes_are_refused() -> None:
-    """On S_{10,4}, all-port schedules have the rows of one source, one-port those of all 5040."""
+    """On S_{10,4}, an all-port schedule is accepted, and a one-port schedule is too large.
+
+    An all-port schedule has only the rows of one source, a one-port schedule those of all 5040.
+    """
     for algorithm in ALGORITHMS:
         with refused("argument"):
             allgather("S4,2", algorithm, messages=2)

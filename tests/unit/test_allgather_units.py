@@ -32,9 +32,9 @@ every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
 
 def numbers_of_messages(n: int) -> list[int]:
-    """Return numbers M of messages near multiples of n-1.
+    """Return small numbers M of messages, and numbers near multiples of n-1.
 
-    There the bound ceil(M(n!-1)/(n-1)) differs from M ceil((n!-1)/(n-1)).
+    For n > 2, the bound ceil(M(n!-1)/(n-1)) is below M ceil((n!-1)/(n-1)) exactly if M >= n-1.
     """
     return sorted({1, 2, 3, n - 1, n, 2 * (n - 1), 2 * n - 1} - {0})
 
@@ -42,9 +42,6 @@ def numbers_of_messages(n: int) -> list[int]:
 def least_steps(n: int, messages: int) -> int:
     """Return the lower bound on steps, ceil(M(n!-1)/(n-1)) for M messages."""
     return -(-messages * (factorial(n) - 1) // (n - 1))
-
-
-# Rows
 
 
 @every_algorithm
@@ -64,7 +61,7 @@ def test_rows_on_s6_equal_those_of_the_oracle() -> None:
 
 
 def test_one_message_is_sent_in_phase_1_and_phase_2() -> None:
-    """In phase 1 each subtree grows by a node per step; phase 2 serves the leaves by label (A2)."""
+    """Phase 1 adds a node per step to each subtree, and phase 2 adds the leaves (section A2)."""
     for n in range(3, 7):
         sends = [*allgather_trees.phase_1(n), *allgather_trees.phase_2(n, factorial(n - 1))]
         schedule = hops_of(allgather(f"S{n}", "rotated-hamiltonian"))
@@ -74,7 +71,7 @@ def test_one_message_is_sent_in_phase_1_and_phase_2() -> None:
 
 
 def test_one_message_reaches_node_number_m_in_the_step_of_the_formula() -> None:
-    """Node number m is reached in step ceil(m/(n-1)) over a link of dimension v(m) (A3)."""
+    """Node number m is reached in step ceil(m/(n-1)) over dimension v(m), as section A3 states."""
     for n in range(3, 7):
         numbers = allgather_trees.mbst(n).numbers
         for hop in hops_of(allgather(f"S{n}", "necklace")):
@@ -83,7 +80,7 @@ def test_one_message_reaches_node_number_m_in_the_step_of_the_formula() -> None:
 
 
 def test_with_several_messages_phase_2_cycles_through_the_symbols() -> None:
-    """Message c = 0, 1, .. uses symbol 2 + (c mod (n-1)) instead of symbol n (A2)."""
+    """Message c crosses dimension i if the receiver has 2 + (c mod (n-1)) in position i (A2)."""
     for n in range(3, 7):
         schedule = hops_of(allgather(f"S{n}", "rotated-hamiltonian", messages=n))
         for hop in schedule:
@@ -91,16 +88,14 @@ def test_with_several_messages_phase_2_cycles_through_the_symbols() -> None:
                 assert hop.receiver[hop.port - 1] == 2 + hop.unit % (n - 1)
 
 
-# Steps and conflicts
-
-
 @every_algorithm
 @pytest.mark.parametrize("n", range(2, 8))
 def test_steps_are_minimal_for_every_number_of_messages(n: int, algorithm: str) -> None:
-    """M messages take ceil(M(n!-1)/(n-1)) steps; M separate runs take more if M >= n-1.
+    """M messages take ceil(M(n!-1)/(n-1)) steps, the minimum.
 
-    All n! sources send without a conflict if and only if the dimensions of the links in each step
-    are pairwise different (A0). Then there are M n! (n!-1) transmissions. See also pitfall 16.
+    If M >= n-1, sending one message after the other takes more steps (pitfall 16). The n! sources
+    send without a conflict if and only if the links of each step have different dimensions (A0).
+    Then there are M n! (n!-1) transmissions.
     """
     for messages in numbers_of_messages(n):
         schedule = allgather(f"S{n}", algorithm, messages=messages)
@@ -127,7 +122,7 @@ def test_one_port_messages_are_sent_one_after_the_other() -> None:
 
 
 def test_n_minus_1_messages_keep_all_links_busy_in_every_step() -> None:
-    """With a single message, one link per node is idle, and only in the last step."""
+    """With a single message, each node has one idle link in the last step, and none before it."""
     for n in range(3, 8):
         for algorithm in ALL_PORT:
             full = allgather(f"S{n}", algorithm, messages=n - 1)
@@ -135,9 +130,6 @@ def test_n_minus_1_messages_keep_all_links_busy_in_every_step() -> None:
             single = allgather(f"S{n}", algorithm, messages=1)
             assert len(single) == single.steps * (n - 1) - 1
             assert n not in single.port[single.step == single.steps]
-
-
-# All sources together
 
 
 @every_algorithm
@@ -158,7 +150,8 @@ def test_in_phase_1_every_node_follows_the_local_forwarding_rule(n: int) -> None
     """In step 1 every node sends its own message over the links of all dimensions (A2).
 
     In step t > 1, for each j, it sends over dimension r^(j-2)(w_t) the message that arrived in step
-    t-1 over dimension r^(j-2)(w_(t-1)). The dimensions w_1, w_2, .. are those of the first path.
+    t-1 over dimension r^(j-2)(w_(t-1)). The first
+    path has the dimensions w_1, w_2, .., and r rotates dimensions.
     """
     w, r = allgather_trees.w(n), rotation.r
     hops = [
@@ -179,10 +172,10 @@ def test_in_phase_1_every_node_follows_the_local_forwarding_rule(n: int) -> None
 
 @pytest.mark.parametrize("n", [3, 4])
 def test_phase_2_follows_rule_1_of_the_paper(n: int) -> None:
-    """From its neighbour across dimension i, node x receives messages of certain sources q != x.
+    """Over dimension i, node x receives the messages of the sources that Rule 1 names.
 
-    These have the first symbol of x, and their last symbol is that in position i of x. Pitfall 3 is
-    a wrong reading of this rule.
+    A source other than x is named if its first symbol is that of x, and its last symbol is the one
+    in position i of x. Pitfall 3 describes a misreading of this rule.
     """
     hops = [
         hop
@@ -221,9 +214,6 @@ def test_one_port_nodes_all_use_one_dimension_and_forward_received_units() -> No
                     )
 
 
-# Metadata of the schedule
-
-
 def test_schedules_have_the_expected_id_ports_and_number_of_units() -> None:
     for messages in [1, 2, 4, 9]:
         for algorithm in ALGORITHMS:
@@ -254,9 +244,9 @@ def test_schedules_have_the_expected_id_ports_and_number_of_units() -> None:
 @pytest.mark.parametrize("root", [0, "42513"])
 @pytest.mark.parametrize("messages", [1, 2, 3, 9])
 def test_units_travel_along_the_forest(messages: int, root: int | str, algorithm: str) -> None:
-    """A single message, and all messages on the cycle, use the catalogue's tree.
+    """A single message follows a tree of the catalogue, as do all messages on a Hamiltonian cycle.
 
-    Several messages use up to n-1 trees that are not in the catalogue.
+    Other algorithms send several messages along up to n-1 trees that are not in the catalogue.
     """
     schedule = allgather("S5", algorithm, root=root, messages=messages)
     forest = catalogue.find("allgather", algorithm).forest_construction(
@@ -305,7 +295,7 @@ def test_any_source_can_be_the_root(algorithm: str, messages: int, symbols: list
 
 
 def test_bad_arguments_are_refused() -> None:
-    """Errors: no messages, more messages than fit into memory, and the other port model."""
+    """Refused are invalid or too large numbers of messages, and the other port model."""
     for algorithm in ALGORITHMS:
         for messages in (0, -1, 1.5, True, "2"):
             with refused("messages"):

@@ -1,4 +1,4 @@
-"""The page on allreduce: its tables agree with the runs of the grid that comes with starcast."""
+"""The documentation page on allreduce: its tables agree with runs of the experiment grid."""
 
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -24,7 +24,7 @@ def lines(table: str, topology: str) -> list[str]:
     "table", [allreduce.sizes, pytest.param(allreduce.crossovers, marks=pytest.mark.slow)]
 )
 @EVERY
-def test_the_pages_tables_agree_with_the_stored_runs(
+def test_the_tables_of_the_page_agree_with_the_runs(
     topology: str, table: Callable[[], Iterator[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(allreduce, "TOPOLOGIES", (topology,))
@@ -35,7 +35,7 @@ def test_the_pages_tables_agree_with_the_stored_runs(
 def test_the_algorithm_for_long_vectors_is_faster_exactly_from_each_crossover_on(
     topology: str,
 ) -> None:
-    """With one byte less than the crossover on the page, it is not faster."""
+    """For a vector one byte shorter than the crossover on the page, it is not faster."""
     crossovers = lines("crossovers", topology)
     assert crossovers
     for line in crossovers:
@@ -65,12 +65,12 @@ def test_no_time_on_the_page_is_below_its_lower_bound(topology: str) -> None:
 
 
 def cells_of(line: str) -> list[list[str]]:
-    """Return the cells of a line without the topology, each split into its one or two values."""
+    """Return the values of each cell after the topology: one, or two separated by a slash."""
     cells = line.strip("| ").split("|")[1:]
     return [cell.replace(" ", "").strip("`").split("/") for cell in cells]
 
 
-def test_the_grid_of_the_page_has_both_execution_models_on_every_topology() -> None:
+def test_the_grid_runs_every_algorithm_in_both_execution_models_on_every_topology() -> None:
     for topology in allreduce.TOPOLOGIES:
         points = allreduce.points(topology)
         found = {(each.algorithm, each.execution, int(each.message_bytes)) for each in points}

@@ -1,4 +1,4 @@
-"""Alltoall algorithms: Rules 9 and 10, and one-port (Fragopoulou & Akl 1993, sections 7 and 8).
+"""Alltoall by Rule 9, Rule 10 and one-port (Fragopoulou & Akl 1993, sections 7 and 8).
 
 A0 and A6 are sections of docs/definitions/fragopoulou-akl.md; its last section lists pitfalls.
 """
@@ -24,7 +24,7 @@ EXCHANGES = ("necklace", "perfectly-balanced", "one-port")
 
 
 def shares(n: int, algorithm: str, most: int) -> list[int]:
-    """Return the numbers of messages that an algorithm accepts, up to a maximum."""
+    """Return numbers of messages that an algorithm accepts, at most `most`."""
     given = {
         "necklace": [1],
         "perfectly-balanced": [] if n == 2 else [n - 1, 2 * (n - 1)],
@@ -34,7 +34,7 @@ def shares(n: int, algorithm: str, most: int) -> list[int]:
 
 
 def cases(sizes: range, most: int = 99) -> list[tuple[int, str, int]]:
-    """Return every size and algorithm with each number of messages."""
+    """Return the test cases: every size and algorithm with some numbers of messages."""
     return [
         (n, algorithm, m)
         for n in sizes
@@ -70,9 +70,6 @@ def steps(n: int, algorithm: str, messages: int) -> int:
     }[algorithm]
 
 
-# Rows
-
-
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5)))
 def test_rows_equal_those_of_the_oracle_for_every_source(
     n: int, algorithm: str, messages: int
@@ -89,9 +86,6 @@ def test_rows_equal_those_of_the_oracle_on_larger_stars(
     source = star_graph.nodes(n)[-1]
     expected = page.EXCHANGED[algorithm](source, messages)
     assert sorted(plain_rows(schedule(n, algorithm, messages, source))) == sorted(expected)
-
-
-# Steps and transmissions of Table 3
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 8), 12))
@@ -124,9 +118,6 @@ def test_rule_10_meets_the_bound_and_keeps_every_dimension_busy(n: int) -> None:
     used = np.bincount((s.step - 1) * (n - 1) + s.port - 2, minlength=s.steps * (n - 1))
     assert s.steps == star_graph.distance_sum(n)
     assert (used == 1).all()
-
-
-# No two sources use the same link in a step
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 6), 4))
@@ -165,7 +156,10 @@ def test_the_expanded_schedule_equals_that_of_the_oracle(
 
 @pytest.mark.parametrize("algorithm", ["necklace", "perfectly-balanced"])
 def test_two_hops_over_one_dimension_in_a_step_make_two_sources_collide(algorithm: str) -> None:
-    """This is the converse of Theorem 2. One hop is moved to an earlier step as an example."""
+    """This is the converse of Theorem 2.
+
+    The test moves one hop to the previous step, which already uses all three dimensions.
+    """
     s = schedule(4, algorithm, 3)
     rows = plain_rows(s)
     moved = next(
@@ -177,14 +171,11 @@ def test_two_hops_over_one_dimension_in_a_step_make_two_sources_collide(algorith
     assert len({(row.step, row.sender, row.port) for row in expanded}) < len(expanded)
 
 
-# Order
-
-
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(3, 6), 4))
 def test_groups_are_sent_nearest_first_one_after_the_other(
     n: int, algorithm: str, messages: int
 ) -> None:
-    """Rules 9 and 10 send the nearest group first, and each group hop by hop (pitfall 14)."""
+    """A group has paths of equal length, which start together and never pause (pitfall 14)."""
     flights = page.flights(plain_rows(schedule(n, algorithm, messages)))
     times = sorted((rows[0].step, rows[-1].step) for rows in flights.values())
     assert all(
@@ -202,8 +193,8 @@ def sorted_by_start(flights: dict[int, list[schedule_rows.Row]]) -> list[list[sc
     return sorted(flights.values(), key=lambda rows: (rows[0].step, rows[-1].step))
 
 
-def test_each_group_of_rule_9_is_the_nodes_of_one_necklace() -> None:
-    """The messages travel along the tree of Definition 13, one to each node of the necklace."""
+def test_rule_9_sends_each_group_of_messages_to_the_nodes_of_one_necklace() -> None:
+    """The nearest necklaces are first, and each node of a necklace gets one message."""
     for n in range(3, 7):
         flights = page.flights(plain_rows(schedule(n, "necklace", 1)))
         groups: dict[int, set[star_graph.Node]] = {}
@@ -232,9 +223,6 @@ def test_every_group_of_rule_10_has_n_minus_1_messages(n: int) -> None:
         assert {row.receiver for row in arrivals} == set(rotation.necklace(leader))
         count[leader] = count.get(leader, 0) + 1
     assert count == {ring[0]: messages * len(ring) // (n - 1) for ring in rotation.necklaces(n)}
-
-
-# Parameters
 
 
 def test_alltoall_schedules_have_the_expected_id_ports_and_number_of_units() -> None:

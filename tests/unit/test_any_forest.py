@@ -25,7 +25,7 @@ SPLITS = {
 @pytest.mark.parametrize("collective", SPLITS)
 @pytest.mark.parametrize("spec", SPECS)
 def test_every_collective_is_complete_along_every_forest(spec: str, collective: Collective) -> None:
-    """Two roots, both port models, and whole and split messages are tried.
+    """The test tries two roots, both port models, and messages of one and three pieces.
 
     The number of rows is known in advance. A pipeline takes as many steps as the height, and one
     more for each further segment; with one port, each step becomes one sub-step per port.

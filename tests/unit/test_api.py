@@ -36,9 +36,6 @@ HEAVY = {
 }
 
 
-# Importing
-
-
 def test_importing_starcast_loads_no_large_library() -> None:
     assert not imported_by("import starcast") & (HEAVY | {"numpy", "pydantic", "pydantic_settings"})
 
@@ -93,9 +90,6 @@ def test_no_name_in_a_package_hides_one_of_its_submodules(package: str) -> None:
         assert getattr(parent, info.name) is module
 
 
-# Topologies
-
-
 def test_topology_returns_figures_and_arrays() -> None:
     t = topology("S5")
     assert (t.spec, t.family, t.nodes, t.degree, t.links, t.diameter) == (
@@ -125,9 +119,6 @@ def test_the_smallest_star_has_two_nodes() -> None:
     assert (t.nodes, t.degree, t.links, t.diameter, t.ports) == (2, 1, 1, 1, (2,))
     assert t.labels().tolist() == ["12", "21"]
     assert t.neighbours(2).tolist() == [1, 0]
-
-
-# Forests
 
 
 @pytest.mark.parametrize(
@@ -187,9 +178,6 @@ def test_an_array_given_by_the_user_can_be_verified() -> None:
         Forest(t, array, 0).verify()
 
 
-# Schedules and simulations
-
-
 @pytest.mark.parametrize("ports", ["all", "one"])
 def test_schedule_and_simulate_return_figures_and_rows(ports: str) -> None:
     s = schedule("S5", "broadcast", "multiple", ports=ports, segments=4, root=0)
@@ -229,9 +217,6 @@ def test_simulate_returns_plain_python_numbers() -> None:
         int,
     ]
     assert type(r.complete) is bool
-
-
-# Bad input
 
 
 @pytest.mark.parametrize(

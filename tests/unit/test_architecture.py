@@ -15,8 +15,8 @@ PACKAGE = ROOT / "service" / "starcast"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 MAX_LINES = 500
 
-#: The packages that the simulator of schedules and the checkers of trees may import. They may not
-#: import the code that builds what they check, although other modules of their packages may.
+#: The packages that the simulator and the tree checkers may import. They must not use the code
+#: whose results they check, although other modules of their own packages may.
 INDEPENDENT = {
     "starcast.judges.simulator": {"support", "topologies", "collectives", "judges"},
     "starcast.records.checkers": {"support", "topologies", "records"},
@@ -91,7 +91,7 @@ def lines_of_the_diagram() -> Iterator[list[str]]:
     yield from (re.findall(r"\w+", line) for line in picture[1].splitlines())
 
 
-#: The line of the diagram that contains each package.
+#: The line number of each package in the diagram.
 LINE = {
     word: i for i, words in enumerate(lines_of_the_diagram()) for word in words if word in PARTS
 }

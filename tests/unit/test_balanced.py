@@ -40,9 +40,6 @@ def starting(n: int) -> list[star_graph.Node]:
     return [x for x in star_graph.nodes(n)[1:] if x[0] == 1]
 
 
-# All three constructions
-
-
 @every_case
 def test_the_parent_ports_follow_the_definition_for_every_root(n: int, construction: str) -> None:
     """The tree with another root is the translated tree with root 12..n."""
@@ -80,7 +77,7 @@ def test_nodes_whose_label_starts_with_1_are_leaves() -> None:
 def test_nodes_with_symbol_1_in_position_k_are_in_the_subtree_of_dimension_k(
     n: int, construction: str
 ) -> None:
-    """See Theorems 9.1 and 10.1. Each perfectly balanced tree has one subtree, of one dimension."""
+    """Theorems 9.1 and 10.1 state this. A perfectly balanced tree has only one such subtree."""
     root, partial = star_graph.identity(n), construction == "perfectly-balanced"
     for number, tree in enumerate(trees_of(built(n, construction)), start=2):
         for x in tree:
@@ -108,11 +105,8 @@ def test_the_last_cycle_of_a_parent_concatenates_the_last_two_cycles_of_its_chil
             assert page.canonical(tree[x]) == [*others[1:], second + last]
 
 
-# Balanced trees
-
-
 def test_subtree_sizes_of_balanced_trees_differ_by_at_most_one() -> None:
-    """Nodes that start with 1 are assigned to subtrees in turn, so the first ones are larger."""
+    """Nodes that start with 1 go to the subtrees in turn, so the first subtrees may be larger."""
     for n in SIZES:
         root = star_graph.nodes(n)[-1]
         sizes = page.branches(trees_of(built(n, "balanced", root))[0], root)
@@ -123,7 +117,7 @@ def test_subtree_sizes_of_balanced_trees_differ_by_at_most_one() -> None:
 
 
 def test_the_numbering_of_nodes_follows_the_definition() -> None:
-    """Nodes that start with 1, except the root, are numbered from 1 on; copies continue this."""
+    """The root has number 0. Other nodes that start with 1 follow, and each copy counts on."""
     for n in SIZES:
         share = factorial(n - 1) - 1
         for copy in range(n):
@@ -167,9 +161,6 @@ def test_numbers_ascend_by_distance_and_necklace(n: int) -> None:
         )
 
 
-# Near-balanced trees
-
-
 @pytest.mark.parametrize("n", SIZES)
 def test_the_children_of_every_node_follow_the_definition(n: int) -> None:
     """The corrected rules for children in Definition 13 agree with the rules for parents."""
@@ -201,8 +192,8 @@ def test_subtrees_have_the_known_sizes_for_every_root() -> None:
             assert page.branches(trees_of(built(n, "near-balanced", root))[0], root) == sizes
 
 
-def test_parents_rotate_except_at_the_end_of_a_short_necklace() -> None:
-    """The parent of a rotated node is the rotated parent, with this exception (Rules 9 and 10)."""
+def test_rotating_a_node_rotates_its_parent_except_at_the_end_of_a_short_necklace() -> None:
+    """The last node of a necklace of fewer than n-1 nodes is the exception (Rules 9 and 10)."""
     for n in range(3, 8):
         (tree,) = trees_of(built(n, "near-balanced"))
         for x, parent in tree.items():
@@ -210,11 +201,8 @@ def test_parents_rotate_except_at_the_end_of_a_short_necklace() -> None:
             assert (rotate(parent) == tree[rotate(x)]) != around
 
 
-# Perfectly balanced trees
-
-
 @pytest.mark.parametrize("n", range(3, 8))
-def test_the_children_of_repeated_nodes_follow_the_definition(n: int) -> None:
+def test_the_children_of_nodes_in_several_trees_follow_the_definition(n: int) -> None:
     """Case 1 of Definition 15 compares displacements modulo the length of the necklace."""
     together: dict[star_graph.Node, set[star_graph.Node]] = {}
     for tree in trees_of(built(n, "perfectly-balanced")):

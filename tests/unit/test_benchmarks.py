@@ -78,8 +78,8 @@ def test_the_simulator_in_plain_python_executes_a_broadcast_and_finds_errors() -
             libraries.execute(broken, graph.has_edge)
 
 
-def test_the_speedup_of_a_figure_is_above_1_if_starcast_is_faster() -> None:
-    """This holds for measurements that are times, and for those that are rates."""
+def test_the_speedup_is_above_1_exactly_if_starcast_is_faster() -> None:
+    """A shorter time is faster, and so is a higher rate."""
     assert Figure("build", 2.0, "s", "< 5", "copy", 1.0).speedup == 0.5
     assert Figure("load", 200.0, "rows/s", "> 5", "INSERT", 50.0).speedup == 4.0
 
@@ -88,8 +88,8 @@ def record(version: str, **ratios: float) -> report.Record:
     return report.Record(version, "2026-11-23", "a machine", (1.0, 2.0), ratios)
 
 
-def test_the_file_of_ratios_has_one_record_per_version(tmp_path: Path) -> None:
-    """A second run of a version updates its record, and is compared with the previous version."""
+def test_the_ratio_file_has_one_record_per_version(tmp_path: Path) -> None:
+    """A second run of a version updates its record; comparisons use the previous version."""
     file = tmp_path / "ratios.jsonl"
     assert report.find_previous("1.0", file) is None
     report.keep_record(record("1.0", a=2.0, b=3.0), file)

@@ -23,7 +23,7 @@ def shipped() -> dict[str, Query]:
 
 @cache
 def place() -> Place:
-    """Return the place S4, the smallest topology on which all benchmark cases are meaningful."""
+    """Return the `Place` for S4, the smallest topology on which all benchmark cases make sense."""
     return Place("S4")
 
 
@@ -38,12 +38,12 @@ def test_each_benchmark_case_has_valid_parameters(name: str) -> None:
         bind(shipped()[name].parameters, place().parameters(case))
 
 
-def test_only_columns_of_the_query_are_compared() -> None:
+def test_compared_columns_are_columns_of_the_query() -> None:
     for name in sorted(COMPARED):
         assert set(COMPARED[name]) <= {column.name for column in shipped()[name].columns}
 
 
-def test_every_query_with_another_implementation_is_compared() -> None:
+def test_exactly_the_queries_with_another_implementation_are_compared() -> None:
     assert {query for query, _ in PEERS} == COMPARED.keys()
 
 

@@ -62,9 +62,9 @@ def test_subtree_sizes_of_the_binomial_tree_are_powers_of_two() -> None:
 
 @pytest.mark.parametrize("d", SIZES)
 def test_the_edge_disjoint_trees_are_rotated_binomial_trees(d: int) -> None:
-    """Tree i-1 is the binomial tree of the neighbour across port i, re-rooted.
+    """Tree i-1 is a binomial tree of the root's neighbour across port i, with the root on top.
 
-    The order of its bits is cyclic and starts with bit i.
+    The bits of the binomial tree are in cyclic order, starting with bit i.
     """
     for root in some_roots(d):
         built = forest(f"Q{d}", "edge-disjoint-binomial", root=root)

@@ -94,6 +94,7 @@ def test_blocks_of_large_stars_have_the_parent_ports_of_the_forest(spec: str, ba
 
 @pytest.mark.parametrize("base", ["recursive-substar", "edge-disjoint"])
 def test_the_potentials_of_nodes_are_their_levels_in_the_tree(base: str) -> None:
+    """A potential is a number that decreases by 1 from each node to its parent."""
     source = closed_form("S6", base, m=4)
     levels = forest("S6", base).levels()
     for block in range(source.count):
@@ -114,7 +115,7 @@ def test_heights_and_loads_equal_those_of_the_independent_checkers() -> None:
 
 
 def with_port(source: Source, block: int, tree: int, index: int, port: int) -> Source:
-    """Return a copy of the closed form with a changed port at one node."""
+    """Return a copy of the closed form of a forest, with the parent port of one node changed."""
     changes = np.vstack([source.blocks.changes, [block, tree, index, port]])
     order = np.lexsort(changes.T[::-1])
     return replace(source, blocks=source.blocks._replace(changes=changes[order]))
@@ -137,7 +138,7 @@ COMPILED = {"multiple", "edge-disjoint"}
     [pytest.param(base, marks=pytest.mark.slow if base in COMPILED else ()) for base in BASES],
 )
 def test_a_wrong_port_is_reported_unless_the_changed_tree_still_spans(base: str) -> None:
-    """If the changed tree spans, heights and loads agree with those of the checkers."""
+    """If the changed tree spans, the checkers must find the same heights and loads."""
     source = closed_form("S6", base, m=4, root="654321")
     draw = random.Random(base)  # noqa: S311 - repeatable, not secret
     named = accepted = 0
@@ -172,15 +173,15 @@ def test_a_wrong_port_is_reported_unless_the_changed_tree_still_spans(base: str)
 
 
 @pytest.mark.parametrize("port", [0, 7, 255])
-def test_a_wrong_port_on_the_path_between_root_and_hub_is_found(port: int) -> None:
-    """Potentials may increase along this path, so verification follows it node by node."""
+def test_a_wrong_port_on_the_path_between_root_and_hub_is_detected(port: int) -> None:
+    """Potentials need not decrease along this path, so the path is followed node by node."""
     source = closed_form("S6", "multiple", m=4)
     path = [place for place in source.exceptions if place[1] == 2]
     assert len(path) > 4
     for block, tree, index in path:
         changes = source.blocks.changes.copy()
         is_place = (changes[:, :3] == (block, tree, index)).all(axis=1)
-        if changes[is_place, 3] == port:  # the root's port is 0 already
+        if changes[is_place, 3] == port:  # port 0 is correct for the root
             continue
         changes[is_place, 3] = port
         mutated = replace(source, blocks=source.blocks._replace(changes=changes))
@@ -190,7 +191,7 @@ def test_a_wrong_port_on_the_path_between_root_and_hub_is_found(port: int) -> No
 
 @pytest.mark.slow
 def test_nodes_with_ranks_above_32_bits_have_the_ports_of_the_definitions() -> None:
-    """Checked on late blocks of S13, which follow more than 2^32 nodes."""
+    """The test checks nodes of two late blocks of S13, whose ranks exceed 2^32."""
     draw = random.Random(13)  # noqa: S311 - repeatable, not secret
     multiple, edges = closed_form("S13", "multiple"), closed_form("S13", "edge-disjoint")
     hubs = [star_graph.shift(star_graph.identity(13), i) for i in range(1, 13)]
@@ -255,9 +256,6 @@ def test_forests_that_cannot_be_verified_by_blocks_are_refused(
 ) -> None:
     with pytest.raises((InputError, LimitError), match=message):
         closed_form(spec, construction, **arguments)
-
-
-# Shards
 
 
 @pytest.fixture(scope="module")

@@ -57,7 +57,7 @@ def test_both_simulators_agree_on_larger_stars(
 def test_steps_packets_and_transmissions_are_those_of_the_definitions(
     n: int, algorithm: str
 ) -> None:
-    """All-port steps are as in A3 and B2; one-port schedules take at most (n-1)(h+p-1) sub-slots.
+    """All-port schedules take the steps of A3 and B2, one-port schedules at most n-1 times as many.
 
     `multiple` sends at most two units over a link at once, the other algorithms one. Every unit
     crosses N-1 links.
@@ -70,7 +70,7 @@ def test_steps_packets_and_transmissions_are_those_of_the_definitions(
         if ports == "all":
             assert run.steps == slots
         elif algorithm == "recursive-substar":
-            # Simulating each all-port step by n-1 sub-slots takes (n-1)(2n-4+M) (section B2).
+            # Section B2: n-1 sub-slots for each all-port step would be (n-1)(2n-4+M).
             assert run.steps == n * (n - 1) // 2 + (share - 1) * (n - 1)
             assert run.steps <= (n - 1) * (2 * n - 4 + share)
         else:
@@ -99,7 +99,7 @@ def test_two_trees_share_the_sources_link_of_dimension_2_in_the_first_slot() -> 
 
 @pytest.mark.parametrize("n", range(2, 7))
 def test_each_message_of_a_stream_repeats_the_first_one_some_steps_later(n: int) -> None:
-    """Message q = 1, 2, .. follows message 0 after q steps if all-port, or q(n-1) if one-port."""
+    """Message q is sent q steps after message 0, or q(n-1) sub-slots if one-port."""
     for ports, gap in (("all", 1), ("one", n - 1)):
         schedule = broadcast(n, "recursive-substar", ports, 3)
         of = [

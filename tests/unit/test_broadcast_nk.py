@@ -33,7 +33,7 @@ def broadcast(spec: str, algorithm: str, ports: str, share: int, root: int | str
 
 
 def oracle_trees(spec: str, algorithm: str, root: Any) -> list[Any]:
-    """Return the trees, with this root, along which an algorithm sends according to the oracle."""
+    """Return the oracle's trees with this root for a broadcast algorithm."""
     n = as_topology(spec).n
     if algorithm == "binomial":
         return [hypercube.binomial(root, range(1, n + 1))]
@@ -66,7 +66,7 @@ def assert_equals_oracle(schedule: Schedule, share: int) -> None:
 
 
 def some_roots(spec: str) -> list[int]:
-    """Return all roots of small topologies, and three roots of larger ones."""
+    """Return all roots of small topologies, and three roots of larger topologies."""
     count = as_topology(spec).nodes
     return list(range(count)) if count <= 12 else [0, count // 3, count - 1]
 
@@ -110,9 +110,9 @@ def test_rows_on_hypercubes_equal_those_of_the_oracle(d: int, ports: str, share:
     "spec", [*(f"S{n},{k}" for n, k in [*SIZES, *LARGE]), *(f"Q{d}" for d in CUBES)]
 )
 def test_steps_follow_from_height_segments_and_degree(spec: str) -> None:
-    """All-port schedules take h + p - 1 slots.
+    """All-port schedules take h + p - 1 slots for trees of height h and p segments.
 
-    One-port schedules take at most degree times as many sub-slots; the last slot may end early.
+    One-port schedules take `degree` sub-slots per slot; the last slot may end early.
     """
     topology = as_topology(spec)
     for algorithm in [

@@ -116,7 +116,7 @@ def test_file_headers_follow_the_schema(written: bulk_files.BulkFiles) -> None:
 def test_nodes_are_numbered_without_gaps(
     written: bulk_files.BulkFiles, built: list[GraphArtifact]
 ) -> None:
-    """`--id-type=actual` requires every number from 0 on exactly once over all files."""
+    """The importer option `--id-type=actual` requires that all files together have 0, 1, 2, .."""
     actual = sorted(int(line[":ID"]) for label in LABELS for line in table(written, label.name))
     assert actual == list(range(written.nodes))
     assert written.nodes == 1 + len(built) + sum(one.content.nodes for one in built)
@@ -277,7 +277,7 @@ SIZED: dict[str, Callable[[], Sequence[Artifact]]] = {
 
 @pytest.mark.parametrize("name", SIZED)
 def test_the_estimated_bytes_are_a_close_upper_bound(name: str, tmp_path: Path) -> None:
-    """The estimate adds up all rows, with every number as long as the largest node number."""
+    """The estimate assumes that every number has as many digits as the largest node number."""
     chosen = SIZED[name]()
     written = bulk_files.write(
         tmp_path, STORE, [artifact.build().graph for artifact in chosen], Silent()

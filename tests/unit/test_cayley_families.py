@@ -21,7 +21,7 @@ SPECS = {
     "AG5": oracle.alternating_group,
     "T4x5": oracle.torus(4, 5),
     "T2x3x4": oracle.torus(2, 3, 4),
-    # The smallest sizes.
+    # The smallest graphs are edge cases.
     "P2": oracle.pancake,
     "BP2": oracle.burnt_pancake,
     "B2": oracle.bubble_sort,

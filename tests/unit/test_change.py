@@ -45,12 +45,9 @@ def dimension_changed(n: int, tree: str, i: int, root: star_graph.Node | None = 
     )
 
 
-# Definitions
-
-
 @every_tree
 @pytest.mark.parametrize("n", SIZES)
-def test_label_change_maps_every_node_y_to_x_after_y(n: int, tree: str) -> None:
+def test_label_change_maps_every_node_y_to_the_composition_of_x_and_y(n: int, tree: str) -> None:
     for x in roots(n):
         trees = label_changed(n, tree, x)
         assert trees_of(trees) == [
@@ -177,7 +174,10 @@ def test_changes_keep_partial_trees_partial(construction: str) -> None:
 
 
 def test_changes_move_the_hub_of_each_tree_with_the_tree() -> None:
-    """Without a valid hub, `verify` would have to follow every node to the root."""
+    """The hub is the node to which most nodes' parents are closer than the nodes themselves.
+
+    Without a valid hub, `verify` would have to follow every node to the root.
+    """
     for tree in ["greedy", "multiple"]:
         for construction in ["label-change", "dimension-change"]:
             arguments: dict[str, str | int] = (
@@ -196,9 +196,6 @@ def closer(trees: Forest) -> list[int]:
         distances = trees.topology.distances(hub).astype(int)
         result.append(int((distances[parents] < distances)[parents >= 0].sum()))
     return result
-
-
-# Trees on (n,k)-stars
 
 
 @pytest.mark.parametrize(("n", "k"), [(n, k) for n in range(2, 6) for k in range(1, n)])
@@ -220,7 +217,7 @@ def test_label_change_on_nk_stars_relabels_by_the_root_and_its_missing_symbols(
 
 
 def links_of(trees: Forest, tree: int) -> rooted_trees.Tree:
-    """Return the parent of each child of a tree."""
+    """Return a tree as a dictionary from each child to its parent."""
     every = [star_graph.node_of(label) for label in trees.topology.labels().tolist()]
     return {every[v]: every[p] for v, p in enumerate(trees.parents()[tree].tolist()) if p >= 0}
 
@@ -256,7 +253,7 @@ def test_dimension_change_on_the_complete_graph_rotates_all_symbols_but_the_firs
 
 
 def test_dimension_change_is_refused_on_other_nk_stars() -> None:
-    """If 2 <= k <= n-2, shifted dimensions of labels with all n symbols do not reach all nodes."""
+    """For 2 <= k <= n-2, the definition applied literally would not reach all nodes."""
     for n, k in [(4, 2), (5, 2), (5, 3), (6, 2), (6, 3), (6, 4)]:
         tree = links_of(forest(f"S{n},{k}", "nk-greedy"), 0)
         assert len(page.literally_changed(0, tree, n, k)) == topology(f"S{n},{k}").nodes
@@ -266,9 +263,6 @@ def test_dimension_change_is_refused_on_other_nk_stars() -> None:
             forest(f"S{n},{k}", "dimension-change", base="nk-greedy", i=1)
         assert "dimension-change" not in constructions(f"S{n},{k}")
         assert "label-change" in constructions(f"S{n},{k}")
-
-
-# Arguments
 
 
 def test_the_arguments_are_part_of_the_id() -> None:

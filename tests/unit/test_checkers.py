@@ -47,8 +47,9 @@ def specs(largest: int) -> list[str]:
 
 
 def cases(spec: str, changing: int | None = None) -> Iterator[Case]:
-    """Yield every construction on a topology, and changes of the first ``changing`` constructions.
+    """Yield every construction on a topology, including label and dimension changes.
 
+    The bases of changes are the first ``changing`` constructions without arguments, or all of them.
     Dimension changes are by 1 and by n-2 places.
     """
     for construction in constructions(spec):
@@ -97,9 +98,6 @@ def name(case: Case) -> str:
     )
 
 
-# Over all constructions
-
-
 #: S4 is the smallest star on which all constructions differ, so it comes first.
 EVERY_SPEC = sorted(dict.fromkeys(case.spec for case in [*SMALL, *LARGER]), key="S4".__ne__)
 
@@ -108,8 +106,8 @@ EVERY_SPEC = sorted(dict.fromkeys(case.spec for case in [*SMALL, *LARGER]), key=
     "spec",
     [pytest.param(spec, marks=pytest.mark.slow if spec == "S5" else ()) for spec in EVERY_SPEC],
 )
-def test_checkers_accept_every_construction_and_measure_what_forest_measures(spec: str) -> None:
-    """The checkers accept that it is rooted, and that it spans unless its trees are partial."""
+def test_checkers_accept_every_construction_and_agree_with_the_class_forest(spec: str) -> None:
+    """Every forest is accepted as rooted, and as spanning unless it has a partial tree."""
     for case in [*SMALL, *LARGER]:
         if case.spec == spec:
             assert_is_a_forest(case)
@@ -135,7 +133,7 @@ def assert_is_a_forest(case: Case) -> None:
 
 
 def measurements_agree(trees: Forest) -> None:
-    """Check that the checkers accept what `Forest` measures, and reject smaller values."""
+    """Check that the checkers accept the values that `Forest` measures, and no smaller values."""
     t, ports, root = parts(trees)
     assert checkers.height(t, ports, root, trees.height).holds
     assert not checkers.height(t, ports, root, trees.height - 1).holds
@@ -150,9 +148,6 @@ def measurements_agree(trees: Forest) -> None:
         checkers.level_dimensions(t, ports, root).sum(axis=1)[1:].tolist()
         == trees.level_profile().sum(axis=0)[1:].tolist()
     )
-
-
-# Against brute force
 
 
 @cache
@@ -176,7 +171,7 @@ def climbs(trees: Forest, tree: int) -> dict[int, list[int]]:
 
 @pytest.mark.parametrize("spec", list(dict.fromkeys(case.spec for case in TINY)))
 def test_levels_dimensions_and_disjoint_paths_equal_those_of_brute_force(spec: str) -> None:
-    """The paths to all nodes are followed one by one."""
+    """Brute force follows the path to each node separately."""
     for case in TINY:
         if case.spec == spec:
             levels_and_dimensions_agree(case.build())
@@ -185,7 +180,7 @@ def test_levels_dimensions_and_disjoint_paths_equal_those_of_brute_force(spec: s
 
 
 def levels_and_dimensions_agree(trees: Forest) -> None:
-    """Count levels, detours and dimensions along the path to every node."""
+    """Compare levels, detours and dimensions with counts along the path to every node."""
     t, walked = trees.topology, [climbs(trees, tree) for tree in range(trees.trees)]
     heights = tuple(max(len(path) for path in paths.values()) - 1 for paths in walked)
     assert checkers.height(*parts(trees), 0).measured == heights
@@ -240,7 +235,7 @@ def disjoint_paths_agree(trees: Forest) -> None:
             )
 
 
-def test_the_number_of_nodes_processed_together_does_not_change_the_evidence(
+def test_disjoint_paths_give_the_same_evidence_for_every_batch_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from starcast.records.checkers import paths
@@ -249,9 +244,6 @@ def test_the_number_of_nodes_processed_together_does_not_change_the_evidence(
     complete = [checkers.disjoint_paths(*parts(item)) for item in trees]
     monkeypatch.setattr(paths, "_CELLS", 1)
     assert [checkers.disjoint_paths(*parts(item)) for item in trees] == complete
-
-
-# Statements of the papers
 
 
 @pytest.mark.parametrize("n", range(3, 8))
@@ -317,7 +309,7 @@ def test_balance_accepts_balanced_trees_and_rejects_the_greedy_tree(n: int) -> N
 def test_all_dimension_changes_together_use_dimensions_equally_on_every_level(
     n: int, tree: str
 ) -> None:
-    """This is Lemma 7, for every tree. A single dimension change does so only if its base does."""
+    """This is Lemma 7, for every base. A single changed tree does so only if its base does."""
     changed = [
         forest(f"S{n}", "dimension-change", base=tree, i=i).parent_port for i in range(n - 1)
     ]
@@ -355,8 +347,6 @@ def test_a_single_greedy_tree_does_not_use_dimensions_equally() -> None:
     assert result.counterexample == {"level": 3, "dimension": 4, "found": 2, "stated": 4}
 
 
-# One entry changed
-
 CORRUPTED = plain_cases("S3", "S4", "S5", "S4,1", "S4,2", "S5,3", "Q1", "Q3", "Q4")
 
 
@@ -370,7 +360,7 @@ class Corrupted(NamedTuple):
 
 
 def corrupt(case: Case, data: st.DataObject) -> Corrupted:
-    """Change one entry of the forest to another port, to 0, or to a number that is no port."""
+    """Change one entry of the forest to another port, to 0, or to an unknown port."""
     t = topology(case.spec)
     trees = case.build(data.draw(st.sampled_from(few_roots(case.spec))))
     tree, node = data.draw(st.integers(0, trees.trees - 1)), data.draw(st.integers(0, t.nodes - 1))
@@ -399,7 +389,7 @@ def leads_to_root(trees: Forest, row: list[int]) -> bool:
 @max_examples(25)
 @given(st.data())
 def test_a_changed_entry_is_detected(case: Case, data: st.DataObject) -> None:
-    """The array is rejected with the number of the tree, or the loads of two links change."""
+    """Either the error names the changed tree, or the loads of the old and the new link change."""
     trees, tree, node, ports = corrupt(case, data)
     rooted = checkers.rooted(trees.topology, ports, trees.root)
     spanning = checkers.spanning(trees.topology, ports, trees.root)
@@ -438,7 +428,7 @@ def agrees_with_verify(judged: Forest, evidence: Evidence) -> None:
 def test_edge_disjoint_trees_with_a_changed_entry_are_rejected(
     spec: str, data: st.DataObject
 ) -> None:
-    """They use all directed links except those into the root, so changed trees overlap."""
+    """The trees use all directed links except those into the root, so no other link is free."""
     case = Case(spec, "edge-disjoint" if spec[0] == "S" else "edge-disjoint-binomial")
     trees, _, _, ports = corrupt(case, data)
     topology = (trees.topology, ports, trees.root)
@@ -456,7 +446,7 @@ def test_every_checker_rejects_an_invalid_forest() -> None:
                 measure(trees.topology, ports, trees.root)
 
 
-#: All checkers but those that decide whether an array is a forest.
+#: Measurements of all checkers except those that decide whether an array is a forest.
 MEASURES: dict[str, Callable[[Any, NDArray[np.uint8], int], Any]] = {
     "height": lambda t, ports, root: checkers.height(t, ports, root, 0).measured,
     "shortest paths": lambda t, ports, root: checkers.shortest_paths(t, ports, root).measured,
@@ -473,7 +463,7 @@ MEASURES: dict[str, Callable[[Any, NDArray[np.uint8], int], Any]] = {
     "dimension balance": lambda t, ports, root: checkers.dimension_balance(t, ports, root).measured,
 }
 
-#: Properties that depend on port numbers, which translations of (n,k)-stars change.
+#: Measurements that depend on port numbers, which translations of (n,k)-stars change.
 OF_PORTS = {"branch sizes", "balance", "dimensions", "dimension balance"}
 
 
@@ -484,9 +474,6 @@ def test_these_tests_cover_every_checker() -> None:
         "disjoint paths",
         "level dimensions",
     }
-
-
-# Translations
 
 
 @pytest.mark.parametrize("case", plain_cases("S3", "S4", "S4,2", "S5,3", "Q4"), ids=name)
@@ -514,9 +501,6 @@ def test_the_order_of_trees_does_not_change_measurements(data: st.DataObject) ->
         assert measure(trees.topology, trees.parent_port[list(order)], trees.root) == measure(
             *parts(trees)
         )
-
-
-# Counterexamples
 
 
 def changed(
@@ -595,8 +579,8 @@ def test_counterexamples_locate_the_violation() -> None:
     assert topology("S4").distances()[node] == longer["stated"]
 
 
-def test_two_paths_over_the_same_direct_link_are_not_disjoint() -> None:
-    """They have no interior node in common, only the link."""
+def test_two_paths_of_the_same_single_link_are_not_disjoint() -> None:
+    """Such paths have no inner node, so they share only the link."""
     ports = np.repeat(forest("S3", "greedy").parent_port, 2, axis=0)
     result = checkers.disjoint_paths(topology("S3"), ports, 0).counterexample
     assert result == {"tree": 1, "node": "132", "why": "the path passes 312, as that of tree 0"}

@@ -27,7 +27,7 @@ ENTRY: dict[str, Any] = {
 @pytest.fixture
 def empty_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Run the test with a copy of the registered checks and without cached claims."""
-    list(catalogue.claims())  # import all checks first
+    list(catalogue.claims())  # imports all checks, which registers them
     monkeypatch.setattr(registry, "_CHECKS", dict(registry.registered_checks()))
     catalogue.claims.cache_clear()
     yield

@@ -38,9 +38,6 @@ def failed(
     return Verdict("TS.L5", "fails", sizes, {**place, "found": 1, "stated": 2}, "", of=of)
 
 
-# Evidence.
-
-
 def test_evidence_is_converted_to_json_and_back_in_order(
     verdicts: tuple[Verdict, ...],
 ) -> None:
@@ -60,9 +57,6 @@ def test_evidence_is_converted_to_json_and_back_in_order(
         assert (again, again.seconds) == (one, one.seconds)
         for old, new in zip(one.findings, again.findings, strict=True):
             assert list(old.counterexample or ()) == list(new.counterexample or ())
-
-
-# Pages.
 
 
 def test_the_markdown_page_has_one_row_per_claim_and_corrections_of_failed_claims(

@@ -91,7 +91,7 @@ def test_a_run_that_does_not_deliver_all_units_has_no_gap() -> None:
     assert [line["gap"] for line in lay_out(comparison, stacked=True).rows] == [2, None]
 
 
-def test_a_row_with_fewer_than_two_runs_has_no_verdict() -> None:
+def test_a_row_with_a_single_run_is_not_comparable() -> None:
     """For message size 2 only side c has a run; the missing baseline run is noted once."""
     sides = [
         side("a", run(10)),
@@ -162,7 +162,7 @@ def test_a_number_of_segments_that_only_one_side_has_is_reported_and_not_matched
 
 
 def one_and_best(algorithm: str, best: dict[str, int]) -> Side:
-    """Return runs with one segment and runs with the given best number on each topology."""
+    """Return a side with two runs per topology, of one segment and of the best number."""
     return side(
         algorithm,
         *(
@@ -174,7 +174,7 @@ def one_and_best(algorithm: str, best: dict[str, int]) -> Side:
 
 
 def test_runs_with_the_best_number_of_segments_on_the_same_topology_share_a_row() -> None:
-    """The best number of one side on S4 is that of the other on S5; the topology decides."""
+    """Runs with equal numbers of segments on different topologies are not matched."""
     comparison = compare([
         one_and_best("greedy", {"S4": 6, "S5": 7, "S6": 8}),
         one_and_best("multiple", {"S4": 7, "S5": 6, "S6": 8}),
@@ -198,7 +198,7 @@ def test_the_fastest_remaining_runs_are_matched_if_their_numbers_of_segments_dif
 
 
 def test_runs_are_matched_by_the_number_of_pieces_of_the_message_by_default() -> None:
-    """`multiple` splits each quarter of the message, `edge-disjoint` the whole message."""
+    """`multiple` splits each tree's quarter of the message, `edge-disjoint` the full message."""
     sides = [
         side(algorithm, *(
             price_run(point, execute(point))
@@ -514,7 +514,7 @@ def test_runs_with_the_same_copies_or_base_are_matched(parameter: tuple[str, Any
 
 
 def test_runs_with_the_best_number_of_segments_share_a_row_for_every_message_size() -> None:
-    """The best number of one side at some message size is that of the other at another size."""
+    """The best numbers of both sides are 2 and 7, but at different message sizes."""
     ours = [run(10, message_bytes=Fraction(m), segments=p) for m, p in ((1, 1), (8, 2), (64, 7))]
     theirs = [
         run(9, message_bytes=Fraction(m), segments=p, algorithm="greedy")
@@ -645,7 +645,7 @@ def test_data_for_programs_has_one_column_per_side_for_each_parameter_that_diffe
     assert all(set(everything) <= set(row) for row in rows)
 
 
-def test_a_crossed_axis_has_one_column_per_side_also_in_complete_listings() -> None:
+def test_an_axis_compared_across_has_one_column_per_side_also_in_complete_listings() -> None:
     comparison = compare(
         [side("a", run(10)), side("b", run(9, topology="S6"))], across=["topology"]
     )
@@ -715,7 +715,7 @@ def test_a_parameter_that_is_constant_on_each_side_has_no_column() -> None:
 
 
 def test_rows_do_not_multiply_if_one_run_matches_several_runs_of_each_side() -> None:
-    """The baseline has one number of segments and three sides have four others: four rows."""
+    """One run of the baseline and four runs of each of three sides give four rows, not 64."""
     others = [
         [run(place, segments=p, algorithm=name) for p in (2, 3, 4, 5)]
         for place, name in enumerate(("b", "c", "d"))

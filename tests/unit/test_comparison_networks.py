@@ -1,4 +1,7 @@
-"""Comparison across topologies: splitting, matching and descriptions; conditions on runs."""
+"""Comparison across topologies: splitting, matching and descriptions; conditions on runs.
+
+An axis is crossed if runs that differ in it are compared with each other.
+"""
 
 import re
 from fractions import Fraction

@@ -234,7 +234,7 @@ def test_the_page_states_why_rows_are_not_comparable() -> None:
 
 
 @pytest.mark.slow
-def test_the_page_lists_all_reasons_and_folds_the_rare_ones() -> None:
+def test_the_page_lists_all_reasons_and_collapses_rare_reasons() -> None:
     missing = (*SIZES, *SIZES, *range(1, 16))
     faults = {"faults": ["21345"]}
     ours = [priced_run(10, 2, m, **faults) for m in range(1, len(missing) + 1)]
@@ -282,7 +282,7 @@ def test_texts_given_by_users_are_escaped() -> None:
     ours = Side("a", tuple(along(10, 2, SIZES)), (f"starcast {nasty}",), nasty)
     theirs = along(7, 7, SIZES, algorithm=f"greedy{nasty}")
     read = shown(compare([ours, side("b", theirs)]))
-    assert [tag for tag, _ in read.tags].count("script") == 2  # one with data, one with code
+    assert [tag for tag, _ in read.tags].count("script") == 2  # the data and the code
     assert nasty in read.text
 
 
@@ -360,9 +360,6 @@ def test_the_steps_of_equal_schedules_are_shown_once_and_without_faults_if_possi
     ]  # fmt: skip
 
 
-# Plot files
-
-
 def drawn(comparison: Comparison) -> Axes:
     """Plot the times of a comparison with a single panel, and return the axes."""
     (panel,) = panels(comparison)
@@ -432,7 +429,7 @@ def test_all_plots_are_written_to_one_reproducible_file(suffix: str) -> None:
         assert content.startswith(b"\x89PNG")
     else:
         root = ET.fromstring(content)  # noqa: S314 - we wrote it
-        assert not list(root.iter("{http://www.w3.org/2000/svg}text"))  # letters are drawn as paths
+        assert not list(root.iter("{http://www.w3.org/2000/svg}text"))  # letters are paths
 
 
 def test_a_plot_fits_a_column_and_its_title_describes_the_runs() -> None:

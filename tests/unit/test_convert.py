@@ -46,9 +46,6 @@ def edges(trees: Forest) -> list[tuple[int, int, int, int, int]]:
     return sorted(result)
 
 
-# networkx
-
-
 def test_networkx_finds_the_distances_degree_and_diameter_of_the_topology() -> None:
     """The port attribute of a link is the port at its end with the lower rank."""
     for network in map(topology, SPECS):
@@ -99,9 +96,6 @@ def test_attributes_in_networkx_are_plain_python_values() -> None:
     assert {type(label) for _, label in graph.nodes(data="label")} == {str}
 
 
-# igraph
-
-
 @every_topology
 def test_igraph_finds_the_distances_and_diameter_of_the_topology(spec: str) -> None:
     network = topology(spec)
@@ -142,9 +136,6 @@ def test_the_igraph_graph_has_every_edge_of_every_tree_with_its_attributes(
         )
 
 
-# scipy
-
-
 def test_the_scipy_matrix_is_the_adjacency_matrix() -> None:
     for spec in SPECS:
         network = topology(spec)
@@ -177,8 +168,6 @@ def test_the_scipy_matrix_of_a_forest_has_the_load_of_every_link() -> None:
             == expected.tolist()
         )
 
-
-# Bad input and missing packages
 
 EXTRAS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"][
     "optional-dependencies"

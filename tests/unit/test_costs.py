@@ -53,16 +53,13 @@ def page_time(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.P
     return slots * (start_up + m / share * byte)
 
 
-# Closed forms
-
-
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @given(st.integers(2, 12), st.integers(1, 60), prices)
 def test_closed_forms_equal_those_of_the_definitions(
     algorithm: str, ports: str, n: int, share: int, paid: tseng_sheu.Prices
 ) -> None:
-    """Section A6 for the greedy tree and for the multiple trees, section B2 for streams."""
+    """Section A6 defines the cost of single and multiple trees, section B2 that of streams."""
     cost = closed(n, algorithm, ports, share, paid)
     assert cost.time == page_time(n, algorithm, ports, share, paid)
     assert isinstance(cost.time, Fraction)
@@ -82,7 +79,7 @@ def test_closed_forms_are_exact_fractions() -> None:
 
 
 def test_the_closed_form_uses_the_height_of_the_multiple_trees() -> None:
-    """It is D_n + n + g - 2 with the largest proper divisor g of n, and 1 for n = 2 (A6)."""
+    """The height is D_n + n + g - 2 for the largest proper divisor g of n, and 1 for n = 2 (A6)."""
     for n, height in [
         (2, 1),
         (3, 5),
@@ -148,9 +145,6 @@ def test_an_unknown_port_model_is_refused() -> None:
             costs.lower_bound(t, "broadcast", ports, Fraction(1), unit_machine)
 
 
-# Units of a message
-
-
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @given(st.integers(2, 12), st.integers(1, 50), fractions)
 def test_the_units_of_a_message_add_up_to_its_bytes(
@@ -178,9 +172,6 @@ def test_the_schedule_has_as_many_units_as_the_message() -> None:
                 assert unit * schedule.units == 7
 
 
-# Lower bounds
-
-
 @given(st.integers(2, 12), st.sampled_from(["all", "one"]), prices)
 def test_lower_bounds_equal_those_of_lemma_1(n: int, ports: str, paid: tseng_sheu.Prices) -> None:
     bound = costs.lower_bound(topology(f"S{n}"), "broadcast", ports, paid.m, machine(paid))
@@ -204,7 +195,7 @@ def test_the_logarithm_of_the_number_of_nodes_is_rounded_up() -> None:
 
 
 def test_bounds_on_other_topologies_use_their_diameter_degree_and_number_of_nodes() -> None:
-    """As in Lemma 1, they follow from distances, root links, and doubling of informed nodes."""
+    """The reasons are those of Lemma 1: distances, links of the root, doubling informed nodes."""
     for spec in ["S2,1", "S5,2", "S6,3", "Q1", "Q6"]:
         t, t_s, t_c, m = topology(spec), Fraction(7), Fraction(1, 3), Fraction(1000)
         all_port, one_port = (
@@ -246,9 +237,6 @@ def test_simulated_times_are_between_the_lower_bound_and_the_closed_form(
     simulated = costs.price_simulation(simulate(schedule), unit, machine(paid))
     assert simulated.time >= tseng_sheu.lower_bound(n, ports, paid)
     assert simulated.time <= closed(n, algorithm, ports, share, paid).time
-
-
-# Simulations
 
 
 @pytest.mark.parametrize("ports", ["all", "one"])
@@ -304,9 +292,6 @@ def test_the_closed_form_is_the_exact_time_if_no_link_is_shared() -> None:
             )
 
 
-# The best number of segments
-
-
 def best(n: int, algorithm: str, ports: str, paid: tseng_sheu.Prices) -> tuple[float, int]:
     """Return the best number of segments as a real number and as an integer."""
     return costs.optimal_pieces(
@@ -332,10 +317,10 @@ def test_the_best_integer_number_of_segments_is_found(
 
 
 @given(st.integers(3, 12), prices)
-def test_the_best_number_of_segments_of_multiple_is_next_to_equation_5(
+def test_the_best_number_of_segments_of_multiple_is_equation_5_rounded(
     n: int, paid: tseng_sheu.Prices
 ) -> None:
-    """p* = sqrt(2m(h-1)T_c / ((n-1)T_s)) is rounded down or up, to at least 1."""
+    """Equation 5, p* = sqrt(2m(h-1)T_c / ((n-1)T_s)), is rounded down or up, to at least 1."""
     square = (
         2 * paid.m * paid.byte / (n - 1) * (tseng_sheu.height_of_multiple(n) - 1) / paid.start_up
     )
@@ -352,7 +337,7 @@ def test_the_best_number_of_segments_of_multiple_is_next_to_equation_5(
 def test_rounding_the_best_number_of_segments_costs_less_than_one_start_up(
     n: int, paid: tseng_sheu.Prices
 ) -> None:
-    """T(max(1, ceil p*)) < T(p*) + T_s, with T(p*) = (sqrt((h-1) T_s) + sqrt(a))^2 (A6)."""
+    """The minimum over real numbers is (sqrt((h-1) T_s) + sqrt(a))^2, a = 2m T_c / (n-1) (A6)."""
     integer = best(n, "multiple", "all", paid)[1]
     a = float(2 * paid.m * paid.byte / (n - 1))
     h, start_up = tseng_sheu.height_of_multiple(n), float(paid.start_up)

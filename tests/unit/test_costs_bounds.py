@@ -76,9 +76,9 @@ def test_copies_multiply_the_bytes_but_not_the_start_ups(
 
 @pytest.mark.parametrize("n", range(3, 13))
 def test_bounds_on_star_graphs_equal_fa_table_4_and_edt_table_1(n: int) -> None:
-    """FA Table 4: N-1 or ceil((N-1)/(n-1)) steps; t_n or ceil(t_n/(n-1)) for alltoall.
+    """FA Table 4 states N-1 or ceil((N-1)/(n-1)) steps, for alltoall t_n or ceil(t_n/(n-1)).
 
-    EDT Table 1 with n-1 copies: M(N-1), M t_n for alltoall, and M + D - 1 for broadcast.
+    EDT Table 1 for n-1 copies states M(N-1), for alltoall M t_n, and for broadcast M + D - 1.
     """
     spec, size = f"S{n}", paper_costs.star(n)
     for collective in ("allgather", "scatter", "gather"):
@@ -135,7 +135,7 @@ def fewest_steps(spec: str, one_port: bool) -> int:
     while not any(len(known) == topology.nodes for known in reached):
         steps += 1
         reached = {after for known in reached for after in informed(known, links, one_port)}
-        # Informing further nodes is never worse, so only maximal sets are kept.
+        # A larger set of informed nodes is never worse, so only maximal sets are kept.
         reached = {known for known in reached if not any(known < other for other in reached)}
     return steps
 
@@ -153,7 +153,7 @@ def informed(
 
 
 def test_the_bound_on_start_ups_is_the_minimum_number_of_broadcast_steps() -> None:
-    """For messages of few or no bytes the bound on time is tight, also on two nodes."""
+    """If messages have almost no bytes, the bound on time is this number of start-up times."""
     for spec in ["S2", "S3", "S2,1", "S3,1", "S4,1", "S5,1", "S3,2", "Q1", "Q2", "Q3", "S4,2"]:
         for ports in ("all", "one"):
             fewest = fewest_steps(spec, ports == "one")
@@ -166,7 +166,7 @@ def test_the_bound_on_start_ups_is_the_minimum_number_of_broadcast_steps() -> No
 
 
 def test_on_two_nodes_all_bounds_are_those_of_one_link() -> None:
-    """A link carries one message per direction: one start-up or m bytes, and M steps."""
+    """A message takes one start-up or m bytes, and M messages take M steps."""
     for spec in ["S2", "S2,1", "Q1"]:
         for collective in COLLECTIVES:
             for ports in ("all", "one"):
@@ -255,9 +255,6 @@ def test_bad_input_is_refused() -> None:
             bound("S5", "alltoall", "all", messages=wrong)  # type: ignore[arg-type]
     with refused("-1"):
         costs.lower_bound(as_topology("S5"), "alltoall", "all", Fraction(-1), MACHINE)
-
-
-# The bottleneck cut of ForestColl
 
 
 def greatest_ratio_of_all_sets(graph: nx.Graph) -> Fraction:

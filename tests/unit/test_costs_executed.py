@@ -27,8 +27,8 @@ from support.cost_cases import (
 )
 from support.examples import max_examples
 
-#: Algorithms and port models whose executions have the start-ups, bytes and transmissions of the
-#: closed form.
+#: Algorithms and port models for which simulation and closed form give the same start-ups, bytes
+#: and transmissions.
 EXACT = {
     ("broadcast", "greedy", "all"),
     ("broadcast", "recursive-substar", "all"),
@@ -74,7 +74,7 @@ EXACT |= {
     (collective, name, ports)
     for forward, name, ports in EXACT
     for collective in _REDUCTIONS.get(forward, [])
-} - {("allreduce", "recursive-substar", "one")}  # nodes send as soon as they are free
+} - {("allreduce", "recursive-substar", "one")}  # its nodes send as soon as they are free
 EVERY = tuple((*key, ports) for key, entry in ALGORITHMS.items() for ports in entry.ports)
 
 
@@ -87,13 +87,13 @@ def all_of(collective: str, algorithm: str, ports: str) -> list[Case]:
 
 
 def differ(form: costs.Cost, real: costs.Cost) -> bool:
-    """Return whether start-ups, bytes or transmissions differ (the last only if stated)."""
+    """Return whether start-ups, bytes or (if the closed form has them) transmissions differ."""
     stated = form.transmissions is None or form.transmissions == real.transmissions
     return not (form.start_ups == real.start_ups and form.bytes == real.bytes and stated)
 
 
 @pytest.mark.parametrize("which", EVERY, ids=" ".join)
-def test_a_closed_form_has_a_note_exactly_where_its_execution_differs(
+def test_a_closed_form_has_a_note_exactly_where_the_simulation_differs(
     which: tuple[str, str, str],
 ) -> None:
     """This holds for every algorithm, port model and topology."""
@@ -123,8 +123,10 @@ def relation(
 @pytest.mark.parametrize(
     "which", [("broadcast", "greedy", "one"), ("broadcast", "binomial", "one")]
 )
-def test_the_last_one_port_slot_can_end_with_idle_sub_slots(which: tuple[str, str, str]) -> None:
-    """The closed form counts all ``degree`` sub-slots; executions end with the last one in use."""
+def test_one_port_closed_forms_may_count_idle_sub_slots_at_the_end(
+    which: tuple[str, str, str],
+) -> None:
+    """The closed form counts ``degree`` sub-slots, but an execution ends with the last busy one."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         degree = as_topology(case.spec).degree
@@ -154,9 +156,9 @@ def test_the_closed_form_of_edge_disjoint_binomial_trees_is_exact_except_on_q1()
 
 
 def test_the_multiple_trees_take_the_steps_of_equation_3_but_less_time() -> None:
-    """Steps without a shared link are shorter, since their packets have one segment, not two.
+    """In a step in which no link is in two trees, packets have one segment instead of two.
 
-    On S2 no link is shared.
+    On S2 this is the case in every step.
     """
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
@@ -254,7 +256,7 @@ def test_theorem_5_states_n_times_too_many_start_ups() -> None:
 
 
 def test_theorem_10_states_too_few_or_too_many_start_ups() -> None:
-    """The tree height is 2D - 1 only by chance. The bytes are too few unless k = 1."""
+    """Start-ups are wrong unless the tree height is 2D - 1. Bytes are too few unless k = 1."""
     differences = set()
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
@@ -269,7 +271,7 @@ def test_theorem_10_states_too_few_or_too_many_start_ups() -> None:
 
 
 def test_the_byte_count_of_theorem_11_is_only_a_lower_bound() -> None:
-    """It is exact for k = 1 and k = n-1, where translations map a link to one of the same port."""
+    """The count is exact only for k = 1 and k = n-1."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         topology = as_topology(case.spec)
@@ -303,7 +305,7 @@ def test_no_execution_is_below_the_lower_bound(
         )
         real = simulated_cost(case, m, machine)
         assert real.time >= bound.time, case
-        # Since all sends of a step start together, both terms of the bound hold separately.
+        # All sends of a step start together, so start-ups and bytes have lower bounds of their own.
         assert real.start_ups >= bound.start_ups, case
         assert real.bytes >= bound.bytes, case
         assert int(real.steps or 0) >= int(bound.steps or 0), case

@@ -34,7 +34,7 @@ def same(cost: costs.Cost, page: paper_costs.Cost, m: Fraction, machine: costs.M
     """Check that start-ups, bytes and transmissions of a cost equal those of the oracle."""
     assert cost.start_ups == page.start_ups
     assert cost.bytes == page.share * m
-    if page.transmissions is not None:  # if the oracle states them; executions check them too
+    if page.transmissions is not None:  # some definitions do not state them
         assert cost.transmissions == page.transmissions
     assert cost.time == page.start_ups * machine.t_s + page.share * m * machine.t_c
     assert isinstance(cost.time, Fraction)
@@ -79,9 +79,9 @@ def grouped(*specs: str, shares: tuple[int, ...]) -> dict[tuple[str, str], list[
 def test_closed_forms_equal_the_definitions_on_small_and_large_topologies(
     key: tuple[str, str],
 ) -> None:
-    """With 7 messages, ceil(M (N-1)/(n-1)) is not M ceil((N-1)/(n-1)).
+    """The test sends M = 7 messages, for which a misreading gives different results.
 
-    This is pitfall 16 of fragopoulou-akl.md.
+    The misreading is M ceil((N-1)/(n-1)) for ceil(M (N-1)/(n-1)) (pitfall 16, fragopoulou-akl.md).
     """
     m, machine = Fraction(10**30) + Fraction(1, 3), costs.Machine(Fraction(1, 7), Fraction(1, 11))
     sizes = (
@@ -109,9 +109,6 @@ def test_a_message_has_as_many_units_as_the_schedule_splits_it_into(key: tuple[s
         many = case.collective in ("allgather", "reduce-scatter") and not schedule.symmetric
         sources = topology.nodes if many else 1
         assert schedule.units == units * (topology.nodes if addressed else 1) * sources, case
-
-
-# Parts of closed forms
 
 
 def test_necklace_counts_and_distance_sums_are_computed_without_enumeration() -> None:
@@ -151,7 +148,7 @@ def test_the_heights_of_single_trees_are_computed_without_building_them(n: int) 
 
 @pytest.mark.parametrize("n", range(2, 7))
 def test_the_closed_form_of_dimension_change_uses_the_height_of_its_base(n: int) -> None:
-    """Theorem 3 for a tree of height h_T: h_T start-ups instead of D_n, and the same bytes."""
+    """A base of height h_T takes h_T start-ups instead of the D_n of Theorem 3, and equal bytes."""
     topology, unit_machine = as_topology(f"S{n}"), costs.Machine(Fraction(1), Fraction(1))
     for name in single_trees(topology):
         for ports, slots in (("all", 1), ("one", n - 1)):
@@ -179,9 +176,6 @@ def test_logarithms_and_quotients_are_rounded_up_exactly() -> None:
         assert ceil_div(value, 7) == next(
             q for q in range(value // 7, value // 7 + 2) if 7 * q >= value
         )
-
-
-# Bad input
 
 
 @pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)

@@ -30,13 +30,13 @@ def home(key: tuple[str, str], d: int) -> Topology:
 
 
 def tried(price: Callable[[int], costs.Cost]) -> int:
-    """Return the smallest number of parts with the minimum time, by trying all candidates."""
+    """Return the smallest number of pieces with the minimum time, by trying all candidates."""
     best, pieces, steps = None, 0, Fraction(0)
     while best is None or steps * MACHINE_OF_TRIALS.t_s <= best[0]:
         pieces += 1
         try:
             cost = price(pieces)
-        except InputError:  # not a multiple of n-1
+        except InputError:  # this number is not a multiple of n-1
             continue
         steps = cost.start_ups
         if best is None or cost.time < best[0]:
@@ -100,7 +100,10 @@ def test_the_best_number_of_messages_fills_the_last_step() -> None:
 def test_the_real_optimum_of_edge_disjoint_trees_is_that_of_the_formula(
     n: int, copies: int, m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
-    """(Mx/(n-1) + D + 3)(T_s + m/M T_c) is smallest at M = sqrt((D+3)(n-1) m T_c/(x T_s))."""
+    """The optimum is M = sqrt((D+3)(n-1) m T_c/(x T_s)) for x copies.
+
+    At this M the time (Mx/(n-1) + D + 3)(T_s + m/M T_c) is smallest.
+    """
     topology, copies = as_topology(f"S{n}"), min(copies, n - 1)
     machine = costs.Machine(start_up, byte)
     real, _ = costs.optimal_pieces(
@@ -158,9 +161,10 @@ def test_without_a_start_up_time_there_is_no_best_number_of_pieces() -> None:
 def test_the_best_number_of_pieces_is_found_for_any_pipeline(
     fixed: int, slope: int, b: int, d: int, period: int
 ) -> None:
-    """There are ceil(c p / period) steps and a fixed number more for p pieces of d/p bytes.
+    """Pipelines with random parameters take the time of the function `price` for p pieces.
 
-    The pipeline also has b further bytes in total.
+    They have a fixed number of steps plus ceil(slope p / period). Each step takes one start-up and
+    d/p bytes; b further bytes do not depend on p.
     """
 
     def price(pieces: int) -> costs.Cost:

@@ -69,9 +69,6 @@ def cost_of(result: CostRow) -> costs.Cost:
     return result.cost
 
 
-# Rows and their order
-
-
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize("ports", PORT_MODELS)
@@ -80,7 +77,7 @@ def test_a_table_has_the_expected_rows_sorted_by_time_and_no_gap_below_1(
 ) -> None:
     """Rows without a time come last.
 
-    On (n,k)-stars, cited theorems may be below a bound, since they state too few bytes.
+    On (n,k)-stars, theorems that state too few bytes may have gaps below 1.
     """
     topology, rows = as_topology(spec), build_table(problem(spec, collective, ports))
     cube_bound = f"lower bound, unit messages, Q{star_graph.ceil_log2(topology.nodes)}"
@@ -108,9 +105,6 @@ def test_a_table_has_the_expected_rows_sorted_by_time_and_no_gap_below_1(
         assert all(line.gap is None or line.gap >= 1 for line in rows)
 
 
-# Costs of rows
-
-
 @pytest.mark.parametrize("spec", ["S2", "S3", "S6", "S12", "S2,1", "S5,1", "S6,3", "S6,5"])
 @max_examples(10)
 @given(amounts, amounts, amounts, st.integers(1, 50))
@@ -134,7 +128,7 @@ def test_rows_cited_from_papers_have_the_costs_of_the_definitions(
                 assert cost_of(line).bytes == page.share * m
 
 
-def test_the_row_for_qiu_states_that_only_orders_of_growth_are_known() -> None:
+def test_the_row_that_cites_qiu_states_that_only_orders_of_growth_are_known() -> None:
     result = row(problem(ports="one"), "Qiu [14]")
     assert result.cost is None
     assert result.gap is None
@@ -143,7 +137,7 @@ def test_the_row_for_qiu_states_that_only_orders_of_growth_are_known() -> None:
 
 @pytest.mark.parametrize("n", range(2, 13))
 def test_the_hypercube_compared_with_a_star_has_at_least_as_many_nodes(n: int) -> None:
-    """FA Table 5 for the smallest such hypercube, of dimension k = ceil(log2 n!).
+    """The bounds are those of FA Table 5 for the smallest such hypercube, Q_k, k = ceil(log2 n!).
 
     S_12 is compared with Q_29, although starcast has no topology of that size.
     """
@@ -277,7 +271,7 @@ def test_only_figures_that_a_paper_states_are_cited() -> None:
 
 
 def test_notes_of_rows_state_how_executions_differ_from_the_closed_form() -> None:
-    """They also say that the number of pieces is the optimum of the closed form."""
+    """If no number of pieces is given, the note says that it is the optimum of the closed form."""
     asked = problem("S5,2")
     result = row(asked, "nk-greedy")
     assert (
@@ -304,7 +298,7 @@ def test_the_gap_of_an_execution_uses_the_lower_bound_of_its_row() -> None:
     assert result.gap_of(None) is None
 
 
-def test_a_row_without_a_cost_states_which_number_of_messages_is_impossible() -> None:
+def test_a_row_for_an_impossible_number_of_messages_has_a_note_and_no_cost() -> None:
     result = row(problem("S5", "alltoall", messages=3), "perfectly-balanced")
     assert result.cost is None
     assert "3" in result.note
@@ -313,7 +307,7 @@ def test_a_row_without_a_cost_states_which_number_of_messages_is_impossible() ->
 
 
 def test_the_lower_bound_is_a_row_with_gap_1() -> None:
-    """NK Tables 1 and 2 begin with it."""
+    """Tables 1 and 2 of NK also begin with the lower bound."""
     result = row(problem("S6,3", "allgather", "one"), "lower bound")
     assert cost_of(result) == costs.lower_bound(
         as_topology("S6,3"), "allgather", "one", Fraction(4096), MACHINE
@@ -331,9 +325,6 @@ def test_rows_have_no_gap_if_the_lower_bound_is_0() -> None:
         segments=3,
     )
     assert {line.gap for line in build_table(free)} == {None}
-
-
-# Execution
 
 
 @pytest.mark.parametrize("spec", ["S3", "S4", "S4,2", "Q3"])
@@ -383,9 +374,6 @@ def test_a_row_whose_schedule_breaks_a_rule_is_refused(monkeypatch: pytest.Monke
     )
     with refused("greedy", exit_code=6):
         execute_row(asked, result, 10**6)
-
-
-# Bad input
 
 
 @pytest.mark.parametrize(

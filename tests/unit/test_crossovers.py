@@ -1,4 +1,4 @@
-"""Crossovers in message size: exact for linear times, otherwise between two stored sizes."""
+"""Crossovers: message sizes at which the faster algorithm changes, exact or as an interval."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -94,7 +94,10 @@ def test_the_compared_runs_can_have_different_message_sizes() -> None:
 
 
 def test_each_machine_has_its_own_crossover() -> None:
-    """(10 - 3) T_s = (5 - 2) m T_c. The rows also state topology, collective, ports and faults."""
+    """The times 10 T_s + 2m T_c and 3 T_s + 5m T_c are equal at a size that depends on T_s / T_c.
+
+    The rows also state topology, collective, ports and faults.
+    """
     machines = [(Fraction(100), Fraction(1)), (Fraction(30), Fraction(1, 2))]
     ours = [
         run for t_s, t_c in machines for run in along(10, 2, SIZES, t_s=t_s, t_c=t_c, ports="one")
@@ -118,18 +121,21 @@ def test_crossovers_are_found_for_each_common_segment_number_and_for_the_best() 
         (AT, Fraction(700, 3), Fraction(700, 3), "greedy"),  # 1000 + 2m = 300 + 5m
         (AT, Fraction(350), Fraction(350), "greedy"),  # 2000 + m = 1300 + 3m
     ]
-    # One segment is best up to m = 1000 (multiple) and 500 (greedy), above the crossover.
+    # At the crossover one segment is best: up to m = 1000 for multiple, up to 500 for greedy.
     assert places(found, BEST) == [(AT, Fraction(700, 3), Fraction(700, 3), "greedy")]
     (best,) = [one for one in found if one.choice == BEST]
     assert (best.segments, best.segments_text, best.time) == ((1, 1), "best 1", Fraction(4400, 3))
 
 
 def test_crossovers_of_the_best_times_may_have_different_numbers_of_segments() -> None:
-    """Best times: min(1000 + 8m, 1600 + 2m) for multiple, min(1100 + 8m, 1400 + 2m) for greedy."""
+    """One segment is best for small messages, and several segments for large messages.
+
+    The best times are min(1000 + 8m, 1600 + 2m) and, for greedy, min(1100 + 8m, 1400 + 2m).
+    """
     ours = [*along(10, 8, (10, 200), segments=1), *along(16, 2, (10, 200), segments=2)]
     theirs = [*greedy(11, 8, (10, 200), segments=1), *greedy(14, 2, (10, 200), segments=3)]
     (best,) = [one for one in changes(ours, theirs) if one.choice == BEST]
-    # 1000 + 8m = 1400 + 2m at 400/6.
+    # The best times are equal where 1000 + 8m = 1400 + 2m, at m = 400/6.
     assert (best.how, best.low, best.segments, best.segments_text) == (
         AT,
         Fraction(200, 3),
@@ -140,7 +146,7 @@ def test_crossovers_of_the_best_times_may_have_different_numbers_of_segments() -
 
 
 def test_two_crossovers_between_the_same_stored_sizes_are_found() -> None:
-    """min(100m, 900 + 10m) is above 500 + 40m only between m = 25/3 and m = 40/3."""
+    """The best time of multiple, min(100m, 900 + 10m), exceeds 500 + 40m only between the two."""
     ours = [*along(0, 100, (1, 100), segments=1), *along(9, 10, (1, 100), segments=2)]
     found = changes(ours, greedy(5, 40, (1, 100), segments=1))
     assert [(one.low, one.below) for one in found if one.choice == BEST] == [
@@ -150,7 +156,7 @@ def test_two_crossovers_between_the_same_stored_sizes_are_found() -> None:
 
 
 def test_curves_that_coincide_on_an_interval_have_one_crossover_with_two_ends() -> None:
-    """Both have the line 900 + 10m. Below 10 the first is faster, above 100 the second."""
+    """Both curves contain 900 + 10m. Below m = 10 one is faster, above m = 100 the other."""
     ours = [*along(9, 10, (1, 1000), segments=1), *along(0, 100, (1, 1000), segments=2)]
     theirs = [*greedy(9, 10, (1, 1000), segments=1), *greedy(18, 1, (1, 1000), segments=4)]
     (best,) = [one for one in changes(ours, theirs) if one.choice == BEST]
@@ -164,7 +170,7 @@ def test_curves_that_coincide_on_an_interval_have_one_crossover_with_two_ends() 
     assert best.time is None
 
 
-def test_with_different_segments_at_each_size_crossovers_are_between_two_sizes() -> None:
+def test_if_the_best_segments_differ_at_each_size_a_crossover_is_an_interval() -> None:
     ours = [
         priced_run(10, 2, 10, segments=1),
         priced_run(12, 1, 100, segments=2),
@@ -190,7 +196,7 @@ def test_with_different_segments_at_each_size_crossovers_are_between_two_sizes()
     assert (found.segments_until, found.segments_text) == ((3, 7), "best 2 | 6 to 3 | 7")
 
 
-def test_equal_best_segments_at_both_sizes_are_named_once() -> None:
+def test_best_segments_that_are_equal_at_both_ends_of_an_interval_are_named_once() -> None:
     bent = [
         priced_run(steps, 5, m, segments=3, algorithm="greedy")
         for steps, m in zip((3, 4, 5), SIZES, strict=True)
@@ -205,7 +211,7 @@ def test_equal_best_segments_at_both_sizes_are_named_once() -> None:
 
 
 def test_times_are_linear_between_sizes_with_the_same_best_segments() -> None:
-    """Best segments are 2, 2, 3 and 5, 5, 7; between the first two sizes 1000 + 2m = 300 + 5m."""
+    """Between the first two sizes 2 and 5 segments are best, so 1000 + 2m = 300 + 5m is exact."""
     ours = [*along(10, 2, (100, 300), segments=2), *along(20, 1, (2000,), segments=3)]
     theirs = [*greedy(3, 5, (100, 300), segments=5), *greedy(20, 3, (2000,), segments=7)]
     (found,) = changes(ours, theirs)
@@ -227,7 +233,7 @@ def test_the_crossover_of_nonlinear_times_is_an_interval() -> None:
     assert (found.how, found.low, found.high) == (BETWEEN, Fraction(100), Fraction(1000))
 
 
-def test_equal_times_at_a_stored_size_do_not_make_it_a_crossover() -> None:
+def test_equal_times_at_a_stored_size_do_not_make_the_crossover_of_nonlinear_times_exact() -> None:
     bent = [
         priced_run(steps, 5, m, algorithm="greedy") for steps, m in ((3, 10), (7, 100), (3, 1000))
     ]
@@ -330,7 +336,10 @@ def test_the_faster_algorithm_changes_exactly_at_crossovers(
 
 
 def test_executed_broadcasts_cross_where_their_closed_forms_do() -> None:
-    """On S5 with p = 4: 2n-4+p steps of m/p bytes, and h+p-1 steps of 2m/(p(n-1)) bytes."""
+    """The broadcasts on S5 have p = 4 pieces and a closed form that is linear in m.
+
+    One takes 2n-4+p steps of m/p bytes, the other h+p-1 steps of 2m/(p(n-1)) bytes.
+    """
 
     def runs(algorithm: str) -> list[Run]:
         points = [
@@ -368,7 +377,7 @@ def test_curve_labels_contain_base_tree_and_copies_if_these_differ() -> None:
 
 
 def test_the_curve_of_the_lower_bound_bends_between_stored_sizes() -> None:
-    """The bound for one copy, stored for 64 bytes only, is max(100, m/4): it bends at m = 400."""
+    """The bound for one copy, max(100, m/4), is stored only for 64 bytes and bends at m = 400."""
     single = along(3, 2, (64,), algorithm="edge-disjoint")
     double = along(3, 2, (65536,), algorithm="edge-disjoint", copies=2)
     for cost in double[0].costs:

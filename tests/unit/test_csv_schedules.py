@@ -89,7 +89,7 @@ def test_looking_up_many_labels_gives_the_same_ranks_as_one_by_one(spec: str, fi
     }
 
 
-def test_a_number_sign_distinguishes_ranks_from_labels(tmp_path: Path) -> None:
+def test_a_number_sign_distinguishes_a_rank_from_a_label(tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
     for first, second in (("123", "#1"), ("#0", "132"), ("#0", "#1"), ("0", "1"), ("0", "#1")):
         file.write_text(f"{HEADER}1,{first},2,0\n2,{second},3,0\n")
@@ -106,8 +106,8 @@ def test_the_simulator_detects_a_missing_row_and_a_wrong_row(tmp_path: Path) -> 
     assert simulate(schedule_from_csv(file, "S4", "broadcast")).violation
 
 
-def test_a_unit_without_rows_is_counted() -> None:
-    """The root keeps its own unit, which is never sent and may have the largest number."""
+def test_a_unit_that_is_never_sent_is_counted() -> None:
+    """In a scatter the root keeps its own unit, which here has the largest number, 23."""
     built = schedule("S4", "scatter", "balanced", "all", 23)
     columns = {name: getattr(built, name) for name in ("step", "sender", "port", "unit")}
     assert int(built.unit.max()) == 22

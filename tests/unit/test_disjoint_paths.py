@@ -48,7 +48,7 @@ def test_all_pairs_of_nodes_have_as_many_disjoint_paths_as_the_degree(spec: str)
 
 @pytest.mark.parametrize(("spec", "most"), [("S5", 119), ("S6", 40), ("S5,3", 59), ("Q6", 63)])
 def test_paths_from_the_identity_have_the_published_lengths(spec: str, most: int) -> None:
-    """They exceed the distance by at most 4 on star graphs (day1994) and 2 on hypercubes."""
+    """Paths exceed the distance by at most 4 on star graphs (day1994) and 2 on hypercubes."""
     graph, distances = network(spec), topology(spec).distances(0)
     targets = range(1, topology(spec).nodes)
     for target in Random(spec).sample(targets, most):  # noqa: S311

@@ -10,9 +10,6 @@ from starcast.topologies.necklaces import displacements, necklaces
 SIZES = range(2, 8)
 
 
-# Definitions
-
-
 def test_every_displacement_follows_the_definition() -> None:
     for n in SIZES:
         result = displacements(n)
@@ -27,7 +24,7 @@ def test_displacements_from_given_necklaces_are_the_same() -> None:
 
 
 def test_leaders_periods_and_rotations_of_necklaces_follow_the_definition() -> None:
-    """The leader of a necklace is its lowest node. The identity is a necklace of its own."""
+    """The leader of a necklace is its node of lowest rank. The identity alone is a necklace."""
     for n in SIZES:
         ranks = star_graph.ranks(n)
         leader, period, turns = (column.tolist() for column in necklaces(n))

@@ -1,4 +1,4 @@
-"""How notebooks show objects: small ones as pictures, large ones as tables."""
+"""Objects in notebooks: small objects are shown as pictures, large objects as tables."""
 
 import subprocess
 import sys

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 INDEX = (DOCS / "index.md").read_text(encoding="utf-8")
 KINDS = ("Tutorials", "Guides", "Reference", "Background")
-#: The imports of the module to which the exercise in CONTRIBUTING.md adds a method.
+#: Imports that a module needs when the exercise in CONTRIBUTING.md adds a method to it.
 IMPORTS = """
 from starcast.lab import Facts, Lab
 from starcast.lab.signature import TopologyName

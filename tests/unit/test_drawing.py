@@ -98,7 +98,7 @@ def assert_nothing_overlaps(result: Drawing) -> None:
 
 
 def assert_edges_do_not_cross(result: Drawing) -> None:
-    """Check that edges between the same two rows do not change their order."""
+    """Check that edges between two rows have the same order of ends in both rows."""
     rows = defaultdict(list)
     for stroke in result.strokes:
         rows[stroke.ends[0].imag].append(stroke.ends)

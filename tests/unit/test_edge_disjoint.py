@@ -44,7 +44,7 @@ def test_parents_in_the_trees_at_the_identity_follow_definition_8() -> None:
 
 
 def test_parents_in_the_trees_at_other_roots_follow_definition_8() -> None:
-    """They are the translated trees of the identity, with equal dimensions (claim EDT.root)."""
+    """These trees are translations of those at the identity, with equal dimensions (EDT.root)."""
     for n in range(2, 7):
         for root in roots(n)[1:]:
             assert trees_of(built(n, root)) == page.edt(root)
@@ -89,7 +89,7 @@ def test_every_tree_is_a_spanning_tree(n: int) -> None:
 
 
 def test_every_directed_link_except_those_into_the_root_is_in_exactly_one_tree() -> None:
-    """Other links are used in both directions, in one tree each (claims EDT.L6.1 and EDT.twice)."""
+    """Each direction of every other link is in one tree (claims EDT.L6.1 and EDT.twice)."""
     for n in SIZES:
         for root in roots(n)[: 2 if n == 7 else None]:
             edt = built(n, root)
@@ -114,14 +114,14 @@ def test_a_node_has_a_different_neighbour_as_parent_in_each_tree() -> None:
 
 
 def test_edge_disjoint_trees_contain_the_shortest_path_graph() -> None:
-    """If a node has a parent in the shortest-path graph, it has the same parent in EDT (Def. 8)."""
+    """A node with a parent in a tree of that graph has the same parent in the EDT tree (Def. 8)."""
     for n in SIZES:
         graph = forest(f"S{n}", "shortest-path-graph").parent_port
         assert (built(n).parent_port[graph != 0] == graph[graph != 0]).all()
 
 
-def test_subtrees_are_rotations_of_one_another() -> None:
-    """The rotation R maps subtree l to subtree l+1, and the last to the first (claim EDT.L6.2)."""
+def test_the_trees_are_rotations_of_one_another() -> None:
+    """The rotation R maps each tree to the next, and the last to the first (claim EDT.L6.2)."""
     for n in SIZES:
         for number, tree in enumerate(trees(n), start=2):
             assert rotated(tree) == trees(n)[rotation.r(number, n) - 2]

@@ -68,7 +68,7 @@ def test_the_numbers_of_steps_and_transmissions_equal_the_formulas(
 ) -> None:
     """M messages in x copies take ceil(Mx/d) + d steps and Mx(2^d - 1) transmissions.
 
-    Claim EDT.Tab3.ft-broadcast-time states one step less. On Q_1, a single link, it is one less.
+    Claim EDT.Tab3.ft-broadcast-time states one step less, which is true only on Q_1.
     """
     result = schedule(d, messages, copies)
     run = simulate(result)
@@ -83,9 +83,6 @@ def test_the_numbers_of_steps_and_transmissions_equal_the_formulas(
     )
 
 
-# Faults
-
-
 def possible_faults(d: int) -> list[tuple[str, ...]]:
     """Return all nodes except the root, and all links."""
     links = [
@@ -97,7 +94,7 @@ def possible_faults(d: int) -> list[tuple[str, ...]]:
 
 
 def fault_sets(d: int, size: int, every: int) -> Iterator[tuple[tuple[str, ...], ...]]:
-    """Yield every k-th set of `size` faults, where k is the argument `every`."""
+    """Yield every `every`-th set of `size` faults."""
     return islice(combinations(possible_faults(d), size), 0, None, every)
 
 
@@ -129,7 +126,7 @@ def test_all_live_nodes_receive_all_messages_despite_fewer_faults_than_copies(
 
 @pytest.mark.parametrize(("d", "copies"), [(2, 2), (3, 2), (3, 3), (4, 3)])
 def test_as_many_faults_as_copies_can_cut_off_a_node(d: int, copies: int) -> None:
-    """A message is lost if the last links of all its copies fail; it survives if one works."""
+    """The node lacks a message if the last links of all its copies fail, but not if one works."""
     result = schedule(d, 1, copies)
     for node in nodes(d)[1:]:
         last = [(row.sender, row.receiver) for row in plain_rows(result) if row.receiver == node]

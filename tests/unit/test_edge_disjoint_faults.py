@@ -81,7 +81,7 @@ def missing_units(
 def test_no_set_of_fewer_faults_than_copies_loses_a_unit(
     collective: str, messages: int, copies: int
 ) -> None:
-    """On S_4 all 59 single faults and 1711 pairs are tried, for a source that represents all."""
+    """The test tries all 59 single faults and 1711 pairs of faults on S_4, for one source."""
     result = rows(collective, 4, messages, copies)
     before = [column.copy() for column in columns(collective, messages, copies)]
     assert len(possible_faults(4)) == 23 + 36
@@ -96,14 +96,14 @@ def test_no_set_of_fewer_faults_than_copies_loses_a_unit(
 def columns(
     collective: str, messages: int, copies: int
 ) -> list[np.ndarray[tuple[int], np.dtype[np.integer]]]:
-    """Return the columns of the schedule, to check that executing it changes nothing."""
+    """Return the columns of the schedule, to check that executing it does not change them."""
     schedule = built(collective, 4, messages, copies)
     return list(schedule.columns.present().values())
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_two_copies_survive_a_single_fault_that_begins_at_a_later_step(collective: str) -> None:
-    """Every fault on S_4 is tried from several steps on, the last of them after the schedule."""
+    """Every fault on S_4 begins at several steps, one of which is after the end of the schedule."""
     result = rows(collective, 4, 1, 2)
     steps = max(row.step for row in result)
     moments = sorted({2, 3, 5, *np.linspace(1, steps + 1, 4, dtype=int).tolist()})
@@ -123,7 +123,7 @@ def test_two_copies_survive_a_single_fault_that_begins_at_a_later_step(collectiv
 def test_sampled_sets_of_fewer_faults_than_copies_on_s5_and_s6_lose_no_unit(
     collective: str, n: int, messages: int, copies: int, samples: int
 ) -> None:
-    """Random sets of x-1 faults; half of the candidates are links and neighbours of one node."""
+    """Half of the candidates for the x-1 faults are links and neighbours of one random node."""
     result, random = rows(collective, n, messages, copies), np.random.default_rng([n, copies])
     for _ in range(samples):
         victim = others(identity(n))[random.integers(len(others(identity(n))))]
@@ -178,7 +178,7 @@ def outlets(result: Sequence[Row], node: Node, unit: int) -> list[Fault]:
 def test_a_unit_is_lost_if_the_last_links_of_all_its_copies_fail(
     collective: str, n: int, messages: int
 ) -> None:
-    """If one of these links works, the unit arrives. The test tries all numbers of copies."""
+    """If one of these links still works, the unit arrives."""
     for copies in range(1, n):
         result = rows(collective, n, messages, copies)
         for receiver, units in required_last(collective, identity(n), messages).items():
@@ -207,7 +207,7 @@ def test_a_unit_is_lost_if_the_first_links_of_all_its_copies_fail(collective: st
 
 @pytest.mark.parametrize("copies", [1, 2, 3])
 def test_a_node_is_cut_off_if_its_parents_in_all_trees_of_a_message_fail(copies: int) -> None:
-    """There are as many parents as copies. Nodes that have the root as a parent are skipped."""
+    """Nodes that have the root as a parent are skipped, since the root cannot fail here."""
     result, cut = rows("broadcast", 4, 1, copies), 0
     for node in others(identity(4)):
         parents = {row.sender for row in result if row.receiver == node}
@@ -252,7 +252,7 @@ def test_nothing_is_sent_if_the_root_is_dead(collective: str) -> None:
     assert "root" in run.remarks[0]
 
 
-# All sources at once
+# All sources send at the same time
 
 
 @pytest.mark.parametrize("collective", ["allgather", "alltoall"])
@@ -274,7 +274,7 @@ def test_two_copies_from_all_sources_of_s3_survive_any_single_fault(collective: 
             assert star_graph.ranks(3)[source] * single.units + own in got[node]
 
 
-# Agreement with the simulator
+# The simulator agrees with the oracle
 
 
 def named(fault: Fault) -> str | tuple[str, str]:

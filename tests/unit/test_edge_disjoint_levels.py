@@ -1,4 +1,7 @@
-"""Levels of the edge-disjoint trees, and rows of their schedules, counted without the trees."""
+"""Levels of edge-disjoint trees and rows of their schedules, computed without the trees.
+
+The detour of a node in a tree is the length of its tree path minus its distance: 0, 2 or 4.
+"""
 
 from collections import Counter
 
@@ -16,7 +19,7 @@ from starcast.trees.edge_disjoint import detours, level_sum
 
 
 def test_computed_detours_equal_those_counted_in_the_built_trees() -> None:
-    """The number of nodes is compared for each combination of detours in the n-1 trees."""
+    """The test counts how many nodes have each combination of detours in the n-1 trees."""
     for n in range(2, 9):
         network = topology(f"S{n}")
         longer = (forest(network, "edge-disjoint").levels() - network.distances())[:, 1:]
@@ -32,8 +35,8 @@ def test_computed_detours_equal_those_counted_in_the_built_trees() -> None:
         assert +kinds == Counter(each)
 
 
-def test_the_computed_detours_add_up_to_the_level_sum() -> None:
-    """The level sum is a closed form and is also checked for sizes that cannot be built."""
+def test_distances_and_detours_add_up_to_the_level_sum() -> None:
+    """The level sum comes from a closed form, so the test includes stars too large to build."""
     for n in range(2, 13):
         network = topology(f"S{n}")
         kinds = list(detours(n))
@@ -42,7 +45,7 @@ def test_the_computed_detours_add_up_to_the_level_sum() -> None:
         assert longer == (n - 1) * (level_sum(network) - network.distance_sum)
 
 
-def test_least_returns_the_sum_of_the_smallest_detours_in_a_number_of_trees() -> None:
+def test_least_returns_the_sum_of_the_smallest_detours() -> None:
     kind = next(first for first in detours(6) if min(first.none, first.two, first.four) > 0)
     result = sorted([0] * kind.none + [2] * kind.two + [4] * kind.four)
     assert [kind.least(trees) for trees in range(6)] == [sum(result[:trees]) for trees in range(6)]
@@ -83,7 +86,7 @@ def test_the_rows_of_a_scatter_on_s8_and_s9_are_computed_without_building_its_tr
 def test_a_schedule_on_s10_with_too_many_rows_is_refused_without_building_trees(
     collective: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The detours of three copies are needed to see that there are too many rows."""
+    """Only the detours of three copies show that there are too many rows."""
 
     def nothing(*_: object) -> None:
         raise AssertionError("trees were built")

@@ -36,7 +36,7 @@ SMALL = [
     (n, messages, copies) for n in range(2, 5) for messages in (1, 2, 4) for copies in range(1, n)
 ]
 LARGER = [(5, 1, 1), (5, 2, 3), (5, 3, 4), (6, 1, 2)]
-#: Cases in which only steps and transmissions are counted; rows are not compared one by one.
+#: Cases for steps and transmissions, some of them too large to compare rows with the oracle.
 COUNTED = [
     (n, messages, copies)
     for n in range(2, 7)
@@ -44,9 +44,6 @@ COUNTED = [
     for copies in sorted({1, n // 2, n - 1})
 ]
 COUNTED += [(7, 1, 1), (7, 1, 6), (7, 4, 2), (7, 5, 1)]
-
-
-# Assignment of copies to trees
 
 
 @given(st.integers(1, 40), st.data())
@@ -76,18 +73,15 @@ def test_copies_are_distributed_evenly_over_different_trees(
     assert set(Counter(assignment.message.tolist()).values()) == {copies}
 
 
-# Row by row
-
-
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize(("n", "messages", "copies"), SMALL + LARGER)
 def test_the_schedule_has_the_same_rows_as_the_oracle(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
-    """The schedule is sound and complete; each tree stores and forwards its units separately.
+    """A node forwards in each tree only the units that it received in that tree.
 
     No directed link carries two units in a step. A unit reaches each of its destinations x times,
-    and never twice through the same tree.
+    each time through another tree.
     """
     root, result = identity(n), rows(collective, n, messages, copies)
     assert len(set(result)) == len(result)
@@ -126,7 +120,7 @@ def test_schedules_for_random_arguments_have_the_same_rows_as_the_oracle(
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_every_row_uses_a_link_of_the_tree_that_it_names(collective: str) -> None:
-    """The column `tree` numbers the trees of the named forest. A gather sends towards the root."""
+    """The column `tree` has the number of a tree of the forest. A gather sends to the parent."""
     root = star_graph.nodes(5)[77]
     schedule = built(collective, 5, 2, 3, root)
     forest = build_forest("S5", "edge-disjoint", root=star_graph.label(root))
@@ -149,19 +143,16 @@ def test_a_gather_is_a_scatter_run_backwards(n: int) -> None:
     )
 
 
-# Numbers of steps and transmissions
-
-
 @pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
 def test_the_numbers_of_steps_and_transmissions_equal_the_formulas(
     n: int, messages: int, copies: int
 ) -> None:
-    """The catalogue also computes the number of rows in advance, before they are written.
+    """The formulas for M messages in x copies use c = ceil(Mx/(n-1)).
 
-    A broadcast takes ceil(Mx/(n-1)) + height - 1 steps; claims EDT.SNB and EDT.FT state D + 3
-    instead of height - 1. With c = ceil(Mx/(n-1)), an allgather takes c(n!-1) steps
-    (EDT.MNB.steps), and an alltoall takes c times the level sum of a tree, which with n-1 copies is
-    less than 2 M t_n (EDT.TE.steps).
+    A broadcast takes c + height - 1 steps; claims EDT.SNB and EDT.FT state D + 3 instead of
+    height - 1. An allgather takes c(n!-1) steps (EDT.MNB.steps). An alltoall takes c times the
+    level sum of a tree; with n-1 copies, this is less than 2 M t_n (EDT.TE.steps). The catalogue
+    knows the number of rows before a schedule is built.
     """
     levels, share = tree_levels(n), star_graph.ceil_div(messages * copies, n - 1)
     others, total = factorial(n) - 1, sum(levels.values())
@@ -206,20 +197,19 @@ def test_scatter_and_gather_take_the_minimum_number_of_steps(
 
 
 def test_units_for_deep_nodes_can_leave_the_root_before_the_last_steps_of_a_scatter() -> None:
-    """With one message, each tree has at least L-1 units for nodes at levels less than L.
+    """For every level L, each tree has at least L-1 units for nodes of levels smaller than L.
 
-    This is checked for n = 3..8, every number of copies and every L up to the height.
-
-    So for every M, no path ends after the last units leave the root. Nodes on full necklaces alone
-    account for these units. The exception is S_3, whose trees are the two ways around a ring: if
-    both copies are sent, it also needs the node on the short necklace.
+    These units can leave the root after those for level L. Therefore, for any number of messages,
+    no unit is still on its way when the last one has left the root. Nodes on full necklaces alone
+    account for these units, except on S_3, whose trees are the two ways around a ring: if both
+    copies are sent, S_3 also needs the node on the short necklace.
     """
     for n in range(3, 9):
         levels = build_forest(f"S{n}", "edge-disjoint").levels()
         short = np.setdiff1d(np.arange(1, factorial(n)), whole_necklaces(n))
         for copies in range(1, n):
             nearest = np.sort(levels[:, whole_necklaces(n)], axis=0)[:copies]
-            # Each tree carries 1/(n-1) of all units for these nodes.
+            # By symmetry, each tree carries 1/(n-1) of all units for nodes on full necklaces.
             in_all = np.bincount(nearest.reshape(-1), minlength=3 * n)
             assert not (in_all % (n - 1)).any()
             of_tree = (
@@ -233,13 +223,10 @@ def test_units_for_deep_nodes_can_leave_the_root_before_the_last_steps_of_a_scat
 
 @cache
 def whole_necklaces(n: int) -> list[int]:
-    """Return the ranks of the nodes on necklaces of n-1 nodes."""
+    """Return the ranks of the nodes on full necklaces, which have n-1 nodes."""
     return [
         rank for rank, x in enumerate(star_graph.nodes(n)) if len(rotation.necklace(x)) == n - 1
     ]
-
-
-# All sources at once
 
 
 @pytest.mark.parametrize("collective", ["allgather", "alltoall"])
@@ -247,7 +234,7 @@ def whole_necklaces(n: int) -> list[int]:
 def test_all_sources_together_are_sound_and_complete(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
-    """The translated rows of all sources equal those of `expand`; every node gets all its units."""
+    """The translated rows of all sources equal those of `expand`, and all units arrive."""
     single = built(collective, n, messages, copies)
     addressed = collective in ADDRESSED
     together = schedule_rows.of_all_sources(
@@ -270,12 +257,9 @@ def test_all_sources_together_are_sound_and_complete(
             assert set(range(first, first + messages)) <= got[node]
 
 
-# Choices that the paper leaves open
-
-
 @pytest.mark.parametrize("n", [4, 5, 6, 7])
 def test_a_single_copy_of_a_scatter_uses_the_tree_with_the_shortest_path(n: int) -> None:
-    """This holds for each node on a full necklace, which has n-1 tree paths to choose from."""
+    """The paper leaves this choice open. Only nodes on full necklaces can use any tree."""
     schedule, levels = built("scatter", n, 1, 1), build_forest(f"S{n}", "edge-disjoint").levels()
     arrives = schedule.receiver == schedule.unit
     node, tree = schedule.receiver[arrives], schedule.tree[arrives]
@@ -286,7 +270,7 @@ def test_a_single_copy_of_a_scatter_uses_the_tree_with_the_shortest_path(n: int)
 
 @pytest.mark.parametrize("n", [4, 5, 6])
 def test_an_alltoall_serves_near_nodes_first(n: int) -> None:
-    """Destinations are sorted by their level in subtree 2, and each takes that many steps."""
+    """Destinations are sorted by their level in the first tree, and each takes that many steps."""
     schedule, levels = (
         built("alltoall", n, 1, n - 1),
         build_forest(f"S{n}", "edge-disjoint").levels()[0],
@@ -296,9 +280,6 @@ def test_an_alltoall_serves_near_nodes_first(n: int) -> None:
     order = node[np.argsort(schedule.step[arrives])]
     assert (np.lexsort((np.arange(factorial(n)), levels))[1:] == order).all()
     assert (np.sort(schedule.step[arrives]) == np.cumsum(levels[order])).all()
-
-
-# Errors
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)

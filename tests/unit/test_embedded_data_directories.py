@@ -16,7 +16,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def test_the_first_directory_is_current_if_no_file_names_another(tmp_path: Path) -> None:
-    """This also holds before the first start, when no directory exists. Nothing is created."""
+    """Before the first start no directory exists, and reading the names creates none."""
     assert data_directories.current(tmp_path) == tmp_path / "data"
     assert data_directories.stale_names(tmp_path) == []
     data_directories.delete_stale(tmp_path)
@@ -24,7 +24,7 @@ def test_the_first_directory_is_current_if_no_file_names_another(tmp_path: Path)
 
 
 def test_after_a_switch_only_the_previous_data_directory_is_stale_and_deleted(home: Path) -> None:
-    """Before the switch the new directory counts as stale. Other folders are kept."""
+    """A new directory that is not yet in use counts as stale. Other folders are kept."""
     (home / "conf").mkdir()
     (home / "database").mkdir()  # not a data directory
     for turn in range(3):
@@ -83,7 +83,7 @@ def test_a_new_data_directory_gets_a_copy_of_the_system_database(home: Path) -> 
         (home / "data" / name).parent.mkdir(parents=True, exist_ok=True)
         (home / "data" / name).write_text(name, encoding="utf-8")
     new = data_directories.new_directory(home)
-    (new / "databases" / "neo4j").mkdir(parents=True)  # as created by the import
+    (new / "databases" / "neo4j").mkdir(parents=True)  # the import creates this folder
     data_directories.copy_system_data(home / "data", new)
     copied = {
         str(path.relative_to(new)): path.read_text(encoding="utf-8")

@@ -87,7 +87,7 @@ def test_a_process_waits_until_the_lock_holder_dies(tmp_path: Path) -> None:
 
 
 def test_taking_a_free_lock_does_not_wait(tmp_path: Path) -> None:
-    """Waiting is not reported, even if the same process has held the lock before."""
+    """This also holds if the same process has held and released the lock before."""
     for _ in range(2):
         with files.exclusive_lock(tmp_path / "lock", lambda: pytest.fail("it waited")):
             pass
@@ -154,7 +154,7 @@ def test_a_folder_that_others_can_write_to_is_refused(home: Home, folder: str, a
 def test_a_folder_that_belongs_to_another_user_is_refused(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its owner could replace everything in it. Folders that belong to root are accepted."""
+    """The other user could replace its files. Folders that belong to root are accepted."""
     status = home.root.stat()
     other = os.stat_result((*status[:4], 4321, *status[5:]))
     monkeypatch.setattr(Path, "stat", lambda *_, **__: other)
@@ -185,7 +185,7 @@ def test_a_lost_password_is_not_replaced(home: Home) -> None:
 
 
 def test_server_processes_that_were_stored_are_read_back(home: Home) -> None:
-    """They are stored in one file of mode 600."""
+    """All server processes are stored in one file of mode 600."""
     servers = {"neo4j": ServerProcess(12, 34.5, 678)}
     home.publish(servers)
     assert home.published() == servers

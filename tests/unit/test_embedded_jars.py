@@ -85,7 +85,7 @@ def mirror() -> Iterator[Mirror]:
 
 @pytest.fixture
 def wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JarSet:
-    """Return three jars to download into an empty cache; retries happen without a pause."""
+    """A set of three jars to download into an empty cache, with retries without a pause."""
     monkeypatch.setattr(jars, "_PAUSE", 0.0)
     rows = [
         f"{hashlib.sha256(content).hexdigest()} {len(content)} org.example:{name}:1.0"
@@ -184,7 +184,7 @@ def test_a_missing_or_truncated_jar_is_downloaded_again(
 
 
 def test_a_changed_jar_of_the_same_size_is_refused(mirror: Mirror, wanted: JarSet) -> None:
-    """Size and time stamps are unchanged. The error names the jar; nothing is downloaded."""
+    """Only the checksum shows the change. The error names the jar; nothing is downloaded."""
     wanted.download(mirror.url, Silent())
     jar = wanted.folder / "jars" / "beta-1.0.jar"
     times = jar.stat()
@@ -217,7 +217,7 @@ def test_a_missing_network_gives_a_one_line_error(wanted: JarSet) -> None:
 
 
 def test_concurrent_downloads_fetch_each_file_once(mirror: Mirror, wanted: JarSet) -> None:
-    """Each download waits for the lock and reports that; the later one finds all files."""
+    """Both downloads report that they wait for the lock. The later one then finds all files."""
     reporters = [Counting(), Counting()]
     threads = [
         threading.Thread(target=wanted.download, args=(mirror.url, reporter))

@@ -132,7 +132,10 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tool:
 
 
 def test_progress_is_reported_step_by_step(tool: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each step is a task of 100 %. The tool gets the new data directory but no password."""
+    """Each step of the import has its own progress from 0 to 100 %.
+
+    The import tool gets the new data directory but no password.
+    """
     monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", "geheim")
     reporter = Watching()
     tool.run(SUCCESS, "exit 0", reporter)
@@ -200,7 +203,7 @@ def test_an_interrupt_stops_the_import_tool(tool: Tool) -> None:
     assert processes.wait_or_kill(remaining, 20) == []
 
 
-def test_an_import_that_still_runs_is_found_by_its_own_home_only(
+def test_an_import_that_is_still_running_is_found_only_from_its_own_home(
     tool: Tool, tmp_path: Path
 ) -> None:
     """`find_processes` searches for a marker that differs between homes."""

@@ -67,8 +67,8 @@ def test_a_server_appends_to_its_log(tmp_path: Path, word: str) -> None:
     assert (tmp_path / "log").read_text(encoding="utf-8").startswith("before\n")
 
 
-def test_a_server_process_is_found_by_its_record(tmp_path: Path, word: str) -> None:
-    """The process id, the start time and the command line must match."""
+def test_the_process_of_a_recorded_server_is_found(tmp_path: Path, word: str) -> None:
+    """Its process id, start time and command line must be as recorded."""
     server = start(tmp_path, word)
     process = processes.find_server(server, matcher(word))
     assert process is not None
@@ -116,7 +116,7 @@ def test_a_server_that_obeys_the_signal_is_not_killed(tmp_path: Path, word: str)
     processes.send_signal(living, signal.SIGTERM)
     assert processes.wait_or_kill(living, 10) == []
     assert processes.find_all(matcher(word)) == []
-    processes.send_signal(living, signal.SIGTERM)  # no effect on ended processes
+    processes.send_signal(living, signal.SIGTERM)  # must not fail for ended processes
 
 
 def test_a_server_that_ignores_the_signal_is_killed(tmp_path: Path, word: str) -> None:
@@ -143,7 +143,7 @@ def test_free_ports_and_the_processes_that_own_ports_are_found() -> None:
 
 
 def test_a_port_chosen_by_the_user_that_is_taken_is_an_error() -> None:
-    """No other port replaces it. A port that is only preferred is replaced if it is taken."""
+    """A port that is only preferred is replaced by a free port instead."""
     with socket.create_server((processes.LOOPBACK, 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(UnavailableError, match=f"^port {port} for Neo4j is used by another"):

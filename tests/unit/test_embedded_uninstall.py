@@ -57,7 +57,7 @@ def test_shared_programs_and_the_system_user_stay_while_another_home_uses_them(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server of another home is running as the system user when root uninstalls a home."""
-    account(monkeypatch, accounts.COMMENT, uid=os.getuid())  # this process stands for a server
+    account(monkeypatch, accounts.COMMENT, uid=os.getuid())  # this process acts as a server
     traces = uninstall.find_traces(settings)
     obstacles = {trace.kind: trace.obstacle for trace in traces}
     assert obstacles["home"] == obstacles["cache"] == ""

@@ -23,7 +23,7 @@ def test_messages_that_quote_arbitrary_input_are_printable(text: str) -> None:
     error = StarcastError(f"'{text}' is invalid", hint=f"did you mean '{text}'?")
     assert error.message.isprintable()
     assert error.hint.isprintable()
-    error.message.encode()  # without lone surrogates
+    error.message.encode()  # fails if there are lone surrogates
 
 
 def test_long_input_is_shortened_in_messages() -> None:

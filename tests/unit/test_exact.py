@@ -1,4 +1,7 @@
-"""The alltoall `exact` is valid and takes the minimum number of steps, by independent checkers."""
+"""The alltoall `exact`: independent checkers find it valid and minimal in steps.
+
+Its first steps are the opening, which serves the short necklaces, of fewer than n-1 nodes.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -38,17 +41,14 @@ def array_problems(schedule: Schedule) -> set[str]:
     return page.array_problems(*columns, schedule.topology.n, messages)
 
 
-# The number of steps
-
-
 @pytest.mark.parametrize(
     ("n", "messages"), [*SMALL, (7, 1), (7, 2), (7, 5), (7, 6), (7, 7), (8, 1), (8, 2), (8, 3)]
 )
 def test_all_messages_arrive_in_the_minimum_number_of_steps(n: int, messages: int) -> None:
-    """The checkers find no problem; the simulator counts M n! t_n transmissions of all sources.
+    """Two checkers find no problem, and the simulator counts M n! t_n transmissions.
 
-    Here t_n is the sum of the distances from one node. Over all steps, a link of a node is idle
-    fewer than n-1 times.
+    Here t_n is the sum of the distances from one node. Over all steps, the links of a node are idle
+    fewer than n-1 times in total.
     """
     schedule = exact(n, messages)
     assert array_problems(schedule) == set()
@@ -67,7 +67,7 @@ def test_all_messages_arrive_in_the_minimum_number_of_steps(n: int, messages: in
 
 
 def test_alltoall_of_one_message_takes_the_known_numbers_of_steps() -> None:
-    """The sizes are S_3 to S_7."""
+    """The numbers are those of S_3 to S_7."""
     assert [exact(n).steps for n in range(3, 8)] == [5, 21, 111, 689, 4938]
 
 
@@ -108,9 +108,6 @@ def test_more_than_n_minus_1_messages_are_sent_in_successive_rounds() -> None:
         )
         assert np.array_equal(schedule.sender[mine], part.sender)
         assert np.array_equal(schedule.unit[mine], part.unit // each * 5 + part.unit % each + first)
-
-
-# The checkers
 
 
 def rows(schedule: Schedule, chosen: object) -> Schedule:
@@ -200,11 +197,8 @@ def test_the_checker_of_all_sources_finds_two_messages_on_a_link_in_one_step() -
     assert "a directed link twice in a step" in result
 
 
-# The construction
-
-
 def test_nodes_on_full_necklaces_are_reached_along_the_near_balanced_tree() -> None:
-    """The paths to a full necklace are rotations of the tree path to its lowest node."""
+    """On a full necklace, all paths are rotations of the tree path to the lowest node."""
     for n in range(2, 7):
         tree = near_balanced(star_graph.identity(n))
         short = set(page.short_nodes(n))
@@ -228,8 +222,8 @@ def test_full_necklaces_are_sorted_by_distance_then_smallest_node() -> None:
 def test_all_links_are_busy_after_the_opening() -> None:
     """The opening, which serves short necklaces, may exceed the minimum number of steps for them.
 
-    For every excess step, one message to each node of a full necklace starts during the opening;
-    the nearest necklaces come first.
+    For every excess step, the messages to one full necklace are started early, in links that would
+    be idle. The nearest necklaces come first.
     """
     for n, messages in [(3, 1), (4, 1), (4, 2), (5, 1), (5, 3), (6, 2), (7, 1)]:
         schedule = exact(n, messages)
@@ -256,9 +250,6 @@ def test_building_the_schedule_again_gives_the_same_rows() -> None:
     for n, messages in [(2, 1), (3, 1), (5, 3), (6, 7)]:
         once, again = (build(f"S{n}", "alltoall", "exact", messages=messages) for _ in range(2))
         assert all(np.array_equal(getattr(once, name), getattr(again, name)) for name in COLUMNS)
-
-
-# Other sources, and metadata of the schedule
 
 
 @pytest.mark.parametrize("source", ["1234", "2134", "4132", "3421"])
@@ -328,9 +319,6 @@ def test_invalid_topologies_arguments_and_sizes_are_refused() -> None:
         build("S4", "alltoall", "exact", messages=0)
     with refused("S12", "rows", exit_code=7):
         build("S12", "alltoall", "exact")
-
-
-# The simulator
 
 
 def test_the_simulator_accepts_schedules_of_any_source_and_of_all_sources() -> None:

@@ -104,7 +104,7 @@ def test_the_step_counts_for_several_messages_are_consistent() -> None:
         assert steps == bound == exact.fewest_steps(n, count)
 
 
-def test_the_loads_on_the_page_are_the_port_counts_of_its_paths() -> None:
+def test_the_loads_on_the_page_count_how_often_its_paths_cross_each_port() -> None:
     *paths, together = table("loads")
     for label, path, *loads in paths:
         word = [int(port) for port in path.split()]

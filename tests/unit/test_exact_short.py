@@ -1,7 +1,8 @@
 """The opening of the exact alltoall: the first steps, which serve the short necklaces.
 
-A word is a path from the root, given by its dimensions. Reversed, it enters each cycle of the
-node's permutation at one symbol, the entry. A cell is one dimension in one step.
+A word is a path from the root to a node, given by its dimensions. Read backwards, it resolves the
+cycles of the node's permutation one by one; the entry of a cycle is the symbol crossed twice. A
+cell is one dimension in one step, and is used by at most one hop.
 """
 
 from collections import Counter
@@ -29,12 +30,9 @@ from support.meeting import refused
 ROUNDS = [(n, messages) for n in range(3, 8) for messages in range(1, n)]
 
 
-# Words
-
-
 @pytest.mark.parametrize(("n", "messages"), [(2, 1), *ROUNDS, (8, 1), (8, 7)])
 def test_words_are_shortest_paths_to_the_nodes_on_short_necklaces(n: int, messages: int) -> None:
-    """A reversed word enters each cycle of the node at one symbol and goes around it once."""
+    """A word crosses each symbol of a cycle once, and the entry twice, first and last."""
     words = short_words(n, messages)
     assert [(star_graph.nodes(n)[word.node], word.message) for word in words] == [
         (x, message) for x in page.short_nodes(n) for message in range(messages)
@@ -49,7 +47,7 @@ def test_words_are_shortest_paths_to_the_nodes_on_short_necklaces(n: int, messag
         assert star_graph.visited(x, home)[-1] == star_graph.identity(n)
         assert crossed == Counter(home)
         at = 0
-        for cycle in sorted(cycles(x), key=min):  # one cycle after another, from the root
+        for cycle in sorted(cycles(x), key=min):  # a word crosses the cycles in this order
             part = word.dimensions[at : at + len(cycle) + 1]
             assert list(part[::-1]) == [s for s in home if s in cycle]
             at += len(part)
@@ -63,11 +61,8 @@ def test_words_are_as_long_as_the_distance() -> None:
             assert len(word.dimensions) == distances[star_graph.nodes(n)[word.node]]
 
 
-# Loads
-
-
-def test_no_dimension_is_crossed_more_often_than_its_equal_share() -> None:
-    """The maximum load is ceil(M L / (n-1)), the minimum for M L hops over n-1 dimensions."""
+def test_words_cross_all_dimensions_equally_often_up_to_rounding() -> None:
+    """No dimension is crossed more than ceil(M L / (n-1)) times by the M L hops."""
     for n, messages in [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 2), (9, 8), (10, 1)]:
         words = short_words(n, messages)
         crossed = Counter(dimension for word in words for dimension in word.dimensions)
@@ -77,8 +72,8 @@ def test_no_dimension_is_crossed_more_often_than_its_equal_share() -> None:
             assert hops == messages * page.short_hops(n)
 
 
-def test_unavoidable_crossings_and_evenly_spread_entries_load_all_dimensions_equally() -> None:
-    """Here the entries are spread evenly over the symbols of each cycle."""
+def test_entries_spread_evenly_over_each_cycle_load_all_dimensions_equally() -> None:
+    """The crossings that do not depend on the choice of entries are also equally many."""
     for n in range(3, 9):
         forced, spread = Counter[int](), Counter[int]()
         for x in page.short_nodes(n):
@@ -89,16 +84,13 @@ def test_unavoidable_crossings_and_evenly_spread_entries_load_all_dimensions_equ
         assert len(set(forced.values())) == len(set(spread.values())) == 1
 
 
-# Choice of entries
-
-
 def test_a_cycle_moves_to_another_entry_if_a_later_cycle_has_no_other_choice() -> None:
-    """The last cycle needs entry 2, so the first moves from 2 to 3, and the second from 3 to 4."""
+    """The last cycle needs 2, so the first changes from 2 to 3, and the second from 3 to 4."""
     assert choose_entries([(2, 3), (3, 4), (2, 3), (2,)], {2: 1, 3: 2, 4: 1}) == [3, 4, 3, 2]
 
 
 def test_entries_are_tried_in_ascending_order() -> None:
-    """When the third cycle also takes entry 3, the second cycle moves to entry 4."""
+    """If a third cycle also tries entry 3, the second cycle moves from 3 to 4."""
     assert choose_entries([(4, 2, 3), (4, 3)], {2: 1, 3: 1, 4: 1}) == [2, 3]
     assert choose_entries([(4, 2, 3), (4, 3), (3, 4)], {2: 1, 3: 1, 4: 1}) == [2, 4, 3]
 
@@ -115,15 +107,12 @@ def test_impossible_entries_are_an_internal_error() -> None:
     st.data(),
 )
 def test_entries_are_found_if_any_exist(wanted: list[tuple[int, ...]], data: st.DataObject) -> None:
-    """The capacity of each symbol is exactly what some randomly chosen entries need."""
+    """Randomly chosen entries determine how often each symbol may be used."""
     choice = [data.draw(st.sampled_from(cycle)) for cycle in wanted]
     room = {symbol: choice.count(symbol) for symbol in range(2, 7)}
     result = choose_entries(wanted, room)
     assert all(symbol in cycle for symbol, cycle in zip(result, wanted, strict=True))
     assert all(result.count(symbol) <= room[symbol] for symbol in room)
-
-
-# The list schedule
 
 
 @given(st.lists(st.lists(st.integers(2, 6), min_size=1, max_size=6), max_size=8))
@@ -135,7 +124,7 @@ def test_schedule_words_returns_the_same_list_schedule_as_the_oracle(
 
 @given(st.lists(st.lists(st.integers(2, 6), min_size=1, max_size=6), max_size=8))
 def test_a_list_schedule_has_no_empty_step(words: list[list[int]]) -> None:
-    """Every cell is used by at most one word, and the hops of a word are in order."""
+    """In addition, words share no cell, and the hops of a word are in order."""
     steps = schedule_words(words)
     cells = [
         cell
@@ -147,9 +136,6 @@ def test_a_list_schedule_has_no_empty_step(words: list[list[int]]) -> None:
     used = {step for _, step in cells}
     assert used == set(range(1, len(used) + 1))
     assert len(used) <= len(cells)
-
-
-# Idle cells
 
 
 @pytest.mark.parametrize(("n", "messages"), [(2, 1), *ROUNDS, (8, 1), (8, 7), (9, 1), (9, 8)])
@@ -170,13 +156,13 @@ def test_the_opening_has_an_idle_cell_per_dimension_for_every_excess_step(
     for dimension, cells in enumerate(begun.idle.tolist(), start=2):
         free = [step for step in range(1, begun.length + 1) if (dimension, step) not in busy]
         assert cells == free[: len(cells)]
-    # From S_9 on a lower bound is used: the number of necklaces of nodes that do not start with 1.
+    # From S_9 on, counting is slow: (n-1)! is a lower bound on the number of full necklaces.
     full = page.full_necklaces(n) if n <= 8 else factorial(n - 1)
     assert begun.idle.shape[1] <= messages * full
 
 
 def test_missing_idle_cells_are_an_internal_error() -> None:
-    """Three words cross dimension 2 and none crosses 3, so 3 steps are needed instead of 2."""
+    """Three words take 3 steps, one more than the minimum, but dimension 2 has no idle step."""
     words = [exact_alltoall.Word(node, 0, (2,)) for node in range(1, 4)]
     with refused("fewer than 1 idle steps", exit_code=1):
         exact_alltoall._idle_steps(3, words, [(1,), (2,), (3,)], 3)
@@ -189,15 +175,12 @@ def test_too_few_full_necklaces_are_an_internal_error() -> None:
         _group_begins(length, np.array([True, True]), begun)
 
 
-# Why there are always enough full necklaces
-
-
 def test_the_bounds_used_in_the_proof_hold() -> None:
-    """Short necklaces start with 1 and are few; full necklaces are many; distances <= 3(n-1)/2.
+    """Full necklaces suffice for the idle cells if (n-2) L <= (n-1) F.
 
-    L is the number of hops to short necklaces and F the number of full necklaces. Even with one hop
-    per step there are enough: (n-2) L <= (n-1) F. This check is the proof for n <= 6; for larger n
-    the inequality follows from the bounds.
+    L is the number of hops to short necklaces, and F the number of full necklaces. For n <= 6 this
+    test is the proof. For larger n, the inequality follows from bounds: nodes on short necklaces
+    start with 1 and are few, distances are at most 3(n-1)/2, and F is at least (n-1)!.
     """
     for n in range(3, 9):
         short = page.short_nodes(n)

@@ -63,7 +63,7 @@ def write(folder: Path, content: object) -> Path:
 
 
 def cost(run: dict[str, Any], kind: str) -> dict[str, Any]:
-    """Return the cost of a run that has this kind, such as "simulated"."""
+    """Return the cost of a run of the given kind, such as "simulated"."""
     found: dict[str, Any] = next(each for each in run["costs"] if each["kind"] == kind)
     return found
 
@@ -87,9 +87,9 @@ def test_a_written_file_is_read_back_unchanged_also_compressed_or_indented(
 
 
 def _beat_the_bound(run: dict[str, Any]) -> None:
-    """Change a run so that it is consistent in itself but faster than the lower bound."""
+    """Change a run so that its figures agree with each other but are below the lower bound."""
     run["profile"] = run["profile"][:1]
-    units = Fraction(run["message_bytes"]) / 4  # 2 trees of 2 segments
+    units = Fraction(run["message_bytes"]) / 4  # 2 trees with 2 segments each
     sent = run["profile"][0][2] * units
     time = Fraction(run["t_s"]) + sent * Fraction(run["t_c"])
     cost(run, "simulated").update(

@@ -38,7 +38,7 @@ def in_model(execution: str, point: Point = POINT) -> Point:
 @pytest.mark.parametrize("entry", algorithms_on(S4), ids=str)
 @max_examples(8)
 @given(m=numbers, t_s=numbers, t_c=numbers, data=st.data())
-def test_the_time_of_an_asynchronous_run_equals_that_of_the_function_timing(
+def test_the_time_of_an_asynchronous_run_is_computed_by_the_function_timing(
     entry: Algorithm, m: Fraction, t_s: Fraction, t_c: Fraction, data: st.DataObject
 ) -> None:
     ports = data.draw(st.sampled_from(entry.ports))

@@ -74,7 +74,7 @@ def test_the_points_of_a_design_are_the_union_of_its_grids_without_duplicates(
 
 
 def test_a_design_stored_by_revision_0001_is_read() -> None:
-    """Such a design names a single collective and has no axes for copies, faults and seeds."""
+    """A design of revision 0001 has one collective, and no axes for copies, faults and seeds."""
     old = {
         "collective": "broadcast", "topology": ["S4"], "algorithm": ["multiple",
         "recursive-substar"], "ports": ["all"],
@@ -172,9 +172,6 @@ def test_a_design_of_one_grid_is_run_by_options_and_of_several_grids_by_a_file()
     )
     assert show == "starcast experiment grid mine > mine.toml"
     assert run == "starcast experiment run mine --grid mine.toml"
-
-
-# Experiments that come with starcast
 
 
 DESIGNS = {name: read_design(name) for name in examples()}

@@ -44,7 +44,7 @@ grids = st.builds(
 
 
 few = max_examples(25)
-#: Grids over all arguments. All of the algorithms are defined on all of the topologies.
+#: Grids with values on all axes; each algorithm is defined on each of the topologies.
 wide = st.builds(
     Grid,
     topology=st.lists(st.sampled_from(["S3", "S4"]), min_size=1).map(tuple),
@@ -119,7 +119,7 @@ def expected_points(grid: Grid, spec: str, name: str, m: Fraction) -> set[tuple[
 
 @few
 @given(wide)
-def test_an_axis_applies_only_to_the_algorithms_that_have_it(
+def test_an_axis_applies_only_to_algorithms_with_this_argument(
     grid: Grid,
 ) -> None:
     points = grid.points()
@@ -177,9 +177,7 @@ def test_all_algorithms_get_the_same_faults_for_the_same_seed() -> None:
     assert lots[4] != lots[5]
 
 
-def test_values_of_segments_also_apply_to_algorithms_with_messages_if_no_messages_are_given() -> (
-    None
-):
+def test_segments_also_set_the_number_of_messages_if_a_grid_has_no_messages() -> None:
     both = {"topology": "S4", "algorithm": ["multiple", "recursive-substar"], "message_bytes": 1}
     shares = [
         (point.algorithm, point.segments)

@@ -25,14 +25,11 @@ def table(both: Pair, values: dict[star_graph.Node, int], missing: int = -1) -> 
     return [values.get(node, missing) for node in star_graph.nodes(both.n)]
 
 
-# Metrics
-
-
 @pytest.mark.parametrize(("n", "construction"), CASES)
 def test_the_array_and_its_metrics_equal_those_of_the_oracle_for_every_cyclic_root(
     n: int, construction: str
 ) -> None:
-    """The oracle computes parents, levels, profiles, leaves and loads node by node."""
+    """A cyclic root is a shift of the identity. The oracle computes all metrics node by node."""
     for root in roots(n):
         both = pair(n, construction, root)
         trees = both.forest
@@ -74,7 +71,7 @@ def assert_profiles_agree(both: Pair) -> None:
 
 
 def assert_loads_agree(both: Pair) -> None:
-    """Check the number of trees on every link; the two directions are counted separately."""
+    """Check the load: the number of trees that contain each directed link."""
     counted = rooted_trees.load(both.trees)
     load = both.forest.load()
     assert load.shape == (factorial(both.n), both.n - 1)
@@ -100,9 +97,6 @@ def test_forests_of_s7_equal_those_of_the_oracle_for_every_cyclic_root(construct
         ]
         assert dict(both.forest.load_histogram()) == rooted_trees.load_histogram(both.trees, 7)
         both.forest.verify()
-
-
-# Roots
 
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
@@ -166,9 +160,6 @@ def test_the_catalogue_contains_all_constructions_of_the_oracle() -> None:
     assert set(CONSTRUCTIONS) <= set(constructions())
 
 
-# Immutability
-
-
 def test_the_array_cannot_be_written_to() -> None:
     for construction in CONSTRUCTIONS:
         trees = forest("S4", construction)
@@ -197,18 +188,15 @@ def test_a_forest_created_from_an_array_has_the_same_metrics() -> None:
         assert own.load_histogram() == trees.load_histogram()
 
 
-# Errors that `verify` detects
-
-
 def s5(construction: str) -> NDArray[np.uint8]:
     """Return a writable copy of the parent ports of a forest on S5."""
     return forest("S5", construction).parent_port.copy()
 
 
 def verify_in_both_ways(array: object, root: int = 0, spec: str = "S5") -> None:
-    """Verify an array with both methods, which must both raise the same error or both none.
+    """Verify an array with both methods, and check that their results are the same.
 
-    Creating the forest may already raise the error.
+    If the array is invalid, both raise the same error, possibly when the forest is created.
     """
     refusals = []
     for judge in (Forest.verify, verify_by_distances):
@@ -252,7 +240,7 @@ def test_a_changed_entry_is_detected_unless_it_gives_another_spanning_tree(
 
 
 def is_connected(tree: rooted_trees.Tree, root: star_graph.Node) -> bool:
-    """Return whether following parents leads from every node to the root, which has no parent."""
+    """Return whether the parents of every node lead to the root, and the root has no parent."""
     try:
         rooted_trees.depths(tree, root)
     except (KeyError, RuntimeError):
@@ -299,7 +287,7 @@ def test_a_cycle_of_two_nodes_is_detected() -> None:
 
 
 def test_a_longer_cycle_is_detected() -> None:
-    """The ports 2, 3, 2, 3, 2, 3 lead around a cycle of six nodes."""
+    """Ports 2 and 3 in turn lead around a cycle of six nodes."""
     array = s5("greedy")
     t = topology("S5")
     node, around = t.rank("54321"), []
@@ -406,11 +394,8 @@ def test_forests_of_the_smallest_stars_are_valid(n: int) -> None:
         forest(f"S{n}", construction).verify()
 
 
-# Partial trees
-
-
 def half_of_s4() -> tuple[rooted_trees.Tree, Forest]:
-    """Return levels 0 to 2 of the greedy tree on S4: as a tree of the oracle, and as a forest."""
+    """Return levels 0 to 2 of the greedy tree on S4, as a dictionary and as a forest."""
     full, root = tseng_sheu.greedy(star_graph.identity(4)), star_graph.identity(4)
     half = {x: parent for x, parent in full.items() if rooted_trees.depths(full, root)[x] <= 2}
     return half, Forest(topology("S4"), ports_of(half, root)[None, :], 0, spanning=False)
@@ -455,9 +440,6 @@ def test_a_changed_entry_of_a_partial_tree_is_detected_unless_the_tree_is_valid(
     else:
         with refused("tree 0", exit_code=6):
             changed.verify()
-
-
-# `verify_hubs` affects speed only
 
 
 @given(st.data())
@@ -515,7 +497,7 @@ def test_the_arrays_of_metrics_are_read_only() -> None:
 
 
 def invalid_forests() -> list[Forest]:
-    """Return forests with an invalid port, a root with a parent, or a missing node."""
+    """Return three forests: with an invalid port, a root with a parent, and a missing node."""
     foreign, rooted, missing = (s5("greedy") for _ in range(3))
     foreign[0, 5], rooted[0, 0], missing[0, 119] = 9, 2, 0
     return [Forest(topology("S5"), array, 0) for array in (foreign, rooted, missing)]

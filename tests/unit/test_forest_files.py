@@ -61,9 +61,6 @@ def rewritten(path: Path, **parts: Any) -> Path:
     return path
 
 
-# Round trips
-
-
 @pytest.mark.parametrize(("spec", "construction"), PLAIN)
 def test_every_construction_can_be_saved_and_opened(
     tmp_path: Path, spec: str, construction: str
@@ -97,7 +94,7 @@ def test_an_array_is_saved_even_if_it_is_not_a_forest(tmp_path: Path) -> None:
         loaded.verify()
 
 
-def test_a_path_may_be_a_string_and_is_used_unchanged(tmp_path: Path) -> None:
+def test_a_path_may_be_a_string_and_gets_no_suffix(tmp_path: Path) -> None:
     forest("S3", "greedy").save(str(tmp_path / "trees"))
     assert os.listdir(tmp_path) == ["trees"]  # noqa: PTH208 - a string, as the path above
     assert Forest.open(str(tmp_path / "trees")).id == "S3:greedy:123"
@@ -124,9 +121,6 @@ def test_a_forest_file_contains_no_pickled_objects(saved: Path) -> None:
             np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
 
 
-# Atomic writes
-
-
 def test_an_interrupted_write_leaves_only_the_old_file(
     saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,9 +144,6 @@ def test_an_unwritable_path_is_an_input_error(tmp_path: Path, place: str) -> Non
         forest("S3", "greedy").save(tmp_path / place)
     assert caught.value.hint
     assert [path.name for path in tmp_path.iterdir()] == ["a-file"]
-
-
-# Files that are not valid forests
 
 
 def test_the_error_for_a_missing_file_says_that_it_does_not_exist(tmp_path: Path) -> None:
@@ -250,7 +241,7 @@ def test_an_array_with_a_wrong_shape_is_refused(saved: Path, shape: tuple[int, .
 
 
 def open_with_limited_memory(path: Path, megabytes: int = 64) -> subprocess.CompletedProcess[str]:
-    """Open a file in a process that may allocate only this much memory after it has started."""
+    """Open a file in a process that may allocate only a few more megabytes once it runs."""
     script = f"""
 import resource, sys
 from starcast import Forest, StarcastError
@@ -356,7 +347,7 @@ def test_an_encrypted_file_is_refused(saved: Path) -> None:
 def test_a_changed_or_truncated_file_never_opens_as_another_forest(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
-    """It is refused, or opened as the same forest if the changed bit has no meaning."""
+    """The file is refused, or gives the same forest if the changed bit does not matter."""
     path = tmp_path_factory.mktemp("damage") / "forest.npz"
     meant = forest("S4", "multiple", "4321")
     meant.save(path)

@@ -70,9 +70,6 @@ def read_dot(text: str) -> Any:
     return graphs[0]
 
 
-# Topologies
-
-
 @each_topology
 @pytest.mark.parametrize("to", ["graphml", "gexf"])
 def test_networkx_reads_the_same_graph_with_labels_and_ports(
@@ -109,7 +106,7 @@ def test_graph6_output_equals_that_of_networkx(spec: str) -> None:
 
 @each_topology
 def test_metis_lines_list_the_neighbours_of_each_node(spec: str) -> None:
-    """By the METIS manual, counts come first, each link is on two lines, and numbers start at 1."""
+    """As the METIS manual requires, counts come first, and nodes are numbered from 1."""
     lines = [line for line in written(topology(spec), "metis").splitlines() if line[0] != "%"]
     nodes, count = map(int, lines[0].split())
     rows = [[int(word) - 1 for word in line.split()] for line in lines[1:]]
@@ -130,8 +127,6 @@ def test_anynet_connects_each_router_with_its_terminal_and_its_neighbours(spec: 
         read |= {(min(rank, other), max(rank, other)) for _, other in pairs[2:]}
     assert read == links(spec)
 
-
-# Forests
 
 FORESTS = [
     ("S4", "multiple"),
@@ -192,9 +187,6 @@ def test_a_tree_of_height_719_is_written() -> None:
     assert written(path, "json").count("children") == 719
 
 
-# Schedules as tables
-
-
 @each_schedule
 def test_csv_and_parquet_files_contain_the_rows_of_the_schedule(
     tmp_path: Path, spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any
@@ -212,9 +204,6 @@ def test_csv_and_parquet_files_contain_the_rows_of_the_schedule(
         assert read[name].to_list() == expected.tolist()
 
 
-# GOAL
-
-
 @each_schedule
 def test_a_goal_file_is_read_as_the_same_schedule(
     tmp_path: Path, spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any
@@ -230,17 +219,17 @@ def test_a_goal_file_is_read_as_the_same_schedule(
 
 
 @each_schedule
-def test_a_goal_file_without_steps_is_ordered_by_its_requirements(
+def test_a_goal_file_without_steps_is_ordered_by_its_dependencies(
     tmp_path: Path, spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any
 ) -> None:
-    """A packet is sent once its requirements are met, never later than in its original step."""
+    """A packet is sent as soon as its dependencies are met, so there are no additional steps."""
     built = schedule(spec, collective, algorithm, ports, **arguments)
     file = tmp_path / "mine.goal"
     text = written(built, "goal")
     file.write_text(re.sub(r"(?m)^//.*\n", "", text))
     read = schedule_from_goal(file, spec, collective, ports, built.root)
     assert read.steps <= built.steps
-    # In this file the tags are packet numbers, so only the links can be compared.
+    # Without the comments, tags do not identify units, so only the links can be compared.
     sizes = [int(size) for size in re.findall(r"send (\d+)b", text)]
     assert len(read) == len(sizes)
     assert sum(sizes) == 64 * len(built.expand())
@@ -261,7 +250,7 @@ def test_a_goal_file_without_steps_is_ordered_by_its_requirements(
 def test_atlahs_computes_the_time_of_the_asynchronous_model(
     spec: str, collective: Any, algorithm: str, arguments: Any, time: int
 ) -> None:
-    """The times were computed by ATLAHS itself, with -L 0 -o 0 -g T_s+T_c -G T_c."""
+    """The expected times come from ATLAHS with the options -L 0 -o 0 -g T_s+T_c -G T_c."""
     built = schedule(spec, collective, algorithm, **arguments).expand()
     assert timing(built, execution="asynchronous").time == time
     text = written(built, "goal", dialect="atlahs")
@@ -280,7 +269,7 @@ def test_atlahs_computes_the_asynchronous_time_of_one_port_schedules_of_single_u
 
 
 def test_atlahs_computes_a_longer_time_if_all_operations_share_one_cpu() -> None:
-    """If all share a CPU and interfaces, packets wait for unrelated ones, and a replay can fail."""
+    """On a shared CPU, packets wait for unrelated packets. The dialect for ATLAHS avoids this."""
     built = schedule("S4", "alltoall", "exact")
     assert atlahs.finishing_time(written(built, "goal", unit_bytes=1), 164, 0) > 10_000
 
@@ -382,11 +371,8 @@ def test_sends_between_nodes_that_are_not_linked_are_refused(tmp_path: Path) -> 
         schedule_from_goal(file, "Q2", "broadcast")
 
 
-# MSCCL XML
-
-
 def execute_msccl(text: str, built: Schedule) -> None:
-    """Execute an MSCCL XML file and compare all outputs with those the collective requires.
+    """Execute an MSCCL XML file, and check that all outputs are those of the collective.
 
     Thread blocks run in any order. A step waits for its dependency, a receive for its send.
     """
@@ -486,7 +472,7 @@ def test_links_with_more_units_than_a_thread_block_has_steps_use_several_channel
 
 
 def test_a_corrupted_msccl_file_is_detected() -> None:
-    """This shows that `execute_msccl` can fail."""
+    """The test shows that `execute_msccl` does not accept every file."""
     built = schedule("S4", "alltoall", "exact")
     text = written(built, "msccl-xml")
     for old, new in ((r'dstoff="3"', 'dstoff="2"'), (r'depid="\d+"', 'depid="-1"')):
@@ -519,9 +505,6 @@ def test_an_msccl_file_has_no_xml_declaration_no_tabs_or_apostrophes_and_a_short
     assert "'" not in text
     assert len(ET.fromstring(text).attrib["name"]) <= 63  # noqa: S314
     assert msccl.MAX_STEPS == 256
-
-
-# Chrome traces
 
 
 @each_schedule
@@ -568,9 +551,6 @@ def test_an_asynchronous_chrome_trace_has_the_times_of_the_packets(
     for packet in packets:
         for unit in packet["args"]["units"]:
             assert ends.get((packet["pid"], unit), 0) <= packet["ts"]
-
-
-# Bad input
 
 
 @pytest.mark.parametrize(

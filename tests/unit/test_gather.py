@@ -38,7 +38,10 @@ def test_a_gather_has_the_rows_of_the_oracle_s_reversed_scatter(
 
 
 def test_messages_from_the_nearest_nodes_arrive_first() -> None:
-    """This holds for each port of the root. In the last step, only the root receives units."""
+    """At each port of the root, units that crossed fewer links arrive first.
+
+    In the last step, only the root receives units.
+    """
     for algorithm in SCATTERS:
         s = schedule("gather", 5, algorithm, 4)
         flights = page.flights(plain_rows(s))
@@ -90,8 +93,8 @@ def test_a_gather_has_the_expected_id_units_and_forest(algorithm: str) -> None:
     assert np.array_equal(s.forest.parents()[s.tree, s.sender], s.receiver)
 
 
-def test_every_scatter_algorithm_also_exists_as_a_gather() -> None:
-    """The gather has the same arguments, port models and errors."""
+def test_every_scatter_algorithm_has_a_corresponding_gather() -> None:
+    """The arguments, port models and errors of both are the same."""
     gathers = {row.name: row for row in algorithms("gather")}
     for name in SCATTERS:
         scatter = find("scatter", name)

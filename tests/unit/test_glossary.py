@@ -13,7 +13,7 @@ from starcast.cli.app import all_commands
 
 PAGE = Path(__file__).parents[2] / "docs" / "glossary.md"
 COLUMNS = ("term", "meaning", "CLI", "Python", "SQL", "Cypher", "queries")
-#: Public names that the glossary omits, since readers know them or their context explains them.
+#: Ordinary words among the public names, which the glossary need not explain.
 ORDINARY = {
     "CLI": """
         --all --as --browser --by --cascade --check-claims --compare --cypher --discard-foreign
@@ -135,8 +135,8 @@ SURFACES: dict[str, Callable[[], set[str]]] = {
 def test_the_glossary_lists_exactly_the_public_names(surface: str) -> None:
     """Every public name is a listed term or an ordinary word, and no name is banned.
 
-    For the CLI, the glossary lists options and the first words of commands. Identifiers are called
-    id and are text. The only exceptions are nodes of the graph, which have a number called key.
+    For the CLI, the glossary lists options and the first words of commands. Every identifier is a
+    text called id, except the key of a node in the graph, which is a number.
     """
     names = SURFACES[surface]()
     known = terms(surface) | set(ORDINARY[surface].split())

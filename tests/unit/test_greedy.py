@@ -14,8 +14,8 @@ from support.meeting import pair, roots
 SIZES = range(2, 8)
 
 
-def test_examples_from_the_definition() -> None:
-    """If a node starts with the k-th symbol of the root, k > 1, its parent port is k (A1).
+def test_the_parent_ports_of_two_nodes_equal_the_examples_of_the_definition() -> None:
+    """If a node starts with the k-th symbol of the root and k > 1, its parent port is k (A1).
 
     If it starts with the first symbol of the root, the port is the first position from 2 on in
     which it differs from the root.
@@ -30,7 +30,10 @@ def test_examples_from_the_definition() -> None:
 
 
 def test_the_parent_port_of_every_node_follows_the_definition() -> None:
-    """The port is the position in r of the node's first symbol, or the first displaced position."""
+    """The port is the position in the root r of the node's first symbol x_1.
+
+    If x_1 = r_1, the port is the first position in which the node differs from r.
+    """
     for n in SIZES:
         for root in roots(n):
             row = forest(f"S{n}", "greedy", root=star_graph.label(root)).parent_port[0]
@@ -56,7 +59,7 @@ def test_levels_are_distances_and_the_height_is_the_diameter(n: int) -> None:
         assert both.forest.congestion == 1
 
 
-def test_leaves_are_as_many_as_derangements_but_are_other_nodes() -> None:
+def test_leaves_are_as_many_as_derangements_but_are_not_the_derangements() -> None:
     for n in SIZES:
         for root in star_graph.cyclic_roots(n):
             built = forest(f"S{n}", "greedy", root=star_graph.label(root))
@@ -76,8 +79,8 @@ def test_leaves_are_as_many_as_derangements_but_are_other_nodes() -> None:
 def is_leaf_by_definition(v: star_graph.Node, r: star_graph.Node) -> bool:
     """Return whether v is a leaf of the tree with root r by section A1.
 
-    It is if v differs from r in all positions from 2 on, unless v_2 = r_1 and v_1 != r_2. The root
-    is no leaf.
+    The condition is that v differs from r in all positions from 2 on, unless v_2 = r_1 and
+    v_1 != r_2. The root is not a leaf.
     """
     return (
         v != r

@@ -1,7 +1,8 @@
-"""Hamiltonian paths and cycles of S_n, and the trees of Fragopoulou & Akl 1993, 3.1 and 4.
+"""Hamiltonian paths and cycles of S_n, and trees made from them (Fragopoulou & Akl 1993, 3.1, 4).
 
 Sections A1 to A4 and the pitfalls are in docs/definitions/fragopoulou-akl.md. The type of a link is
-its dimension; a word is the list of types along a path.
+its dimension; a word is the list of types along a path. In an allgather along the tree of rotated
+Hamiltonian paths, phase 1 follows these paths, and phase 2 sends to the nodes with first symbol 1.
 """
 
 from collections import Counter
@@ -67,7 +68,7 @@ def test_the_hamiltonian_cycle_visits_every_node_once_and_returns() -> None:
 
 
 def all_paths(way: list[star_graph.Node]) -> Iterator[list[star_graph.Node]]:
-    """Yield all Hamiltonian paths that begin with these nodes, in lexicographic order of words."""
+    """Yield all Hamiltonian paths that begin with the path `way`, sorted by their words."""
     if len(way) == factorial(len(way[0])):
         yield way
     for i in range(2, len(way[0]) + 1):
@@ -114,7 +115,7 @@ def test_the_tree_of_rotated_paths_follows_the_definition() -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_subtree_j_is_a_hamiltonian_path_of_the_nodes_with_1_in_position_j(n: int) -> None:
-    """It starts next to the root, across dimension j, and has one node per level (Theorem 4)."""
+    """Its first node is the root's neighbour across dimension j (Theorem 4)."""
     tree = tree_of(built(n, "rotated-hamiltonian").parent_port[0], n)
     levels = built(n, "rotated-hamiltonian").levels()[0]
     for j in range(2, n + 1):
@@ -153,7 +154,10 @@ def test_parents_of_nodes_with_the_root_s_first_symbol_follow_rule_1() -> None:
 
 
 def test_links_of_phase_2_are_spread_evenly_over_the_dimensions() -> None:
-    """There are (n-2)! links of each dimension; because of the root, dimension n has one fewer."""
+    """There are (n-2)! links of each dimension, but one fewer of dimension n.
+
+    The missing link would be that of the root itself.
+    """
     for n in range(3, 9):
         counted = Counter(
             built(n, "rotated-hamiltonian").parent_port[0, 1 : factorial(n - 1)].tolist()
@@ -162,7 +166,7 @@ def test_links_of_phase_2_are_spread_evenly_over_the_dimensions() -> None:
         assert counted == {i: count for i, count in expected.items() if count}
 
 
-def test_phase_2_ports_are_the_positions_of_the_chosen_symbol() -> None:
+def test_the_phase_2_port_of_a_node_is_its_position_of_the_chosen_symbol() -> None:
     for n in range(2, 8):
         first = star_graph.nodes(n)[: factorial(n - 1)]
         for symbol in range(2, n + 1):
@@ -193,7 +197,7 @@ def schedule(n: int) -> list[Row]:
 
 
 def test_the_schedule_sends_down_the_tree_in_the_minimum_number_of_steps() -> None:
-    """It takes n (n-2)! = ceil((n!-1)/(n-1)) steps.
+    """The number of steps is n (n-2)! = ceil((n!-1)/(n-1)).
 
     Every step except the last informs n-1 nodes; the last informs n-2.
     """
@@ -212,8 +216,8 @@ def test_the_schedule_sends_down_the_tree_in_the_minimum_number_of_steps() -> No
         assert [counts[step] for step in sorted(counts)] == [n - 1] * (len(counts) - 1) + [n - 2]
 
 
-def test_several_messages_with_a_common_phase_2_take_the_minimum_number_of_steps() -> None:
-    """M messages take ceil(M(n!-1)/(n-1)) steps: message c uses symbol 2 + (c mod (n-1))."""
+def test_several_messages_that_share_phase_2_take_the_minimum_number_of_steps() -> None:
+    """M messages take ceil(M(n!-1)/(n-1)) steps if message c uses symbol 2 + (c mod (n-1))."""
     for n in range(3, 8):
         loads = [
             np.bincount(phase_2_ports(n, symbol)[1:], minlength=n + 1) for symbol in range(2, n + 1)
@@ -223,7 +227,7 @@ def test_several_messages_with_a_common_phase_2_take_the_minimum_number_of_steps
             steps = copies * factorial(n - 1) + int(np.max(joint))
             assert steps == -(-copies * (factorial(n) - 1) // (n - 1))
             repeated = copies * -(-(factorial(n) - 1) // (n - 1))
-            assert (repeated > steps) == (copies >= n - 1)  # pitfall 16
+            assert (repeated > steps) == (copies >= n - 1)  # else they are equal (pitfall 16)
 
 
 # A4: the Hamiltonian cycle
@@ -265,7 +269,7 @@ def test_all_sources_use_the_same_dimension_in_each_step(n: int) -> None:
 
 @pytest.mark.parametrize("n", [4, 5])
 def test_the_forest_at_another_root_may_follow_another_cycle(n: int) -> None:
-    """Section 4 uses one cycle for all sources; the forest with root q uses a translated cycle."""
+    """Section 4 uses one cycle for all sources; the forest at root q follows a translated cycle."""
     start = star_graph.identity(n)
     cycle = star_graph.visited(start, page.cycle_types(n))[:-1]
     links = set(zip(cycle, [*cycle[1:], start], strict=True))

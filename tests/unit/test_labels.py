@@ -63,7 +63,7 @@ def test_labels_that_begin_with_neither_0_nor_1_are_refused(first: int) -> None:
         pass
 
 
-def test_the_first_symbol_is_1_again_after_an_error() -> None:
+def test_labels_start_from_1_again_after_an_error() -> None:
     with pytest.raises(RuntimeError), labels_from(0):
         raise RuntimeError
     assert str(permutations.labels(permutations.unrank(3, [0]))[0]) == "123"

@@ -52,7 +52,7 @@ def test_the_leftmost_node_is_at_0_and_every_node_has_a_position(children: Child
 
 @given(trees())
 def test_the_mirror_image_of_a_tree_is_the_mirror_image_of_its_drawing(children: Children) -> None:
-    """This requires that small subtrees are centred between large ones."""
+    """A layout that pushed small subtrees to the left would not have this property."""
     place = tidy_layout(0, children)
     mirrored = tidy_layout(0, {parent: below[::-1] for parent, below in children.items()})
     width = max(place.values())
@@ -61,7 +61,7 @@ def test_the_mirror_image_of_a_tree_is_the_mirror_image_of_its_drawing(children:
 
 @given(trees())
 def test_equal_subtrees_are_drawn_with_the_same_shape(children: Children) -> None:
-    """The root of the drawing has three copies of a tree as its subtrees."""
+    """The test draws a root whose three subtrees are copies of a tree."""
     size = 1 + sum(map(len, children.values()))
     copies = {
         parent + shift: [child + shift for child in below]
@@ -74,7 +74,7 @@ def test_equal_subtrees_are_drawn_with_the_same_shape(children: Children) -> Non
         assert steps == pytest.approx([steps[0]] * 3)
 
 
-def test_a_complete_binary_tree_is_as_wide_as_its_leaves() -> None:
+def test_a_complete_binary_tree_is_as_wide_as_the_row_of_its_leaves() -> None:
     place = tidy_layout(0, {node: [2 * node + 1, 2 * node + 2] for node in range(31)})
     assert max(place.values()) == 31
     assert place[0] == 15.5
@@ -87,7 +87,7 @@ def test_a_path_of_any_length_is_drawn_as_a_straight_line() -> None:
 
 
 def test_children_are_closer_than_their_wide_subtrees_if_these_do_not_overlap() -> None:
-    """The middle child is a leaf; the subtrees of the outer two are wide only two levels below."""
+    """The middle child is a leaf; the other subtrees become wide only two levels further down."""
     place = tidy_layout(0, {0: [1, 2, 3], 1: [4], 4: [5, 6, 7], 3: [8], 8: [9, 10, 11]})
     assert [place[node] for node in (1, 2, 3)] == [1, 2.5, 4]
 

@@ -32,7 +32,7 @@ def test_every_node_has_a_finite_position_of_its_own(spec: str, name: str) -> No
         assert apart.min() > 0.5
 
 
-def test_the_nodes_of_s7_have_different_positions_and_the_picture_is_not_too_long() -> None:
+def test_the_nodes_of_s7_have_different_positions_in_a_picture_of_balanced_proportions() -> None:
     for name in ["substars", "levels", "necklaces"]:
         positions = layout("S7", name)
         assert len(np.unique(positions.round(2), axis=0)) == 5_040
@@ -48,7 +48,7 @@ def test_the_layout_levels_sorts_nodes_by_their_distance_from_the_identity() -> 
             assert y[distances == distance].min() > y[distances == distance - 1].max()
 
 
-def test_adding_1_to_all_symbols_turns_the_layout_substars() -> None:
+def test_adding_1_to_all_symbols_rotates_the_layout_substars() -> None:
     for spec in ["S3", "S4", "S5", "S6"]:
         network = topology(spec)
         added = [
@@ -63,7 +63,7 @@ def test_adding_1_to_all_symbols_turns_the_layout_substars() -> None:
         )
 
 
-def test_the_rotation_of_the_star_graph_turns_the_layout_necklaces() -> None:
+def test_the_rotation_of_the_star_graph_rotates_the_layout_necklaces() -> None:
     for spec in ["S4", "S5", "S6"]:
         network = topology(spec)
         points = places(spec, "necklaces")

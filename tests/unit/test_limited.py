@@ -216,7 +216,7 @@ BOMBS: dict[str, tuple[Callable[[Path], Path], str, int, str]] = {
 }
 
 
-#: Files whose refusal takes several seconds.
+#: Files that take several seconds to refuse.
 SLOW = {"a hundred grids"}
 
 
@@ -232,8 +232,6 @@ def test_a_decompression_bomb_is_refused_with_bounded_memory_and_time(
     assert outcome.memory < MAX_MEMORY
     assert (outcome.code, words in outcome.message) == (code, True), outcome.message
 
-
-# JSON
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -303,9 +301,6 @@ def _read_all(cursor: JsonCursor) -> None:
 def test_an_escaped_backslash_does_not_start_another_escape() -> None:
     value = ["\\u0000", "\\ud800", "\U0001f600"]
     assert parse_json(json.dumps(value).encode(), "it") == value
-
-
-# Streams
 
 
 def test_a_stream_that_exceeds_its_limit_is_refused(tmp_path: Path) -> None:

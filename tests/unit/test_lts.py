@@ -17,7 +17,7 @@ from starcast.support.errors import UnavailableError
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A machine without Java; tests install programs in this folder."""
+    """The folder in which a test installs Java; no other Java is found."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr(server, "INSTALLED", tmp_path / "jvm")

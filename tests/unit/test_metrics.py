@@ -18,7 +18,7 @@ SPECS = [*STARS, *NK_STARS, "Q1", "Q2", "Q3", "Q5"]
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_metrics_equal_the_results_of_the_methods_of_the_forest(spec: str) -> None:
-    """The metric `branches` has the sizes of the subtrees below the root's children."""
+    """For example, the metric `branches` has the sizes of the root's subtrees."""
     for construction in plain_constructions(spec):
         assert_metrics(forest(spec, construction, topology(spec).nodes // 3))
 

@@ -60,7 +60,7 @@ def test_an_exported_file_is_read_as_the_same_schedule(
 def test_a_file_without_starcast_attributes_is_ordered_by_its_dependencies(
     tmp_path: Path, spec: str, collective: Any, algorithm: str, ports: Any
 ) -> None:
-    """The same units cross the same links, and each unit is sent as early as possible."""
+    """Without the original steps, the same units cross the same links, as early as possible."""
     built = schedule(spec, collective, algorithm, ports).expand()
     back = read(written(built, plain=True), tmp_path, spec, collective)
     sent = [
@@ -75,7 +75,7 @@ def test_a_file_without_starcast_attributes_is_ordered_by_its_dependencies(
 
 @pytest.mark.parametrize("root", [1, 5])
 def test_roots_segments_and_channels_are_read(tmp_path: Path, root: int) -> None:
-    """300 units on a link need several channels, which dependencies keep in order."""
+    """With 300 units per link, a link needs several channels, ordered by dependencies."""
     built = schedule("S3", "broadcast", "multiple", root=root, segments=300)
     back = read(written(built), tmp_path, "S3", "broadcast", root=root)
     assert all(np.array_equal(getattr(back, name), getattr(built, name)) for name in COLUMNS)
@@ -317,7 +317,7 @@ def test_an_in_place_scatter_is_refused(tmp_path: Path) -> None:
 def summing_ring(collective: str) -> str:
     """Return an in-place reduction on a ring of four nodes, as msccl-tools would write it.
 
-    Ranks forward partial sums without keeping them (rrs).
+    Ranks use the step type rrs, which forwards a partial sum without storing it.
     """
     gpus = []
     for rank in range(4):
@@ -343,7 +343,7 @@ def test_reductions_of_msccl_tools_are_read(tmp_path: Path, collective: Any, ste
 
 
 def test_local_reductions_within_a_rank_are_read(tmp_path: Path) -> None:
-    """All ranks send their vectors to all others, which receive them in scratch and add them."""
+    """Each rank receives the vectors of all others in its scratch buffer and adds them there."""
     gpus = []
     for rank in range(3):
         others = [(rank + 1) % 3, (rank + 2) % 3]
@@ -411,7 +411,7 @@ def test_a_sum_is_sent_before_the_next_addition_changes_it(tmp_path: Path) -> No
 
 
 def add_numbers(text: str, draw: Random) -> dict[tuple[int, str, int], int]:
-    """Execute an exported file with numbers, thread blocks in random order; return all chunks.
+    """Execute an exported file on numbers and return all chunks; thread blocks run in random order.
 
     Input chunk i of rank r has the value (i + 1) * 100**r.
     """
@@ -486,7 +486,7 @@ def test_a_huge_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_long_tag_or_comment_is_refused_before_it_ends(
     tmp_path: Path, begin: str, part: str
 ) -> None:
-    """The XML parser gets the file in parts and would scan a long comment again for each part."""
+    """The file is parsed in parts, and the parser would scan a long comment again for each part."""
     text = ring().replace("<gpu", f"{begin}{part * 1_200_000}", 1)
     with pytest.raises(InputError, match="line 3 has a tag or comment of more than 1 MB"):
         read(text, tmp_path, "S4,1", "allgather")
@@ -506,7 +506,7 @@ def test_a_file_that_is_not_xml_or_is_missing_is_refused(tmp_path: Path, content
 def test_a_randomly_damaged_file_is_refused_or_still_delivers_everything(
     tmp_path: Path, seed: int
 ) -> None:
-    """An attribute value is replaced or some bytes are deleted; errors name the file."""
+    """The damage is a replaced attribute value or some deleted bytes. Errors name the file."""
     draw = Random(seed)  # noqa: S311
     values = ["-1", "0", "1", "2", "7", "70", "256", "40000", "9" * 30, "i", "s", "rcs", "cpy"]
     for _ in range(10):

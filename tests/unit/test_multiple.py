@@ -28,7 +28,7 @@ def path_from_root(built: Forest, tree: int, goal: star_graph.Node) -> list[int]
 
 @pytest.mark.parametrize("n", SIZES)
 def test_the_forest_has_one_tree_for_each_shift_of_the_root_in_order(n: int) -> None:
-    """Row i-1 has the same undirected links as the greedy tree L(rho^i(r)), but root r."""
+    """Tree i has the undirected links of the greedy tree L(rho^i(r)), but its root is r."""
     for root in star_graph.cyclic_roots(n):
         both = pair(n, "multiple", root)
         assert both.forest.trees == n - 1
@@ -61,8 +61,8 @@ def test_heights_equal_those_of_lemma_5() -> None:
         assert list(forest(f"S{n}", "multiple").heights) == heights
 
 
-def test_the_heights_on_s2_and_s3_are_1_and_5_4() -> None:
-    """Lemma 5 does not hold for these sizes (pitfall 5)."""
+def test_the_heights_on_s2_and_s3_differ_from_lemma_5() -> None:
+    """The heights are 1 on S2, and 5 and 4 on S3 (pitfall 5)."""
     assert list(forest("S2", "multiple").heights) == [1]
     assert list(forest("S3", "multiple").heights) == [5, 4]
 
@@ -116,7 +116,11 @@ def test_the_paths_on_s6_have_the_dimensions_given_in_the_definitions() -> None:
 
 
 def test_paths_to_the_shifts_of_the_root_follow_the_cycles_of_the_shift() -> None:
-    """A path crosses C_1 without 1, then C_2, 2, C_3, 3, ..: these are n + gcd(n,i) - 2 links."""
+    """The shift by i positions has gcd(n,i) cycles C_1, C_2, .. of positions.
+
+    The path crosses the dimensions C_1 without 1, then C_2, 2, C_3, 3, .., which are
+    n + gcd(n,i) - 2 links.
+    """
     for n in SIZES:
         for root in roots(n):
             built = forest(f"S{n}", "multiple", root=star_graph.label(root))
@@ -128,7 +132,7 @@ def test_paths_to_the_shifts_of_the_root_follow_the_cycles_of_the_shift() -> Non
 
 
 def test_paths_to_the_shifts_of_the_root_share_only_the_root() -> None:
-    """Every other node of path p_i has symbol r_1 in position i+1."""
+    """All other nodes on the path to the shift by i have symbol r_1 in position i+1."""
     for n in SIZES:
         for root in star_graph.cyclic_roots(n):
             built = forest(f"S{n}", "multiple", root=star_graph.label(root))

@@ -69,13 +69,13 @@ def test_code_that_is_not_executed_or_has_no_effect_is_not_mutated(source: str) 
     assert mutants(source) == {}
 
 
-def test_the_lines_of_a_mutation_exclude_those_of_inner_statements() -> None:
+def test_the_lines_of_a_mutation_exclude_those_of_nested_statements() -> None:
     source = b"if (\n    a < 1\n):\n    x = (\n        b + c\n    )\n"
     lines = {mutation.operator: mutation.lines for mutation in Finder(source).find()}
     assert lines == {"comparison": (1, 3), "number": (1, 3), "arithmetic": (4, 6)}
 
 
-def test_a_mutation_quotes_the_lines_before_and_after_the_change() -> None:
+def test_a_mutation_quotes_its_lines_as_they_were_and_as_they_become() -> None:
     source = b"a = 1\nf(\n    a,\n)\n"
     number, call = Finder(source).find()
     assert (number.line, number.quote(source)) == (1, ("a = 1", "a = 2"))
@@ -105,7 +105,7 @@ def test_imports_returns_dotted_names(tmp_path: Path) -> None:
     assert imports(path) == {"a.b", "d.e", "d.e.g"}
 
 
-def test_mutations_that_no_test_finds_do_not_count_in_the_share() -> None:
+def test_the_share_counts_only_mutations_that_some_test_finds() -> None:
     results = ["test", "test", "test", "sweep", "survived", "equivalent"]
     lines, share = summarize({"area": "doors", "result": result} for result in results)
     assert share == pytest.approx(0.75)

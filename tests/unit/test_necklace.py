@@ -47,9 +47,6 @@ def parents(n: int) -> NDArray[np.int32]:
     return np.where(result < 0, np.int32(0), result)
 
 
-# Node by node
-
-
 @pytest.mark.parametrize("n", SIZES)
 def test_node_numbers_follow_the_definition(n: int) -> None:
     assert {x: int(m) for x, m in zip(star_graph.nodes(n), numbers(n), strict=True)} == page.mbst(
@@ -75,9 +72,6 @@ def test_every_node_has_a_different_number_and_the_root_has_0(n: int) -> None:
     assert numbers(n)[0] == 0
     assert numbered_dimensions(n, np.arange(n + 1)).tolist() == [0, *range(2, n + 1), 2]
     assert np.array_equal(built(n).parent_port[0], numbered_dimensions(n, numbers(n)))
-
-
-# The necklaces and their order
 
 
 def test_nodes_are_numbered_by_distance_then_by_kind_of_necklace() -> None:
@@ -109,9 +103,9 @@ def test_nodes_are_numbered_by_distance_then_by_kind_of_necklace() -> None:
 
 
 def test_generators_follow_the_definition() -> None:
-    """G_k is at distance k, on a necklace of n-1 nodes. There is none if n is odd and k = D.
+    """The generator G_k is a node at distance k, on a necklace of n-1 nodes.
 
-    D is the diameter. See pitfall 6.
+    If n is odd, there is none at the diameter D (pitfall 6).
     """
     for n in range(2, 10):
         result = generators(topology(f"S{n}"))
@@ -125,7 +119,7 @@ def test_generators_follow_the_definition() -> None:
 
 
 def test_generators_of_s6_equal_those_written_in_cycle_notation() -> None:
-    """For k = 1..5 they are one cycle. For k = 6 and 7 they also have one or two pairs."""
+    """Generators 1 to 5 are single cycles; generators 6 and 7 also have cycles of two symbols."""
     written: dict[int, tuple[list[tuple[int, ...]], int]] = {
         1: ([(2, 1)], 2),
         2: ([(3, 2, 1)], 3),
@@ -142,8 +136,8 @@ def test_generators_of_s6_equal_those_written_in_cycle_notation() -> None:
     }
 
 
-def test_the_necklace_of_a_generator_has_its_parents_on_that_of_the_previous_generator() -> None:
-    """The parent of G_k is G_(k-1), and the same holds after rotating both any number of times."""
+def test_parents_of_a_generators_necklace_are_on_the_necklace_of_the_previous_generator() -> None:
+    """The parent of G_k is G_(k-1), and rotating both gives another node and its parent."""
     for n in SIZES:
         result = generators(topology(f"S{n}"))
         ranks, above = star_graph.ranks(n), parents(n)
@@ -153,9 +147,6 @@ def test_the_necklace_of_a_generator_has_its_parents_on_that_of_the_previous_gen
             assert [above[ranks[turned]] for turned in necklace(x)] == [
                 ranks[turned] for turned in necklace(y)
             ]
-
-
-# Theorem 8
 
 
 @pytest.mark.parametrize("n", range(2, 10))
@@ -178,13 +169,13 @@ def test_all_tree_paths_are_shortest_paths() -> None:
 
 
 def test_parents_are_reached_in_an_earlier_step() -> None:
-    """The algorithm needs only this consequence of Theorem 8.3."""
+    """This weaker form of Theorem 8.3 is true, and the algorithm needs no more."""
     for n in range(2, 10):
         assert (steps(n)[parents(n)][1:] < steps(n)[1:]).all()
 
 
 def test_theorem_8_3_is_false_as_stated() -> None:
-    """Numbers of child and parent can differ by less than n-1, in correct trees (pitfall 5)."""
+    """It states that numbers of child and parent differ by n-1 or more (pitfall 5)."""
     for n in range(3, 9):
         near = np.flatnonzero(numbers(n)[1:] - numbers(n)[parents(n)][1:] < n - 1) + 1
         distances = topology(f"S{n}").distances()[near]

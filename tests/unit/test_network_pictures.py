@@ -62,7 +62,7 @@ def test_every_busy_link_of_a_step_is_drawn_as_an_arrow(collective: str, algorit
         nodes = boxes(document)
         for stroke in strokes(document):
             box = nodes[stroke.title.split("> ")[1].split(":")[0]]
-            away = stroke.ends[1] - box.center  # where the arrowhead begins
+            away = stroke.ends[1] - box.center  # the arrowhead is drawn from this end
             assert abs(away.real) > box.width / 2 or abs(away.imag) > box.height / 2
 
 
@@ -82,7 +82,7 @@ def test_nodes_are_darker_the_more_units_they_hold() -> None:
     assert total == pytest.approx(24 * 0.9)
 
 
-def test_an_animation_has_a_group_for_every_step_and_respects_reduced_motion() -> None:
+def test_an_animation_has_an_svg_group_for_every_step_and_respects_reduced_motion() -> None:
     built = schedule("S4", "broadcast", "greedy")
     document = parse(animate_schedule(built))
     groups = [group for group in document.iter(f"{SVG}g") if "step" in group.get("class", "")]

@@ -38,9 +38,6 @@ def size_and_ranks(draw: st.DrawFn, largest: int = 35) -> tuple[int, int, int, i
     return n, k, node, other
 
 
-# Names and sizes
-
-
 def test_nk_stars_have_the_known_sizes_degrees_and_diameters() -> None:
     for n, k in SIZES:
         t = topology(f"S{n},{k}")
@@ -104,9 +101,6 @@ def test_large_nk_stars_allocate_nothing_before_an_array_is_requested() -> None:
     assert peak < 1_000_000
 
 
-# Labels and ranks
-
-
 @every_size
 def test_ranks_number_the_labels_in_ascending_order(n: int, k: int) -> None:
     t = topology(f"S{n},{k}")
@@ -138,15 +132,9 @@ def test_an_unknown_rank_is_refused(rank: int) -> None:
         topology("S6,3").translation(rank)
 
 
-# Links
-
-
 @every_size
 def test_neighbours_follow_the_definition_port_by_port(n: int, k: int) -> None:
-    """The ports lead to all neighbours, and each port permutes the nodes.
-
-    So if all nodes send over the same port, each node receives once.
-    """
+    """Ports lead to all neighbours. If all nodes send over one port, each node receives once."""
     t, nodes, ranks = topology(f"S{n},{k}"), nk_star.nodes(n, k), nk_star.ranks(n, k)
     for port in t.ports:
         expected = [ranks[nk_star.across(v, port, n)] for v in nodes]
@@ -214,11 +202,8 @@ def test_the_nk_star_with_k_equal_to_n_minus_1_is_the_star_graph(n: int) -> None
     assert star.distance_profile() == same.distance_profile()
 
 
-# Pitfalls
-
-
 def test_residual_links_are_in_triangles_but_exchange_links_are_not() -> None:
-    """Therefore no automorphism maps a residual link to an exchange link (pitfall 10)."""
+    """Therefore no automorphism maps one kind of link to the other (pitfall 10)."""
     for n, k in [(n, k) for n, k in SIZES if 2 <= k <= n - 2]:
         t = topology(f"S{n},{k}")
         neighbours = [{int(t.neighbours(port, [0])[0]) for port in t.ports}]
@@ -226,9 +211,6 @@ def test_residual_links_are_in_triangles_but_exchange_links_are_not() -> None:
             ranks = t.neighbours(port, [0])
             beyond = {int(t.neighbours(other, ranks)[0]) for other in t.ports}
             assert bool(neighbours[0] & beyond) == (port > k)
-
-
-# Distances
 
 
 @every_size
@@ -267,9 +249,6 @@ def test_the_distance_profile_and_the_mean_distance_agree_with_the_distances() -
         assert t.mean_distance * (t.nodes - 1) == int(t.distances(0).sum())
 
 
-# Translations
-
-
 @every_size
 def test_translation_relabels_symbols_by_the_extended_root(n: int, k: int) -> None:
     t, ranks = topology(f"S{n},{k}"), nk_star.ranks(n, k)
@@ -280,7 +259,7 @@ def test_translation_relabels_symbols_by_the_extended_root(n: int, k: int) -> No
 
 
 @every_size
-def test_translation_is_an_automorphism_and_carried_ports_gives_the_new_ports(
+def test_translation_is_an_automorphism_and_carried_ports_returns_the_translated_ports(
     n: int, k: int
 ) -> None:
     """Exchange links keep their port; residual links may change it."""
@@ -298,7 +277,7 @@ def test_translation_is_an_automorphism_and_carried_ports_gives_the_new_ports(
 
 
 def test_translation_changes_some_residual_ports() -> None:
-    """Only if n-k+1 = 2 is there a single residual port, which does not change."""
+    """If n-k = 1, the only residual port cannot change, so such sizes are not tested."""
     for n, k in [(4, 2), (5, 3), (6, 2), (6, 4)]:
         t = topology(f"S{n},{k}")
         residual = np.full(t.nodes, n, dtype=np.uint8)

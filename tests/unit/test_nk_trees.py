@@ -1,4 +1,7 @@
-"""The tree SP and the forest MT on (n,k)-stars, compared with docs/definitions/nk-star.md."""
+"""The tree SP and the forest MT on (n,k)-stars, compared with docs/definitions/nk-star.md.
+
+SP is the construction `nk-greedy`, and MT is `nk-multiple`. R_i(Id) is the identity shifted by i.
+"""
 
 import numpy as np
 import pytest
@@ -33,9 +36,6 @@ def ports_of(tree: rooted_trees.Tree, n: int, k: int) -> NDArray[np.uint8]:
     """Return a tree as an array with the port of each node towards its parent."""
     ports = [nk_star.port_between(v, tree[v], n) if v in tree else 0 for v in nk_star.nodes(n, k)]
     return np.array(ports, dtype=np.uint8)
-
-
-# SP
 
 
 @every_size
@@ -79,13 +79,10 @@ def test_sp_on_a_complete_graph_connects_every_node_with_the_root() -> None:
 
 
 def test_all_leaves_of_sp_on_s4_2_are_on_one_level() -> None:
-    """Therefore the balance factor is 0, as in the paper."""
+    """This means that the balance factor is 0, as the paper states."""
     built = forest("S4,2", "nk-greedy")
     inner = set(built.parents()[0].tolist())
     assert {int(built.levels()[0, v]) for v in range(12) if v not in inner} == {3}
-
-
-# MT
 
 
 @every_size
@@ -98,7 +95,7 @@ def test_mt_consists_of_the_trees_of_the_definition_in_order(n: int, k: int) -> 
         built.verify()
 
 
-#: Sizes at which the congestion of MT is neither 1 for k = 1 nor 2 for larger k.
+#: The congestion of MT at all sizes at which it is not 1 (for k = 1) or 2 (for larger k).
 CONGESTION = {(2, 1): 1, (5, 3): 3, (6, 3): 3, (7, 3): 3, (7, 4): 3, (7, 5): 3}
 
 
@@ -121,7 +118,7 @@ def test_levels_heights_and_congestion_of_mt_equal_those_of_the_oracle(n: int, k
     ]
     assert (built.heights <= bounds).all()
     assert short == ([n - 1] if n == 2 * k - 1 else [] if (n, k) != (2, 1) else [1])
-    # The two directions of a link are counted separately; their sum reaches 5 at (7,4) (pitfall 7).
+    # Each direction of a link counts alone: both together have load 5 on S7,4 (pitfall 7).
     expected = CONGESTION.get((n, k), 1 if k == 1 else 2)
     assert built.congestion == max(rooted_trees.load(trees).values()) == expected
     if (n, k) == (7, 4):
@@ -141,8 +138,8 @@ def test_paths_of_mt_from_the_root_to_its_shifts_have_the_lengths_of_the_definit
     assert levels == [nk_star.path_length(n, k, i) for i in range(1, n)]
 
 
-def test_trees_of_mt_differ_from_sp_only_on_the_path_to_the_new_root() -> None:
-    """Every node that is not on this path has the same parent as in SP(R_i(Id))."""
+def test_trees_of_mt_differ_from_shifted_sp_trees_only_on_one_path() -> None:
+    """Tree i is SP(R_i(Id)) with the path between R_i(Id) and the identity reversed."""
     for n, k in SIZES:
         built = forest(f"S{n},{k}", "nk-multiple")
         for i, row in enumerate(built.parent_port, start=1):
@@ -180,9 +177,6 @@ def test_mt_at_any_root_is_a_translation_of_mt_at_the_identity(
         translated.parents()[:, image],
         np.where(at_identity.parents() < 0, -1, image[at_identity.parents()]),
     )
-
-
-# Topologies and large sizes
 
 
 def test_sp_and_mt_are_refused_on_other_topologies() -> None:

@@ -1,4 +1,4 @@
-"""The page on the one-port conjecture: its bounds, its construction, and its Lean file."""
+"""The page on the one-port conjecture: its bounds, its two theorems, and its Lean file."""
 
 import ast
 import re
@@ -51,9 +51,9 @@ def exchange(node: tuple[int, ...], port: int) -> tuple[int, ...]:
 
 
 def growth_rounds(n: int) -> Iterator[list[tuple[tuple[int, ...], int]]]:
-    """Yield the rounds of the second theorem on the page, with symbol n as its s.
+    """Yield the rounds of the second theorem on the page, whose symbol s is n.
 
-    A round is a list of senders and the ports over which they send.
+    A round is a list of pairs: a sender, and the port over which it sends.
     """
     nodes = list(permutations(range(1, n + 1)))
     yield [(node, n) for node in nodes if node[-1] == n]
@@ -61,8 +61,8 @@ def growth_rounds(n: int) -> Iterator[list[tuple[tuple[int, ...], int]]]:
     while informed < n - 2:
         sends = []
         for node in nodes:
-            # Nodes with the same last symbol are in classes by first symbol. P_1, the nodes that
-            # begin with n, informs the first new class of a round.
+            # The nodes with the same last symbol form a class for each first symbol. The class P_1
+            # of first symbol n informs the first class that a round adds.
             classes = [symbol for symbol in range(1, n) if symbol != node[-1]]
             if node[-1] == n:
                 continue

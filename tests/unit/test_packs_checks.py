@@ -14,7 +14,7 @@ FILE = Path("/packs/mine/question.cypher")
 
 
 def query(body: str, parameters: str = "none", columns: str = "a: something") -> Query:
-    """Return a query file whose body begins on line 8 if it has one column and no parameters."""
+    """Return a query whose body begins on line 8 of its file by default."""
     listed = (
         f" {parameters}"
         if parameters == "none"
@@ -94,7 +94,7 @@ def test_words_that_only_look_like_writing_clauses_are_accepted() -> None:
 
 
 def test_names_that_equal_a_writing_keyword_are_refused_without_backticks() -> None:
-    """The graph has no such names; in a query they can be written in backticks."""
+    """The graph uses no such names, and a query can write them in backticks."""
     for body in [
         "MATCH (n:Node) RETURN n.set AS a",
         "MATCH (n:Create) RETURN n.rank AS a",
@@ -105,7 +105,7 @@ def test_names_that_equal_a_writing_keyword_are_refused_without_backticks() -> N
 
 
 def test_a_writing_clause_after_a_literal_or_comment_is_detected() -> None:
-    """The word after the end of a comment, string, name or parameter is checked."""
+    """Quotes and comments are parsed, so that none can hide the clause that follows."""
     for before in [
         "WITH 'a'", 'WITH "a"', "WITH n AS `a`", "WITH '\\\\'", "WITH '\\''", "WITH 'a' + '/*'",
         "WITH $p ", "/* '\" ` */", "/* // */", "// a '\n", "// a\r", "WITH '//'", "WITH '`'",
@@ -122,7 +122,7 @@ def test_any_text_inside_a_string_is_accepted(text: str) -> None:
 
 @given(st.text(alphabet=st.sampled_from("'\"`/*\\$\n a;")))
 def test_a_writing_clause_is_refused_after_any_text(text: str) -> None:
-    """If the text ends inside a literal, the query is refused because the literal is not closed."""
+    """If the text leaves a string or comment open, the query is refused for this reason."""
     with pytest.raises(InputError):
         check_reads_only(f"RETURN {text}\nCREATE (n)", FILE)
 
@@ -176,7 +176,7 @@ def test_a_parameter_that_is_not_used_is_refused() -> None:
     assert message == " the parameter 'y' is declared but not used"
 
 
-def test_a_query_must_declare_the_parameters_that_a_computed_value_needs() -> None:
+def test_a_query_must_declare_the_parameters_from_which_starcast_computes_a_value() -> None:
     message = refusal(
         "UNWIND $disjoint_paths AS path RETURN path AS a, $topology AS b, $source AS c",
         parameters="topology (topology): x\nsource (node): y",

@@ -46,7 +46,7 @@ def test_six_query_packs_come_with_starcast() -> None:
 def test_a_query_of_starcast_begins_with_its_header_and_ends_with_its_statement(
     query: Query,
 ) -> None:
-    """Therefore the text of the file can be pasted into Neo4j Browser."""
+    """A file without further text can be pasted into Neo4j Browser."""
     assert query.text.startswith("// title: ")
     assert query.cypher == query.text.rstrip()
     assert query.header.question.rstrip(")").endswith(("?", "."))

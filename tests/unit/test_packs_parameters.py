@@ -1,4 +1,4 @@
-"""Typed query parameters: values given as text or as Python values, and errors for invalid ones."""
+"""Typed query parameters: values given as text or as Python values, and errors."""
 
 import re
 from contextlib import suppress
@@ -108,7 +108,7 @@ def test_an_unknown_type_in_a_declaration_is_refused() -> None:
         assert ", ".join(EXPECTED) in caught.value.hint
 
 
-def test_every_type_is_formatted_as_it_was_written_and_accepts_its_own_sample() -> None:
+def test_every_type_is_formatted_as_it_was_declared_and_accepts_its_sample_value() -> None:
     for name in EXPECTED:
         for written in (name, f"list of {name}"):
             kind = Type.parse(written)

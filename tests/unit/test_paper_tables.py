@@ -1,4 +1,4 @@
-"""The papers' tables filled with executed runs: the order of rows, and times by formulas.
+"""The papers' tables filled with executed runs: their rows, and times as the formulas state.
 
 The runs come from the experiment grids that reproduce the tables, limited to their two smallest
 topologies and executed without a database.
@@ -79,9 +79,6 @@ def test_references_in_a_paper_table_are_keys_of_the_bibliography(name: str) -> 
         assert {line.reference for line in table.lines} - {""} <= keys
 
 
-# Tseng & Sheu 1997
-
-
 def test_table_1_of_tseng_and_sheu_is_reproduced() -> None:
     for case, rows in tables("tseng-sheu-1997-table-1"):
         n, m = case.topology.n, case.message_bytes
@@ -130,9 +127,6 @@ def test_table_2_of_tseng_and_sheu_is_reproduced() -> None:
         assert len(rows) == 5
 
 
-# Li, Chen, Xiang & Yao
-
-
 @pytest.mark.parametrize(("table", "chen"), [(1, 2), (2, 0)])
 def test_tables_of_li_chen_xiang_and_yao_are_reproduced(table: int, chen: int) -> None:
     for case, rows in tables(f"li-chen-xiang-yao-table-{table}"):
@@ -146,9 +140,6 @@ def test_tables_of_li_chen_xiang_and_yao_are_reproduced(table: int, chen: int) -
                 d, m = case.topology.diameter, case.message_bytes
                 degree = case.topology.degree
                 assert row["overall_time"] == (2 * d - 1) * 100 + Fraction(4, degree) * m
-
-
-# Fragopoulou & Akl
 
 
 def test_table_1_of_fragopoulou_and_akl_1993_has_four_rows_per_method() -> None:

@@ -99,7 +99,7 @@ def test_ten_eleven_and_twelve_are_written_a_b_and_c() -> None:
 
 @given(two_nodes())
 def test_labels_distinguish_permutations(pair: tuple[star_graph.Node, star_graph.Node]) -> None:
-    """Labels of ten or more symbols are unambiguous: all have exactly n characters."""
+    """Symbols above 9 are letters, so labels are unambiguous and have exactly n characters."""
     texts = permutations.labels(np.stack([row(x) for x in pair])).tolist()
     assert (texts[0] == texts[1]) == (pair[0] == pair[1])
     assert {len(text) for text in texts} == {len(pair[0])}
@@ -163,7 +163,7 @@ def test_shift_moves_symbols_to_the_right(x: star_graph.Node, j: int) -> None:
 
 
 def test_the_documented_example_of_a_shift() -> None:
-    """tseng-sheu.md, A1: rho(1234) = 4123. A shift to the left would give 2341."""
+    """Section A1 of tseng-sheu.md states rho(1234) = 4123. A shift to the left gives 2341."""
     assert symbols(permutations.shift(row((1, 2, 3, 4)), 1)) == (4, 1, 2, 3)
     assert star_graph.shift((1, 2, 3, 4), 1) == (4, 1, 2, 3)
 

@@ -37,7 +37,7 @@ def link(network: Topology, sender: str, port: int, *, arrow: bool = True) -> Li
 
 
 def paths(spec: str, source: str, ports: list[list[int]]) -> Subgraph:
-    """Return the picture of the walks that start at a node and cross the given ports."""
+    """Return the subgraph of the walks that start at a node and cross the given ports."""
     network = topology(spec)
     links: Counter[Link] = Counter()
     for walked in ports:
@@ -50,7 +50,7 @@ def paths(spec: str, source: str, ports: list[list[int]]) -> Subgraph:
 
 
 def members(spec: str, source: int | None = None) -> Subgraph:
-    """Return the picture of all nodes of a topology, without named links."""
+    """Return the subgraph of all nodes of a topology, none of whose links is named."""
     network = topology(spec)
     return Subgraph(network, "Members", "", tuple(range(network.nodes)), {}, source)
 
@@ -144,7 +144,7 @@ def assert_links(picture: Subgraph, drawn: Seen) -> None:
 
 
 def assert_ends(drawn: Seen) -> None:
-    """Check that each link begins and ends at the edge of a box, at most an arrowhead away."""
+    """Check that links begin and end at the border of a box, or at most an arrowhead away."""
     for stroke in drawn.strokes:
         labels = re.split(r" -\d+->? ", stroke.title.split(",")[0])
         for label, end in zip(labels, stroke.ends, strict=True):
@@ -200,7 +200,7 @@ def test_the_legend_lists_the_ports_that_occur_and_is_omitted_without_ports() ->
     assert Seen(draw_subgraph(PICTURES["far nodes around one"])).words[:3] == ["Far", "", "9 nodes"]
 
 
-def test_the_default_layout_is_levels_with_named_links_and_a_ring_otherwise() -> None:
+def test_the_default_layout_is_levels_if_links_are_named_and_a_ring_otherwise() -> None:
     assert Seen(draw_subgraph(PICTURES["paths of S4"])).levels
     for name in ("all of S5", "all of S4 from a node", "far nodes around one"):
         assert not Seen(draw_subgraph(PICTURES[name])).levels
@@ -279,7 +279,7 @@ def test_equal_subgraphs_give_identical_svg_text() -> None:
 
 
 def test_arranged_nodes_are_apart_and_above_their_neighbours() -> None:
-    """Three chains of three nodes, given in crossing order, become three straight lines."""
+    """Three paths of three nodes, given so that they cross, become three vertical lines."""
     level = np.repeat([0, 1, 2], 3)
     weight = np.zeros((9, 9))
     for item, other in [(0, 5), (1, 3), (2, 4), (5, 7), (3, 6), (4, 8)]:

@@ -1,4 +1,4 @@
-"""The selection of nodes and links of a query result to draw, by column types and rows."""
+"""Query results as pictures: which nodes and links are drawn for which columns and rows."""
 
 from pathlib import Path
 from typing import Any
@@ -105,7 +105,7 @@ def test_a_list_of_nodes_in_another_column_is_not_drawn_as_a_path() -> None:
     assert (found.nodes, found.links) == (ranks("1234", "2134"), {})
 
 
-def test_a_port_and_a_neighbour_in_a_row_are_a_link_of_the_node_parameter() -> None:
+def test_a_port_and_a_neighbour_in_a_row_are_drawn_as_a_link_of_the_parameter_node() -> None:
     asked = query("port: p\nnext (node): n", "topology (topology): t\nnode (node): n")
     rows = [{"port": 2, "next": "2134"}, {"port": 3, "next": "4321"}]
     found = drawn(asked, {"topology": "S4", "node": "1234"}, *rows)
@@ -155,7 +155,7 @@ def test_levels_are_counted_from_the_node_parameter_or_from_the_root(
     assert found.source == (None if source is None else S4.rank(source))
 
 
-def test_levels_are_counted_from_the_common_first_node_of_paths() -> None:
+def test_levels_are_counted_from_the_first_node_that_all_paths_share() -> None:
     asked = query("path (list of node): p", "forest (forest): f\nnode (node): n")
     values = {"forest": "S4:multiple:1234", "node": "2134"}
     assert drawn(asked, values, {"path": ["4231", "1234", "2134"]}).source == S4.rank("4231")

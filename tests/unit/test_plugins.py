@@ -62,7 +62,7 @@ def test_example_plug_ins_work_in_every_collective(spec: str, collective: str, p
     assert result.violation is None
 
 
-def test_an_algorithm_that_returns_columns_is_executed_and_priced(
+def test_an_algorithm_that_returns_columns_can_be_simulated_and_has_a_cost(
     load: Callable[[str], None],
 ) -> None:
     load(
@@ -454,7 +454,7 @@ def test_experiment_points_accept_the_arguments_that_a_plug_in_algorithm_declare
         Grid.from_json({"topology": "S4", "algorithm": "slow(depth=1)", "message_bytes": "8"})
 
 
-#: An allreduce that lists the rows of all nodes, as a file written by another tool does.
+#: An allreduce that returns the rows of all nodes, as a file of another tool would have them.
 RING = """
     @starcast.algorithm("allreduce", "mine", source="this test"{declared})
     def mine(topology, root, ports):

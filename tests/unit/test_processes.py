@@ -34,7 +34,7 @@ from support.workers import workers_of
 
 PATIENCE = 120
 
-#: Output of a worker whose parent was killed before it passed on the arguments.
+#: Error output of a starting worker whose parent was killed before it sent the arguments.
 INTERRUPTED_START = re.compile(r"\ATraceback .*in spawn_main\n.*\nEOFError: [^\n]*\n\Z", re.DOTALL)
 
 #: A parallel run that prints every item with the process id of the worker that executed it.
@@ -157,7 +157,7 @@ def blocks(process: psutil.Process, number: signal.Signals) -> bool:
 def test_a_signal_ends_a_run_whose_worker_does_not_respond(
     tmp_path_factory: pytest.TempPathFactory, number: signal.Signals
 ) -> None:
-    """All workers, including the first, block signals that a terminal sends to every process."""
+    """Workers block the signals of a terminal, so the parent process must end them."""
     with running(tmp_path_factory, pause=1_000) as process:
         while len(workers_of(process.pid)) < 3:
             time.sleep(0.05)
@@ -200,7 +200,7 @@ def square(number: int) -> int:
 
 
 def work(needed: int = 1, free: int = 1_000) -> Workload[int, int]:
-    """Return the workload of `square`."""
+    """Return a workload that calls `square` for every item."""
     return Workload(square, lambda _: needed, lambda: free, lambda *_: None)
 
 
@@ -232,7 +232,7 @@ def test_any_executor_of_the_standard_library_gives_the_same_results(
 
 
 def test_items_wait_until_memory_is_free() -> None:
-    """Two items of 600 bytes do not fit into 1000: they run one after the other, in order."""
+    """Two items of 600 bytes do not fit into 1000 bytes, so all items run one by one."""
     with results_of([3, 1, 2], work(needed=600), 3) as results:
         assert list(results) == [(3, 9), (1, 1), (2, 4)]
 

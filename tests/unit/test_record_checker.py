@@ -49,10 +49,10 @@ def write(folder: Path, record: Record, witness: dict[str, Any]) -> Path:
 
 
 @by_file
-def test_a_changed_witness_is_accepted_only_if_its_value_is_the_same(
+def test_the_checker_accepts_a_changed_witness_exactly_if_starcast_does(
     path: Path, tmp_path: Path
 ) -> None:
-    """The checker and starcast's own check agree on every witness with one changed entry."""
+    """The test changes one random entry of the witness, the data that prove the value."""
     record, chance = load_record(path), np.random.default_rng(5)
     names = [
         name for name in ("parent_port", "round", "ports", "pair", "side") if name in record.witness
@@ -129,6 +129,6 @@ def test_a_checker_imports_only_the_standard_library(name: str) -> None:
     assert not any(isinstance(node, ast.ImportFrom) for node in ast.walk(tree))
 
 
-def test_the_checkers_share_all_code_after_their_first_function() -> None:
+def test_the_checkers_of_all_problems_have_the_same_common_functions() -> None:
     shared = {path.read_text().partition("def require(")[2] for path in CHECKERS.values()}
     assert len(shared) == 1

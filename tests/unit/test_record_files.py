@@ -162,7 +162,7 @@ def test_records_and_searches_declare_the_same_arguments_of_each_problem() -> No
         assert set(ARGUMENTS[name]) == problem.arguments.keys()
 
 
-def test_a_record_under_the_file_name_of_another_is_refused(tmp_path: Path) -> None:
+def test_a_record_with_the_file_name_of_another_record_is_refused(tmp_path: Path) -> None:
     path = save_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
     path.rename(path.with_name("S5.json"))
     with pytest.raises(InputError, match="it is the record one-port-broadcast:S4"):

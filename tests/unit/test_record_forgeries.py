@@ -14,7 +14,7 @@ from starcast.support.errors import RejectedError
 
 #: The square of this number overflows to -9223372036709301616 in 64 bits.
 WRAPPED = 3_037_000_500
-#: The wrapped square divided by this number is 43.5, so that the inequality "proves" 44 links.
+#: The overflowed square divided by this number is 43.5, which seems to prove 44 links.
 DENOMINATOR = 9_223_372_036_709_301_616 * 2 // 87
 
 
@@ -43,7 +43,7 @@ def forged(vectors: object, multipliers: object, denominator: int = 1) -> Record
 
 
 def vector_of(entry: int, dtype: type = np.int64) -> NDArray[Any]:
-    """Return a vector for S5 whose first entry is given; the others are 0."""
+    """Return a vector for S5 with the given first entry, and 0 in all others."""
     vector: NDArray[Any] = np.zeros((1, 120), dtype=dtype)
     vector[0, 0] = entry
     return vector
@@ -97,7 +97,7 @@ def test_coefficients_that_could_overflow_are_refused() -> None:
         quadratic_form(orbit, np.array([-(2**63), 0]), 1)
 
 
-def test_a_certificate_for_bisections_proves_nothing_about_another_problem() -> None:
+def test_a_certificate_for_bisections_is_not_a_proof_for_another_problem() -> None:
     known = shipped_record("one-port-broadcast", "S4")
     cuts = shipped_record("bisection-width", "S4").witness
     arrays = {name: each for name, each in cuts.items() if name != "side"}

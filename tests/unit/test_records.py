@@ -71,7 +71,7 @@ def test_published_values_cite_the_bibliography_and_name_each_record_once() -> N
 
 @pytest.mark.parametrize("record_id", [name for name in PUBLISHED if "S1" not in name])
 def test_a_published_value_equals_its_formula_or_an_executed_schedule(record_id: str) -> None:
-    """Values that were cited or read in abstracts agree with the formulas of their papers."""
+    """Values taken from citations or abstracts also follow the formulas of the papers."""
     problem, spec, *_ = record_id.split(":")
     graph, each = topology(spec), PUBLISHED[record_id]
     names = [algorithm.name for algorithm in algorithms_on(graph, "broadcast")]
@@ -101,13 +101,13 @@ def test_a_published_value_equals_its_formula_or_an_executed_schedule(record_id:
 
 @pytest.mark.parametrize("record", SHIPPED, ids=[record.id for record in SHIPPED])
 def test_a_record_that_comes_with_starcast_is_verified(record: Record) -> None:
-    """The witness has the recorded value, and the bound follows from theory or from a proof."""
+    """Its witness has the recorded value, and its bound follows from theory or from a proof."""
     verify(record)
     verify_bound(record)
 
 
-#: Longest LRAT proof that is regenerated here. The longer ones, for S6, take up to half a minute:
-#: ``starcast records verify`` regenerates them (docs/records.md).
+#: Maximum length of an LRAT proof that the tests regenerate. Longer proofs, for S6, take up to half
+#: a minute each; ``starcast records verify`` regenerates them (docs/records.md).
 MAX_BYTES = 500_000
 PROVEN = [record for record in SHIPPED if record.proof and record.proof.proof_bytes < MAX_BYTES]
 
@@ -138,10 +138,10 @@ def test_cases_with_a_known_optimum_have_an_optimal_record() -> None:
             assert (record.value, record.optimal) == (value, True)
 
 
-def test_the_hamiltonian_cycles_of_s7_are_images_of_one_under_a_map_of_positions() -> None:
+def test_the_hamiltonian_cycles_of_s7_are_images_of_each_other() -> None:
     nodes = list(permutations(range(7)))
     rank = {node: number for number, node in enumerate(nodes)}
-    # Position x of a node is position 2x of its image; 4 is the inverse of 2 modulo 7.
+    # The map moves position x to position 2x modulo 7, and the inverse of 2 is 4.
     image = [rank[tuple(node[4 * x % 7] for x in range(7))] for node in nodes]
     graph = topology("S7")
     table = {port: graph.neighbours(port).tolist() for port in graph.ports}
@@ -339,7 +339,7 @@ def test_an_array_of_a_wrong_shape_or_content_is_rejected(
         verify(replace(record, witness={**record.witness, name: array}))
 
 
-def test_missing_paths_and_paths_with_a_wrong_end_prove_nothing() -> None:
+def test_a_bound_without_paths_or_with_paths_of_a_wrong_end_is_not_proven() -> None:
     record = shipped_record("fault-diameter", "S4")
     for paths, reason in (
         (np.array([[0]]), "does not end"),

@@ -31,7 +31,7 @@ def test_the_level_of_a_node_is_the_step_in_which_the_procedure_informs_it() -> 
 
 
 def test_the_tree_of_s4_equals_the_tree_in_the_paper() -> None:
-    """The children of 1234 are 2134, 3214 and 4231; those of 4231 are 2431 and 3241; and so on."""
+    """For example, 1234 has the children 2134, 3214 and 4231."""
     built = forest("S4", "recursive-substar")
     children = {
         star_graph.label(parent): set(map(star_graph.label, below))
@@ -103,7 +103,7 @@ def test_the_number_of_relay_nodes_follows_the_formula() -> None:
 
 
 def test_no_node_sends_twice_over_the_same_dimension_or_back_to_its_parent() -> None:
-    """A node sends everything in one step, so it needs a different link for each child."""
+    """A node sends to all its children in one step, so each child needs a link of its own."""
     for n in SIZES:
         used: dict[star_graph.Node, list[int]] = {}
         for child, parent in tree_of(
@@ -118,7 +118,7 @@ def test_no_node_sends_twice_over_the_same_dimension_or_back_to_its_parent() -> 
 
 
 def test_the_child_over_dimension_2_relays_over_all_higher_dimensions() -> None:
-    """It is called with dim1 = 1, which does not mean that it stops (pitfall 10)."""
+    """It is called with dim1 = 1, which does not mean that the recursion stops (pitfall 10)."""
     for n in range(3, 7):
         root = star_graph.identity(n)
         tree = tree_of(forest(f"S{n}", "recursive-substar").parent_port[0], n)

@@ -1,4 +1,4 @@
-"""Reductions: the schedules of which they are the reverse, violations, and numbers of steps."""
+"""Reductions: reversed broadcasts and allgathers, violations, and numbers of steps."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -44,7 +44,7 @@ def test_a_reduction_is_the_reversed_broadcast_or_allgather(spec: str, collectiv
     ("algorithm", "ports", "share", "steps"),
     [
         ("greedy", "all", 1, 8),
-        ("greedy", "all", 12, 2 * 4 + 12 - 1),  # the broadcast follows the first segment
+        ("greedy", "all", 12, 2 * 4 + 12 - 1),  # the broadcast starts once the root has segment 1
         ("recursive-substar", "all", 12, 2 * 5 + 12 - 1),
         ("multiple", "all", 12, 2 * 8 + 12 - 1),
     ],
@@ -52,7 +52,7 @@ def test_a_reduction_is_the_reversed_broadcast_or_allgather(spec: str, collectiv
 def test_an_allreduce_along_trees_pipelines_its_reduce_with_its_broadcast(
     algorithm: str, ports: str, share: int, steps: int
 ) -> None:
-    """It takes 2h + p - 1 steps: h up, h down, and p - 1 for the segments after the first."""
+    """It takes 2h + p - 1 steps: h to the root, h back, and p - 1 for further segments."""
     argument = "messages" if algorithm == "recursive-substar" else "segments"
     both = schedule("S4", "allreduce", algorithm, ports, **{argument: share})
     assert simulate(both).complete
@@ -67,20 +67,20 @@ def test_a_ring_allreduce_takes_the_published_steps(spec: str, nodes: int) -> No
 
 
 def test_recursive_halving_and_doubling_take_the_published_steps() -> None:
-    """There are 2d steps; a node sends N-1 blocks per half (Thakur, Rabenseifner & Gropp 2005)."""
+    """There are d steps of halving and d of doubling (Thakur, Rabenseifner & Gropp 2005).
+
+    In each half, a node sends N-1 blocks in total.
+    """
     both = simulate(schedule("Q4", "allreduce", "binomial"))
     assert both.steps == 8
     assert both.packet_sizes.tolist() == [8, 4, 2, 1, 1, 2, 4, 8]
-
-
-# Violations
 
 
 Change = Callable[[Schedule], Schedule]
 
 
 def _row(reduction: Schedule, combine: bool) -> int:
-    """Return the last row that adds a contribution, or the first that forwards a complete unit."""
+    """Return the last row that sends a sum, or the first row that sends a complete unit."""
     assert reduction.combine is not None
     rows = np.flatnonzero(reduction.combine == combine)
     return int(rows[-1] if combine else rows[0])
@@ -105,7 +105,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     ),
     "a complete unit instead of a sum": (
         lambda all_: flipped(all_, _row(all_, combine=True)),
-        ": ",  # forwarded too early, or changed by a later sum
+        ": ",  # it is sent too early, or changed by a later sum
     ),
     "steps exchanged": (
         lambda all_: replace(all_, step=all_.step[::-1].copy()),
@@ -131,7 +131,7 @@ def test_a_contribution_that_is_lost_or_counted_twice_is_detected(
 
 
 def test_an_exchange_of_overlapping_sums_is_detected() -> None:
-    """Recursive doubling of whole sums is valid. It is invalid if one of its steps is repeated."""
+    """Recursive doubling exchanges disjoint sums, so repeating one of its steps is a violation."""
     cube = as_topology("Q3")
     ranks = np.arange(8)
     port = np.repeat([1, 2, 3], 8)
@@ -158,7 +158,7 @@ def test_an_exchange_of_overlapping_sums_is_detected() -> None:
 
 @pytest.mark.parametrize("copies", [1, 2, 3])
 def test_copies_are_summed_separately_and_survive_a_dead_link(copies: int) -> None:
-    """A dead link is in two trees, once per direction, so the sum along a third one is complete."""
+    """A dead link is in at most two trees, so with three copies a third tree has the full sum."""
     reduce = schedule("S4", "reduce", "edge-disjoint", copies=copies)
     assert assert_same_verdict(reduce).complete
     links = zip(reduce.sender.tolist(), reduce.receiver.tolist(), strict=True)
@@ -194,9 +194,6 @@ def test_the_column_combine_is_required_in_reductions_and_refused_elsewhere(
     with refused(message):
         schedule_from_columns(given, "S2", collective)
     assert execute_all(plan_of(schedule("S2", "reduce", "greedy"))).missing == set()
-
-
-# Files
 
 
 @pytest.mark.parametrize("file_format", ["goal", "csv"])

@@ -9,7 +9,7 @@ VENUES = {"journal", "booktitle", "institution", "publisher"}
 
 
 def entries() -> list[tuple[str, dict[str, str]]]:
-    """Return the key and the fields of every entry."""
+    """Return the key and the fields of every entry in references.bib."""
     text = (ROOT / "references.bib").read_text(encoding="utf-8")
     found = []
     for key, body in re.findall(r"^@\w+\{(\w+),\n(.*?)^\}", text, re.MULTILINE | re.DOTALL):

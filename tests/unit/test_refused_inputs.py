@@ -44,8 +44,6 @@ class Case:
     error: type[StarcastError] = InputError
 
 
-# Backups
-
 MANIFEST: dict[str, Any] = {
     "format": "starcast backup 1", "created_at": "2026-11-24T12:00:00Z", "starcast": "0.1.0",
     "postgres": "18.1", "revision": "0001", "store": "7f6bb8a3-9c1b-4bd4-a1a7-3f1bd0ac3a01",
@@ -88,8 +86,6 @@ BACKUPS = {
     "a list": Case(backup(text="[]"), "the text of its manifest.json"),
 }
 
-# Records
-
 
 def record(
     problem: str, spec: str, arrays: dict[str, Any] | None = None, name: str = "", **fields: Any
@@ -128,14 +124,12 @@ RECORDS = {
     "half a character": Case(record("fault-diameter", "S3", solver="\ud800"), "surrogates"),
 }
 
-# Shards
-
 GRID = Grid.from_json({"topology": "S3", "algorithm": "multiple", "message_bytes": 8})
 
 
 @cache
 def shard_content(kind: Kind) -> str:
-    """Return the text of the only shard of a small job."""
+    """Return the text of the only shard of a small experiment, search or verification."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "shard.json"
         only = Shard(1, 1)
@@ -159,7 +153,7 @@ def shard_content(kind: Kind) -> str:
 
 
 def merge(kind: Kind, file: Path) -> object:
-    """Merge a shard as the command does that merges shards of its kind."""
+    """Merge a shard as the command for shards of this kind does."""
     if kind == "experiment":
         return read_shards([file])
     if kind == "search":
@@ -168,7 +162,7 @@ def merge(kind: Kind, file: Path) -> object:
 
 
 def shard(kind: Kind, change: Callable[[dict[str, Any]], object]) -> Read:
-    """Return a function that merges a changed shard whose checksum is right."""
+    """Return a function that changes a shard, corrects its checksum, and merges it."""
 
     def read(folder: Path) -> object:
         content = copy.deepcopy(json.loads(shard_content(kind)))
@@ -184,7 +178,7 @@ def shard(kind: Kind, change: Callable[[dict[str, Any]], object]) -> Read:
 
 
 def set_result(value: object) -> Callable[[dict[str, Any]], None]:
-    """Return a function that replaces the only result of a shard."""
+    """Return a change of a shard that replaces its only result."""
     return lambda content: content.update(results={"0": value})
 
 
@@ -244,11 +238,9 @@ SHARDS = {
     ),
 }
 
-# Plug-ins
-
 
 class Raising:
-    """A value that raises when it is read as an array."""
+    """A value that raises an error when it is converted to an array."""
 
     def __array__(self, *_: object, **__: object) -> np.ndarray:
         raise RuntimeError("no array")

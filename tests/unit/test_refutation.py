@@ -73,7 +73,7 @@ def test_the_error_for_a_wrong_proof_names_the_line_and_the_reason(
 
 
 def test_no_proof_of_a_satisfiable_formula_is_accepted() -> None:
-    """Try every line that adds a clause over two variables."""
+    """The test tries every first line that adds a clause over two variables."""
     literals = (1, -1, 2, -2)
     clauses = [[], *([a] for a in literals), *([a, b] for a in literals for b in literals)]
     formula = [[1, 2], [-1, 2]]
@@ -102,7 +102,7 @@ def test_a_solver_refutes_a_formula_and_the_proof_is_accepted(tmp_path: Path) ->
 
 
 def test_a_proof_without_one_of_its_lines_is_rejected_or_still_valid(tmp_path: Path) -> None:
-    """Such a proof never proves a weaker formula, and most are rejected."""
+    """If it is valid, it still does not prove a formula that lacks a clause."""
     file = tmp_path / "proof.lrat"
     refute(pigeons(5), LIMITS, "pigeons", file)
     lines = file.read_text().splitlines()
@@ -123,7 +123,10 @@ def test_a_proof_without_one_of_its_lines_is_rejected_or_still_valid(tmp_path: P
 def test_a_proof_is_accepted_if_the_solver_derives_clauses_while_reading_the_formula(
     tmp_path: Path,
 ) -> None:
-    """CaDiCaL strengthens clauses by units as it reads them, and numbers all in one sequence."""
+    """CaDiCaL simplifies clauses while it reads a formula, and thereby derives new clauses.
+
+    It numbers the derived and the original clauses in a single sequence.
+    """
     formula = Formula()
     a, b, c, d = formula.new(4).tolist()
     for clause in ((a,), (-a, b, c), (-a, b, -c), (-a, -b, d), (-b, -d), (b, -a)):
@@ -221,7 +224,7 @@ def with_proof(record: Record, format_: str) -> Record:
 
 
 def _with_formula(record: Record) -> Record:
-    """Return a record whose proof has the checksum of the formula that excludes better values."""
+    """Return a record whose proof has the checksum of the formula that starcast writes for it."""
     written: list[Formula] = []
 
     def keep(formula: Formula) -> str:
@@ -248,7 +251,7 @@ def forged_rounds(format_: str) -> Record:
     ("format_", "state"),
     [("second solver", "not checked"), ("DRAT", "not made again"), ("LRAT", "not made again")],
 )
-def test_a_forged_proof_is_not_verified_and_is_rejected_when_proofs_are_made(
+def test_a_forged_proof_is_not_accepted_and_is_rejected_once_proofs_are_regenerated(
     format_: str, state: str
 ) -> None:
     record = forged_rounds(format_)
@@ -286,7 +289,7 @@ def test_a_record_whose_proof_takes_too_long_is_not_verified(format_: str, state
     assert "MB" in checked.reason
 
 
-def test_a_bound_supported_only_by_a_second_solver_counts_as_not_checked() -> None:
+def test_a_bound_that_rests_only_on_a_second_solver_counts_as_not_checked() -> None:
     settled = true_height("LRAT")
     assert find_unsettled([settled], 60) is None
     failure = find_unsettled([settled, true_height("second solver")], 60)

@@ -1,4 +1,4 @@
-"""Scatter by Rules 5 and 8: Fragopoulou & Akl 1993, sections 5 and 6."""
+"""Scatter by Rules 5 and 8 (Fragopoulou & Akl 1993, sections 5 and 6)."""
 
 from collections import Counter
 from itertools import pairwise
@@ -67,14 +67,11 @@ def schedule(
     )
 
 
-# Rows by the definitions (fragopoulou-akl.md)
-
-
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 2))
 def test_the_rows_equal_those_of_the_oracle_for_every_root(
     n: int, algorithm: str, messages: int
 ) -> None:
-    """There are 1 to 2(n-1) messages. In `balanced`, each has a tree, numbered modulo n-1."""
+    """The test sends 1 to 2(n-1) messages. In `balanced`, message c uses tree c mod (n-1)."""
     for root in roots(n):
         rows = plain_rows(schedule(n, algorithm, messages, root))
         assert sorted(rows) == sorted(page.scatter(algorithm, root, messages))
@@ -105,9 +102,6 @@ def test_the_rows_equal_those_of_the_oracle_on_larger_stars(
     )
 
 
-# Properties of all scatters
-
-
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(3, 6), 1))
 def test_messages_never_wait_and_paths_are_shortest(n: int, algorithm: str, messages: int) -> None:
     root = star_graph.nodes(n)[-2]
@@ -124,7 +118,7 @@ def test_messages_never_wait_and_paths_are_shortest(n: int, algorithm: str, mess
 def test_the_root_sends_to_the_farthest_nodes_first_and_never_pauses(
     n: int, algorithm: str, messages: int
 ) -> None:
-    """Rule 5 sends over all links at once, Rule 8 over one dimension after the other."""
+    """Rule 5 (all-port) uses all dimensions at once, Rule 8 (one-port) one after the other."""
     root = star_graph.identity(n)
     flights = page.flights(plain_rows(schedule(n, algorithm, messages)))
     sent = sorted((rows[0].step, rows[0].port, len(rows)) for rows in flights.values())
@@ -141,9 +135,6 @@ def test_the_root_sends_to_the_farthest_nodes_first_and_never_pauses(
         assert all(
             [step for step, _ in queue] == [*range(1, len(queue) + 1)] for queue in queues.values()
         )
-
-
-# Figures of Table 2
 
 
 LARGEST = [(7, "near-balanced", 2), (7, "balanced", 7)]
@@ -203,13 +194,10 @@ def test_each_subtree_receives_an_equal_number_of_messages() -> None:
             assert load == rotation.period(star_graph.nodes(n)[x]) * messages // (n - 1)
 
 
-# Possible misreadings of the paper (fragopoulou-akl.md, Pitfalls)
+def test_one_balanced_tree_for_all_messages_takes_longer() -> None:
+    """With one tree, M messages take M ceil((n!-1)/(n-1)) steps (pitfall 16).
 
-
-def test_one_balanced_tree_for_all_copies_takes_longer() -> None:
-    """With one tree there are M ceil((n!-1)/(n-1)) steps (pitfall 16).
-
-    With one tree per copy there are ceil(M(n!-1)/(n-1)).
+    With a different tree for each message, they take ceil(M(n!-1)/(n-1)).
     """
     for n in range(3, 7):
         messages = n - 1
@@ -225,7 +213,7 @@ def test_one_balanced_tree_for_all_copies_takes_longer() -> None:
 
 @pytest.mark.parametrize("n", range(3, 7))
 def test_perfectly_balanced_trees_need_a_multiple_of_n_minus_1_messages(n: int) -> None:
-    """The node of a necklace of period 1 has n-1 paths, so M must be a multiple of n-1."""
+    """A node that is alone on its necklace is in n-1 trees, each with M/(n-1) of its messages."""
     assert any(len(ring) == 1 for ring in rotation.necklaces(n))
     for messages in range(1, 2 * (n - 1)):
         if messages % (n - 1):
@@ -240,12 +228,9 @@ def test_perfectly_balanced_trees_need_a_multiple_of_n_minus_1_messages(n: int) 
             assert uneven.steps > messages * (factorial(n) - 1) / (n - 1)
 
 
-# The trees
-
-
 @pytest.mark.parametrize("n", range(3, 9))
-def test_the_trees_of_copies_repeat_after_n_minus_1(n: int) -> None:
-    """Each copy uses subtrees whose number is lower by one, cyclically, than the previous copy."""
+def test_the_trees_of_messages_repeat_after_n_minus_1(n: int) -> None:
+    """The numbers of nodes, from which their subtrees follow, continue from message to message."""
     topology = as_topology(f"S{n}")
     hung = [
         numbered_dimensions(n, running_numbers(topology, copy))[1:].tolist()
@@ -257,7 +242,7 @@ def test_the_trees_of_copies_repeat_after_n_minus_1(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", range(3, 7))
-def test_the_forest_of_a_balanced_scatter_has_the_trees_of_all_copies(n: int) -> None:
+def test_the_forest_of_a_balanced_scatter_has_the_trees_of_all_messages(n: int) -> None:
     root = star_graph.nodes(n)[-1]
     for messages in (1, 2, n - 1, n + 3):
         forest = schedule(n, "balanced", messages, root).forest
@@ -269,8 +254,8 @@ def test_the_forest_of_a_balanced_scatter_has_the_trees_of_all_copies(n: int) ->
         assert np.array_equal(forest.parent_port, np.stack(expected))
 
 
-def test_copies_of_a_message_never_share_a_link() -> None:
-    """A directed link that is in several trees has the same level and subtree in all of them."""
+def test_links_that_several_balanced_trees_share_carry_no_messages_in_the_same_step() -> None:
+    """Such a link has the same level and the same subtree in all these trees."""
     for n in range(3, 7):
         forest = balanced_forest(as_topology(f"S{n}"), n - 1)
         above, levels = root_ports(forest), forest.levels()
@@ -316,9 +301,6 @@ def test_the_forest_of_a_scatter_is_the_construction_that_its_algorithm_names(
         assert np.array_equal(s.forest.parents()[s.tree, s.receiver], s.sender)
 
 
-# Any tree
-
-
 @pytest.mark.parametrize("ports", ["all", "one"])
 @pytest.mark.parametrize(
     ("spec", "construction"),
@@ -332,7 +314,7 @@ def test_the_forest_of_a_scatter_is_the_construction_that_its_algorithm_names(
     ],
 )
 def test_a_scatter_can_follow_any_tree(spec: str, construction: str, ports: Ports) -> None:
-    """Rule 5 takes as many steps as the largest load of a subtree, Rule 8 the sum of all loads."""
+    """Rule 5 takes a step per message for the largest subtree, Rule 8 a step per message."""
     topology = as_topology(spec)
     full_forest = build_forest(spec, construction)
     forest, messages = Forest(topology, full_forest.parent_port[:1]), 2
@@ -343,7 +325,7 @@ def test_a_scatter_can_follow_any_tree(spec: str, construction: str, ports: Port
 
 
 def test_a_forest_that_omits_a_node_is_refused() -> None:
-    """`shortest-path` omits the nodes that start with 1."""
+    """The tree `shortest-path` does not contain the nodes that start with 1."""
     with refused("1243", "none of its trees"):
         build_scatter(build_forest("S4", "shortest-path"), "all", 1, algorithm="shortest-path")
 
@@ -360,9 +342,6 @@ def test_messages_for_a_node_are_distributed_over_its_trees_in_turn() -> None:
             assert tree == own[number % len(own)]
 
 
-# Parameters
-
-
 def test_a_scatter_records_its_name_port_model_root_units_and_id() -> None:
     for algorithm in SCATTERS:
         s = schedule(5, algorithm, 8, (5, 4, 3, 2, 1))
@@ -376,7 +355,7 @@ def test_a_scatter_records_its_name_port_model_root_units_and_id() -> None:
 
 
 def test_a_scatter_sends_one_message_or_n_minus_1_by_default() -> None:
-    """The default is n-1 only where a multiple of n-1 is required."""
+    """The default is n-1 if the algorithm requires a multiple of n-1."""
     for algorithm in SCATTERS:
         expected = 4 if algorithm == "perfectly-balanced" else 1
         assert dict(build("S5", "scatter", algorithm).arguments) == {"messages": expected}

@@ -32,15 +32,12 @@ every_broadcast = pytest.mark.parametrize("algorithm", sorted(BROADCASTS))
 both_models = pytest.mark.parametrize("ports", ["all", "one"])
 
 
-# Rows
-
-
 @both_models
 @every_broadcast
 @pytest.mark.parametrize("share", [1, 2, 5])
 @pytest.mark.parametrize("n", range(2, 6))
 def test_the_rows_equal_those_of_the_oracle(n: int, share: int, algorithm: str, ports: str) -> None:
-    """Units, links and steps follow A3 (all-port, or one-port by sub-slots), B1 and B2."""
+    """Units, links and steps are those of sections A3, B1 and B2."""
     for root in roots(n):
         schedule = broadcast(n, algorithm, ports, share, root)
         expected = page_rows(n, algorithm, ports, share, root)
@@ -100,9 +97,6 @@ def test_a_broadcast_from_any_root_is_a_translation_of_that_from_the_identity(
     assert set(plain_rows(broadcast(4, algorithm, ports, 2, q))) == moved
 
 
-# Columns
-
-
 @both_models
 @every_broadcast
 @pytest.mark.parametrize("n", [2, 3, 5])
@@ -146,7 +140,7 @@ def test_a_schedule_records_its_algorithm_port_model_units_and_id() -> None:
             assert schedule.forest.id == f"S5:{algorithm}:54321"
 
 
-def test_a_broadcast_has_one_source_and_is_its_own_expansion() -> None:
+def test_a_broadcast_has_one_source_and_expansion_does_not_change_it() -> None:
     schedule = broadcast(4, "multiple", "all", 2)
     assert set(plain_rows(schedule.expand())) == set(plain_rows(schedule))
     with refused("symmetric"):
@@ -167,9 +161,6 @@ def test_columns_of_different_length_are_refused() -> None:
         schedule = broadcast(4, "greedy", "all", 1)
         with refused("length"):
             replace(schedule, **{name: getattr(schedule, name)[:-1]})
-
-
-# Arguments
 
 
 def test_the_defaults_are_one_unit_per_tree_and_the_all_port_model() -> None:
@@ -240,7 +231,7 @@ def test_an_unknown_topology_is_refused() -> None:
         build("S13", "broadcast", "greedy")
 
 
-def test_the_catalogue_has_a_row_for_every_broadcast() -> None:
+def test_the_catalogue_lists_every_broadcast() -> None:
     rows = {row.name: row for row in algorithms() if row.collective == "broadcast"}
     assert set(BROADCASTS) <= set(rows)
     for name in BROADCASTS:

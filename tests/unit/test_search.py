@@ -69,12 +69,12 @@ VALUES = {
 
 @pytest.fixture(scope="module", autouse=True)
 def compiled() -> None:
-    """Compile the local search before the tests, whose processor time is limited."""
+    """Compile the local search in advance, since each test has a limit on processor time."""
     search("one-port-broadcast", "S4")
 
 
 def settle(problem: str, spec: str, **arguments: Any) -> Record:
-    """Search without a known record until the optimum is proven, and verify the record."""
+    """Search from scratch until the optimum is proven, and verify the resulting record."""
     record = search(problem, spec, Budget(seconds=120), **arguments)
     assert record.optimal
     verify(record)
@@ -114,7 +114,10 @@ def test_the_fault_diameter_is_the_maximum_diameter_over_all_faults(spec: str) -
 
 
 def test_the_counting_bound_counts_informed_nodes_round_by_round() -> None:
-    """For degree 3: 1, 2, 4, 8, 14, 24 nodes. Every node sends twice after it is informed."""
+    """With degree 3, at most 1, 2, 4, 8, 14, 24 nodes are informed after 0, 1, 2, .. rounds.
+
+    A node sends at most twice, since one of its three neighbours has informed it.
+    """
     assert [counting_bound(nodes, 3) for nodes in (1, 2, 3, 8, 9, 14, 15, 24, 25)] == (
         [0, 1, 2, 3, 4, 4, 5, 5, 6]
     )
@@ -160,7 +163,7 @@ def test_the_rotation_permutes_the_neighbours_of_the_root_in_one_cycle(spec: str
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5", "S4,2", "S5,2", "S6,3", "Q4", "Q5"])
-def test_the_two_factors_and_the_rest_contain_every_link_once(spec: str) -> None:
+def test_every_link_is_in_exactly_one_two_factor_or_in_the_rest(spec: str) -> None:
     graph = topology(spec)
     factors, rest = two_factors(graph)
     assert len(factors) == graph.degree // 2
@@ -174,7 +177,7 @@ def test_the_two_factors_and_the_rest_contain_every_link_once(spec: str) -> None
 
 
 @pytest.mark.parametrize("bound", [0, 1, 2, 3, 5])
-def test_at_most_constraints_allow_exactly_the_sets_within_the_bound(bound: int) -> None:
+def test_an_at_most_constraint_allows_exactly_the_sets_up_to_its_bound(bound: int) -> None:
     for chosen in product((False, True), repeat=4):
         formula = Formula()
         literals = formula.new(4).tolist()
@@ -316,7 +319,10 @@ def test_the_exchange_search_finds_the_same_broadcast_for_the_same_seed(
 
 
 def test_the_exchange_search_keeps_its_tree_consistent_and_ends_at_the_time_limit() -> None:
-    """The arrays of a tree agree after every step; S3 has no broadcast in two rounds."""
+    """The arrays of a tree agree after every step.
+
+    For the time limit, the search looks for a broadcast on S3 in two rounds, which does not exist.
+    """
     table = np.ascontiguousarray(topology("S5").table().T.astype(np.int32))
     chance = np.random.default_rng(1)
     tree = exchanges.matched_tree(table, 7, 4, chance)
@@ -390,7 +396,9 @@ def test_classes_of_a_quotient_graph_have_equal_size_and_keep_the_links(
 
 
 @pytest.mark.parametrize(("spec", "classes"), [("S4", 2), ("S4,2", 3), ("Q4", 2)])
-def test_defects_count_excess_components_and_trees_between_classes(spec: str, classes: int) -> None:
+def test_the_defects_of_a_partition_count_excess_components_and_trees_between_classes(
+    spec: str, classes: int
+) -> None:
     graph, chance = topology(spec), np.random.default_rng(3)
     everything = as_graph(spec)
     for _ in range(20):
@@ -430,7 +438,7 @@ def test_an_error_in_a_solver_process_is_raised() -> None:
 def test_a_solver_process_whose_output_pipe_is_closed_ends_silently(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """This happens after the search was interrupted."""
+    """The pipe is closed if the search has been interrupted."""
     context = multiprocessing.get_context("spawn")
     receiving, sending = context.Pipe(duplex=False)
     arguments = (sending, fail, "this", 3, LIMITS.memory)
@@ -493,8 +501,8 @@ def test_cutting_planes_certify_a_bound_that_no_bisection_contradicts(
     assert BisectionWidth(graph, {}).bound().value <= value <= least
 
 
-def test_wrong_multipliers_and_maps_of_a_certificate_are_detected() -> None:
-    """Multipliers that are too large prove a smaller bound; negative ones are rejected."""
+def test_wrong_multipliers_and_automorphisms_of_a_certificate_are_detected() -> None:
+    """Too large multipliers prove only a smaller bound, and negative multipliers are rejected."""
     graph = topology("S4")
     maps, vectors, multipliers, denominator = (
         bound_cuts(graph, 0, Budget(seconds=60)).evidence[name] for name in CERTIFICATE
@@ -512,7 +520,7 @@ def test_wrong_multipliers_and_maps_of_a_certificate_are_detected() -> None:
         certified_cut(graph, maps[-1:], vectors, multipliers, scale)
 
 
-def test_all_bisections_have_the_parity_to_which_bounds_are_rounded() -> None:
+def test_bounds_are_rounded_to_the_parity_of_all_bisections() -> None:
     graph = topology("S4,2")
     a, b = link_list(graph).T
     generator = np.random.default_rng(1)
@@ -524,13 +532,13 @@ def test_all_bisections_have_the_parity_to_which_bounds_are_rounded() -> None:
 
 
 def test_numbers_of_links_with_the_same_rounded_bound_have_the_same_formula() -> None:
-    """On S5,2, refuting 7 links must be the same as refuting 6: both give the bound 8."""
+    """On S5,2 all bisections are even, so excluding 6 or 7 links gives the same bound, 8."""
     problem = BisectionWidth(topology("S5,2"), {})
     assert problem.rebuild(7, {}).sha256() == problem.rebuild(6, {}).sha256()
     assert problem.rebuild(8, {}).sha256() != problem.rebuild(6, {}).sha256()
 
 
-def test_congestion_trees_with_congestion_one_are_edge_disjoint_trees() -> None:
+def test_congestion_trees_with_congestion_1_have_the_height_of_edge_disjoint_trees() -> None:
     assert settle("congestion-trees", "S4", congestion=1).value == 6
 
 

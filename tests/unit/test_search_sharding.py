@@ -30,7 +30,7 @@ PROBLEMS = ["one-port-broadcast", "edge-disjoint-trees"]
 
 
 def no_record(task: SearchTask) -> Record | None:
-    """Return None, as if there were no record of a search."""
+    """Return None, so that a search starts without a known record."""
     del task
     return None
 
@@ -42,7 +42,7 @@ def values_of(records: list[Record]) -> dict[str, tuple[int, int]]:
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Return the files of three shards; searches of one problem are in different shards."""
+    """The files of three shards; the searches of a problem are in different shards."""
     folder = tmp_path_factory.mktemp("searches")
     tasks = plan_searches(PROBLEMS, ["S3", "Q3"], {}, [0, 1])
     files = [folder / f"{index}.json" for index in (1, 2, 3)]
@@ -87,7 +87,7 @@ def test_a_wrong_witness_or_bound_in_a_shard_is_refused(parts: list[Path], tmp_p
 
 
 def test_a_search_starts_from_the_record_of_the_previous_search() -> None:
-    """This also holds in a shard: the later seeds start from an optimum and need not search."""
+    """The first seed finds an optimum, so the searches with later seeds have nothing to do."""
     tasks = plan_searches(["edge-disjoint-trees"], ["S3"], {}, [0, 1, 2])
     first, *others = [record for _, record in run_searches(tasks, BUDGET, no_record)]
     assert first.optimal
@@ -161,7 +161,7 @@ def test_undefined_and_empty_searches_are_refused(
 
 
 def test_a_worker_with_too_little_memory_refuses_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search may use as much memory as its limit allows."""
+    """The limit of the search, 1000 MB, is more than the free memory."""
     monkeypatch.setattr("starcast.topologies.memory.available", lambda: 500 * 10**6)
     tasks = plan_searches(["one-port-broadcast"], ["S3"], {}, [7])
     with (

@@ -1,4 +1,4 @@
-"""The shortest-path tree SPT and graph SPG of Fragopoulou & Akl 1996, Definitions 6 and 7.
+"""The shortest-path tree SPT and the graph SPG of Fragopoulou & Akl 1996, Definitions 6 and 7.
 
 S^k is the set of nodes that have the root's first symbol in position k.
 """
@@ -22,7 +22,7 @@ def test_spt_and_spg_follow_their_definitions_node_by_node() -> None:
 
 
 def test_spt_and_spg_follow_their_definitions_at_other_roots() -> None:
-    """At another root, the forest is that of the identity with its symbols relabelled."""
+    """At another root, the nodes of the identity's trees are relabelled."""
     for n in range(2, 7):
         for root in roots(n):
             assert trees_of(built(n, "shortest-path", root)) == page.spt(root)
@@ -61,7 +61,7 @@ def test_spt_is_a_shortest_path_tree_whose_subtree_k_is_s_k() -> None:
                 assert star_graph.dimension_between(root, top) == rotation.position(x, root[0])
 
 
-def test_spt_omits_s_1_and_is_not_declared_spanning() -> None:
+def test_spt_omits_s_1_except_the_root_and_is_not_declared_spanning() -> None:
     for n in SIZES:
         trees = built(n, "shortest-path")
         assert not trees.spanning
@@ -73,7 +73,7 @@ def test_spt_omits_s_1_and_is_not_declared_spanning() -> None:
         assert trees.congestion == 1
 
 
-def test_tree_l_of_spg_has_s_l_and_s_1() -> None:
+def test_tree_l_of_spg_consists_of_the_root_s_l_and_s_1() -> None:
     """Every node of S^1 is in each of the n-1 subtrees (first half of Lemma 5)."""
     for n in SIZES:
         trees = built(n, "shortest-path-graph")
@@ -104,7 +104,7 @@ def test_nodes_of_s_1_have_node_disjoint_paths_of_minimum_total_length_in_spg(n:
 
 
 def test_the_trees_of_spg_are_rotations_of_one_another() -> None:
-    """The rotation R maps subtree l to subtree r(l), as for EDT."""
+    """The rotation R maps each tree to the next and the last to the first, as in EDT."""
     for n in SIZES:
         trees = trees_of(built(n, "shortest-path-graph"))
         for number, tree in enumerate(trees, start=2):
@@ -120,7 +120,7 @@ def test_no_directed_link_is_in_two_trees_of_spg() -> None:
 
 
 def test_the_smallest_star_follows_the_definitions() -> None:
-    """S_2 has one link, and S^1 is the root alone. The definitions need no exception for it."""
+    """S_2 has one link, and S^1 is only the root, but the definitions need no exception."""
     for construction in ("shortest-path", "shortest-path-graph"):
         for root, ports in (("12", [0, 2]), ("21", [2, 0])):
             trees = forest("S2", construction, root=root)

@@ -1,4 +1,4 @@
-"""Ctrl-C: a deferred signal interrupts once, at the end, and errors caused by it are recognised."""
+"""Deferred signals such as Ctrl-C, and the recognition of errors that they cause."""
 
 import signal
 import threading
@@ -17,7 +17,7 @@ def interrupt_twice(events: list[str]) -> None:
     events.append("never")
 
 
-def test_a_deferred_signal_runs_its_action_at_once_and_interrupts_at_the_end() -> None:
+def test_a_deferred_signal_runs_its_action_immediately_and_interrupts_at_the_end() -> None:
     events: list[str] = []
     with pytest.raises(KeyboardInterrupt):
         interrupt_twice(events)

@@ -25,7 +25,7 @@ Numbers = tuple[Any, Any, Any]
 
 
 def test_a_batch_returns_the_time_of_each_schedule(simgrid: Path | None) -> None:
-    """In the last schedule a row is moved to a later step, and its time reflects that."""
+    """The last schedule is the third with one row moved to a later step, which changes its time."""
     right = schedule("S4", "broadcast", "multiple", segments=2)
     schedules = [
         schedule("S3", "alltoall", "one-port"),
@@ -45,7 +45,7 @@ def test_a_batch_returns_the_time_of_each_schedule(simgrid: Path | None) -> None
 
 
 def test_simgrid_executes_every_reduction(simgrid: Path | None) -> None:
-    """Sums wait for all contributions; the allreduce's broadcast follows the first segment."""
+    """A sum waits for its contributions. An allreduce broadcasts each segment once it is summed."""
     reductions = [
         schedule("S3", "reduce", "multiple", segments=2),
         schedule("S3", "reduce-scatter", "ring", "one"),
@@ -58,9 +58,6 @@ def test_simgrid_executes_every_reduction(simgrid: Path | None) -> None:
         for execution in EXECUTION_MODELS
     ]
     assert_same_clocks(requests, run_simgrid_batch(requests, installation=simgrid))
-
-
-# Bad input
 
 
 @pytest.mark.parametrize(
@@ -111,7 +108,7 @@ def test_if_simgrid_fails_the_last_line_of_its_error_output_is_reported(tmp_path
 
 def test_an_error_names_its_schedule_and_the_other_results_are_kept(tmp_path: Path) -> None:
     """SimGrid is replaced by a program that fails to execute the second schedule."""
-    times = {"version": "3.32.0", "time": 41.0, "ends": [41.0]}  # 41 ticks of length 4
+    times = {"version": "3.32.0", "time": 41.0, "ends": [41.0]}  # in ticks of length 4
     printed = json.dumps([times, {"error": "broken platform"}, times])
     python = tmp_path / "python"
     python.write_text(f"#!/bin/sh\ncat > {tmp_path}/input\ncat <<'END'\n{printed}\nEND\n")

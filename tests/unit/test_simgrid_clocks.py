@@ -1,4 +1,4 @@
-"""The clock of SimGrid, after executing schedules, shows the times that `timing` computes.
+"""Schedules take the same time in SimGrid as the function `timing` computes.
 
 Each test executes its schedules in one batch per execution model, or in a single batch.
 """
@@ -24,7 +24,7 @@ from support.simulator_cases import bases, built, changed, kept
 pytestmark = pytest.mark.slow
 
 BOTH = pytest.mark.parametrize("execution", EXECUTION_MODELS)
-#: All algorithms. Those on S_5 take minutes: `python -m benchmarks.simgrid S5`.
+#: All algorithms on small topologies. On S_5 they take minutes: `python -m benchmarks.simgrid S5`.
 BASES = bases("S2", "S3", "S4", "S3,1", "S4,2", "Q1", "Q3")
 
 
@@ -47,7 +47,7 @@ CUT: list[tuple[str, Collective, str, dict[str, Any], tuple[int | None, int | No
     ("S4", "broadcast", "edge-disjoint", {"messages": 2, "copies": 3}, (None, None)),
     ("S4", "scatter", "edge-disjoint", {"messages": 2, "copies": 2}, (None, None)),
     ("S3", "allgather", "edge-disjoint", {"messages": 2, "copies": 2}, (None, None)),
-    ("S4", "reduce", "multiple", {"segments": 4}, (2444, 2124)),  # like the broadcast
+    ("S4", "reduce", "multiple", {"segments": 4}, (2444, 2124)),  # as long as the broadcast
     ("S4", "reduce", "edge-disjoint", {"messages": 2, "copies": 3}, (None, None)),
     ("S4", "reduce-scatter", "ring", {"messages": 2}, (23 * 164, 23 * 164)),
     ("S4", "allreduce", "multiple", {"segments": 4}, (None, None)),
@@ -110,11 +110,8 @@ def test_a_schedule_without_rows_takes_no_time(simgrid: Path | None) -> None:
     assert [clock(result) for result in results] == [0, 0]
 
 
-# Changed schedules
-
-
 def test_moving_a_row_changes_the_time_of_the_schedule(simgrid: Path | None) -> None:
-    """SimGrid returns the time of the changed schedule."""
+    """SimGrid returns the computed time of each changed schedule, not that of the original."""
     judged = schedule("S4", "broadcast", "multiple", segments=2)
     moves = [(1, 2), (5, 1), (108, 3), (109, 3), (119, 3), (131, 1)]
     spoiled = {
@@ -133,7 +130,7 @@ def test_moving_a_row_changes_the_time_of_the_schedule(simgrid: Path | None) -> 
 
 
 def test_a_schedule_that_sends_a_unit_before_it_arrives_cannot_finish(simgrid: Path | None) -> None:
-    """The other schedules of the batch are executed."""
+    """The other schedules of the batch are executed nevertheless."""
     schedules = [schedule("S4", "broadcast", name) for name in ("greedy", "recursive-substar")]
     problems = [
         unchecked(judged)
@@ -153,7 +150,7 @@ def test_a_crash_does_not_affect_the_rest_of_the_batch(
 ) -> None:
     judged = schedule("S3", "broadcast", "greedy")
     describe = runs._describe
-    # Without links SimGrid itself ends the process; without a column the program raises an error.
+    # Without links SimGrid ends its process; without a column starcast's program raises an error.
     spoiled: list[dict[str, Any]] = [{}, {"links": []}, {}, {"step": None}, {}]
     remaining = iter(spoiled)
 
@@ -177,6 +174,6 @@ def unchecked(judged: Schedule) -> SimGridProblem:
 
 
 def clock(result: SimGridRun | StarcastError) -> int | Fraction:
-    """Return the simulated time, after checking that SimGrid ran to completion."""
+    """Return the simulated time, and fail if the result is an error."""
     assert isinstance(result, SimGridRun), result
     return result.time

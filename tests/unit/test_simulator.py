@@ -46,9 +46,6 @@ def inner_row(schedule: Schedule) -> int:
     return passing[len(passing) // 2]
 
 
-# Changed schedules
-
-
 @every_base
 @given(st.data())
 def test_both_simulators_agree_if_the_steps_of_two_rows_are_swapped(
@@ -68,7 +65,7 @@ def test_both_simulators_agree_if_the_steps_of_two_rows_are_swapped(
 def test_the_first_violation_is_in_the_earliest_step_with_an_invalid_row(
     algorithm: str, ports: str, data: st.DataObject
 ) -> None:
-    """An early row that is sent too soon is reported before a later row with an invalid address."""
+    """This holds whatever rules the rows violate, such as order or addresses."""
     mutated = broadcast(4, algorithm, ports, 2)
     for _ in range(data.draw(st.integers(2, 4))):
         row = data.draw(st.integers(0, len(mutated) - 1))
@@ -172,7 +169,7 @@ def test_sending_again_later_over_the_same_link_is_not_a_violation() -> None:
 
 
 def test_units_may_share_a_packet_if_the_schedule_allows_packets() -> None:
-    """Packets of Tseng & Sheu hold several units; links of Fragopoulou & Akl carry one per step."""
+    """Tseng & Sheu send several units in a packet, Fragopoulou & Akl only one per link and step."""
     schedule = broadcast(4, "multiple", "all", 1)
     assert simulate(schedule).complete
     one_a_step = replace(schedule, packets=False)
@@ -183,7 +180,7 @@ def test_units_may_share_a_packet_if_the_schedule_allows_packets() -> None:
 
 
 @pytest.mark.parametrize("algorithm", sorted(BROADCASTS))
-def test_an_all_port_schedule_is_not_a_valid_one_port_schedule(algorithm: str) -> None:
+def test_an_all_port_schedule_declared_as_one_port_is_a_violation(algorithm: str) -> None:
     claimed = replace(broadcast(4, algorithm, "all", 1), ports="one")
     run = simulate(claimed)
     assert run.violation is not None
@@ -281,9 +278,6 @@ def test_all_undelivered_units_are_counted_and_the_first_few_are_named() -> None
     run = simulate(kept(schedule, []))
     assert run.missing == 119 * 2
     assert 0 < len(run.undelivered) < run.missing
-
-
-# Faults
 
 
 @every_base

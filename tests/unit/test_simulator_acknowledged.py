@@ -1,4 +1,8 @@
-"""Execution with acknowledgements (Fragopoulou & Akl 1996, section 4.4) under faults."""
+"""Execution with acknowledgements (Fragopoulou & Akl 1996, section 4.4) under faults.
+
+Every source traverses each of its trees depth first, hop by hop. A hop starts only when the
+previous hop is acknowledged, so a fault can stall the rest of a traversal.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,7 +33,10 @@ def driven(messages: int = 1, copies: int = 3, spec: str = "S4") -> Schedule:
 
 @cache
 def by_hand(messages: int) -> Schedule:
-    """Build the schedule from the trees: M messages per hop, children in the order phi_k."""
+    """Build the schedule directly from the trees, with the messages of a hop one after another.
+
+    In tree k, children are visited in the order of dimensions k, k+1, .., n, 2, .., k-1.
+    """
     forest = build_forest("S4", "edge-disjoint")
     t, parents = forest.topology, forest.parents()
     rows: list[tuple[int, ...]] = []
@@ -44,9 +51,7 @@ def by_hand(messages: int) -> Schedule:
             ]
             hop += 1
             children = np.flatnonzero(parents[tree] == receiver).tolist()
-            turn = {
-                port: (port - (tree + 2)) % 3 for port in (2, 3, 4)
-            }  # k, k+1, .., n, 2, .., k-1
+            turn = {port: (port - (tree + 2)) % 3 for port in (2, 3, 4)}
             towards = {
                 child: t.reverse_port(int(forest.parent_port[tree, child])) for child in children
             }
@@ -94,7 +99,7 @@ def test_without_faults_acknowledgements_do_not_change_the_execution(messages: i
 
 @pytest.mark.parametrize("messages", [1, 3])
 def test_the_traversals_in_the_catalogue_equal_those_built_by_hand(messages: int) -> None:
-    """Every message has a copy in each of the three trees."""
+    """Both send a copy of every message along each of the three trees."""
     for column in ("step", "sender", "receiver", "tree", "unit"):
         assert np.array_equal(getattr(by_hand(messages), column), getattr(driven(messages), column))
 
@@ -110,7 +115,7 @@ def test_both_simulators_stall_at_the_same_hops(data: st.DataObject) -> None:
 
 
 def test_a_missing_acknowledgement_stops_only_the_rest_of_that_tree() -> None:
-    """The traversals of other trees stop only where they reach the dead node themselves."""
+    """Each traversal stops only at its own hop to the dead node."""
     schedule = driven()
     result = simulate_acknowledged(schedule, ["4321"])
     rank = schedule.topology.node("4321")
@@ -122,11 +127,9 @@ def test_a_missing_acknowledgement_stops_only_the_rest_of_that_tree() -> None:
 
 
 def test_a_relay_that_dies_between_two_hops_acknowledges_nothing() -> None:
-    """All hops below the relay are executed; its parent continues only if the relay stays up."""
+    """The parent of the relay continues only if the relay is alive after all hops below it."""
     schedule = driven()
-    receivers = schedule.receiver[
-        schedule.tree == 0
-    ].tolist()  # hop i, from 0, takes place in step i + 1
+    receivers = schedule.receiver[schedule.tree == 0].tolist()  # hop i (from 0) is in step i + 1
     senders = schedule.sender[schedule.tree == 0].tolist()
     tried = 0
     for relay in sorted(set(senders) - {0}):
@@ -152,11 +155,8 @@ def stall_of_the_first(schedule: Schedule, fault: Fault) -> int:
     return stalls.get((0, 0), int(np.count_nonzero(schedule.tree == 0)))
 
 
-# Outcomes
-
-
 @pytest.mark.parametrize("messages", [1, 2])
-def test_one_dead_node_of_s4_keeps_messages_from_healthy_nodes_despite_three_copies(
+def test_with_one_dead_node_on_s4_live_nodes_lack_messages_despite_three_copies(
     messages: int,
 ) -> None:
     """For every dead node, fixed steps deliver all units, but acknowledged execution does not."""
@@ -168,8 +168,8 @@ def test_one_dead_node_of_s4_keeps_messages_from_healthy_nodes_despite_three_cop
         assert waited.transmissions < simulate(schedule, [rank]).transmissions
 
 
-def test_one_dead_link_of_s4_keeps_no_messages_from_any_node() -> None:
-    """For every link, units that one tree does not deliver before it stalls arrive in another."""
+def test_with_one_dead_link_on_s4_all_nodes_receive_all_messages() -> None:
+    """If the traversal of one tree stalls, another tree delivers the remaining units."""
     schedule = driven()
     for link in links():
         run = simulate_acknowledged(schedule, [link])
@@ -179,7 +179,7 @@ def test_one_dead_link_of_s4_keeps_no_messages_from_any_node() -> None:
 
 @pytest.mark.slow
 def test_two_dead_nodes_are_not_tolerated_although_the_paper_says_so() -> None:
-    """For all pairs in S4, three copies are enough with fixed steps, but not if acknowledged."""
+    """On S4 three copies suffice with fixed steps, but not with acknowledgements, for any pair."""
     schedule = driven()
     for pair in combinations(range(24), 2):
         assert simulate(schedule, pair).complete
@@ -187,7 +187,7 @@ def test_two_dead_nodes_are_not_tolerated_although_the_paper_says_so() -> None:
 
 
 def test_two_dead_links_are_not_tolerated_either() -> None:
-    """All pairs with the port-2 link of the identity are tried; symmetry covers the others."""
+    """One link is always the port-2 link of the identity; symmetry covers all other pairs."""
     schedule = driven()
     first, *others = links()
     for other in others:
@@ -206,7 +206,7 @@ def links() -> list[tuple[int, int]]:
     return list(dict.fromkeys((start, other) for start, other in pairs))
 
 
-def test_a_fault_at_the_end_stops_at_most_the_last_acknowledgements() -> None:
+def test_a_fault_in_the_last_steps_stops_at_most_the_last_hops() -> None:
     schedule = driven()
     late = simulate_acknowledged(schedule, [Fault("4321", 24)])
     assert late.stalled == ()
@@ -214,9 +214,6 @@ def test_a_fault_at_the_end_stops_at_most_the_last_acknowledgements() -> None:
     at_the_end = simulate_acknowledged(schedule, [Fault(("1234", "2134"), 23)])
     assert at_the_end.stalled
     assert {hops for _, _, hops in at_the_end.stalled} <= {22, 23}
-
-
-# Other collectives
 
 
 def test_only_an_allgather_can_be_executed_with_acknowledgements() -> None:
@@ -251,7 +248,7 @@ def test_a_traversal_that_repeats_a_hop_is_refused() -> None:
 
 
 def test_the_hamiltonian_path_is_a_traversal_without_branches() -> None:
-    """Each node has one child, so that a fault stops the rest of every path through it."""
+    """Each node has one child, so acknowledgements make no difference under faults."""
     schedule = build("S4", "allgather", "hamiltonian-cycle")
     assert simulate_acknowledged(schedule).simulation.complete
     faults = [Fault("4321").on(schedule.topology)]

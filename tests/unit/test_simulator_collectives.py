@@ -54,7 +54,7 @@ every_small = pytest.mark.parametrize("base", SMALL, ids=" ".join)
     "spec", [pytest.param(spec, marks=[pytest.mark.slow] * (spec == "S4")) for spec in SPECS]
 )
 def test_both_simulators_accept_every_algorithm_and_detect_invalid_rows(spec: str) -> None:
-    """In a schedule with a single copy, no row can be dropped, repeated or sent early."""
+    """In a schedule with a single copy, dropping, repeating or advancing a row is an error."""
     for base in bases(spec):
         assert_invalid_rows_are_detected(base)
 
@@ -71,7 +71,8 @@ def assert_invalid_rows_are_detected(base: Base) -> None:
     arrival = dict(zip(keys, schedule.step.tolist(), strict=True))
     wanted = enumerate(zip(schedule.sender.tolist(), schedule.unit.tolist(), strict=True))
     relayed = [(row, arrival[key]) for row, key in wanted if key in arrival]
-    for row, step in relayed[:: max(len(relayed) // 2, 1)]:  # send it in its arrival step
+    # Send a unit in the same step in which the sender receives it.
+    for row, step in relayed[:: max(len(relayed) // 2, 1)]:
         early = changed(schedule, row, step=step)
         if schedule.combine is not None and schedule.combine[row]:
             assert not assert_same_verdict(early).complete  # the sum lacks a contribution
@@ -108,7 +109,7 @@ def test_every_mutation_gets_the_same_verdict_from_both_simulators(
 @max_examples(5)
 @given(st.data())
 def test_a_changed_receiver_port_or_unit_is_detected(base: Base, data: st.DataObject) -> None:
-    """If the unit is changed, the unit that the row no longer carries is missing."""
+    """A row with a changed unit may be valid, but then its original unit is missing."""
     schedule = built(base)
     row = data.draw(st.integers(0, len(schedule) - 1))
     receiver = (
@@ -161,7 +162,7 @@ def test_mutated_schedules_under_faults_get_the_same_verdict_from_both_simulator
 
 @pytest.mark.parametrize(("collective", "ports"), list(product(COLLECTIVES, ("all", "one"))))
 def test_random_schedules_include_valid_and_invalid_ones(collective: str, ports: str) -> None:
-    """Therefore the tests above cover both verdicts of every collective in both port models."""
+    """This ensures that the tests with random schedules cover both verdicts in every case."""
     empty = no_rows(topology("S3"), collective, ports)
     rules = []
     for seed in range(30):
@@ -177,16 +178,13 @@ def test_random_schedules_include_valid_and_invalid_ones(collective: str, ports:
     } & set(rules)
 
 
-# Representations of arrival times
-
-
 def by_table(postcondition: Postcondition, rows: Rows, end: int) -> ArrivalTimes:
-    """Store all arrival times in a table."""
+    """Return arrival times that are stored in a table."""
     return ArrivalTimes(postcondition, rows, end)
 
 
 def by_pairs(postcondition: Postcondition, rows: Rows, end: int) -> ArrivalTimes:
-    """Store all arrival times in sorted pairs."""
+    """Return arrival times that are stored in sorted pairs."""
     return ArrivalTimes(postcondition, rows, end, Pairs(postcondition, rows, end))
 
 
@@ -235,7 +233,7 @@ def test_tables_and_sorted_pairs_give_the_same_result_under_faults(data: st.Data
 def test_the_batch_size_does_not_change_the_result(
     collective: str, symmetric: bool, length: int
 ) -> None:
-    """A step larger than a batch is checked as a whole, and a second delivery changes nothing."""
+    """A step with more rows than a batch is checked together; repeated deliveries do no harm."""
     empty = no_rows(topology("S3"), collective, "all", each=2, symmetric=symmetric)
     for seed in range(12):
         schedule = replace(
@@ -262,7 +260,7 @@ def test_a_unit_with_one_destination_may_take_two_paths_that_meet_again() -> Non
         ring.append(int(t.neighbours(2 + len(ring) % 2, [ring[-1]])[0]))
     back = int(t.neighbours(2, [0])[0])
     assert back == ring[-1]
-    unit = ring[3]  # opposite the root: one copy each way around the ring, then one hop further
+    unit = ring[3]  # opposite the root: a copy goes each way around, then one hop further
     paths = [(1, 0, ring[1], 0), (2, ring[1], ring[2], 0), (3, ring[2], ring[3], 0)]
     paths += [
         (1, 0, ring[5], 1),
@@ -283,9 +281,6 @@ def test_a_unit_with_one_destination_may_take_two_paths_that_meet_again() -> Non
     assert run.missing == 4
 
 
-# Sizes
-
-
 @pytest.mark.parametrize("last", [254, 255, 256, 65_534, 65_535, 65_536, 70_000])
 def test_late_arrivals_are_not_confused_with_missing_ones(last: int) -> None:
     """Arrival steps are stored in as few bytes as the last step needs."""
@@ -302,7 +297,7 @@ def test_late_arrivals_are_not_confused_with_missing_ones(last: int) -> None:
 
 
 def test_a_violation_in_a_very_late_step_does_not_make_a_missing_unit_arrive() -> None:
-    """A unit that never arrives has not arrived before any step, however late."""
+    """However late the step of the violation is, the unit counts as missing."""
     schedule = built(("S3", "broadcast", "greedy", "all"))
     leaf = int(np.flatnonzero(~np.isin(schedule.receiver, schedule.sender))[-1])
     run = assert_same_verdict(changed(schedule, leaf, port=0, step=10_000))
@@ -348,8 +343,8 @@ def test_without_units_the_postcondition_holds() -> None:
         replace(schedule, units=0)
 
 
-def test_the_postcondition_decides_how_arrivals_are_stored() -> None:
-    """Units that all nodes receive need a table, units with one destination need journeys."""
+def test_the_postcondition_determines_how_arrival_times_are_stored() -> None:
+    """Units for all nodes are stored in a table, units with one destination as journeys."""
     everything, addressed = (
         built(("S4", "allgather", "edge-disjoint", "all")),
         built(("S4", "alltoall", "exact", "all")),

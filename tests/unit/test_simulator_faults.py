@@ -15,8 +15,6 @@ from starcast.topologies import as_topology
 from support.meeting import refused
 from support.simulator_cases import Base, assert_same_verdict, bases, built, fault_sets, kept
 
-# Notation of faults
-
 
 @pytest.mark.parametrize(
     ("text", "fault"),
@@ -137,12 +135,9 @@ def test_a_single_fault_instead_of_a_list_is_refused() -> None:
         simulate(build("S4", "broadcast", "greedy"), faults=Fault("2134"))  # type: ignore[arg-type]
 
 
-# First step of a fault
-
-
 @pytest.mark.parametrize("base", bases("S3", "S4,2"), ids=" ".join)
-def test_a_node_takes_part_until_the_step_before_it_dies(base: Base) -> None:
-    """The test tries all nodes except the root, and several steps of the schedule."""
+def test_a_node_sends_and_receives_until_the_step_before_it_dies(base: Base) -> None:
+    """The test tries every second node and several steps of the schedule."""
     schedule = built(base).expand()
     for rank in range(0, schedule.topology.nodes, 2):
         steps = range(1, schedule.steps + 2, max(schedule.steps // 4, 1))
@@ -156,7 +151,7 @@ def test_a_node_takes_part_until_the_step_before_it_dies(base: Base) -> None:
         ).transmissions == len(schedule)
 
 
-def test_a_row_in_the_first_step_of_a_fault_is_lost_but_not_an_earlier_one() -> None:
+def test_a_row_in_the_first_step_of_a_fault_is_lost_but_earlier_rows_are_not() -> None:
     schedule = build("S4", "broadcast", "recursive-substar")
     first, other = int(schedule.sender[0]), int(schedule.receiver[0])
     at = int(schedule.step[0])
@@ -174,8 +169,8 @@ def test_a_node_that_dies_after_the_last_step_need_not_receive() -> None:
     assert simulate(lacking, [Fault(last, 10**6)]).complete
 
 
-def test_of_a_dead_link_and_a_dead_end_node_the_earlier_fault_counts() -> None:
-    """A link fails, and one of its end nodes fails before or after it."""
+def test_if_a_link_and_its_end_node_fail_the_earlier_fault_counts() -> None:
+    """The node fails in step 2 and the link in step 5, or the other way round."""
     schedule = build("S4", "broadcast", "edge-disjoint", messages=6)
     for node, link in ((2, 5), (5, 2)):
         faults = [Fault(6, node).on(schedule.topology), Fault((0, 6), link).on(schedule.topology)]
@@ -196,9 +191,6 @@ def test_if_a_fault_is_given_twice_the_earlier_step_counts(what: str | tuple[str
             alone.undelivered,
         )
         assert run.remarks == alone.remarks
-
-
-# Required units
 
 
 @pytest.mark.parametrize(
@@ -266,7 +258,7 @@ def test_faults_that_are_not_at_the_root_need_no_remark() -> None:
 def test_units_of_dead_nodes_are_not_required(
     collective: str, algorithm: str, dead: list[FaultLike], expected: str
 ) -> None:
-    """With many sources, a remark reports that a dead node's units are not required."""
+    """With several sources, a remark says that the units of a dead node are not required."""
     schedule = build("S4", collective, algorithm)
     run = assert_same_verdict(
         schedule,

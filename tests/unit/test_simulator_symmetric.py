@@ -1,4 +1,4 @@
-"""Symmetric schedules get the verdict and the counts of their expansion to all sources."""
+"""Symmetric schedules: the rows of one source, simulated as if expanded to all sources."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ def symmetric(*specs: str) -> list[Base]:
     return [base for base in bases(*specs) if built(base).symmetric]
 
 
-#: The catalogue has no symmetric schedule on Q3; those in the tests below are random.
+#: Q3 is omitted, since no algorithm has a symmetric schedule on it.
 SMALL = symmetric("S3", "S4", "S3,1", "S4,2", "S4,3", "S5,3")
 
 
@@ -79,7 +79,7 @@ def test_the_results_do_not_depend_on_the_source(base: Base, root: int) -> None:
 
 
 def test_two_rows_of_a_step_over_the_same_port_conflict_for_any_senders() -> None:
-    """See Lemma 7 of Fragopoulou & Akl 1996. The rows of one source alone have no conflict."""
+    """This is Lemma 7 of Fragopoulou & Akl 1996. The rows of one source alone do not conflict."""
     schedule = built(("S4", "allgather", "edge-disjoint", "all"))
     late = int(np.flatnonzero(schedule.step == schedule.steps)[0])
     port = int(schedule.port[late])
@@ -113,7 +113,7 @@ def test_in_a_one_port_schedule_all_rows_of_a_step_must_use_the_same_port() -> N
 
 
 def test_transmissions_and_busy_links_are_counted_for_all_sources() -> None:
-    """The exact alltoall keeps all links of all nodes busy in every step but the last ones."""
+    """The exact alltoall uses all links of the network in most steps."""
     schedule = built(("S4", "alltoall", "exact", "all"))
     run = simulate(schedule)
     assert run.transmissions == 24 * len(schedule) == int(run.links_used.sum())
@@ -122,7 +122,7 @@ def test_transmissions_and_busy_links_are_counted_for_all_sources() -> None:
 
 
 def test_undelivered_units_are_named_for_one_source_and_counted_for_all() -> None:
-    """The names are the units in the rows of the given source."""
+    """The named units are those in the rows of the schedule's source."""
     schedule = built(("S4", "alltoall", "exact", "all"))
     last = len(schedule) - 1
     run = simulate(kept(schedule, range(last)))
@@ -133,7 +133,7 @@ def test_undelivered_units_are_named_for_one_source_and_counted_for_all() -> Non
 
 
 def test_an_expansion_beyond_memory_is_refused_only_if_it_is_needed() -> None:
-    """S_8 is checked with one source; under a fault all 40 320 would have to be expanded."""
+    """On S_8 one source suffices, but under a fault all 40 320 sources must be simulated."""
     schedule = build("S8", "alltoall", "exact")
     assert simulate(schedule).complete
     with refused("rows", exit_code=7):

@@ -1,4 +1,4 @@
-"""Publishing a site: its file names, and the folder that it replaces, without a running server."""
+"""Publishing a static site without a running server: file names, and replacing an old site."""
 
 import errno
 import json
@@ -60,7 +60,7 @@ def test_urls_are_mapped_to_file_names(url: str, file: str) -> None:
     assert file_of(url) == file
 
 
-def test_urls_with_several_names_and_urls_with_one_name_get_different_files() -> None:
+def test_different_query_parameters_give_different_file_names() -> None:
     urls = ("/compare?name=a&name=b", "/compare?name=b&name=a", "/compare?name=a%2Cb")
     assert len({file_of(url) for url in urls}) == 3
 

@@ -1,4 +1,4 @@
-"""Values known before anything is built: distance profiles, mean distances, memory."""
+"""Values that are known before arrays are built: distance profiles, mean distances, memory."""
 
 from fractions import Fraction
 from math import factorial
@@ -11,8 +11,6 @@ from starcast.topologies import memory, topology
 from starcast.trees import forest
 from support.meeting import refused
 
-# Distance profiles
-
 
 def test_the_distance_profile_of_a_star_counts_its_nodes_by_distance() -> None:
     for n in range(2, 10):
@@ -21,7 +19,7 @@ def test_the_distance_profile_of_a_star_counts_its_nodes_by_distance() -> None:
 
 
 def test_the_mean_distance_of_a_star_follows_akers_and_krishnamurthy() -> None:
-    """Their formula n - 4 + 2/n + H_n is the mean over n! nodes; starcast omits the root."""
+    """Their mean n - 4 + 2/n + H_n includes the root; that of starcast excludes it."""
     for n in range(2, 13):
         t = topology(f"S{n}")
         harmonic = sum((Fraction(1, j) for j in range(1, n + 1)), Fraction(0))
@@ -30,8 +28,8 @@ def test_the_mean_distance_of_a_star_follows_akers_and_krishnamurthy() -> None:
         assert sum(t.distance_profile()) == factorial(n)
 
 
-def test_profiles_of_the_largest_topologies_add_up() -> None:
-    """Each node is counted once, none beyond the diameter, and `degree` nodes at distance 1."""
+def test_distance_profiles_of_the_largest_topologies_count_every_node_once() -> None:
+    """No node is beyond the diameter, and `degree` nodes are at distance 1."""
     for spec in ["S12,11", "S13,9", "S20,6", "S35,5", "S35,1", "S12,6", "Q28"]:
         t = topology(spec)
         profile = t.distance_profile()
@@ -39,9 +37,6 @@ def test_profiles_of_the_largest_topologies_add_up() -> None:
         assert len(profile) == t.diameter + 1
         assert profile[:2] == (1, t.degree)
         assert 1 <= t.mean_distance <= t.diameter
-
-
-# Memory
 
 
 def machine_of(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
@@ -59,7 +54,7 @@ def test_the_memory_estimate_is_a_byte_per_node_and_tree_plus_working_arrays() -
     assert memory.forest_bytes(t.nodes, 0) == 5 * t.nodes
 
 
-def test_arrays_that_fit_into_memory_are_accepted_but_not_one_byte_more(
+def test_arrays_are_accepted_up_to_the_size_of_the_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     machine_of(monkeypatch, 1000)
@@ -75,7 +70,7 @@ def test_if_memory_is_short_arrays_over_all_nodes_are_refused_but_not_single_nod
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     t = topology(spec)
-    t.neighbours(2, [0])  # builds the small table that is cached
+    t.neighbours(2, [0])  # fills a cache, so that only the arrays need memory
     machine_of(monkeypatch, t.nodes - 1)
     for ask in (lambda: t.neighbours(2), t.distances, lambda: t.translation(1), t.labels):
         with refused(spec, exit_code=7):

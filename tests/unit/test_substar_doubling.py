@@ -1,4 +1,4 @@
-"""Broadcast by substar doubling: its rounds on all small S_{n,k}, and when they are optimal."""
+"""Broadcast by substar doubling on S_{n,k}: its number of rounds, and when it is optimal."""
 
 import pytest
 
@@ -13,7 +13,7 @@ SPECS = [f"S{n},{k}" for n in range(2, 7) for k in range(1, n)]
 
 
 @pytest.mark.parametrize("spec", [*SPECS, "S9,2", "S12,3"])
-def test_the_broadcast_takes_as_many_rounds_as_its_closed_form_says(spec: str) -> None:
+def test_the_broadcast_takes_as_many_rounds_as_its_closed_form_states(spec: str) -> None:
     graph = topology(spec)
     for root in {0, graph.nodes - 1}:
         result = simulate(schedule(graph, "broadcast", SUBSTAR, "one", root=root))

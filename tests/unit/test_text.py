@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from starcast.support.text import as_sentence, describe_activity, pluralize
 
 
-def test_only_one_is_singular() -> None:
+def test_a_noun_is_singular_only_after_the_number_1() -> None:
     for number, words, expected in [
         (0, ("run",), "0 runs"),
         (1, ("run",), "1 run"),

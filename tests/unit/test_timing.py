@@ -60,7 +60,7 @@ def assert_same_times(
 
 
 def assert_path_is_tight(found: Timing, expected: event_times.Times) -> None:
-    """Assert that the critical path consists of executed packets without gaps, up to the end."""
+    """Assert that the critical path consists of executed packets and has no gap until the end."""
     path = found.critical_path
     if not path:
         assert found.time == 0 or found.execution == "synchronous"
@@ -77,9 +77,6 @@ def assert_path_is_tight(found: Timing, expected: event_times.Times) -> None:
         assert [send.waits_for == "" for send in path] == [True] + [False] * (len(path) - 1)
 
 
-# The catalogue
-
-
 @pytest.mark.parametrize(
     "spec",
     [
@@ -90,7 +87,7 @@ def assert_path_is_tight(found: Timing, expected: event_times.Times) -> None:
 def test_times_of_the_whole_catalogue_equal_those_of_an_event_by_event_simulation(
     spec: str,
 ) -> None:
-    """Synchronous times also equal the priced simulation; asynchronous times are not longer."""
+    """Synchronous times also equal the cost of the simulation; asynchronous times are no longer."""
     for base in bases(spec):
         assert_times(base)
 
@@ -154,7 +151,7 @@ def test_times_under_faults_equal_the_event_simulation(
 @given(data=st.data())
 @max_examples(60)
 def test_executing_several_steps_together_does_not_change_the_times(data: st.DataObject) -> None:
-    """The number of rows per batch decides how many steps are executed together."""
+    """The test varies the batch size, which determines how many steps are executed together."""
     judged = built(data.draw(st.sampled_from(BASES)))
     expected = timing(judged, execution="asynchronous")
     with pytest.MonkeyPatch.context() as patch:
@@ -163,9 +160,6 @@ def test_executing_several_steps_together_does_not_change_the_times(data: st.Dat
     assert found.time == expected.time
     assert np.array_equal(found.arrivals, expected.arrivals)
     assert found.critical_path == expected.critical_path
-
-
-# Hand-written rows
 
 
 def _rows(spec: str, units: int, *rows: tuple[int, str, int, int], **parameters: Any) -> Schedule:
@@ -192,7 +186,7 @@ def _rows(spec: str, units: int, *rows: tuple[int, str, int, int], **parameters:
 def test_a_delivery_in_a_later_step_can_arrive_earlier(
     batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Node 110 gets unit 0 in step 3, late because of a large packet, and in step 5 on time."""
+    """Node 110 gets unit 0 in steps 3 and 5. The first delivery waits for a large packet."""
     monkeypatch.setattr(packets, "_BATCH", batch)
     big = [(1, "000", 1, unit) for unit in range(1, 10)]
     rows = [
@@ -200,8 +194,8 @@ def test_a_delivery_in_a_later_step_can_arrive_earlier(
         (2, "000", 1, 0),
         (3, "100", 2, 0),  # to 110
         (3, "000", 2, 0),
-        (5, "010", 1, 0),  # to 110 again, two steps later, but it arrives much earlier
-        (4, "110", 3, 0),  # forwarded
+        (5, "010", 1, 0),  # to 110 again; arrives much earlier
+        (4, "110", 3, 0),  # node 110 forwards the unit
     ]
     judged = _rows("Q3", 10, *rows)
     found = assert_same_times(judged, "asynchronous", (1, 1, 1))
@@ -211,7 +205,7 @@ def test_a_delivery_in_a_later_step_can_arrive_earlier(
 
 
 def test_a_unit_that_returns_to_its_source_is_available_there_from_the_start() -> None:
-    """The next row of the unit does not wait for its return."""
+    """The source sends the unit again without waiting for its return."""
     rows = [(1, "000", 1, 0), (2, "100", 1, 0), (3, "000", 2, 0)]
     judged = _rows("Q3", 8, *rows, collective="scatter")
     assert assert_same_times(judged, "asynchronous", (1, 1, 1)).time == 2 * 2
@@ -223,7 +217,7 @@ def test_a_unit_that_returns_to_its_source_is_available_there_from_the_start() -
 def test_times_of_schedules_with_gaps_between_steps_equal_the_event_simulation(
     execution: ExecutionModel, data: st.DataObject
 ) -> None:
-    """Rows are moved to later steps."""
+    """The gaps arise because rows are moved to later steps."""
     base = data.draw(st.sampled_from([base for base in BASES if base[0] in ("S3", "S4", "Q3")]))
     judged = built(base)
     delay = np.sort(data.draw(st.lists(st.integers(0, 3), min_size=judged.steps)))[: judged.steps]
@@ -240,9 +234,6 @@ def test_a_schedule_without_rows_takes_no_time(execution: ExecutionModel) -> Non
     assert found.arrivals.tolist() == [0, -1, -1, -1, -1, -1]
     assert not found.link_busy.any()
     assert timing(empty, 10**30, 10**40, execution=execution).time == 0
-
-
-# Known figures
 
 
 @pytest.mark.parametrize(
@@ -273,12 +264,9 @@ def test_times_equal_those_of_independent_simulators(
     assert timing(judged.expand(), execution="asynchronous").time == asynchronous
 
 
-# Exactness
-
-
 @BOTH
 def test_times_are_exact_at_any_size(execution: ExecutionModel) -> None:
-    """Multiples of a tick that do not fit into int64 are Python integers."""
+    """Times are multiples of a tick; if they do not fit into int64, Python integers are used."""
     judged = schedule("S4", "broadcast", "multiple", segments=4)
     huge = timing(judged, 64 * 10**30, 100 * 10**30, 1, execution=execution)
     assert huge.time == timing(judged, execution=execution).time * 10**30
@@ -301,9 +289,6 @@ def test_times_that_are_whole_numbers_are_integers() -> None:
     assert isinstance(found.time, int)
     assert found.arrivals.dtype == np.int64
     assert found.link_busy.shape == (24, 3)
-
-
-# Bad input
 
 
 @pytest.mark.parametrize(

@@ -25,11 +25,8 @@ def size_and_rank(draw: st.DrawFn, largest: int = 12) -> tuple[int, int]:
 
 
 def oracle_distance(node: star_graph.Node, root: star_graph.Node) -> int:
-    """Return the distance by the formula of Akers & Krishnamurthy, which a test below checks."""
+    """Return the distance by the formula of Akers & Krishnamurthy."""
     return rotation.distance(star_graph.compose(star_graph.inverse(root), node))
-
-
-# Names and sizes
 
 
 def test_star_graphs_have_the_known_sizes_degrees_and_diameters() -> None:
@@ -86,9 +83,6 @@ def test_topologies_of_the_same_spec_are_equal() -> None:
     assert topology("S5") != topology("S6")
     assert topology("S5") != "S5"
     assert "S5" in repr(topology("S5"))
-
-
-# Labels and ranks
 
 
 def test_labels_are_in_rank_order() -> None:
@@ -154,10 +148,7 @@ def test_values_of_other_types_are_not_nodes() -> None:
             topology("S5").node(node)  # type: ignore[arg-type]
 
 
-# Links
-
-
-def test_the_neighbour_over_a_port_swaps_the_first_symbol_with_that_position() -> None:
+def test_the_neighbour_over_port_i_has_symbols_1_and_i_swapped() -> None:
     for n in SIZES:
         t, ranks = topology(f"S{n}"), star_graph.ranks(n)
         for port in t.ports:
@@ -209,9 +200,6 @@ def test_an_unknown_port_is_refused() -> None:
             t.reverse_port(port)
 
 
-# Distances
-
-
 @pytest.mark.parametrize("n", SIZES)
 def test_distances_equal_those_of_breadth_first_search(n: int) -> None:
     t = topology(f"S{n}")
@@ -236,7 +224,7 @@ def test_every_node_has_a_neighbour_one_step_nearer_to_the_root(n: int) -> None:
         assert result.max() == t.diameter
 
 
-def test_the_formula_of_misplaced_symbols_and_cycles_gives_the_distance() -> None:
+def test_the_formula_of_akers_and_krishnamurthy_gives_the_distance() -> None:
     for n in range(2, 7):
         root = star_graph.shift(star_graph.identity(n), 1)
         assert star_graph.distances(root) == {
@@ -257,9 +245,6 @@ def test_distances_from_an_unknown_root_are_refused() -> None:
         topology("S5").distances("12344")
     with refused():
         topology("S5").distances(120)
-
-
-# Translations
 
 
 def test_translation_relabels_symbols() -> None:
@@ -293,9 +278,6 @@ def test_translation_keeps_the_port_of_every_link(drawn: tuple[int, int]) -> Non
 def test_translation_keeps_distances(q: int) -> None:
     t = topology("S7")
     assert np.array_equal(t.distances(q)[t.translation(q)], t.distances(0))
-
-
-# Size
 
 
 def test_s12_allocates_nothing_before_an_array_is_requested() -> None:

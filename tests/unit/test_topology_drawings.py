@@ -11,7 +11,7 @@ from support.read_svg import boxes, parse, strokes
 
 
 def points(curve: list[complex]) -> np.ndarray:
-    """Return points along a line or a quadratic curve of the drawing."""
+    """Return points along a line or a quadratic curve, given by its control points."""
     start, *between, end = curve
     middle = between[0] if between else (start + end) / 2
     t = np.linspace(0, 1, 200)

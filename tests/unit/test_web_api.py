@@ -46,7 +46,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def client(service: Service) -> TestClient:
-    """A client of the application; unexpected errors become responses."""
+    """A client of the application that gets a response even after an unexpected error."""
     return TestClient(
         create_app(service), base_url="http://127.0.0.1:8321", raise_server_exceptions=False
     )
@@ -66,9 +66,6 @@ def get(client: TestClient, path: str) -> Any:
     response = client.get(f"{API}{path}")
     assert response.status_code == 200, response.text
     return response.json()
-
-
-# Computed resources
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5,3", "Q3"])
@@ -236,7 +233,7 @@ def test_a_damaged_record_saved_by_the_user_is_reported_where_records_are_shown(
 
 
 def test_witnesses_open_in_the_explorer_as_forests_schedules_or_faults(client: TestClient) -> None:
-    """The forests equal the witnesses, and the schedules take as many rounds as the record."""
+    """Forests are those of the witnesses; schedules take as many rounds as the records state."""
     items = {each["id"]: each["explorer"] for each in get(client, "/records?limit=1000")["items"]}
     for record_id, expected in (
         ("edge-disjoint-trees:S4", "S4?forest=record(problem=edge-disjoint-trees)"),
@@ -269,9 +266,6 @@ def test_the_pages_of_a_listing_contain_every_item_exactly_once(client: TestClie
         ids += [each["id"] for each in page["items"]]
         path = page["next"] and f"/{page['next']}"
     assert ids == expected
-
-
-# Requests that cannot be answered
 
 
 @pytest.mark.parametrize(
@@ -397,7 +391,7 @@ def test_requests_from_other_origins_are_refused(client: TestClient) -> None:
 def test_pages_of_other_sites_may_link_to_the_server_but_not_embed_it(
     client: TestClient, site: str, mode: str, destination: str, status: int
 ) -> None:
-    """Requests for images and scripts have no Origin, but would make the server compute."""
+    """Images and scripts are requested without an Origin, but would make the server compute."""
     names = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": destination}
     assert client.get(f"{API}/topologies/S3", headers=names).status_code == status
 
@@ -435,7 +429,7 @@ def test_a_response_that_the_client_has_is_not_sent_again(client: TestClient, pa
 def test_a_plug_in_that_never_returns_is_stopped(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The worker is killed, and the next request gets another one."""
+    """The worker is killed, and the next request gets another worker."""
     from starcast.catalogue import plugins
     from starcast.catalogue.origin import ORIGINS
     from starcast.trees.construction import CONSTRUCTIONS
@@ -496,9 +490,6 @@ def test_the_health_report_says_what_is_unavailable(client: TestClient) -> None:
     assert state["limits"]["nodes"] == computations.MAX_NODES
 
 
-# The OpenAPI document
-
-
 def test_the_openapi_document_describes_every_operation(client: TestClient) -> None:
     document = get(client, "/openapi.json")
     for path, operations in document["paths"].items():
@@ -517,13 +508,14 @@ def address(service: Service) -> Iterator[str]:
         yield address
 
 
-#: The test itself checks statuses of 500 or more; no schema says which topologies exist.
+#: Checks that do not apply: the test checks statuses of 500 or more itself, and the schema cannot
+#: say which topologies exist.
 EXCLUDED = [not_a_server_error, positive_data_acceptance]
 
 
 @pytest.mark.slow
 def test_responses_agree_with_the_openapi_document(address: str) -> None:
-    """Without databases 503 is a correct response, and the only allowed status of 500 or more."""
+    """The databases are not running, so the status 503 is correct, but 500 and others are not."""
     schema = schemathesis.openapi.from_url(f"{address}{API}/openapi.json")
     tested = 0
     for result in schema.get_all_operations():
@@ -545,9 +537,6 @@ def test_responses_agree_with_the_openapi_document(address: str) -> None:
         check()
         tested += 1
     assert tested == len(schema.raw_schema["paths"])
-
-
-# Pages
 
 
 @pytest.mark.parametrize(

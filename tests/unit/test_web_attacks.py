@@ -1,7 +1,7 @@
 """The server under attack: slow clients, many connections, heavy requests, hostile URLs.
 
-Each test attacks a real server on the loopback interface, or one layer, a bounded number of
-times. The limits are made small, so that no test waits for long.
+Each test attacks a real server on the loopback interface, or a single layer of the server. The
+limits are made small, so that no test waits for long.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def client(service: Service) -> TestClient:
-    """A client of the application; unexpected errors become responses."""
+    """A client of the application that gets a response even after an unexpected error."""
     return TestClient(
         create_app(service), base_url="http://127.0.0.1:8321", raise_server_exceptions=False
     )
@@ -71,7 +71,7 @@ def connect(url: str, sent: bytes = b"", source: str = "127.0.0.1") -> socket.so
     connection = socket.create_connection(
         (parts.hostname, parts.port), timeout=PATIENCE, source_address=(source, 0)
     )
-    # A fixed size: some systems would let the buffer grow until it holds a whole large response.
+    # Without a fixed size, some systems would enlarge the buffer until it holds a large response.
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 200_000)
     connection.sendall(sent)
     return connection
@@ -105,9 +105,6 @@ def is_open(connection: socket.socket) -> bool:
         return False
 
 
-# Clients that send slowly, or read slowly
-
-
 @pytest.mark.parametrize(
     "sent",
     [
@@ -131,7 +128,7 @@ def test_an_incomplete_request_is_ended_at_the_time_limit(
 def test_a_request_that_arrives_byte_by_byte_is_ended_at_the_time_limit(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each byte would restart the timer of uvicorn itself."""
+    """The timer of uvicorn would not suffice, since each byte restarts it."""
     monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.3)
     with connect(address, b"GET / HTTP/1.1\r\nX: ") as connection:
         connection.settimeout(0.05)
@@ -149,7 +146,7 @@ def test_a_request_that_arrives_byte_by_byte_is_ended_at_the_time_limit(
 def test_a_connection_is_kept_for_the_next_request(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another time limit applies to a connection between requests."""
+    """Between requests, the limit REQUEST_SECONDS does not apply to a connection."""
     complete = request(f"{address}/explore/S4").replace(b"GET", b"HEAD")
     with connect(address, complete) as connection:
         assert connection.recv(1_000_000).startswith(b"HTTP/1.1 200")
@@ -254,9 +251,6 @@ def test_a_websocket_request_for_another_host_is_refused(address: str) -> None:
         assert connection.recv(12) == b"HTTP/1.1 400"
 
 
-# Too many requests
-
-
 class Blocking:
     """An application whose requests end when `released` is set."""
 
@@ -332,9 +326,6 @@ def test_requests_fail_at_once_if_too_many_wait_for_the_databases(tmp_path: Path
     service.close()
 
 
-# Heavy requests
-
-
 @pytest.mark.parametrize(
     "path",
     [
@@ -391,7 +382,7 @@ def test_waiting_for_a_worker_counts_towards_the_time_limit_of_a_request(service
 
 
 def test_the_first_requests_wait_for_the_first_worker() -> None:
-    """The wait is not counted. Otherwise the worker would be killed before it computed anything."""
+    """If this wait counted, the worker would be killed before it computed anything."""
     workers = Workers(count=1, seconds=0.4)
     slot = workers._idle.get()
 
@@ -408,9 +399,6 @@ def test_the_first_requests_wait_for_the_first_worker() -> None:
     finally:
         thread.join()
         workers.close()
-
-
-# Hostile URLs and headers
 
 
 @pytest.mark.parametrize(
