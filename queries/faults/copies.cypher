@@ -1,33 +1,36 @@
-// title: Whether x copies reach every node
+// title: Messages sent in x copies
 // question: With given dead nodes and links, does every node still receive every message that is
 //     sent through x trees of a forest?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
-//   copies (int >= 1): x, the number of trees that carry each message; no result if the forest has
-//     fewer trees
-//   dead_nodes (list of node, default []): labels of the dead nodes; with a dead root no node is
-//     reached
-//   dead_links (list of link, default []): the dead links, dead in both directions
+//   copies (int >= 1): x, the number of trees that carry each message; if the forest has fewer
+//     trees, the result has no row
+//   dead_nodes (list of node, default []): labels of the dead nodes; if the root is dead, no node
+//     is reached
+//   dead_links (list of link, default []): the dead links; each is dead in both directions
 //   messages (int >= 1, default 1): number of messages
 // columns:
 //   all_reached: whether every living node receives all messages that it receives without faults.
-//     Copies are assigned to the trees in turn: copy c of message m uses tree (m x + c) mod trees,
-//     c from 0, as in broadcast, allgather and alltoall along edge-disjoint trees
+//     Copies are assigned to the trees in turn: copy c of message m, both counted from 0, uses tree
+//     number (m x + c) modulo the number of trees. Broadcast, allgather and alltoall along
+//     edge-disjoint trees assign them in the same way
 //   incomplete_nodes: number of nodes that miss a message
-//   missing_messages: numbers, from 0, of the messages that some node misses, among the first
-//     messages, as many as there are trees; after these the assignment of copies to trees repeats
-//   all_choices_reach: whether every node would be reached whichever x trees carried a message
-//   exposed_nodes: number of nodes that some choice of x trees does not reach
+//   missing_messages: numbers, from 0, of the messages that some node misses. Only the first
+//     messages are examined, as many as there are trees, because the assignment of copies to trees
+//     then repeats
+//   all_choices_reach: whether every node would be reached by every choice of x trees for a message
+//   exposed_nodes: number of nodes that at least one choice of x trees does not reach
 //   sufficient_copies: smallest number of copies that reach every node whichever trees carry them;
-//     null if no tree reaches some node
-// cost: every tree edge at and below the faults, and the edges of all forests at the ends of each,
-//     and every tree edge into unreached nodes
+//     null if a node is reached by no tree
+// cost: every tree edge at or below a fault and, for each of these edges, the edges of all forests
+//     at its two ends; also the tree edges that enter a node that is cut off in some tree
 // revision: 2
-// reference: Fragopoulou & Akl 1996, section 4.3 (x copies survive x-1 faults)
+// reference: Fragopoulou & Akl 1996, section 4.3 (messages sent in x copies survive x-1 faults)
 
-// Every copy is counted separately. In a simulation, a node that lacks one copy forwards another
-// copy that arrived in time, so a simulation never loses more than this query counts. Scatter and
-// gather choose trees by the destination, not in turn: for them use all_choices_reach.
+// Each copy is followed separately along its own tree. In a simulation, a node that lacks one copy
+// forwards another copy that arrived in time, so a simulation never loses more than this query
+// counts. Scatter and gather choose trees by the destination, not in turn; for them, use the column
+// all_choices_reach.
 MATCH (f:Forest {id: $forest})
 WHERE $copies <= f.trees
 CALL (f) {

@@ -1,17 +1,19 @@
 // title: Nodes cut off in each tree
-// question: Which nodes does each tree of a forest no longer reach with given dead nodes and links?
+// question: With given dead nodes and links, which nodes does each tree of a forest no longer
+//     reach?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
-//   dead_nodes (list of node, default []): labels of the dead nodes; with a dead root no node is
-//     reached
-//   dead_links (list of link, default []): the dead links, dead in both directions
+//   dead_nodes (list of node, default []): labels of the dead nodes; if the root is dead, no node
+//     is reached
+//   dead_links (list of link, default []): the dead links; each is dead in both directions
 // columns:
 //   tree: number of the tree in the forest
 //   level: the node's distance from the root in that tree
 //   parent (node): the node's parent in that tree
 //   node (node): a living node of that tree that the root no longer reaches; dead nodes are not
 //     listed
-// cost: every tree edge at and below the faults, and the edges of all forests at the ends of each
+// cost: every tree edge at or below a fault and, for each of these edges, the edges of all forests
+//     at its two ends
 // revision: 2
 // reference: Fragopoulou & Akl 1996, section 4.3; docs/definitions/edge-disjoint-trees.md, pitfall
 //     5 (a link fault kills both directions)
@@ -28,7 +30,7 @@ CALL (f) {
   WHERE other.label = split(link, '-')[1]
   RETURN broken, broken.tree AS tree, endNode(broken) AS below
 }
-// All nodes below a fault are cut off. A node is matched once for each fault above it.
+// All nodes below a fault are cut off. A node below several faults is matched several times.
 MATCH (below)(()-[e:TREE_EDGE WHERE e.tree = tree AND e.forest = $forest]->())*(node)
 WHERE NOT node.label IN $dead_nodes
 WITH DISTINCT coalesce(last(e), broken) AS edge, node

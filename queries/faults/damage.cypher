@@ -1,17 +1,17 @@
 // title: Effect of faults on each tree
-// question: How many nodes does each tree of a forest still reach with given dead nodes and links,
-//     and how many not?
+// question: With given dead nodes and links, how many nodes does each tree of a forest still reach,
+//     and how many does it no longer reach?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
-//   dead_nodes (list of node, default []): labels of the dead nodes; with a dead root no node is
-//     reached
-//   dead_links (list of link, default []): the dead links, dead in both directions
+//   dead_nodes (list of node, default []): labels of the dead nodes; if the root is dead, no node
+//     is reached
+//   dead_links (list of link, default []): the dead links; each is dead in both directions
 // columns:
 //   tree: number of the tree in the forest
-//   reached: number of living nodes, without the root, that the tree still reaches
+//   reached: number of living nodes, other than the root, that the tree still reaches
 //   unreached: number of living nodes of the tree that it no longer reaches
-// cost: every tree edge at and below the faults, and the edges of all forests at the ends of each,
-//     and every edge of the forest once
+// cost: every tree edge at or below a fault and, for each of these edges, the edges of all forests
+//     at its two ends; also every edge of the forest once
 // revision: 2
 // reference: Fragopoulou & Akl 1996, section 4.3
 

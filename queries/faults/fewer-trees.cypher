@@ -3,18 +3,18 @@
 //     in other trees?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
-//   dead_nodes (list of node, default []): labels of the dead nodes; with a dead root no node is
-//     reached
-//   dead_links (list of link, default []): the dead links, dead in both directions
-//   required_trees (int >= 1, default 1): list nodes that fewer trees reach; 1 for the nodes that
-//     no tree reaches
+//   dead_nodes (list of node, default []): labels of the dead nodes; if the root is dead, no node
+//     is reached
+//   dead_links (list of link, default []): the dead links; each is dead in both directions
+//   required_trees (int >= 1, default 1): list nodes that fewer than this many trees reach; 1 lists
+//     the nodes that no tree reaches
 // columns:
 //   node (node): a living node that is cut off in some tree
 //   trees_left: number of trees that still reach it
 //   reaching_trees: numbers of the trees that still reach it
 //   failing_trees: numbers of the trees in which it is cut off
-// cost: every tree edge at and below the faults, and the edges of all forests at the ends of each,
-//     and every tree edge into nodes that are cut off
+// cost: every tree edge at or below a fault and, for each of these edges, the edges of all forests
+//     at its two ends; also the tree edges that enter a node that is cut off in some tree
 // revision: 2
 // reference: Fragopoulou & Akl 1996, section 4.3
 

@@ -1,18 +1,18 @@
 // title: Nodes that no tree reaches
-// question: Which nodes does no tree of a forest reach any more with given dead nodes and links?
+// question: With given dead nodes and links, which nodes does no tree of a forest reach any more?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
-//   dead_nodes (list of node, default []): labels of the dead nodes; with a dead root no node is
-//     reached
-//   dead_links (list of link, default []): the dead links, dead in both directions
+//   dead_nodes (list of node, default []): labels of the dead nodes; if the root is dead, no node
+//     is reached
+//   dead_links (list of link, default []): the dead links; each is dead in both directions
 // columns:
 //   node (node): a living node that is cut off in every tree that contains it
 //   trees: number of trees that contain it
-// cost: every tree edge at and below the faults, and the edges of all forests at the ends of each,
-//     and every tree edge into nodes that are cut off
+// cost: every tree edge at or below a fault and, for each of these edges, the edges of all forests
+//     at its two ends; also the tree edges that enter a node that is cut off in some tree
 // revision: 2
-// reference: Fragopoulou & Akl 1996, section 4.3 (with n-1 edge-disjoint trees, n-2 faults other
-//     than the root leave no node unreached)
+// reference: Fragopoulou & Akl 1996, section 4.3 (with n-1 edge-disjoint trees, every living node
+//     is still reached if at most n-2 nodes or links other than the root are dead)
 
 MATCH (f:Forest {id: $forest})
 CALL (f) {

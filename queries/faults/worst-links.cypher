@@ -7,12 +7,13 @@
 //     labels of their ends
 // columns:
 //   lower (node): end of lower rank
-//   port: port of the lower end
+//   port: port of the lower end that leads to the higher end
 //   higher (node): end of higher rank
-//   unreached: number of nodes below the link, summed over all trees
-//   unreached_by_tree: number of nodes below the link in each tree, from tree 0
-// cost: every node of every tree, with all the edges on its path from the root: trees x nodes x
-//     mean level; and the edges of all forests that leave each node
+//   unreached: number of nodes that the loss of the link cuts off (those below it), summed over all
+//     trees
+//   unreached_by_tree: the same number for each tree separately, starting with tree 0
+// cost: for every node of every tree, all edges on its path from the root (in total trees x nodes x
+//     mean level) and the edges of all forests that leave the node
 // revision: 2
 // reference: Fragopoulou & Akl 1996, section 4.3; docs/definitions/edge-disjoint-trees.md, pitfall
 //     5 (a link fault kills both directions)
@@ -21,8 +22,8 @@ MATCH (f:Forest {id: $forest})
 MATCH (root:Node {topology: f.topology, rank: f.root})
 MATCH (root)-[first:TREE_EDGE {forest: f.id}]->(child)
 WITH f, first, first.tree AS tree, child
-// Matches every node once per tree, with the edges on its path from the root: the node is in the
-// subtree below each of these edges.
+// Every node is matched once per tree, together with the edges on its path from the root. It counts
+// for each of these edges, because it is in the subtree below the edge.
 MATCH (child)(()-[e:TREE_EDGE WHERE e.tree = tree AND e.forest = $forest]->())*()
 UNWIND [first] + e AS edge
 WITH f, edge, count(*) AS size

@@ -5,7 +5,7 @@
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 // columns:
 //   lower (node): end of lower rank
-//   port: port of the lower end
+//   port: port of the lower end that leads to the higher end
 //   higher (node): end of higher rank
 //   upward_trees: numbers of the trees that use the link from the lower end to the higher one
 //   downward_trees: numbers of the trees that use the link in the opposite direction
@@ -13,7 +13,7 @@
 // revision: 3
 // reference: docs/definitions/conventions.md, opposite directions are not an overlap
 
-// The index on forest and tree is used only if both are given.
+// Neo4j uses the index on forest and tree only if both are constrained; hence `e.tree >= 0`.
 MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(receiver:Node)
 WITH sender.rank < receiver.rank AS up, sender, receiver, e
 ORDER BY e.tree

@@ -10,13 +10,14 @@
 // revision: 2
 // reference: Tseng & Sheu 1997, Lemma 6; docs/definitions/conventions.md, load of a directed link
 
-// The index on forest and tree is used only if both are given.
+// Neo4j uses the index on forest and tree only if both are constrained; hence `e.tree >= 0`.
 MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(receiver:Node)
 WITH sender, receiver, count(e) AS load
 WITH load, count(*) AS links
 WITH collect({load: load, links: links}) AS used
 MATCH (:Forest {id: $forest})-[:ON]->(t:Topology)
-// Every link is two directed links; a directed link that no tree uses has no TREE_EDGE.
+// Directed links that no tree uses have no TREE_EDGE, so they are counted as the rest of all
+// directed links, two per link.
 WITH used, 2 * t.links - reduce(sum = 0, row IN used | sum + row.links) AS unused
 UNWIND [{load: 0, links: unused}] + used AS row
 RETURN row.load AS load, row.links AS links

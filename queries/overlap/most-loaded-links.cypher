@@ -10,12 +10,12 @@
 //   receiver (node): the node that the link enters
 //   load: number of trees that use the link from parent to child
 //   tree_numbers: numbers of these trees
-// cost: every edge of the forest once, at most trees x (nodes - 1), and the labels of all links
-//     that they use
+// cost: every edge of the forest once, at most trees x (nodes - 1), and the labels of the ends of
+//     every link that the forest uses
 // revision: 3
 // reference: docs/definitions/conventions.md, congestion is the maximum load
 
-// The index on forest and tree is used only if both are given.
+// Neo4j uses the index on forest and tree only if both are constrained; hence `e.tree >= 0`.
 MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(receiver:Node)
 WITH sender, receiver, e
 ORDER BY e.tree

@@ -4,7 +4,7 @@
 // parameters:
 //   schedule (schedule): id of the schedule, as printed by 'starcast schedule list'; of a symmetric
 //     schedule, only the packets of one source are stored
-//   by_step (boolean, default false): count each step separately
+//   by_step (boolean, default false): count the packets of each step separately
 // columns:
 //   step: the step, from 1; null if all steps are counted together
 //   units: number of units in a packet, that is on one directed link in one step
@@ -14,7 +14,7 @@
 // reference: Tseng & Sheu 1997, Alg. 1 and Lemma 6 (at most two units per packet with the n-1
 //     trees)
 
-// The index on schedule and step is used only if both are given.
+// Neo4j uses the index on schedule and step only if both are constrained; hence `e.step >= 1`.
 MATCH (sender:Node)-[e:SEND WHERE e.schedule = $schedule AND e.step >= 1]->(receiver:Node)
 WITH e.step AS step, sender, receiver, count(e) AS units
 RETURN CASE WHEN $by_step THEN step END AS step, units, count(*) AS packets

@@ -13,7 +13,7 @@
 // revision: 3
 // reference: Tseng & Sheu 1997, Lemma 6 (no link carries more than two of the n-1 trees)
 
-// The index on forest and tree is used only if both are given.
+// Neo4j uses the index on forest and tree only if both are constrained; hence `e.tree >= 0`.
 MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(receiver:Node)
 WITH sender, receiver, e
 ORDER BY e.tree

@@ -4,22 +4,23 @@
 // parameters:
 //   schedule (schedule): id of the schedule, as printed by 'starcast schedule list'; of a symmetric
 //     schedule, only the sends of one source are stored
-//   min_units (int >= 1, default 2): list links that carry at least this many units in the step
+//   min_units (int >= 1, default 2): list links that carry at least this many units in one step
 // columns:
 //   step: the step, from 1
 //   sender (node): the node that the link leaves
 //   port: port of the sender
 //   receiver (node): the node that the link enters
-//   units: number of units that cross the link in that step; more than one form a packet, or an
-//     overlap if the schedule has no packets
-//   tree_numbers: numbers of the trees along which they travel, in order
-//   unit_numbers: numbers of the units, as in schedules/sends, in the same order
+//   units: number of units that cross the link in that step; several units form one packet or, in a
+//     schedule without packets, overlap
+//   tree_numbers: numbers of the trees along which these units travel, in ascending order
+//   unit_numbers: numbers of the units, listed in the order of tree_numbers; schedules/sends uses
+//     the same numbers
 // cost: every send of the schedule once
 // revision: 2
 // reference: Tseng & Sheu 1997, Alg. 1 (a link carries one packet per step);
 //     docs/definitions/conventions.md, capacity of one packet per step
 
-// The index on schedule and step is used only if both are given.
+// Neo4j uses the index on schedule and step only if both are constrained; hence `e.step >= 1`.
 MATCH (sender:Node)-[e:SEND WHERE e.schedule = $schedule AND e.step >= 1]->(receiver:Node)
 WITH sender, receiver, e
 ORDER BY e.tree, e.unit

@@ -5,13 +5,13 @@
 // columns:
 //   first_tree: number of one tree
 //   second_tree: number of the other tree, larger than the first
-//   links: number of directed links that both use; 0 if the pair is edge-disjoint
-// cost: every edge of the forest once, at most trees x (nodes - 1), and the pairs of trees on each
-//     link that several trees use
+//   links: number of directed links that both trees use; 0 if the pair is edge-disjoint
+// cost: every edge of the forest once, at most trees x (nodes - 1), and every pair of trees that
+//     share a link, once for each shared link
 // revision: 3
-// reference: Fragopoulou & Akl 1996, Def. 8 (edge-disjoint: no pair shares a link)
+// reference: Fragopoulou & Akl 1996, Def. 8 (trees are edge-disjoint if no pair shares a link)
 
-// The index on forest and tree is used only if both are given.
+// Neo4j uses the index on forest and tree only if both are constrained; hence `e.tree >= 0`.
 MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(receiver:Node)
 WITH sender, receiver, collect(e.tree) AS trees
 WHERE size(trees) >= 2
@@ -19,7 +19,7 @@ UNWIND trees AS first
 UNWIND trees AS second
 WITH first, second, count(*) AS links
 WITH collect({first: first, second: second, links: links}) AS shared
-// Pairs of trees that share no link are not in `shared`, so all pairs are listed here.
+// `shared` lacks the pairs of trees that share no link, so the query goes through all pairs.
 MATCH (f:Forest {id: $forest})
 UNWIND range(0, f.trees - 2) AS first
 UNWIND range(first + 1, f.trees - 1) AS second

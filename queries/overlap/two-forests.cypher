@@ -15,7 +15,7 @@
 // revision: 3
 // reference: docs/definitions/conventions.md, load of a directed link
 
-// The index on forest and tree is used only if both are given.
+// Neo4j uses the index on forest and tree only if both are constrained; hence `e.tree >= 0`.
 MATCH (sender:Node)-[e:TREE_EDGE WHERE e.forest IN [$forest, $other_forest]
   AND e.tree >= 0]->(receiver:Node)
 WITH sender, receiver, e

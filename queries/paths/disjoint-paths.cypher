@@ -1,6 +1,6 @@
 // title: Disjoint paths
-// question: Which paths, as many as possible and with the least total length, lead from one node to
-//     another without a common inner node?
+// question: Which paths form a largest set of paths from one node to another without a common inner
+//     node, and have the smallest total length?
 // parameters:
 //   topology (topology): name of the topology
 //   source (node): label of the first node of the paths
@@ -9,11 +9,12 @@
 //   length: number of links of the path
 //   path (list of node): labels of the nodes of the path, including its ends
 //   ports: port through which each hop leaves
-// cost: the nodes and links of the paths; starcast computes $disjoint_paths in advance, from the
-//     nodes on paths that are not much longer than the distance
+// cost: the nodes and links of the paths. Before the query runs, starcast computes the paths as
+//     $disjoint_paths, and for this reads only nodes on paths that are not much longer than the
+//     distance
 // revision: 1
-// reference: Akers & Krishnamurthy 1989 (S_n has n-1); Day & Tripathi 1994 (each at most 4 longer
-//     than the distance)
+// reference: Akers & Krishnamurthy 1989 (S_n has n-1 such paths between any two nodes); Day &
+//     Tripathi 1994 (each is at most 4 links longer than the distance)
 
 MATCH (t:Topology {spec: $topology})
 UNWIND $disjoint_paths AS labels
@@ -28,7 +29,7 @@ CALL (t, nodes) {
   UNWIND range(1, size(nodes) - 1) AS hop
   WITH hop, nodes[hop - 1] AS sender, nodes[hop] AS receiver
   MATCH (sender)-[l:LINK]-(receiver)
-  // LINK has the port of its lower-ranked end.
+  // A LINK stores only the port of its lower-ranked end.
   WITH hop, CASE WHEN sender.rank < receiver.rank THEN l.port
     ELSE t.reverse_ports[l.port] END AS port
   ORDER BY hop

@@ -1,5 +1,5 @@
 // title: The k shortest paths
-// question: Which are the k shortest paths from one node to another that visit no node twice?
+// question: What are the k shortest paths from one node to another that visit no node twice?
 // parameters:
 //   topology (topology): name of the topology
 //   source (node): label of the first node of the paths
@@ -9,8 +9,8 @@
 //   length: number of links of the path
 //   path (list of node): labels of the nodes of the path, including its ends
 //   ports: port through which each hop leaves
-// cost: 1000 paths, whatever k is, and the nodes within their distance; if fewer paths exist, all
-//     paths that use no link twice, which are too many on S7,1
+// cost: 1000 paths, whatever k is, and the nodes within the length of the longest of these paths;
+//     if fewer than 1000 paths exist, all paths that use no link twice, which are too many on S7,1
 // revision: 3
 // reference: Akers & Krishnamurthy 1989
 
@@ -19,7 +19,7 @@ CALL (t) {
   MATCH (source:Node {topology: t.spec, label: $source})
   RETURN source
 }
-// The second end has its own subquery: otherwise the planner builds a cartesian product of both.
+// The second node has its own subquery: otherwise the planner builds a cartesian product.
 CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target
@@ -31,7 +31,7 @@ CALL (source) {
 // equal.
 MATCH SHORTEST 1000 (path = (source)(()-[:LINK]-(onward WHERE onward <> source))*(target)
   WHERE all(v IN onward WHERE single(w IN onward WHERE w = v)))
-// LINK has the port of its lower-ranked end.
+// A LINK stores only the port of its lower-ranked end.
 WITH t, nodes(path) AS nodes, relationships(path) AS links
 RETURN size(links) AS length, [v IN nodes | v.label] AS path,
   [i IN range(0, size(links) - 1) | CASE WHEN nodes[i].rank < nodes[i + 1].rank

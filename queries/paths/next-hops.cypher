@@ -1,6 +1,6 @@
 // title: Next hops towards a node
-// question: Through which ports does a node get nearer to another node, and what is the distance
-//     from there?
+// question: Through which ports of a node do the shortest paths to another node leave, and what
+//     distance remains after this hop?
 // parameters:
 //   topology (topology): name of the topology
 //   source (node): label of the node that holds a message
@@ -8,9 +8,9 @@
 // columns:
 //   port: port of the source on a shortest path; no row if source and target are equal
 //   next_node (node): the node across the port
-//   distance: distance of that node from the target
-// cost: for each neighbour, a search for a shortest path: the nodes within half the distance of the
-//     neighbour and of the target
+//   distance: distance of the next node from the target
+// cost: for each neighbour of the source, a search for one shortest path to the target. It visits
+//     the nodes whose distance from either end is at most half the path's length
 // revision: 3
 // reference: Akers & Krishnamurthy 1989; Fragopoulou & Akl 1993, Rules 2 to 4
 
@@ -19,7 +19,7 @@ CALL (t) {
   MATCH (node:Node {topology: t.spec, label: $source})
   RETURN node
 }
-// The second end has its own subquery: otherwise the planner builds a cartesian product of both.
+// The second node has its own subquery: otherwise the planner builds a cartesian product.
 CALL (node) {
   MATCH (target:Node {topology: node.topology, label: $target})
   RETURN target
@@ -30,7 +30,7 @@ CALL (next, target) {
   MATCH path = SHORTEST 1 (next)-[:LINK]-*(target)
   RETURN length(path) AS away
 }
-// LINK has the port of its lower-ranked end.
+// A LINK stores only the port of its lower-ranked end.
 WITH next, away,
   CASE WHEN node.rank < next.rank THEN l.port ELSE t.reverse_ports[l.port] END AS port
 WITH min(away) AS distance, collect({port: port, next: next, away: away}) AS hops

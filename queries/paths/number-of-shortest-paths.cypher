@@ -13,7 +13,7 @@
 // reference: Akers & Krishnamurthy 1989
 
 MATCH (source:Node {topology: $topology, label: $source})
-// The second end has its own subquery: otherwise the planner builds a cartesian product of both.
+// The second node has its own subquery: otherwise the planner builds a cartesian product.
 CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target

@@ -1,26 +1,26 @@
 // title: Common parts of parallel paths
-// question: Which nodes, and which links in the same or in opposite directions, do the paths to a
-//     node in two trees of a forest have in common?
+// question: Which inner nodes do the paths from the root to a node in two trees of a forest share,
+//     and which links do they use in the same or in opposite directions?
 // parameters:
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 //   node (node): label of the last node of the paths
 // columns:
 //   first_tree: number of a tree in the forest; trees without the node are omitted
 //   second_tree: number of another tree, larger than the first
-//   shared_nodes (list of node): inner nodes that both paths have, in the order of the first path
-//   shared_links (list of link): links, as sender-receiver, that both paths use in the same
-//     direction
-//   opposite_links (list of link): links, as the first path uses them, that the second path uses in
-//     the opposite direction
-// cost: the links of the paths, the edges of all forests that enter the end of each link, and a
-//     comparison of every pair of paths
+//   shared_nodes (list of node): inner nodes that both paths visit, in the order of the first path
+//   shared_links (list of link): links that both paths use in the same direction, written
+//     sender-receiver
+//   opposite_links (list of link): links that the second path uses in the opposite direction,
+//     written as the first path uses them
+// cost: every node of the paths, the edges of all forests that enter these nodes, and a comparison
+//     of every pair of paths
 // revision: 2
 // reference: Tseng & Sheu 1997, Def. 2; Fragopoulou & Akl 1996, Def. 8
 
 MATCH (f:Forest {id: $forest})
 MATCH (node:Node {topology: f.topology, label: $node})
 UNWIND range(0, f.trees - 1) AS tree
-// The path is matched upwards from the node: in a tree without the node it never reaches the root.
+// The path is matched upwards from the node. In a tree without the node, no match reaches the root.
 MATCH up = (node)(()<-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree = tree]-())*(root)
 WHERE root.rank = f.root
 WITH tree, reverse(nodes(up)) AS nodes

@@ -9,18 +9,18 @@
 //   length: number of links of the path, the node's level in that tree
 //   path (list of node): labels of the nodes of the path, from the root
 //   ports: port through which each hop leaves
-//   shared_nodes (list of node): inner nodes that are also on paths of other trees
-//   shared_links (list of link): links, as sender-receiver, that paths of other trees use in the
-//     same direction
-// cost: the links of the paths, the edges of all forests that enter the end of each link, and a
-//     comparison of every pair of paths
+//   shared_nodes (list of node): inner nodes that paths in other trees visit too
+//   shared_links (list of link): links that paths in other trees use in the same direction, written
+//     sender-receiver
+// cost: every node of the paths, the edges of all forests that enter these nodes, and a comparison
+//     of every pair of paths
 // revision: 3
 // reference: Tseng & Sheu 1997, Def. 2; Fragopoulou & Akl 1996, Def. 8
 
 MATCH (f:Forest {id: $forest})
 MATCH (node:Node {topology: f.topology, label: $node})
 UNWIND range(0, f.trees - 1) AS tree
-// The path is matched upwards from the node: in a tree without the node it never reaches the root.
+// The path is matched upwards from the node. In a tree without the node, no match reaches the root.
 MATCH up = (node)(()<-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree = tree]-())*(root)
 WHERE root.rank = f.root
 WITH tree, reverse(nodes(up)) AS nodes, [e IN reverse(relationships(up)) | e.port] AS ports

@@ -1,12 +1,13 @@
 // title: Path lengths
-// question: How many shortest paths lead from one node to another, and how many paths of the next
-//     length?
+// question: How many shortest paths lead from one node to another, and how many paths have the next
+//     larger length?
 // parameters:
 //   topology (topology): name of the topology
 //   source (node): label of the first node of the paths
 //   target (node): label of the last node of the paths
 // columns:
-//   length: number of links of each path; first the distance, then the next length that occurs
+//   length: number of links of each path; the first row has the distance, the second the next
+//     larger length of a path
 //   paths: number of paths of that length that visit no node twice
 // cost: every path of these two lengths once; in S6 there are about fifteen times as many
 //     next-longer paths as shortest ones
@@ -14,7 +15,7 @@
 // reference: Akers & Krishnamurthy 1989
 
 MATCH (source:Node {topology: $topology, label: $source})
-// The second end has its own subquery: otherwise the planner builds a cartesian product of both.
+// The second node has its own subquery: otherwise the planner builds a cartesian product.
 CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target

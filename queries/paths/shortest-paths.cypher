@@ -1,5 +1,5 @@
 // title: All shortest paths
-// question: Which are all the shortest paths from one node to another?
+// question: What are all the shortest paths from one node to another?
 // parameters:
 //   topology (topology): name of the topology
 //   source (node): label of the first node of the paths
@@ -8,7 +8,8 @@
 //   length: number of links of the path, the distance of the two nodes
 //   path (list of node): labels of the nodes of the path, including its ends
 //   ports: port through which each hop leaves
-// cost: the nodes within half the distance of either end, and every link of every path
+// cost: the nodes whose distance from the source or the target is at most half the paths' length,
+//     and every link of every path
 // revision: 5
 // reference: Akers & Krishnamurthy 1989
 
@@ -17,13 +18,13 @@ CALL (t) {
   MATCH (source:Node {topology: t.spec, label: $source})
   RETURN source
 }
-// The second end has its own subquery: otherwise the planner builds a cartesian product of both.
+// The second node has its own subquery: otherwise the planner builds a cartesian product.
 CALL (source) {
   MATCH (target:Node {topology: source.topology, label: $target})
   RETURN target
 }
 MATCH path = ALL SHORTEST (source)-[:LINK]-*(target)
-// LINK has the port of its lower-ranked end.
+// A LINK stores only the port of its lower-ranked end.
 WITH t, nodes(path) AS nodes, relationships(path) AS links
 RETURN size(links) AS length, [v IN nodes | v.label] AS path,
   [i IN range(0, size(links) - 1) | CASE WHEN nodes[i].rank < nodes[i + 1].rank

@@ -8,13 +8,14 @@
 // columns:
 //   step: the step, from 1
 //   action: sends or receives
-//   port: port of the node itself
-//   partner (node): the node that it sends to or receives from
-//   unit: number of the unit, from 0, in the collective, or in a symmetric schedule among the units
-//     of its source; the units that it sends in one step through one port form a packet
+//   port: port of the given node
+//   partner (node): the node to which the given node sends, or from which it receives
+//   unit: number of the unit in the collective, from 0; in a symmetric schedule, its number among
+//     the units of its source. The units that the node sends through one port in one step form a
+//     packet
 //   tree: number of the tree along which the unit travels
 //   combine: whether the receiver adds the unit to its partial sum, in reductions
-// cost: all sends and receptions of the node in all schedules of its topology
+// cost: all sends and receptions of the node in every stored schedule of its topology
 // revision: 4
 // reference: docs/definitions/conventions.md, all-port and one-port; Tseng & Sheu 1997, Alg. 1 and
 //     Theorem 2
@@ -25,7 +26,7 @@ CALL (s, t) {
   MATCH (node:Node {topology: t.spec, label: $node})-[e:SEND {schedule: s.id}]-(partner:Node)
   RETURN e, startNode(e) = node AS out, partner
 }
-// SEND has the sender's port.
+// A SEND stores only the port of its sender.
 RETURN e.step AS step, CASE WHEN out THEN 'sends' ELSE 'receives' END AS action,
   CASE WHEN out THEN e.port ELSE t.reverse_ports[e.port] END AS port,
   partner.label AS partner, e.unit AS unit, e.tree AS tree, e.combine = 1 AS combine

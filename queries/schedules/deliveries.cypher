@@ -6,13 +6,13 @@
 //   node (node): label of the receiving node
 // columns:
 //   step: step in which the unit arrives, from 1
-//   unit: number of the unit, from 0, in the collective, or in a symmetric schedule among the units
-//     of its source
+//   unit: number of the unit in the collective, from 0; in a symmetric schedule, its number among
+//     the units of its source
 //   sender (node): the node that sends it
 //   port: port of the sender
 //   tree: number of the tree along which the unit travels
 //   combine: whether the node adds the unit to its partial sum, in reductions
-// cost: all receptions of the node in all schedules of its topology
+// cost: all receptions of the node in every stored schedule of its topology
 // revision: 3
 // reference: Tseng & Sheu 1997, Alg. 1 and Theorem 2; Sheu, Liaw & Chen 1993
 

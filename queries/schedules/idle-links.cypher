@@ -2,8 +2,8 @@
 // question: Which directed links of the topology carry no unit in a step of a schedule?
 // parameters:
 //   schedule (schedule): id of the schedule, as printed by 'starcast schedule list'; of a symmetric
-//     schedule, only the sends of one source are stored: on S_n and Q_d, with all sources active, a
-//     link is idle if no send uses its dimension (see schedules/dimensions)
+//     schedule, only the sends of one source are stored. On S_n and Q_d, when all sources send, a
+//     link is idle if no stored send uses its dimension (see schedules/dimensions)
 //   step (int >= 1): the step; after the last step all links are idle
 // columns:
 //   sender (node): the node that the link leaves
@@ -16,9 +16,9 @@
 MATCH (s:Schedule {id: $schedule})
 MATCH (t:Topology {spec: s.topology})
 CALL (s, t) {
-  // The index on topology and rank is used only if both are given.
+  // Neo4j uses the index on topology and rank only if both are constrained; hence `rank >= 0`.
   MATCH (sender:Node {topology: t.spec} WHERE sender.rank >= 0)-[l:LINK]-(receiver:Node)
-  // LINK has the port of its lower-ranked end.
+  // A LINK stores only the port of its lower-ranked end.
   RETURN sender, receiver, 0 AS sends,
     CASE WHEN sender.rank < receiver.rank THEN l.port ELSE t.reverse_ports[l.port] END AS port
   UNION ALL

@@ -2,16 +2,16 @@
 // question: Which unit arrives last, and by which sequence of sends?
 // parameters:
 //   schedule (schedule): id of the schedule, as printed by 'starcast schedule list'; of a symmetric
-//     schedule, only the units of one source are stored; those of the other sources are
-//     translations
-//   limit (int >= 1, default 1): maximum number of last arrivals to trace, ordered by receiver,
-//     unit, tree and sender; all are in the last step
+//     schedule, only the sends of one source are stored; the sends of the other sources are
+//     translations of these
+//   limit (int >= 1, default 1): maximum number of arrivals in the last step to trace back, taken
+//     in the order of receiver, unit, tree and sender
 // columns:
-//   unit: number of the unit, from 0, in the collective, or in a symmetric schedule among the units
-//     of its source
+//   unit: number of the unit in the collective, from 0; in a symmetric schedule, its number among
+//     the units of its source
 //   tree: number of the tree along which the unit travels
-//   path (list of node): labels of the nodes that the unit visits; in a reduction, the longest way
-//     of a contribution to the last arrival
+//   path (list of node): labels of the nodes that the unit visits; in a reduction, those on the
+//     longest path by which a contribution reaches the receiver
 //   ports: port through which each hop leaves
 //   hop_steps: step of each hop; the unit waits in the steps between
 // cost: the sends of the last step, and the path of each unit that is traced back
@@ -23,9 +23,10 @@ MATCH (holder)-[last:SEND WHERE last.schedule = s.id AND last.step = s.steps]->(
 WITH holder, last, receiver
 ORDER BY receiver.rank, last.unit, last.tree, holder.rank
 LIMIT $limit
-// Follows sends of the same unit and tree back: copies of a unit travel along different trees.
-// In an allreduce a node receives a unit twice: first contributions to it, later the sum. So the
-// way back leads along sends of the sum, then along those of contributions.
+// The query traces back only sends of the same unit along the same tree, because copies of a unit
+// may travel along different trees.
+// In an allreduce, a node first receives contributions to a unit, and later the unit's sum. Traced
+// back, the path therefore follows sends of the sum first, and then sends of contributions.
 MATCH back = (holder)(()<-[e:SEND WHERE e.schedule = $schedule AND e.unit = last.unit
     AND e.tree = last.tree AND e.combine = 0 AND last.combine = 0]-())*
   ()(()<-[f:SEND WHERE f.schedule = $schedule AND f.unit = last.unit
@@ -33,7 +34,8 @@ MATCH back = (holder)(()<-[e:SEND WHERE e.schedule = $schedule AND e.unit = last
 WITH last, receiver, nodes(back) AS nodes, relationships(back) AS sends
 WHERE all(i IN range(0, size(sends) - 1) WHERE
   sends[i].step < CASE i WHEN 0 THEN last.step ELSE sends[i - 1].step END)
-// The longest path back is the complete one: along a tree a node receives a unit once.
+// The complete path is the longest one traced back, because a node receives a unit only once along
+// a tree.
 ORDER BY size(sends) DESC, [v IN nodes | v.rank]
 WITH last, receiver, head(collect(nodes)) AS nodes, head(collect(sends)) AS sends
 RETURN last.unit AS unit, last.tree AS tree,

@@ -2,15 +2,15 @@
 // question: Which node sends which unit to which node in a step of a schedule?
 // parameters:
 //   schedule (schedule): id of the schedule, as printed by 'starcast schedule list'; of a symmetric
-//     schedule, only the sends of one source are stored; those of the other sources are
-//     translations
+//     schedule, only the sends of one source are stored; the sends of the other sources are
+//     translations of these
 //   step (int >= 1): the step
 // columns:
 //   sender (node): the sending node
 //   port: port of the sender
 //   receiver (node): the receiving node
-//   unit: number of the unit, from 0, in the collective, or in a symmetric schedule among the units
-//     of its source; the units of one sender and port in a step form a packet
+//   unit: number of the unit in the collective, from 0; in a symmetric schedule, its number among
+//     the units of its source. The units of one sender and port in a step form a packet
 //   tree: number of the tree along which the unit travels
 //   combine: whether the receiver adds the unit to its partial sum, in reductions
 // cost: the sends of that step

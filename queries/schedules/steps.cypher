@@ -1,6 +1,6 @@
 // title: Overview of the steps
-// question: How many directed links are used and idle in each step of a schedule, and how many
-//     units do they carry?
+// question: How many directed links are used and how many are idle in each step of a schedule, and
+//     how many units are sent?
 // parameters:
 //   schedule (schedule): id of the schedule, as printed by 'starcast schedule list'; of a symmetric
 //     schedule, only the sends of one source are stored (for all sources together see
@@ -8,7 +8,7 @@
 // columns:
 //   step: the step, from 1
 //   links_used: number of directed links that carry a packet
-//   idle_links: number of directed links that carry none
+//   idle_links: number of directed links that carry no packet
 //   units: number of units sent
 //   largest_packet: number of units in the largest packet
 // cost: every send of the schedule once

@@ -5,11 +5,12 @@
 //   source (node): label of the first node
 //   target (node): label of the second node
 // columns:
-//   adjacent: whether a link joins them
+//   adjacent: whether a link joins the two nodes
 //   port: port of the first node that leads to the second; null if they are not adjacent
-//   reverse_port: port of the second node that leads to the first; it differs for residual ports
-//     of (n,k)-stars, and in families with generators that are not their own inverses
-// cost: the links of either node
+//   reverse_port: port of the second node that leads to the first; it differs from `port` for
+//     residual ports of (n,k)-stars, and in families with generators that are not their own
+//     inverses
+// cost: the links of one of the two nodes
 // revision: 5
 // reference: Akers & Krishnamurthy 1989
 
@@ -18,13 +19,13 @@ CALL (t) {
   MATCH (first:Node {topology: t.spec, label: $source})
   RETURN first
 }
-// The second end has its own subquery: otherwise the planner builds a cartesian product of both.
+// The second node has its own subquery: otherwise the planner builds a cartesian product.
 CALL (first) {
   MATCH (second:Node {topology: first.topology, label: $target})
   RETURN second
 }
 OPTIONAL MATCH (first)-[l:LINK]-(second)
-// LINK has the port of its lower-ranked end.
+// A LINK stores only the port of its lower-ranked end.
 WITH first, second, l, t.reverse_ports[l.port] AS reverse
 RETURN l IS NOT NULL AS adjacent,
   CASE WHEN first.rank < second.rank THEN l.port ELSE reverse END AS port,

@@ -11,8 +11,8 @@
 // reference: Akers & Krishnamurthy 1989
 
 MATCH (node:Node {topology: $topology, label: $node})
-// Only the minimum length is used, so the planner searches breadth-first and visits every link
-// once.
+// Only the minimum length of the paths to a node is used, so the planner searches breadth-first
+// instead of following all paths.
 MATCH (node)-[links:LINK*0..]-(other)
 WITH other, min(size(links)) AS distance
 RETURN distance, count(other) AS nodes

@@ -1,6 +1,6 @@
 // title: Members of a necklace
-// question: Which nodes does the rotation R map a node of S_n to, and after how many rotations does
-//     it return?
+// question: To which nodes do repeated rotations R map a node of S_n, and how many rotations lead
+//     back to the node itself?
 // parameters:
 //   topology (topology): name of a star graph; no row for other families
 //   node (node): label of the node
@@ -13,9 +13,9 @@
 // revision: 1
 // reference: Fragopoulou & Akl 1993, Def. 6; docs/definitions/conventions.md, rotation, necklace
 
-// R moves the symbol in position i to position i+1 (n to 2) and replaces symbol s by s+1 (n by 2);
-// position 1 and symbol 1 are fixed. Here positions and symbols count from 0, as indexes of a
-// string.
+// R moves the symbol in position i to position i+1 (from position n to 2) and replaces symbol s by
+// s+1 (n by 2). Position 1 and symbol 1 are fixed. The statement counts positions and symbols from
+// 0, because they are indexes of strings.
 MATCH (t:Topology {spec: $topology, family: 'star'})
 WITH t, '123456789abcdefghijklmnopqrstuvwxyz' AS symbols
 UNWIND range(0, t.n - 2) AS turns

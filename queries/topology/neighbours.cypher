@@ -15,7 +15,7 @@ CALL (t) {
   MATCH (node:Node {topology: t.spec, label: $node})-[l:LINK]-(neighbour:Node)
   RETURN node, l, neighbour
 }
-// LINK has the port of its lower-ranked end.
+// A LINK stores only the port of its lower-ranked end.
 RETURN CASE WHEN node.rank < neighbour.rank THEN l.port ELSE t.reverse_ports[l.port] END AS port,
   neighbour.label AS neighbour
 ORDER BY port

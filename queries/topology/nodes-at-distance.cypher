@@ -3,7 +3,7 @@
 // parameters:
 //   topology (topology): name of the topology
 //   node (node): label of the node
-//   distance (int >= 0): number of links of a shortest path
+//   distance (int >= 0): distance of the listed nodes from the node, in links
 // columns:
 //   rank: rank of a node at that distance
 //   node (node): label of this node
@@ -12,8 +12,8 @@
 // reference: Akers & Krishnamurthy 1989
 
 MATCH (node:Node {topology: $topology, label: $node})
-// Only the minimum length is used, so the planner searches breadth-first and visits every link
-// once.
+// Only the minimum length of the paths to a node is used, so the planner searches breadth-first
+// instead of following all paths.
 MATCH (node)-[links:LINK*0..]-(other)
 WITH other, min(size(links)) AS distance
 WHERE distance = $distance

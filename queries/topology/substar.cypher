@@ -11,7 +11,7 @@
 // revision: 3
 // reference: Akers & Krishnamurthy 1989; Sheu, Liaw & Chen 1993, section 2
 
-// The index on topology and rank is used only if both are given.
+// Neo4j uses the index on topology and rank only if both are constrained; hence `rank >= 0`.
 MATCH (node:Node {topology: $topology} WHERE node.rank >= 0)
 WHERE all(i IN range(0, size($pattern) - 1) WHERE substring($pattern, i, 1) IN ['*',
   substring(node.label, i, 1)])

@@ -3,13 +3,15 @@
 //     forest on the same topology?
 // parameters:
 //   forest (forest): id of the first forest, as printed by 'starcast forest list'
-//   other_forest (forest): id of the second forest; trees with a number that only one forest has
-//     are ignored
+//   other_forest (forest): id of the second forest; if one forest has more trees than the other,
+//     its additional trees are ignored
 // columns:
 //   tree: number of the tree in both forests
 //   node (node): label of the node
-//   parent (node): its parent in the first forest; null at the root and outside the tree
-//   other_parent (node): its parent in the second forest; null at the root and outside the tree
+//   parent (node): its parent in the first forest; null if the node is the root or is not in that
+//     tree
+//   other_parent (node): its parent in the second forest; null if the node is the root or is not in
+//     that tree
 // cost: every edge of both forests once
 // revision: 2
 // reference: docs/definitions/conventions.md, forest (trees in a fixed order)
@@ -19,7 +21,7 @@ CALL (f) {
   MATCH (g:Forest {id: $other_forest, topology: f.topology})
   RETURN CASE WHEN f.trees < g.trees THEN f.trees ELSE g.trees END AS trees
 }
-// The index on forest and tree is used only if both are given.
+// Neo4j uses the index on forest and tree only if both are constrained; hence `e.tree >= 0`.
 MATCH (above:Node)-[e:TREE_EDGE WHERE e.forest IN [$forest, $other_forest]
   AND e.tree >= 0]->(node:Node)
 WHERE e.tree < trees

@@ -18,14 +18,14 @@
 MATCH (f:Forest {id: $forest})
 CALL (f) {
   MATCH (root:Node {topology: f.topology, rank: f.root})
-  // Only the minimum length is used, so the planner searches breadth-first and visits every link
-  // once.
+  // Only the minimum length of the paths to a node is used, so the planner searches breadth-first
+  // instead of following all paths.
   MATCH (root)-[links:LINK*0..]-(node:Node)
   WITH node, min(size(links)) AS distance
   ORDER BY node.rank
   RETURN collect(distance) AS distances
 }
-// The index on forest and tree is used only if both are given.
+// Neo4j uses the index on forest and tree only if both are constrained; hence `e.tree >= 0`.
 MATCH ()-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(node:Node)
 WITH e.tree AS tree, node, e.level AS level, distances[node.rank] AS distance
 WHERE level - distance >= $min_excess

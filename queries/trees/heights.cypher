@@ -12,7 +12,7 @@
 // revision: 2
 // reference: Tseng & Sheu 1997, Lemma 5 (the n-1 trees); docs/definitions/conventions.md, height
 
-// The index on forest and tree is used only if both are given.
+// Neo4j uses the index on forest and tree only if both are constrained; hence `e.tree >= 0`.
 MATCH ()-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(child:Node)
 WITH e.tree AS tree, e.level AS level, count(e) AS nodes, min(child.label) AS first
 ORDER BY level DESC

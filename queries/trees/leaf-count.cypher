@@ -10,9 +10,10 @@
 // revision: 1
 // reference: Fragopoulou & Akl 1996, Def. 6 to 8
 
-// The index on forest and tree is used only if both are given.
+// Neo4j uses the index on forest and tree only if both are constrained; hence `e.tree >= 0`.
 MATCH (parent:Node)-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->()
-// One edge enters every node but the root, and at least one edge leaves every inner node.
+// Exactly one edge enters every node but the root, so a tree has one node more than edges. A node
+// is a leaf if no edge leaves it.
 WITH e.tree AS tree, count(e) + 1 AS nodes, count(DISTINCT parent) AS inner
 RETURN tree, nodes, nodes - inner AS leaves
 ORDER BY tree

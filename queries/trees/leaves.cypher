@@ -8,8 +8,8 @@
 //   port: port of the parent that leads to the leaf
 //   leaf (node): label of the leaf
 //   level: its distance from the root in the tree
-// cost: every edge of the tree once, nodes - 1, and the edges of all forests at the lower end of
-//     each
+// cost: every edge of the tree once (nodes - 1 edges) and, for each, the edges of all forests that
+//     leave its child
 // revision: 1
 // reference: Fragopoulou & Akl 1996, Def. 6 to 8
 

@@ -4,7 +4,7 @@
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 // columns:
 //   tree: number of the tree in the forest
-//   level: distance from the root in that tree; 0 for the root
+//   level: distance from the root in that tree; the root itself has level 0
 //   nodes: number of nodes on that level
 // cost: every edge of the forest once, at most trees x (nodes - 1)
 // revision: 1
@@ -12,7 +12,7 @@
 
 MATCH (f:Forest {id: $forest})
 CALL (f) {
-  // The index on forest and tree is used only if both are given.
+  // Neo4j uses the index on forest and tree only if both are constrained; hence `e.tree >= 0`.
   MATCH ()-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->()
   RETURN e.tree AS tree, e.level AS level, count(e) AS nodes
 UNION ALL

@@ -9,10 +9,10 @@
 //   level: the node's distance from the root in that tree
 //   parent (node): its parent; null at the root
 //   port: port of the parent that leads to the node; null at the root
-//   child_nodes (list of node): labels of its children, ordered by the node's port
+//   child_nodes (list of node): labels of its children, ordered by the port that leads to them
 //   subtree_nodes: number of nodes in its subtree, including the node
-// cost: every node of the subtrees once per tree, and the edges of all forests that leave each; for
-//     the root, all nodes
+// cost: every node in the subtree of the node, once per tree, and the edges of all forests that
+//     leave these nodes; for the root, the subtree has all nodes
 // revision: 2
 // reference: Tseng & Sheu 1997, Def. 1 and 2; Fragopoulou & Akl 1996, Def. 8
 
@@ -29,8 +29,8 @@ CALL (node, tree) {
   RETURN collect(child.label) AS children
 }
 CALL (node, tree) {
-  // For the nodes alone the planner uses breadth-first search; with paths it would repeat the path
-  // to each node.
+  // The pattern binds only nodes, so the planner uses breadth-first search. If it bound paths, the
+  // planner would follow the path to each node separately.
   MATCH (node)-[:TREE_EDGE*0.. {tree: tree, forest: $forest}]->(below)
   RETURN count(DISTINCT below) AS subtree
 }

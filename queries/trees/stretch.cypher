@@ -5,8 +5,8 @@
 //   forest (forest): id of the forest, as printed by 'starcast forest list'
 // columns:
 //   tree: number of the tree in the forest
-//   excess: level of a node in that tree minus its distance from the root; 0 for all nodes of a
-//     shortest-path tree
+//   excess: level of a node in that tree minus its distance from the root; in a shortest-path tree,
+//     0 for all nodes
 //   nodes: number of nodes with that excess, including the root at 0
 // cost: every link of the topology twice, for the distances, and every edge of the forest once
 // revision: 1
@@ -15,15 +15,15 @@
 MATCH (f:Forest {id: $forest})
 CALL (f) {
   MATCH (root:Node {topology: f.topology, rank: f.root})
-  // Only the minimum length is used, so the planner searches breadth-first and visits every link
-  // once.
+  // Only the minimum length of the paths to a node is used, so the planner searches breadth-first
+  // instead of following all paths.
   MATCH (root)-[links:LINK*0..]-(node:Node)
   WITH node, min(size(links)) AS distance
   ORDER BY node.rank
   RETURN collect(distance) AS distances
 }
 CALL (f, distances) {
-  // The index on forest and tree is used only if both are given.
+  // Neo4j uses the index on forest and tree only if both are constrained; hence `e.tree >= 0`.
   MATCH ()-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->(node:Node)
   RETURN e.tree AS tree, e.level - distances[node.rank] AS excess
 UNION ALL
