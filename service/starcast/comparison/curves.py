@@ -80,7 +80,10 @@ class Curve:
         return 2 * as_topology(spec).links if count_nodes(spec) else 0
 
     def spots(self, kind: str = "simulated") -> tuple[Spot, ...]:
-        """Return, at each message size, the fastest run; of equally fast runs, the least segmented."""
+        """Return the fastest run at each message size.
+
+        Of equally fast runs, the run with the fewest segments is returned.
+        """
         if kind not in self._spots:
             best: dict[Fraction, Spot] = {}
             for run in sorted(self.runs, key=lambda run: run.segments):

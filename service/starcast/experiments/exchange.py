@@ -246,11 +246,11 @@ def _profile(run: RunRecord) -> Profile:
     return tuple(np.array(run.profile, dtype=np.int64).T) if run.profile else ()
 
 
-# Shards are parts of an experiment. Separate jobs execute them without a database, and merging stores
-# all of them.
+# Shards are parts of an experiment. Separate jobs execute them without a database, and merging
+# stores all of them.
 #
-# A task of such a job is a group of points with the same `Point.structure`, because these points
-# share one execution.
+# A task of such a job is a group of points with the same `Point.structure`, because one execution
+# is enough for all of them.
 
 
 def run_shard(

@@ -38,7 +38,7 @@ def star(n: int) -> NetworkCounts:
 @cache
 def cube(n: int) -> NetworkCounts:
     """Return the counts of the hypercube with which S_n is compared."""
-    # For huge n, log2 n! is not rounded up to a whole dimension: its fractional part is unknown.
+    # For huge n, log2 n! is not rounded up to an integer: its fractional part is unknown.
     k = int(factorial(n) - 1).bit_length() if n <= EXACT else log2(factorial(n))
     nodes = power_of_2(k)
     return NetworkCounts(nodes, k, k, k * nodes // 2 if isinstance(k, int) else k * nodes / 2)
