@@ -62,7 +62,7 @@ def check_declaration(
     families: Sequence[str] = (),
     **options: Any,
 ) -> Origin:
-    """Check the name and options that a decorator was given; return the function's origin.
+    """Check the name and options that were passed to a decorator; return the function's origin.
 
     Raises:
         InputError: the name is malformed, an option has a wrong type, a family is unknown, or the
@@ -121,7 +121,8 @@ def _read_argument(name: str, origin: Origin, parameter: inspect.Parameter) -> A
             f"{origin}: the parameter '{parameter.name}' of '{name}' is not an int or a str",
             hint=f"write '{parameter.name}: int', with or without a default",
         )
-    # Algorithms of starcast accept only integers from 1 for these names, so plug-ins do as well.
+    # In starcast's own algorithms, arguments with these names are integers from 1. The same rule
+    # applies to plug-ins.
     if parameter.name in ("segments", "messages", "copies"):
         kind = "count"
     return Argument(

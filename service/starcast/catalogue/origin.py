@@ -15,7 +15,7 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class PluginMissingError(InputError):
-    """An artifact cannot be rebuilt, because a plug-in that it needs is not loaded."""
+    """Error: an artifact cannot be rebuilt, because a plug-in that it needs is not loaded."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,8 @@ class Origin:
         Raises:
             InputError: the object is not a function written in Python.
         """
-        # Unwrapped, because further decorators would hide the function's own file and line.
+        # Other decorators may have wrapped the function; `unwrap` finds the file and line where it
+        # was written.
         code = getattr(inspect.unwrap(function), "__code__", None)
         if not isinstance(code, CodeType):
             raise InputError(
@@ -103,7 +104,7 @@ def describe_used(
 
 
 def find_changed(recorded: Provenance) -> list[str]:
-    """Return the entries in a provenance whose plug-ins are loaded, but with other source code."""
+    """Return the entries whose loaded plug-in has other source code than the provenance records."""
     loaded = {name: origin for (_, name), origin in ORIGINS.items()}
     return [
         name
@@ -113,7 +114,7 @@ def find_changed(recorded: Provenance) -> list[str]:
 
 
 def find_missing(recorded: Provenance) -> list[str]:
-    """Return descriptions of the entries in a provenance that no loaded plug-in defines."""
+    """Describe the entries in a provenance that no loaded plug-in defines."""
     loaded = {name for _, name in ORIGINS}
     missing = {name: plugin for name, plugin in recorded.items() if name not in loaded}
     return [

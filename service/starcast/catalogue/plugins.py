@@ -57,7 +57,7 @@ def load(names: Iterable[str]) -> None:
 
 
 def loadable() -> tuple[str, ...]:
-    """Return names with which another process can `load` all plug-ins of this process.
+    """Return the names that another process has to `load` to get all plug-ins of this process.
 
     Raises:
         InputError: an entry is defined in a script or notebook, which other processes cannot
@@ -195,8 +195,8 @@ _kept: list["tempfile.TemporaryDirectory[str]"] = []
 
 
 def _file(name: str, source: bytes) -> str:
-    """Write the source of a plug-in to a file in a folder of its own; return the path."""
-    # Each content has its own folder, so another version of a plug-in does not overwrite this one.
+    """Write the source of a plug-in to a file, and return the path of the file."""
+    # The folder's name depends on the source, so versions of a plug-in do not overwrite each other.
     folder = _folder() / hashlib.sha256(source).hexdigest()[:16]
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}.py"

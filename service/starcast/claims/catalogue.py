@@ -38,8 +38,8 @@ _SIZE_KEYS = frozenset({"family", *LEVELS, "least", "beyond", "omit"})
 class ClaimEntry:
     """One ``[[claim]]`` of a ``claims.toml``; see `starcast.claims.model.Claim`.
 
-    A conjunction stands for all claims whose ids extend its id. It has no notation and no sizes of
-    its own.
+    A conjunction stands for its parts, which are all claims whose ids continue its id after a dot.
+    It has no notation and no sizes of its own.
     """
 
     id: str
@@ -53,7 +53,7 @@ class ClaimEntry:
 
     @property
     def is_conjunction(self) -> bool:
-        """Whether the claim stands for the conjunction of all claims whose ids extend its id."""
+        """Whether the claim stands for the conjunction of its parts."""
         return self.sizes is None
 
 
@@ -239,8 +239,8 @@ def covers(name: str, claim_id: str) -> bool:
     """Return whether a requested name selects a claim.
 
     An id selects only itself: ``TS.L5`` does not select ``TS.L5-path``. Any other name, such as
-    ``TS`` or ``NK.Tab1``, selects the ids that continue it after a dot or hyphen. A name equal to
-    ``claim_id`` always selects it, even if the claim no longer exists.
+    ``TS`` or ``NK.Tab1``, selects the ids that continue it after a dot or hyphen. A stored claim
+    may no longer exist; its own id still selects it.
     """
     if claim_id == name:
         return True

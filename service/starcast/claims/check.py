@@ -18,27 +18,29 @@ from starcast.support.text import pluralize
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
-#: The place of a value, such as its node: a constant, an array with one entry per value, or a
-#: function of the index.
+#: Says to which node, link or tree a value belongs: a constant for all values, an array with one
+#: entry per value, or a function of the value's index.
 PlaceValue = Any
 #: Measured or stated values.
 Values = ArrayLike | Fraction
 #: A finding lists up to this many values; if there are more, only the smallest and the largest.
 _LISTED_VALUES = 12
-#: In `Finding.measured`, separates a quotient at the checked size from its value for a huge n.
+#: In `Finding.measured`, stands between the quotient at the checked size and the quotient for a
+#: huge n.
 FAR = " -> "
 #: Suffix of a quotient's name if its reciprocal was measured.
 REVERSED = ", the other way round"
 
 
 class ClaimCheck(CachedTopology):
-    """Recorder of the findings of one check on one topology, which claims call a size.
+    """Recorder of the findings of one check on one topology (claims call a topology a size).
 
     Measured and stated values are numbers, fractions, strings, or arrays of them that broadcast to
-    one shape. Keywords name the place that a value belongs to: ``node=topology.label`` is called
-    with the index of the value, ``link=links`` is an array of the values' shape, ``tree=1`` is a
-    constant. The first value that differs becomes the counterexample, so arrays should be in rank
-    order. The keyword ``of`` is the forest or schedule that the values belong to.
+    one shape. Keywords state the node, link or other place that a value belongs to:
+    ``node=topology.label`` is called with the index of the value, ``link=links`` is an array of the
+    values' shape, ``tree=1`` is a constant. The first value that differs becomes the
+    counterexample, so arrays should be in rank order. The keyword ``of`` is the forest or schedule
+    that the values belong to.
 
     Attributes:
         topology: the topology on which the claim is checked.
@@ -59,19 +61,19 @@ class ClaimCheck(CachedTopology):
     # Findings that decide the verdict
 
     def equal(self, what: str, measured: Values, stated: Values, /, **place: PlaceValue) -> None:
-        """Record that measured values equal the stated values."""
+        """Record whether measured values equal the stated values."""
         self._compare(what, "=", measured, stated, place)
 
     def at_most(self, what: str, measured: Values, stated: Values, /, **place: PlaceValue) -> None:
-        """Record that no measured value exceeds the stated bound, for a claim of an upper bound."""
+        """Record whether all measured values are at most the stated upper bound."""
         self._compare(what, "<=", measured, stated, place)
 
     def at_least(self, what: str, measured: Values, stated: Values, /, **place: PlaceValue) -> None:
-        """Record that no measured value is below the stated bound, for a claim of a lower bound."""
+        """Record whether all measured values are at least the stated lower bound."""
         self._compare(what, ">=", measured, stated, place)
 
     def true(self, what: str, measured: ArrayLike, /, **place: PlaceValue) -> None:
-        """Record that a condition holds everywhere.
+        """Record whether a condition holds everywhere.
 
         The keywords ``found`` and ``stated`` replace "no" and "yes" in a counterexample.
         """
@@ -97,7 +99,7 @@ class ClaimCheck(CachedTopology):
         self._add(result.check, relation, len(measured), np.array(measured), place, of)
 
     def execute(self, schedule: Schedule) -> Simulation:
-        """Execute a schedule, and record that it obeys its port model and delivers every unit.
+        """Execute a schedule; record whether it obeys its port model and delivers every unit.
 
         Returns:
             The simulation, for further measurements.
@@ -121,7 +123,7 @@ class ClaimCheck(CachedTopology):
         /,
         **place: PlaceValue,
     ) -> None:
-        """Execute a schedule; record that it takes the given numbers of steps and transmissions."""
+        """Execute a schedule; record whether it takes the given steps and transmissions."""
         simulation = self.execute(schedule)
         place |= {"of": schedule}
         self.equal("steps", simulation.steps, steps, **place)
@@ -129,7 +131,7 @@ class ClaimCheck(CachedTopology):
             self.equal("transmissions", simulation.transmissions, transmissions, **place)
 
     def order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
-        """Record that the quotient of a closed form and a stated order is bounded by a constant.
+        """Record whether the quotient of a closed form and a stated order is bounded.
 
         Args:
             what: the quotient in words, such as ``D_n / n``.
@@ -146,7 +148,7 @@ class ClaimCheck(CachedTopology):
         self._add(what, "O", 1, np.array([measured], dtype=object), place, "")
 
     def same_order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
-        """Record that closed forms have the same order: quotient and reciprocal are bounded."""
+        """Record whether closed forms have the same order: quotient and reciprocal are bounded."""
         self.order(what, quotient)
         self.order(f"{what}{REVERSED}", lambda *size: growth.divide(1, quotient(*size)))
 
@@ -157,8 +159,8 @@ class ClaimCheck(CachedTopology):
             what: the missing algorithm or formula.
             reason: why it cannot be checked, without a full stop at the end.
         """
-        # Mutation tests replace objects of the cache; there they remove the reason, and expect the
-        # claim to fail.
+        # The reason goes through the cache, because the mutation tests corrupt cached objects. A
+        # mutation test replaces the reason by an empty text, and expects the claim to fail.
         known_reason = self.objects.get_or_create("absent", (what,), lambda: reason)
         if not known_reason:
             self.true(f"{what} is in the papers", not known_reason)
@@ -242,7 +244,7 @@ class ClaimCheck(CachedTopology):
     def _growth_order(
         self, quotient: Callable[..., growth.Number]
     ) -> tuple[str | None, growth.Number]:
-        """Return the order of a quotient (None if bounded), and its largest value for huge n."""
+        """Return a quotient's order of growth (None if bounded), and its maximum for huge n."""
         paths: list[Callable[[int], growth.Number]] = [quotient]
         if self.topology.family == "nk-star":
             paths = [partial(_along, quotient, k) for k in _K_OF_N]
@@ -251,7 +253,8 @@ class ClaimCheck(CachedTopology):
         return next(unbounded, None), max(far_value for _, _, far_value in results)
 
 
-#: Ways in which k can grow with n: at both ends and in the middle of its range.
+#: Functions k(n) for which the growth of quotients on (n,k)-stars is determined: k at both ends and
+#: in the middle of its range.
 _K_OF_N: tuple[Callable[[int], int], ...] = (
     lambda n: 1,  # noqa: ARG005 - all are functions of n
     lambda n: 2,  # noqa: ARG005
@@ -310,7 +313,8 @@ def _summary(values: NDArray[Any]) -> str:
     if not len(flat):
         return "none"
     if len(flat) <= _LISTED_VALUES or flat.dtype.kind not in "iuf":
-        # Strings and exact numbers are only sampled, because a summary lists few of them.
+        # Of strings and exact numbers only the first thousand are read, because the summary lists
+        # few.
         listed = flat[:1000].tolist()
         if flat.dtype != object:
             listed = list(dict.fromkeys(listed))

@@ -48,7 +48,7 @@ class Aside:
     Attributes:
         kind: ``reading`` for another reading of a damaged or ambiguous claim; ``instead`` for a
             corrected statement.
-        words: the other statement.
+        words: the other reading or the corrected statement.
         findings: the findings about the other statement.
     """
 
@@ -71,7 +71,8 @@ class Evidence:
         size: spec of the topology, such as ``S5``.
         findings: in the order in which they were recorded.
         asides: other readings and corrections.
-        seconds: duration; creating a shared object counts for the check that needed it first.
+        seconds: duration of the check, including the creation of shared objects that no earlier
+            check has created.
         undefined: why the check is not defined at this size; empty if it is.
     """
 

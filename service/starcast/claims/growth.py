@@ -3,9 +3,10 @@
 The first part decides whether a quotient of closed forms is bounded by a constant.
 
 A quotient of the papers' closed forms behaves like n^a (log n)^b, where a and b are multiples of
-one half, because it consists of factorials, logarithms, square roots and ceilings. From n to n^2 it
-changes by the factor n^a 2^b, so a few huge n determine its order: the logarithm of that factor
-converges to 0 or below if the quotient is bounded, and to b if it is of order (log n)^b.
+one half, because it consists of factorials, logarithms, square roots and ceilings. If n is replaced
+by n^2, the quotient changes by the factor n^a 2^b. So a few huge n show the order: the quotient is
+bounded if the logarithm of this factor tends to 0 or to a negative value, and it is of order (log
+n)^b if the logarithm tends to b > 0.
 """
 
 from collections.abc import Callable, Iterable
@@ -40,8 +41,8 @@ def find_order(quotient: Callable[[int], Number]) -> tuple[bool, str, Number]:
         logarithms = [mpmath.log(value, 2) for value in values]
         difference = logarithms[-1] - logarithms[-2]
         exponent_of_n = difference / 128
-        # The exponent a is a multiple of one half; a smaller measured value is due to a power of
-        # log n.
+        # The exponent a is a multiple of one half. A measured value below one half comes from a
+        # power of log n.
         if abs(exponent_of_n) > 0.25:
             power = Fraction(round(2 * float(exponent_of_n)), 2)
             return exponent_of_n < 0, _power_of_n(power), values[-1]

@@ -10,7 +10,8 @@ from starcast.topologies import Topology, topology
 CheckFunction = Callable[[ClaimCheck], None]
 #: Topology families that claims can be about.
 FAMILIES = ("star", "nk-star", "hypercube")
-#: For each family, the smallest n that claims are about, and the size just below it.
+#: For each family: the smallest n that claims are about, and the spec just below this n, on which
+#: claims are also tried (see `Sizes.beyond`).
 _LEAST: Mapping[str, int] = {"star": 3, "nk-star": 3, "hypercube": 2}
 _BEYOND: Mapping[str, tuple[str, ...]] = {
     "star": ("S2",),
@@ -43,12 +44,12 @@ class Memory:
 
 
 def all_pairs(_: Topology) -> bool:
-    """Return True, for a check that stores data for every pair of nodes."""
+    """Return True: the `of_pairs` of a check that always stores data for every pair of nodes."""
     return True
 
 
 def unless_symmetric(size: Topology) -> bool:
-    """Return True if translating one source's schedule does not give those of the others."""
+    """Return True if translating one source's schedule does not give the others' schedules."""
     return not size.translation_keeps_ports
 
 

@@ -32,7 +32,7 @@ class ObjectCache:
         self._keys: dict[int, tuple[Any, ...]] = {}
 
     def intercept(self, kind: str, key: tuple[Any, ...], value: Any) -> Any:  # noqa: ARG002 - for overrides
-        """Return the object to cache instead of a new object; by default the new object itself."""
+        """Return the object that is cached in place of a new object; by default the new object."""
         return value
 
     def get_or_create(
@@ -41,8 +41,8 @@ class ObjectCache:
         """Return the object of a kind with a key; create it if it is not cached yet.
 
         Args:
-            kind: ``forest``, ``schedule``, ``simulation``, ``array`` or ``absent``. Results of long
-                computations that several checks need are arrays.
+            kind: ``forest``, ``schedule``, ``simulation``, ``array`` or ``absent``. The kind
+                ``array`` also holds other results that take long and that several checks need.
             key: identifies the object within its kind.
             create: called without arguments.
         """
@@ -50,7 +50,8 @@ class ObjectCache:
         if full_key not in self._objects:
             value = self.intercept(kind, key, create())
             self._objects[full_key] = value
-            # Cached by identity, so that a mutated schedule does not get the original's simulation.
+            # `simulation` identifies a schedule by this key, so that a mutated schedule does not
+            # get the simulation of its original.
             self._keys[id(value)] = full_key
         return cast("Object", self._objects[full_key])
 

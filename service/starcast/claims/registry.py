@@ -16,7 +16,7 @@ from starcast.trees.model import Forest
 Object = TypeVar("Object")
 Row = TypeVar("Row")
 Function = TypeVar("Function", bound=Callable[..., None])
-#: A function that yields the prepared objects that a check uses, one after the other.
+#: A function that prepares the objects of a check, such as forests, and yields them one by one.
 Provider = Callable[[ClaimCheck], Iterable[Object]]
 
 
@@ -47,8 +47,8 @@ def checks(
 
     Args:
         claim_id: id of an entry in the paper's ``claims.toml``.
-        given: provider of prepared objects, such as `forests`. The function is called once per
-            object; without a provider, once with only the `ClaimCheck`.
+        given: provider of prepared objects, such as `forests`. The decorated function is called
+            once for each object. Without a provider it is called once, with only the `ClaimCheck`.
         memory: estimate of the memory that the check needs.
 
     Raises:
@@ -91,8 +91,9 @@ def check_rows(
 
 def _each_check(function: Callable[..., None], given: Provider[Any]) -> CheckFunction:
     def check_each(check: ClaimCheck) -> None:
-        # A single pass, so that findings recorded by a provider, such as the execution of a
-        # schedule, come directly before the check's findings about that object.
+        # The provider is not exhausted before the checks: it records findings too, such as the
+        # execution of a schedule, and these should directly precede the check's findings about the
+        # same object.
         for prepared in given(check):
             function(check, prepared)
 

@@ -227,7 +227,7 @@ def _escaped(text: str) -> str:
 
 
 def _verb(word: str, count: int) -> str:
-    """Return the verdict as a verb: one claim "holds", several "hold"."""
+    """Return the verdict in the singular or plural: one claim "holds", several "hold"."""
     if word == "not checkable" or count == 1:
         return word
     return {"holds": "hold", "holds as a bound": "hold as a bound", "fails": "fail"}[word]
@@ -243,7 +243,7 @@ CLAIM_COLUMNS = (
     "id", "paper", "number", "statement", "notation", "verdict", "sizes", "counterexample",
     "detail", "run",
 )  # fmt: skip
-#: For up to this many verdicts, the table's note states what was compared.
+#: If a table has at most this many verdicts, its note also gives the evidence for each verdict.
 _FEW = 3
 VERDICT_COLUMNS = (
     "id", "verdict", "sizes", "counterexample", "number", "statement", "detail", "of",
@@ -251,7 +251,7 @@ VERDICT_COLUMNS = (
 
 
 class VerdictTable(Table):
-    """A table of claims with their verdicts; `readable` abbreviates the sizes."""
+    """A table of claims with their verdicts. The method `readable` abbreviates the sizes."""
 
     def readable(self) -> Table:
         """Return the table with only the first and the last size of each claim."""
@@ -265,15 +265,15 @@ def list_claims(selected: Iterable[Claim], stored: Stored, verdict: str | None =
     Args:
         selected: the claims.
         stored: the stored verdicts.
-        verdict: only the claims with this verdict.
+        verdict: return only the claims with this verdict.
     """
     rows = []
     for claim in selected:
         run, found = stored.get(claim.id, (None, None))
         if verdict is None or (found is not None and found.verdict == verdict):
             rows.append({**claim_row(claim), **verdict_row(found), "run": run and run.id})
-    # A narrow terminal can omit the statement, because the notation has the same formulas with
-    # plain names.
+    # These columns are omitted if the terminal is narrow. The statement is one of them, because the
+    # notation contains the same formulas.
     spare = ("run", "detail", "counterexample", "statement", "paper", "sizes")
     return VerdictTable.of(rows, CLAIM_COLUMNS, spare=spare)
 
@@ -288,7 +288,7 @@ def list_verdicts(
     """Return verdicts with their claims, in the order of the papers.
 
     The table's note counts the verdicts of each paper and the claims without a verdict. If there
-    are few claims, it also states what was compared.
+    are few claims, it also gives the evidence for each verdict.
 
     Args:
         verdicts: the verdicts.

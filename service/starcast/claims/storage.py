@@ -23,7 +23,7 @@ _MAX_ID = 2**31 - 1
 
 @dataclass(frozen=True)
 class Question:
-    """The scope of a verification run: claims (ids or prefixes; none means all), level or sizes."""
+    """The scope of a verification run: the names of claims (none for all), and a level or sizes."""
 
     names: tuple[str, ...]
     level: str | None
@@ -34,7 +34,7 @@ class Question:
 
 
 def question_of(names: Sequence[str], level: str, sizes: Sequence[str] | None) -> Question:
-    """Return the scope of a run: the named claims, at a level or on sizes that replace it."""
+    """Return the scope of a run of the named claims; given sizes replace the level."""
     if sizes is None:
         return Question(tuple(names), level, None)
     return Question(tuple(names), None, sort_sizes(sizes))
@@ -142,7 +142,7 @@ def count_verdicts(session: Session) -> dict[int, dict[str, int]]:
 def load_evidence(
     session: Session, run: int, claims: Sequence[str] | None = None
 ) -> list[Evidence]:
-    """Return the evidence of a verification run, for all claims or some of them."""
+    """Return the evidence of a verification run, for all claims or only for the given claims."""
     query = select(ClaimEvidence).where(ClaimEvidence.claim_run == run)
     if claims is not None:
         query = query.where(ClaimEvidence.claim.in_(claims))
@@ -153,7 +153,7 @@ def load_evidence(
 
 
 def load_words(session: Session, run: int) -> dict[str, str]:
-    """Return the verdicts of a verification run as words by claim id, without their evidence."""
+    """Return, for each claim id of a verification run, the verdict in words, such as ``fails``."""
     query = select(ClaimVerdict.claim, ClaimVerdict.verdict).where(ClaimVerdict.claim_run == run)
     return {claim: word for claim, word in session.execute(query)}  # noqa: C416 - rows, not pairs
 
@@ -161,7 +161,7 @@ def load_words(session: Session, run: int) -> dict[str, str]:
 def load_verdicts(session: Session, run: int) -> list[Verdict]:
     """Return the verdicts of a verification run with their evidence, one for each stored row.
 
-    The parts of a conjunction have rows of their own; only their ids show that they are parts.
+    The parts of a conjunction have rows of their own. The field `parts` of the verdicts is empty.
     """
     evidence: dict[str, list[Evidence]] = {}
     for each in load_evidence(session, run):
@@ -183,7 +183,7 @@ def newest_verdicts(session: Session) -> dict[str, tuple[models.ClaimRun, Verdic
         tuple_(ClaimVerdict.claim, ClaimVerdict.claim_run).in_(newest)
     )
     rows = list(session.scalars(query))
-    # Evidence is read only where it is needed: for the counterexamples of failing claims.
+    # Only failing claims need their evidence, to show the counterexamples.
     failing: dict[int, list[str]] = {}
     for row in rows:
         if row.verdict == "fails":
@@ -202,7 +202,7 @@ def _verdict(row: ClaimVerdict, evidence: Iterable[Evidence]) -> Verdict:
         row.claim,
         row.verdict,  # type: ignore[arg-type]
         tuple(row.sizes),
-        row.counterexample,  # JSONB loses the order of keys; `describe_place` restores an order
+        row.counterexample,  # JSONB does not keep the order of keys; `describe_place` sorts them
         row.detail,
         tuple(sorted(evidence, key=lambda each: size_order(each.size))),
         of=row.subject,

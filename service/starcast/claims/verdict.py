@@ -56,7 +56,7 @@ def judge(findings: Iterable[Finding]) -> VerdictWord:
 
 
 def claim_verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
-    """Return the verdict on a claim from its evidence; sizes beyond its scope do not count."""
+    """Return the verdict on a claim. Only the evidence at sizes in its scope decides."""
     ordered = tuple(sorted(evidence, key=lambda found: size_order(found.size)))
     # A claim "for n >= 4" is not refuted at n = 3; results for such sizes are only reported.
     deciding = [found for found in ordered if found.size not in claim.sizes.beyond]
@@ -78,8 +78,9 @@ def claim_verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
 def conjunction_verdict(claim_id: str, parts: Sequence[Verdict]) -> Verdict:
     """Return the verdict on a conjunction: that of its worst part.
 
-    If a part fails, the conjunction fails with the smallest counterexample of its parts. Otherwise
-    it is not checkable if a part is not, or holds as a bound if a part does.
+    If a part fails, the conjunction fails with the smallest counterexample of its parts. Otherwise,
+    if a part is not checkable, neither is the conjunction. Otherwise, if a part holds as a bound,
+    the conjunction does too.
     """
     words = {part.verdict for part in parts}
     word = next((word for word in _WORST_FIRST if word in words), VERDICT_WORDS[0])
@@ -130,7 +131,7 @@ _RANKS = {name: rank for rank, name in enumerate(_ORDER)}
 
 
 def describe_evidence(claim: Claim, word: VerdictWord, evidence: Sequence[Evidence]) -> str:
-    """Describe the comparisons, the counterexample if there is one, and other readings.
+    """Describe the compared quantities, the counterexample if there is one, and other readings.
 
     Args:
         claim: the claim.
@@ -147,7 +148,9 @@ def describe_evidence(claim: Claim, word: VerdictWord, evidence: Sequence[Eviden
 
 
 def describe_place(counterexample: Place) -> str:
-    """Return a counterexample in one line; that of an order of growth has no size or place.
+    """Return a counterexample in one line.
+
+    A counterexample to an order of growth has no size or place.
 
     Example:
         >>> describe_place({"n": 3, "tree": 2, "found": 4, "stated": 5})
@@ -189,9 +192,9 @@ def _describe_findings(word: VerdictWord, evidence: Sequence[Evidence]) -> Itera
 
 
 def _compared_values(evidence: Evidence) -> str:
-    """Describe the comparisons at one size, but not orders of growth; shorten a long list."""
+    """List the quantities compared at one size, without orders of growth; shorten a long list."""
     words = [finding.what for finding in evidence.findings if finding.relation != "O"]
-    # The description of the first size represents all sizes, so it must not mention that size.
+    # The list from the first size is shown for all sizes, so it must not mention the first size.
     distinct = list(dict.fromkeys(_OF_A_SIZE.sub("", what) for what in words))
     if len(distinct) > _MAX_DESCRIPTIONS:
         half = _MAX_DESCRIPTIONS // 2

@@ -120,8 +120,8 @@ def requested_sizes(
 def applies_to(claim: Claim, spec: str) -> bool:
     """Return whether a claim is about a topology.
 
-    A claim is about its own sizes, and about larger sizes of their family unless all levels have
-    the same sizes.
+    A claim is about the sizes that it lists. If its levels list different sizes, it is also about
+    larger sizes of the same family.
 
     Raises:
         InputError: the spec is not a topology.
@@ -142,10 +142,10 @@ def applies_to(claim: Claim, spec: str) -> bool:
 
 #: The id of a claim, and the spec of a topology on which it is verified.
 Pair = tuple[str, str]
-#: With fewer pairs and fewer total bytes, starting processes takes longer than the checks.
+#: With fewer pairs and fewer bytes in all, starting processes would take longer than the checks.
 _MANY_PAIRS = 60
 _MANY_BYTES = 50_000_000
-#: Claims that together need more than 1/4 of the memory are verified with separate caches.
+#: Claims that together need more than this fraction of the memory (1/4) do not share a cache.
 _MEMORY_SHARE = 4
 
 
@@ -183,7 +183,8 @@ def plan_pairs(
         claims: a conjunction stands for its parts.
         level: the sizes to verify. Sizes of the level ``deep`` that need too much memory are
             omitted.
-        sizes: specs to verify instead of a level; each claim is verified on those it is about.
+        sizes: specs to verify instead of a level. A claim is verified only on the sizes that it is
+            about.
 
     Raises:
         InputError: the level or a size is unknown, or none of the claims is about a size.
@@ -199,8 +200,8 @@ def plan_pairs(
         specs = sort_sizes(sizes)
         for spec in specs:
             if not any(applies_to(claim, spec) for claim in single):
-                # This call raises an error with a hint. Without it, a size that no claim is about
-                # would be omitted silently.
+                # No claim is about this size. The call raises an error with a hint; otherwise the
+                # size would be omitted silently.
                 requested_sizes(single[0], level, [spec])
         pairs = [(claim, spec) for claim in single for spec in specs if applies_to(claim, spec)]
     for claim, spec in pairs:

@@ -28,14 +28,15 @@ from starcast.support.axes import AXES
 from starcast.support.errors import InputError
 from starcast.support.progress import Reporter
 
-#: The figures that a comparison shows by default.
+#: The figures (costs and counts of a run) that a comparison shows by default.
 USUAL = ("steps", "time", MISSING)
 
 BETTER, WORSE, SAME, NOT_COMPARABLE = "better", "worse", "same", "not comparable"
-#: The columns of every side except the baseline that compare its time with the baseline's.
+#: The columns that compare a side's time with the baseline's. The baseline has no such columns.
 CHANGES = ("change", "change_percent", "verdict")
 
-#: The values of `CHANGES` for one side of a match: changes of its time, and the verdict.
+#: The values of `CHANGES` for one side: the absolute and relative change of its time, and the
+#: verdict.
 Judgement = tuple[Fraction | None, float | None, str | None]
 
 #: The usual value of each parameter as text; headers omit usual values.
@@ -146,7 +147,10 @@ class Comparison:
         return sorted({_source(run) for side in self.sides for run in side.runs})
 
     def columns(self, *, everything: bool = False) -> list[str]:
-        """Return the columns of `rows` to show to people: parameters, figures, changes and gaps."""
+        """Return the columns of `rows` to show to people: parameters, figures, changes, and gaps.
+
+        The gap of a run is its simulated time divided by the lower bound.
+        """
         columns = self.parameters(everything=everything)
         for name in self.default_figures(everything=everything):
             columns += [self.column(name, side) for side in self.sides]
@@ -197,7 +201,7 @@ class Comparison:
         return side_names.networks(run for side in self.sides for run in side.runs)
 
     def blocking_axes(self) -> list[str]:
-        """Return the axes that make runs of a row not comparable, but could be in ``across``."""
+        """Return the axes that make runs not comparable, and that could be added to ``across``."""
         pairs = [
             (match.runs[0], run)
             for match in self.matches
@@ -216,7 +220,7 @@ class Comparison:
         return [self._row(match) for match in self.shown(everything=everything)]
 
     def best(self, match: Match) -> tuple[str, ...]:
-        """Return the comparable sides with the minimum time; none if all times are equal."""
+        """Return the comparable sides with the minimum time; empty if all times are equal."""
         others = zip(match.runs[1:], match.reasons, strict=True)
         comparable = [match.runs[0], *(run for run, reason in others if reason is None)]
         times = {figure(run, "time") for run in comparable}
@@ -232,8 +236,9 @@ class Comparison:
     def sorted_by(self, column: str) -> "Comparison":
         """Return the comparison sorted by a column, or in descending order by ``-column``.
 
-        Rows without a value come last. A figure, gap or change without a side's name means the
-        minimum over all sides of the row. Sides can be named in full, by letters or by short names.
+        Rows without a value come last. If a figure, gap or change is named without a side, rows are
+        sorted by its minimum over all sides. Sides can be named in full, by letters or by short
+        names.
 
         Raises:
             InputError: there is no such column.
@@ -275,7 +280,7 @@ class Comparison:
 
     @cached_property
     def _redundant(self) -> set[str]:
-        """Parameters that need no column: the message units, if runs are matched by segments."""
+        """Parameters that need no column (the message units, if runs are matched by segments)."""
         return set() if self.by == MESSAGE_UNITS else {MESSAGE_UNITS}
 
     def _each(self, parameter: str) -> list[str]:
@@ -303,7 +308,10 @@ class Comparison:
         return row
 
     def _common(self, parameter: str) -> str | None:
-        """Return a parameter's value, or one per side, as text; None if a side has several."""
+        """Return a parameter's common value as text, or the value of each side.
+
+        The result is None if the runs of a side have different values.
+        """
         values = []
         for column in zip(*(match.runs for match in self.different or self.matches), strict=True):
             present = {as_text(value(run, parameter)) for run in column if run is not None}
@@ -349,14 +357,14 @@ def compare(
         )
     first = 0 if baseline is None else side_names.find_side(parts, baseline)
     ordered = (parts[first], *parts[:first], *parts[first + 1 :])
-    # If every run has as many segments as message units, one of the two columns is enough.
+    # If every run has as many segments as message units, the column ``segments`` is enough.
     if all(value(run, MESSAGE_UNITS) == run.segments for side in ordered for run in side.runs):
         by = "segments"
     return Comparison(ordered, tuple(find_matches(ordered, axes, by)), axes, by)
 
 
 def shared_value(match: Match, parameter: str) -> Any:
-    """Return the value of a parameter in a row, or the values of all sides as text."""
+    """Return the value of a parameter in a row, or all sides' values as text if they differ."""
     values = match.values(parameter)
     if len(values) > 1:
         return side_names.EACH.join(map(as_text, values))
@@ -377,7 +385,7 @@ def _judge(baseline: models.Run | None, run: models.Run | None) -> Judgement:
     if before is None or after is None:
         return None, None, NOT_COMPARABLE
     change = after - before
-    # Rounded to three significant digits, because a small loss rounded to tenths would be 0.
+    # Rounded to three significant digits, because a small change rounded to tenths would be 0.
     relative = float(f"{float(100 * change / before):.3g}") if before else None
     if change == 0:
         return change, relative, SAME

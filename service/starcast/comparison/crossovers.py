@@ -27,7 +27,7 @@ from starcast.comparison.curves import (
 from starcast.comparison.matching import as_text
 from starcast.support.text import format_value
 
-#: The kinds of cost for which crossovers are computed, and the text if both give the same one.
+#: The kinds of cost for which crossovers are computed, and the text for a crossover of both kinds.
 KINDS = ("simulated", "closed form")
 BOTH = " and ".join(KINDS)
 
@@ -46,7 +46,7 @@ class Crossing:
     """A crossover of two curves of time over message size.
 
     Attributes:
-        question: the values of `AXES`, which are the same for both curves.
+        question: the problem that both curves solve, given by the values of `AXES`.
         first, second: the labels of the curves.
         segments: the curves' numbers of segments at the crossover, or at the lower end of its
             range.
@@ -110,7 +110,7 @@ def find_crossovers(panel: Panel) -> list[Crossing]:
     Each pair of curves is compared in two ways: with each curve at its best number of segments,
     and at every number of segments that both curves have.
     """
-    # A crossover that simulation and closed form have in common is listed once.
+    # A crossover of both simulated times and closed forms is listed once.
     merged: dict[Crossing, list[str]] = {}
     for pair in combinations(panel.curves, 2):
         for kind in KINDS:
@@ -159,7 +159,7 @@ def crossover_rows(crossings: Iterable[Crossing]) -> list[dict[str, Any]]:
 
 
 def table_columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the columns to show to people: no ends of ranges, and faults only if there are any."""
+    """Return the columns to show to people, without the ends of ranges and without empty faults."""
     hidden = {"message_bytes_from", "message_bytes_to"}
     if all(row["faults"] == as_text(()) for row in rows):
         hidden.add("faults")
@@ -238,7 +238,8 @@ def _crossings(
         regions = _line_regions(ours, theirs, sizes[0], sizes[-1])
     else:
         regions = _spot_regions(first_spots, second_spots, sizes, kind)
-    # Regions of equal times are skipped; only the regions before and after show a change.
+    # Regions in which both times are equal are skipped, because the better curve changes between
+    # the regions before and after them.
     for before, after in pairwise(region for region in regions if region.difference != 0):
         if (before.difference < 0) == (after.difference < 0):
             continue
@@ -275,9 +276,9 @@ def _spot_regions(
 ) -> Iterator[_Region]:
     """Return the regions of two curves whose times are not linear over all stored sizes.
 
-    Two neighbouring sizes are treated together. A curve with the same number of segments at both is
-    linear between them: the line that is the lowest of several at both sizes is also the lowest in
-    between. If this holds for both curves, the regions are exact.
+    Two neighbouring sizes are treated together. A curve with the same number of segments at both
+    sizes is linear between them: a line that is the lowest at both sizes is the lowest between them
+    too. If both curves are linear, the regions between the sizes are exact.
     """
     for low, high in pairwise(sizes):
         ours = shared_line(first[low], first[high], kind)
@@ -285,7 +286,7 @@ def _spot_regions(
         if ours is not None and theirs is not None:
             yield from _line_regions(ours, theirs, low, high)
             continue
-        # It is unknown where the curves meet in between, so only the two sizes are regions.
+        # The times between the two sizes are unknown, so each size is a region of its own.
         for m in (low, high):
             segments = (first[m].run.segments, second[m].run.segments)
             yield _Region(m, m, first[m].time - second[m].time, segments)

@@ -1,8 +1,9 @@
 """Curves that show the times of stored runs as functions of the message size.
 
-A panel is a set of curves that can share a plot: all their runs have the same values on the axes of
-`QUESTION`, except the message size. Each curve shows an algorithm, and each panel has a lower
-bound. As in the papers, m is the message size in bytes and p the number of segments.
+A panel is a set of curves that can share a plot. Its runs solve the same problem for various
+message sizes: they have the same values on all other axes of `QUESTION`. Each curve shows an
+algorithm, and each panel has a lower bound. As in the papers, m is the message size in bytes and p
+the number of segments.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,8 +32,8 @@ _SAMPLES = 24
 
 #: The points of a drawn line, as pairs of message size and time.
 Path = list[tuple[Fraction, Fraction]]
-#: Runs in nested groups: by their values on `AXES`, then on the crossed axes and `PARTS`, then by
-#: the name of their side. A `_Key` has the values of a group.
+#: Runs, grouped first by their values on `AXES`, then by their values on the crossed axes and on
+#: `PARTS`, then by the name of their side. A `_Key` holds the values that identify a group.
 _Key = tuple[Any, ...]
 _Parts = dict[_Key, dict[str, list[models.Run]]]
 _Questions = dict[_Key, _Parts]
@@ -64,7 +65,8 @@ class Curve:
     Attributes:
         label: the name of the curve.
         runs: the runs, with any number of segments.
-        place: the curve's values on the crossed axes, as text.
+        place: the curve's values on the crossed axes (those on which compared runs differ), as
+            text.
     """
 
     label: str
@@ -78,7 +80,10 @@ class Curve:
         return 2 * as_topology(spec).links if count_nodes(spec) else 0
 
     def spots(self, kind: str = "simulated") -> tuple[Spot, ...]:
-        """Return the fastest run at each message size; equal times prefer fewer segments."""
+        """Return the fastest run at each message size.
+
+        Of equally fast runs, the run with the fewest segments is returned.
+        """
         if kind not in self._spots:
             best: dict[Fraction, Spot] = {}
             for run in sorted(self.runs, key=lambda run: run.segments):
@@ -144,7 +149,7 @@ class Curve:
         groups: dict[int, list[models.Run]] = {}
         for run in self.runs:
             groups.setdefault(run.segments, []).append(run)
-        # A copy of this curve would not share its cached spots.
+        # The points are cached in the curve, and a copy of the curve would not share them.
         if len(groups) == 1:
             return dict.fromkeys(groups, self)
         return {
@@ -157,7 +162,7 @@ class Panel:
     """Curves that can share a plot, because their runs have the same values on `AXES`.
 
     Attributes:
-        question: these values; for a crossed axis, a text with the values of all curves.
+        question: the values on `AXES`; for a crossed axis, a text with the values of all curves.
         curves: the curves.
     """
 
@@ -214,7 +219,7 @@ class Panel:
         return sorted((m, time) for m, time in path.items() if m > 0 and time > 0)
 
     def by_place(self) -> dict[str, "Panel"]:
-        """Split the panel by crossed values; all curves of a part have the same lower bound."""
+        """Split the panel by values on crossed axes, so that a part has a single lower bound."""
         groups: dict[str, list[Curve]] = {}
         for curve in self.curves:
             groups.setdefault(curve.place, []).append(curve)
@@ -239,7 +244,7 @@ class Panel:
 
 
 def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Line] | None:
-    """Return the line through two spots, as in `Curve.lines`; None if their segments differ."""
+    """Return the line through two points, as in `Curve.lines`; None if their segments differ."""
     if low.run.segments != high.run.segments:
         return None
     return Curve("", (low.run, high.run)).lines((low.message_bytes, high.message_bytes), kind)
@@ -274,7 +279,7 @@ def panels(comparison: Comparison) -> list[Panel]:
 
 
 def panels_with_steps(every: Iterable[Panel]) -> list[Panel]:
-    """Return the panels whose links used are plotted: each has a schedule that no earlier one has.
+    """Return the panels whose links used are plotted: those with schedules not in earlier panels.
 
     A schedule does not depend on message_bytes, t_s, t_c and faults. Faults only remove some
     of the links used, so panels without faults come first.
@@ -331,7 +336,7 @@ def _complete_runs(comparison: Comparison) -> Iterator[tuple[str, models.Run]]:
 
 
 def _labels(questions: _Questions, across: Sequence[str]) -> dict[_Key, tuple[str, bool]]:
-    """Return the label of each part, and whether its runs differ between sides in any panel."""
+    """Return, for each part, its label and whether its runs differ between sides in any panel."""
     parts = {part for panel in questions.values() for part in panel}
     places = range(len(across) + len(PARTS))
     varying = [place for place in places if len({part[place] for part in parts}) > 1]
@@ -373,7 +378,7 @@ def _fingerprint(runs: Iterable[models.Run]) -> frozenset[tuple[Any, ...]]:
 
 
 def _line(runs: Sequence[models.Run], sizes: Sequence[Fraction], kind: str) -> Line | None:
-    """Return the line on which the runs' times at all sizes lie, or None if they lie on none."""
+    """Return the line on which the runs' times at all sizes lie; None if there is no such line."""
     stored = {run.message_bytes: run for run in runs if figure(run, "time", kind) is not None}
     if len(sizes) < 2 or any(m not in stored for m in sizes):
         return None

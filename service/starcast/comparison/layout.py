@@ -19,7 +19,7 @@ class Layout:
 
     Attributes:
         columns: the column names in order.
-        rows: mappings with a value for each column; they may have further values.
+        rows: mappings with a value for each column, and possibly with values for other names.
         best: for each row, the columns that hold the best value of all sides.
         together: the number of consecutive rows per match.
         parameters: the number of leftmost columns that hold the parameters of a match.
@@ -68,7 +68,7 @@ def layouts(
 ) -> Iterator[tuple[Comparison, Layout]]:
     """Yield pairs of a comparison and its layout, from the widest layout to the narrowest.
 
-    In each pair, the comparison has the names of the sides that the layout shows.
+    The sides of the comparison in a pair are renamed to the names that its layout shows.
     """
     short = comparison.with_short_names()
     candidates = [(short, True)]

@@ -39,7 +39,10 @@ class RunList(Table):
     """A listing of runs."""
 
     def readable(self) -> Table:
-        """Omit usual values, and parameters that all rows share; a note lists the latter."""
+        """Omit columns with only usual values, and parameters that all rows share.
+
+        A note lists the shared parameters.
+        """
         columns = list(self.columns)
         shared = []
         for name, value in self.rows[0].items() if self.rows else ():
@@ -144,7 +147,7 @@ def list_grid(side: Side) -> Table:
 
 
 def list_repetitions(repetitions: Sequence[Repetition], name: str) -> Table:
-    """List repeated runs, each with its figures and whether they agree with the stored figures.
+    """List repeated runs, and whether the new figures agree with the stored figures.
 
     If figures differ, the table's ``failure`` states the number of runs concerned.
     """

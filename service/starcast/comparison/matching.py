@@ -27,14 +27,15 @@ from starcast.stores.database import models
 from starcast.support.axes import CHOICE, QUESTION
 from starcast.topologies import count_nodes
 
-#: The last parameter on which runs are matched: all units of a message, or segments per tree.
+#: The last parameter on which runs are matched: the number of units of a message, or of segments
+#: per tree.
 MESSAGE_UNITS, SEGMENTS = "message_units", "segments"
 #: All parameters used for matching. The parameter ``messages`` is omitted, because it equals the
 #: segments if an algorithm takes messages.
 PARAMETERS = (*QUESTION, *CHOICE, MESSAGE_UNITS)
 
 FIGURES = ("steps", "transmissions", "start_ups", "bytes", "time")
-#: The figure of runs with faults: the number of undelivered (node, unit) pairs.
+#: The name of a figure that runs with faults have: the number of undelivered (node, unit) pairs.
 MISSING = "missing"
 
 
@@ -73,7 +74,7 @@ class Match:
     reasons: tuple[str | None, ...]
 
     def values(self, parameter: str) -> tuple[Any, ...]:
-        """Return a parameter's values: one if all runs have the same value, else one per run."""
+        """Return the values of a parameter: a single one if all runs share it, else one per run."""
         values = tuple(None if run is None else value(run, parameter) for run in self.runs)
         present = {value for value, run in zip(values, self.runs, strict=True) if run is not None}
         return (present.pop(),) if len(present) == 1 else values
@@ -95,7 +96,7 @@ def value(run: models.Run, parameter: str) -> Any:
 
 
 def figure(run: models.Run | None, name: str, kind: str = "simulated") -> Any:
-    """Return a figure, such as ``time``, from one kind of cost; or the number of missing units.
+    """Return a figure of a run: a cost, such as ``time``, of the given kind, or the missing units.
 
     The result is None if there is no run or no such cost.
     """
@@ -156,7 +157,7 @@ class _Points:
     Attributes:
         question: the axes that define the problem, on which comparable runs agree.
         choice: the axes on which comparable runs may differ, in the order of matching.
-        by: the last of these axes.
+        by: the last axis of ``choice``.
     """
 
     def __init__(self, sides: Iterable[Side], across: Sequence[str], by: str) -> None:
@@ -185,7 +186,7 @@ class _Points:
         return groups
 
     def differing(self, run: models.Run, other: models.Run, axes: Iterable[str]) -> list[str]:
-        """Return those of the axes on which two runs have different values."""
+        """Return the axes, among the given axes, on which two runs have different values."""
         ours, theirs = self._values[run], self._values[other]
         return [axis for axis in axes if ours[axis] != theirs[axis]]
 
@@ -209,10 +210,10 @@ class _Pairing:
     """The runs of another side that share rows with each run of the baseline.
 
     Attributes:
-        partners: for each run of the baseline, its matches on the other side. If no run of that
-            side solves the same problem, the partner is the most similar of the runs whose problem
-            the baseline does not have, or None. The row then shows both runs and the reason why
-            they are not comparable.
+        partners: for each run of the baseline, its matches on the other side. If no run of the
+            other side solves the same problem, the partner is a run whose problem no baseline run
+            solves: the most similar run, or None if there is none. The row then shows both runs and
+            the reason why they are not comparable.
     """
 
     def __init__(self, points: _Points, baseline: Side, other: Side) -> None:
@@ -222,7 +223,7 @@ class _Pairing:
         self._baseline_codes = np.array([points.code(run) for run in baseline.runs])
         self._other_codes = np.array([points.code(run) for run in other.runs])
         self._matches: dict[models.Run, list[models.Run]] = {run: [] for run in baseline.runs}
-        #: The choices, except the last, on which the sides have some value in common.
+        #: The choices on which the sides have some value in common, without the last choice.
         self._common = [
             axis
             for axis in points.choice
@@ -297,7 +298,7 @@ class _Pairing:
         return chosen
 
     def find_unmatched(self) -> list[models.Run]:
-        """Return the runs of the other side that are in no row of a baseline run."""
+        """Return the runs of the other side that do not share a row with any baseline run."""
         used = {run for runs in self.partners.values() for run in runs}
         return [run for run in self._other.runs if run not in used]
 
@@ -340,8 +341,8 @@ def _divide_into_rows(
 ) -> list[tuple[models.Run | None, ...]]:
     """Return the rows of a baseline run, given its partners on every other side.
 
-    If a side has several partners, each of them appears in a row, together with only the most
-    similar partner of each other side. A row for every combination would be too many.
+    If a side has several partners, each of them appears in a row. From the remaining sides, this
+    row has only the most similar partner, because rows for all combinations would be too many.
     """
     rows: list[tuple[models.Run | None, ...]] = []
     for place, candidates in enumerate(partners):
@@ -392,7 +393,7 @@ def _without_figures(side: Side, run: models.Run) -> str | None:
 
 
 def _undelivered(pair: Sequence[tuple[Side, models.Run]]) -> str | None:
-    """Return the sides that leave units missing, as text; their times are not comparable."""
+    """Return a text with the sides whose times are not comparable, because units are missing."""
     incomplete = [
         f"{side.name} leaves {run.missing} missing under its faults"
         for side, run in pair

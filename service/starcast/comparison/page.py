@@ -115,7 +115,10 @@ def title_of(comparison: Comparison) -> str:
 
 
 def summarize(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return, for each side, its networks and the number of its runs, best rows and verdicts."""
+    """Return, for each side, its algorithms and networks, and its numbers of runs and verdicts.
+
+    The number ``best`` counts the rows in which the side has the minimum time.
+    """
     judged = [
         [verdict for *_, verdict in comparison.judgements(match)] for match in comparison.matches
     ]
@@ -252,7 +255,7 @@ def _crossover(crossing: Crossing) -> dict[str, Any]:
 
 
 def _describe_runs(runs: Iterable[models.Run]) -> str:
-    """Return a text with the algorithms and numbers of segments of some runs."""
+    """Return a text with the algorithms of runs and their numbers of segments."""
     listed = list(runs)
     if not listed:
         return "no runs"

@@ -138,7 +138,7 @@ def case_values(table: PaperTable, case: Case) -> dict[str, Any]:
 
 
 def paper_rows(table: PaperTable, runs: Sequence[models.Run]) -> Iterator[tuple[Case, list[Row]]]:
-    """Yield each case of the runs (topology, message and machine), with the table's rows for it.
+    """Yield each case of the runs (topology, message and machine) with its rows of the table.
 
     Runs with faults, asynchronous runs, and failed runs are ignored.
 
@@ -191,7 +191,7 @@ def _case(table: PaperTable, run: models.Run) -> Case:
 def _finder(
     table: PaperTable, case: Case, runs: Iterable[models.Run]
 ) -> tuple[Find, list[models.Run]]:
-    """Return a function that finds the figures of a row, and the list to which it adds the run."""
+    """Return a function that finds the figures of a row, and the list of the runs found so far."""
     has_machine = "machine" in table.axes
     machine = case.machine
     chosen = [

@@ -93,7 +93,7 @@ _SETTINGS: dict[Any, Any] = {
     "legend.frameon": False,
     "legend.labelcolor": INK,
 }
-#: matplotlib arguments by curve label; a curve looks the same in all plots of a comparison.
+#: matplotlib arguments by curve label, so that a curve looks the same in all plots.
 Styles = Mapping[str, Mapping[str, Any]]
 
 
@@ -334,7 +334,7 @@ def _ranges(numbers: Sequence[int]) -> str:
 def _clusters(
     rings: Sequence[tuple[int, tuple[float, float]]], width: float
 ) -> Iterator[tuple[str, tuple[float, float]]]:
-    """Yield the labels of rings; rings whose numbers would overlap share one, such as ``3-5``."""
+    """Yield the labels of rings; rings whose labels would overlap share one, such as ``3-5``."""
     groups: list[list[tuple[int, tuple[float, float]]]] = []
     for number, spot in rings:
         near = bool(groups) and log10(spot[0] / groups[-1][0][1][0]) < _NEAR * width

@@ -81,7 +81,7 @@ def with_short_names(sides: Sequence[Side]) -> tuple[Side, ...]:
 
 
 def names_contain(sides: Sequence[Side], values: str) -> bool:
-    """Return whether each side's name contains its value in a text such as ``S5 | Q7``."""
+    """Return whether each value in a text such as ``S5 | Q7`` is in the name of its side."""
     each = values.split(EACH)
     words = (side.name.partition(PART)[2].split() for side in sides)
     return len(each) == len(sides) and all(
@@ -90,7 +90,7 @@ def names_contain(sides: Sequence[Side], values: str) -> bool:
 
 
 def with_distinct_names(sides: Iterable[Side]) -> tuple[Side, ...]:
-    """Number the sides with equal names; an experiment may be compared with itself."""
+    """Append numbers to equal side names, because an experiment may be compared with itself."""
     seen: dict[str, int] = {}
     renamed = []
     for side in sides:
@@ -188,17 +188,17 @@ def _meets(run: models.Run, conditions: Conditions) -> bool:
 
 
 # Compared runs normally have the same topology. With ``across topology`` their topologies may
-# differ: each side then runs on its own network, a change is a change between networks, and nothing
-# is normalised. The output therefore states the size of each network, and each gap refers to the
-# lower bound of the side's own network.
+# differ: each side then runs on its own network, and its figures are compared as they are, without
+# dividing them by the size of its network. The output therefore states the size of each network,
+# and each gap refers to the lower bound of the side's own network.
 #
 # Other axes can be crossed as well, such as the port model and t_s. Axes that cannot be crossed,
 # because times for different values cannot be compared, are declared in `starcast.support.axes`.
 
 
-#: The axes of `QUESTION` that can be crossed.
+#: The axes of `QUESTION` that can be crossed, so that compared runs may differ on them.
 CROSSABLE = tuple(axis for axis in QUESTION if not AXES[axis].not_crossed)
-#: The names of a network's sizes, as columns and attributes of `Network`.
+#: The counts that describe a network's size: columns of tables, and attributes of `Network`.
 SIZES = ("nodes", "degree", "links")
 #: The axes by which the runs of a single experiment are split into sides: all of `CHOICE` except
 #: the segments, because runs are matched on them.
@@ -270,7 +270,7 @@ def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:
 
 
 def split_side(side: Side, axes: Sequence[str], *, alone: bool) -> list[Side]:
-    """Split a side by the values on the crossed axes, and on those of `PARTS` if it is alone."""
+    """Split a side by its values on the crossed axes and, if it is the only side, on `PARTS`."""
     groups: dict[tuple[Any, ...], list[models.Run]] = {}
     names = (*axes, *PARTS) if alone else axes
     for run in side.runs:

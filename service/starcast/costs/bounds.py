@@ -18,11 +18,11 @@ from starcast.topologies import Topology, as_topology
 
 @dataclass(frozen=True)
 class Work:
-    """The minimum work of a collective; a message belongs to one (source, destination) pair.
+    """The minimum work of a collective, counted in messages from one source to one destination.
 
     Attributes:
-        through: the number of messages that the busiest node sends or receives; the average over
-            all nodes if no node is known to be busier.
+        through: the number of messages that the busiest node has to send or receive; for
+            collectives without such a node, the average over all nodes.
         sent: the number of transmissions of all nodes together.
     """
 
@@ -75,7 +75,7 @@ def lower_bound(
     simulator, the sum of the two terms is a lower bound too. The sum is at most twice the maximum.
 
     Start-ups: a unit has to travel the diameter D. In the one-port model, the number of nodes that
-    hold the units of one node at most doubles per step, so ceil(log2 N) steps are needed; in a
+    hold a unit of a given node at most doubles in a step, so ceil(log2 N) steps are needed. In a
     gather or reduce, the same holds in reverse. Li et al. print log2(N-1) for the allgather, which
     is less if N-1 is a power of two. Messages of 0 bytes need these start-ups too.
 
@@ -129,7 +129,8 @@ def lower_bound(
     if messages is not None:
         busy = ceil(messages * copies * work.through / links)
         adds = collective in ("broadcast", "reduce")
-        # The last unit leaves the root (in a reduce: reaches it) in step `busy` or later.
+        # The last unit leaves the root in step `busy` or later. In a reduce, the last unit reaches
+        # the root in step `busy` or later.
         steps = busy + start_ups - 1 if adds else max(busy, start_ups)
         transmissions = messages * copies * work.sent
     return Cost(
@@ -202,7 +203,7 @@ _TABLES = {"star": (4, 2), "hypercube": (5, 3)}
 
 
 def steps_source(topology: Topology, collective: str, ports: str, copies: int) -> str:
-    """Return who states the bound on the steps of unit messages: a paper's table, or starcast."""
+    """Return the source of the bound on steps of unit messages: a paper's table, or "starcast"."""
     if topology.family not in _TABLES:
         return OURS
     single_copy, several_copies = _TABLES[topology.family]

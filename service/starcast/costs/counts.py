@@ -39,7 +39,9 @@ def multiple_height(n: int) -> int:
 
 
 def tree_height(topology: Topology, construction: str) -> int:
-    """Return the height of a construction's single spanning tree on S_n, by formula if possible.
+    """Return the height of a construction's single spanning tree on S_n.
+
+    The tree is built only if no formula for its height is known.
 
     A tree of rotated Hamiltonian paths consists of paths of (n-1)! nodes. For n >= 3, phase 2 of
     its construction attaches a leaf to the end of one path, because the ends are rotations of one
@@ -63,7 +65,7 @@ def tree_height(topology: Topology, construction: str) -> int:
 
 
 def necklace_count(n: int) -> int:
-    """Return h, the number of necklaces of S_n except that of node 12..n, by Burnside's lemma.
+    """Count, by Burnside's lemma, the necklaces of S_n except that of node 12..n (h in the papers).
 
     The rotation by j places has g = gcd(j, n-1) cycles of (n-1)/g symbols. It fixes the
     permutations that commute with it, of which there are ((n-1)/g)^g g!.
@@ -74,7 +76,7 @@ def necklace_count(n: int) -> int:
 def necklace_distance_sum(n: int, distance_sum: int) -> int:
     """Return the sum of the distances of all necklaces of S_n from node 12..n.
 
-    All nodes of a necklace have the same distance, which counts once.
+    All nodes of a necklace have the same distance, and the necklace contributes this distance once.
 
     By Burnside's lemma, n-1 times this sum is obtained by counting the distance of each node once
     for every rotation that fixes the node.
@@ -101,7 +103,8 @@ def _commuting_distances(n: int, turns: int) -> Fraction:
     with it permutes these g cycles, and turns each of them by some places. If it permutes l of them
     cyclically, and the turns add up to b places, this yields gcd(b, L) cycles on l L symbols. On
     average the g! permutations of the cycles have 1/l cycles of length l, and all values of b are
-    equally frequent. A cycle that is neither moved nor turned contributes no distance.
+    equally frequent. A cycle of the rotation that is neither moved nor turned contributes no
+    distance.
     """
     cycles = gcd(turns, n - 1)
     length = (n - 1) // cycles

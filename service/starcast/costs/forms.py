@@ -1,4 +1,7 @@
-"""The cost formula of every algorithm, and the optimal number of pieces (segments or messages)."""
+"""The cost formula (closed form) of every algorithm, and the optimal number of pieces.
+
+Pieces are the segments or messages into which an algorithm splits a message.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -29,10 +32,10 @@ Price = Callable[[int], Cost]
 
 @dataclass(frozen=True)
 class Entry:
-    """The closed form of an algorithm, and how it splits a message.
+    """The cost formula of an algorithm, and how the algorithm splits a message.
 
     Attributes:
-        form: ``form(topology, ports, **arguments)`` returns the closed form.
+        form: ``form(topology, ports, **arguments)`` returns the formula.
         each_tree: whether a message is split among ``degree`` trees before it is split into
             segments.
         each_node: whether a message is first split among all nodes.
@@ -43,25 +46,29 @@ class Entry:
     each_node: bool = False
 
     def split(self, topology: Topology, pieces: int) -> int:
-        """Return the number of units into which a message is split, for a number of pieces."""
+        """Return the number of units into which a message of ``pieces`` pieces is split."""
         trees = topology.degree if self.each_tree else 1
         return pieces * trees * (topology.nodes if self.each_node else 1)
 
 
-# Algorithms built from the records of searches, and their extensions; all forms are exact
+# Algorithms built from the best schedules that searches have found (records), and their extensions.
+# All these formulas are exact.
 
 
 _RECORDS = "starcast: records"
 
 
 def optimal_broadcast(topology: Topology, _ports: str) -> Form:
-    """Return the form of an optimal broadcast: the record's number of rounds, N-1 transmissions."""
+    """Return the cost formula of an optimal broadcast.
+
+    Its number of rounds is that of the stored record, and it has N-1 transmissions.
+    """
     steps = shipped_record("one-port-broadcast", topology.spec).value
     return stepwise_form(steps, 1, topology.nodes - 1, _RECORDS)
 
 
 def substar_doubling(topology: Topology, _ports: str) -> Form:
-    """Return the form of the broadcast by substar doubling on S_{n,k}.
+    """Return the cost formula of the broadcast by substar doubling on S_{n,k}.
 
     It takes R_k rounds and N-1 transmissions. With m = n-k+1, R_1 is ceil(log2 m). For j > 1, R_j
     is R_{j-1} + 1 plus the minimum of max(i + j-2, i + c_i) over i = 1..R_1, where c_i is the
@@ -79,19 +86,19 @@ def substar_doubling(topology: Topology, _ports: str) -> Form:
 
 
 def symbol_doubling(topology: Topology, _ports: str) -> Form:
-    """Return the form of the broadcast by symbol doubling on S_n.
+    """Return the cost formula of the broadcast by symbol doubling on S_n.
 
-    Its number of rounds is the sum of 1 + ceil(log2(i-1)) for i = 2..n, and it has N-1
+    The number of rounds is the sum of 1 + ceil(log2(i-1)) for i = 2..n. There are N-1
     transmissions.
     """
     return stepwise_form(_symbol_rounds(topology.n), 1, topology.nodes - 1, "starcast")
 
 
 def optimal_substars(topology: Topology, _ports: str) -> Form:
-    """Return the form of the broadcast on S_n that ends with optimal broadcasts on substars S_m.
+    """Return the cost formula of a broadcast on S_n that ends with optimal broadcasts on S_m.
 
-    With m the smaller of n and 9, its number of rounds is the record's on S_m plus the sum of
-    1 + ceil(log2(i-1)) for i = m+1..n. It has N-1 transmissions.
+    Here m is the smaller of n and 9. The number of rounds is that of the stored record on S_m, plus
+    the sum of 1 + ceil(log2(i-1)) for i = m+1..n. There are N-1 transmissions.
     """
     substar = min(topology.n, LARGEST_OPTIMAL)
     steps = shipped_record("one-port-broadcast", f"S{substar}").value
@@ -104,7 +111,7 @@ def _symbol_rounds(n: int) -> int:
 
 
 def hamiltonian_decomposition(topology: Topology, _ports: str, messages: int) -> Form:
-    """Return the form of an allgather of M messages along C link-disjoint Hamiltonian cycles.
+    """Return the cost formula of an allgather of M messages along C disjoint Hamiltonian cycles.
 
     It takes ceil(k(N-1)/2) steps, where k = ceil(M/C), and M N(N-1) transmissions.
     """
@@ -116,17 +123,17 @@ def hamiltonian_decomposition(topology: Topology, _ports: str, messages: int) ->
 
 # The ring, recursive doubling, and allreduces
 #
-# A reduce or reduce-scatter has the same form as the broadcast or allgather of which it is the
-# reverse. The message of an allreduce is the whole vector of a node, of m bytes. References: P.
-# Patarasuk and X. Yuan, JPDC 69(2), 2009; R. Thakur, R. Rabenseifner and W. Gropp, IJHPCA 19(1),
-# 2005.
+# A reduce is the reverse of a broadcast, and a reduce-scatter the reverse of an allgather, so they
+# have the same cost formulas. The message of an allreduce is the whole vector of a node, of m
+# bytes. References: P. Patarasuk and X. Yuan, JPDC 69(2), 2009; R. Thakur, R. Rabenseifner and W.
+# Gropp, IJHPCA 19(1), 2005.
 
 
 def ring(topology: Topology, ports: str, messages: int) -> Form:
-    """Return the form of an allgather of M messages on a ring.
+    """Return the cost formula of an allgather of M messages on a ring.
 
     It takes M(N-1) steps, or ceil(M(N-1)/2) if messages travel round the ring in both directions.
-    The form is exact.
+    The formula is exact.
     """
     hops = messages * (topology.nodes - 1)
     steps = hops if ports == "one" else ceil_div(hops, 2)
@@ -135,9 +142,9 @@ def ring(topology: Topology, ports: str, messages: int) -> Form:
 
 
 def doubling(topology: Topology, _ports: str) -> Form:
-    """Return the exact form of recursive doubling on Q_d, d T_s + (N-1) m T_c.
+    """Return the cost formula of recursive doubling on Q_d, d T_s + (N-1) m T_c, which is exact.
 
-    In d steps, every node sends 1, 2, 4, .. messages.
+    In the d steps, every node sends 1, 2, 4, .. messages.
     """
     others = topology.nodes - 1
     return Form(
@@ -150,7 +157,10 @@ def doubling(topology: Topology, _ports: str) -> Form:
 
 
 def scatter_and_gather(allgather: Callable[..., Form]) -> Callable[..., Form]:
-    """Return the form of an allreduce by a reduce-scatter and an allgather of m/N bytes each."""
+    """Return the cost formula of an allreduce by a reduce-scatter and an allgather.
+
+    Both send messages of m/N bytes.
+    """
 
     def form(topology: Topology, ports: str, **arguments: int | str) -> Form:
         half = allgather(topology, ports, **arguments)
@@ -160,12 +170,13 @@ def scatter_and_gather(allgather: Callable[..., Form]) -> Callable[..., Form]:
 
 
 def reduce_and_broadcast(broadcast: Callable[..., Form], is_single: bool) -> Callable[..., Form]:
-    """Return the form of an allreduce by a reduce and a broadcast.
+    """Return the cost formula of an allreduce by a reduce and a broadcast.
 
     In the all-port model with a single tree, the broadcast of a unit begins as soon as its reduce
-    is complete. If a broadcast of p units takes S(p) steps, this takes S(p) + S(1) steps. This is
-    as exact as the broadcast's form. In all other cases the form assumes that the broadcast begins
-    after the whole reduce, which is an upper bound if there are several units.
+    is complete. If a broadcast of p units takes S(p) steps, the allreduce takes S(p) + S(1) steps.
+    The formula is exact if that of the broadcast is. In all other cases the formula assumes that
+    the broadcast begins after the whole reduce, which gives an upper bound if there are several
+    units.
     """
 
     def form(topology: Topology, ports: str, **arguments: int | str) -> Form:
@@ -194,7 +205,7 @@ def _twice(half: Form) -> Form:
     )
 
 
-# The closed forms of all algorithms
+# The cost formulas of all algorithms
 
 
 FORMS = {
@@ -221,7 +232,7 @@ FORMS = {
     ("allgather", "binomial"): Entry(doubling),
     ("alltoall", "edge-disjoint"): Entry(fragopoulou_akl.alltoall),
 }
-# `list` copies the items, because the loop adds forms to `FORMS`.
+# `list` copies the items, because the loop adds entries to `FORMS`.
 for (_collective, _name), _entry in list(FORMS.items()):
     if _collective in REVERSED:  # a schedule and its reverse take the same time
         FORMS[REVERSED[_collective], _name] = _entry
@@ -271,8 +282,9 @@ def closed_form(
 ) -> Cost:
     """Return the cost of an algorithm according to its closed form.
 
-    Each form in `FORMS` is documented where it is defined, with its deviations from executions;
-    `Cost.note` summarizes them. The source is the paper that states the form, or "starcast".
+    Each formula in `FORMS` is documented where it is defined, including its deviations from
+    executions, which `Cost.note` summarizes. `Cost.source` is the paper that states the formula, or
+    "starcast".
 
     Args:
         topology: the topology or its spec.
@@ -335,8 +347,8 @@ def optimal_pieces(
         values = {**arguments, name: pieces}
         return closed_form(topology, collective, algorithm, ports, message_bytes, machine, **values)
 
-    # The papers' forms round numbers divided by the degree, so the effect of rounding repeats with
-    # the degree as its period.
+    # The papers' formulas round quotients by the degree, so the effect of rounding repeats with the
+    # degree as its period.
     allowed = [
         pieces
         for pieces in range(1, topology.degree + 1)
@@ -352,10 +364,10 @@ def find_optimum(
 
     With p pieces a pipeline has a + cp start-ups and b + d/p bytes, for constants a, b, c and d.
     The time is minimal for p = sqrt(d T_c/(c T_s)), as in equation (5) of Tseng & Sheu 1997 and
-    similar forms in Table 1. The real optimum ignores rounding. If steps are rounded up, as in
-    ceil(Mx/(n-1)), the formula holds for p = r, r + period, r + 2 period, .. for each r, and the
-    best whole number for r is one of the two next to the real optimum. If times are equal, the
-    smallest number of pieces is returned.
+    similar formulas in Table 1. The real optimum ignores rounding. If steps are rounded up, as in
+    ceil(Mx/(n-1)), the times for p = r, r + period, r + 2 period, .. follow this formula for each
+    r, with constants that depend on r. The best of these p is one of the two next to the real
+    optimum. If times are equal, the smallest number of pieces is returned.
 
     Args:
         price: returns the cost of p pieces.

@@ -1,4 +1,4 @@
-"""Closed forms of Fragopoulou & Akl 1993 (Tables 1 to 3) and 1996 (edge-disjoint trees).
+"""Cost formulas of Fragopoulou & Akl 1993 (Tables 1 to 3) and 1996 (edge-disjoint trees).
 
 A message of m bytes consists of M unit messages. A link carries one of them per step, so a step
 takes T_s + m/M T_c. N = n!, t_n is the sum of all distances from a node, and h is the number of
@@ -33,13 +33,13 @@ _TRANSMISSIONS: dict[str, Callable[[Topology], int]] = {
 
 @dataclass(frozen=True)
 class Row:
-    """The closed form of an algorithm in the paper of 1993.
+    """The cost formula of an algorithm in the paper of 1993.
 
     Attributes:
         steps: the number of steps for M messages.
-        source: the source of the form.
-        sends_one_message: whether the source states the form for one message only; the form for M
-            messages is then starcast's.
+        source: the source of the formula.
+        sends_one_message: whether the source states the formula for one message only; the formula
+            for M messages is then starcast's own.
     """
 
     steps: Steps
@@ -47,7 +47,7 @@ class Row:
     sends_one_message: bool = False
 
     def form(self, collective: str, topology: Topology, _ports: str, messages: int = 1) -> Form:
-        """Return the closed form for M messages; the transmissions depend on the collective."""
+        """Return the cost formula for M messages; the transmissions depend on the collective."""
         source = self.source
         if self.sends_one_message and messages > 1:
             source = f"{OURS}; {source} is about one message"
@@ -57,12 +57,12 @@ class Row:
 
 
 def _receive_all(topology: Topology, messages: int) -> int:
-    """Return ceil(M(N-1)/(n-1)), the steps if a node receives from N-1 nodes over all links."""
+    """Return ceil(M(N-1)/(n-1)), the steps to receive M messages from N-1 nodes over all links."""
     return ceil_div(messages * (topology.nodes - 1), topology.degree)
 
 
 def _receive_one(topology: Topology, messages: int) -> int:
-    """Return M(N-1), the steps if a node receives from N-1 nodes over one link at a time."""
+    """Return M(N-1), the steps to receive M messages from N-1 nodes over one link at a time."""
     return messages * (topology.nodes - 1)
 
 
@@ -116,13 +116,15 @@ ROWS: dict[tuple[str, str], Row] = {
 
 
 def broadcast(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
-    """Return the form of the broadcast of x copies along edge-disjoint trees (sections 4.2, 4.3).
+    """Return the cost formula of a broadcast of x copies along edge-disjoint trees.
+
+    The paper states it in sections 4.2 and 4.3.
 
     It takes ceil(Mx/(n-1)) + D_n + 3 steps and Mx(N-1) transmissions.
 
     The number of steps is an upper bound, because the paper assumes trees of height D_n + 4. For n
-    = 3..10 their height, as counted, is D_n + 3 for even n and D_n + 2 for odd n, so the form has
-    one or two steps too many (four on S_2, whose tree is a single link).
+    = 3..10 the trees of starcast have the height D_n + 3 for even n and D_n + 2 for odd n. So the
+    formula has one or two steps too many (four on S_2, whose tree is a single link).
     """
     steps = ceil_div(messages * copies, topology.degree) + topology.diameter + 3
     excess = "four steps"
@@ -138,9 +140,10 @@ def broadcast(topology: Topology, _ports: str, messages: int, copies: int) -> Fo
 
 
 def allgather(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
-    """Return the form of the allgather of x copies along edge-disjoint trees.
+    """Return the cost formula of the allgather of x copies along edge-disjoint trees.
 
-    It takes c(N-1) steps, where c = ceil(Mx/(n-1)), and Mx N(N-1) transmissions. The form is exact.
+    It takes c(N-1) steps, where c = ceil(Mx/(n-1)), and Mx N(N-1) transmissions. The formula is
+    exact.
 
     Section 4.4 states it for n-1 copies: M(N-1) steps and M N(n-1)(N-1) transmissions. For other
     numbers of copies it is starcast's. The number ceil(Mx(N-1)/(n-1)) in Table 2 is the lower
@@ -155,9 +158,9 @@ def allgather(topology: Topology, _ports: str, messages: int, copies: int) -> Fo
 
 
 def scatter(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
-    """Return the form of the scatter of x copies along edge-disjoint trees.
+    """Return the cost formula of the scatter of x copies along edge-disjoint trees.
 
-    It takes ceil(Mx(N-1)/(n-1)) steps, as in Table 2. The form is exact.
+    It takes ceil(Mx(N-1)/(n-1)) steps, as in Table 2. The formula is exact.
 
     Section 4.5 states M(N-1) steps for n-1 copies. The transmissions with n-1 copies are M times
     the sum of all levels in all trees, which the paper bounds by a constant times M(n-1) t_n. With
@@ -172,12 +175,12 @@ def scatter(topology: Topology, _ports: str, messages: int, copies: int) -> Form
 
 
 def alltoall(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
-    """Return the form of the alltoall of x copies along edge-disjoint trees.
+    """Return the cost formula of the alltoall of x copies along edge-disjoint trees.
 
     It takes c L steps, where c = ceil(Mx/(n-1)) and L is the sum of the levels of all nodes in a
     tree, and Mx N L transmissions.
 
-    This form is exact. It is starcast's own. Section 4.6 states M(N-1) + O(M t_n) steps and O(M
+    The formula is exact. It is starcast's own. Section 4.6 states M(N-1) + O(M t_n) steps and O(M
     N(n-1) t_n) transmissions for n-1 copies.
     """
     levels = level_sum(topology)

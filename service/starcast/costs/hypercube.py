@@ -1,4 +1,4 @@
-"""Closed forms of Johnsson & Ho's broadcasts; hypercubes that topologies are compared with."""
+"""Cost formulas of Johnsson & Ho's broadcasts, and hypercubes to compare topologies with."""
 
 from fractions import Fraction
 
@@ -13,12 +13,12 @@ PAPER = "Johnsson & Ho 1989"
 
 
 def binomial(topology: Topology, ports: str, segments: int) -> Form:
-    """Return the form of the broadcast of p segments along the spanning binomial tree of Q_d.
+    """Return the cost formula of a broadcast of p segments along a spanning binomial tree of Q_d.
 
-    In the all-port model it is (d + p - 1)(T_s + m/p T_c), which is exact. In the one-port model it
-    is d times that, because every slot has one sub-slot per port (as in Theorem 2 of Tseng & Sheu).
-    This is an upper bound: it counts all sub-slots of the last slot, but the execution ends with
-    the last sub-slot that is used, less than d sub-slots earlier.
+    In the all-port model the time is (d + p - 1)(T_s + m/p T_c), which is exact. In the one-port
+    model it is d times that, because every slot has one sub-slot per port (as in Theorem 2 of Tseng
+    & Sheu). This is an upper bound: it counts all sub-slots of the last slot, but the execution
+    ends with the last sub-slot that is used, less than d sub-slots earlier.
     """
     steps = (topology.n + segments - 1) * sub_slots(topology, ports)
     source = f"{PAPER}, spanning binomial tree"
@@ -32,11 +32,11 @@ def binomial(topology: Topology, ports: str, segments: int) -> Form:
 
 
 def edge_disjoint_binomial(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
-    """Return the form of the broadcast along the d edge-disjoint trees of height d+1 in Q_d.
+    """Return the cost formula of a broadcast along d edge-disjoint trees of height d+1 in Q_d.
 
     For x copies of M messages, it takes ceil(Mx/d) + d steps and Mx(2^d - 1) transmissions.
 
-    The form is exact except on Q_1, whose only tree is a single link, where it has one step too
+    The formula is exact except on Q_1, whose only tree is a single link, where it has one step too
     many.
     """
     steps = ceil_div(messages * copies, topology.degree) + topology.n
@@ -49,8 +49,8 @@ def edge_disjoint_binomial(topology: Topology, _ports: str, messages: int, copie
 def comparable_hypercube(topology: Topology, dimension: int | None = None) -> Topology:
     """Return the hypercube to compare a topology with.
 
-    It can be larger than the largest hypercube that has a spec, as for S_12, because no array is
-    built for it.
+    For some topologies, such as S_12, it is larger than the largest hypercube that has a spec. This
+    is possible because no array is built for it.
 
     Args:
         dimension: the dimension of the hypercube; by default a hypercube is compared with itself,

@@ -59,7 +59,9 @@ class Cost:
 
 @dataclass(frozen=True)
 class Form:
-    """A closed form for given arguments: the time start_ups * T_s + bytes_per_m * m * T_c.
+    """A cost formula (closed form) for given arguments: the time as a function of m, T_s and T_c.
+
+    The time is start_ups * T_s + bytes_per_m * m * T_c.
 
     Attributes:
         start_ups: the coefficient of T_s.
@@ -95,7 +97,7 @@ class Form:
 def stepwise_form(
     steps: int, packet: Fraction | int, transmissions: int | None, source: str, note: str = ""
 ) -> Form:
-    """Return the form for steps of equal length, with the time steps (T_s + packet * m * T_c).
+    """Return the cost formula for steps of equal length: steps * (T_s + packet * m * T_c).
 
     Args:
         steps: the number of steps.

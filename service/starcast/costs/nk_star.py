@@ -1,7 +1,7 @@
-"""The closed forms of Li, Chen, Xiang & Yao on S_{n,k}: Theorems 2 to 11 and Tables 1 and 2.
+"""The cost formulas of Li, Chen, Xiang & Yao on S_{n,k}: Theorems 2 to 11 and Tables 1 and 2.
 
-The theorems give times for the optimal real p; the forms here are for any integer p.
-N = n!/(n-k)! is the number of nodes, D the diameter.
+The theorems give times for the optimal real number p of segments. The formulas in this module hold
+for any integer p. N = n!/(n-k)! is the number of nodes, D the diameter.
 """
 
 from fractions import Fraction
@@ -15,9 +15,9 @@ PAPER = "Li, Chen, Xiang & Yao"
 
 
 def greedy(topology: Topology, ports: str, segments: int) -> Form:
-    """Return the form of the pipelined broadcast along one tree (Theorems 2 and 3).
+    """Return the cost formula of the pipelined broadcast along one tree (Theorems 2 and 3).
 
-    In the all-port model the form is (D + p - 1)(T_s + m/(p(n-1)) T_c), and the number of steps is
+    In the all-port model the time is (D + p - 1)(T_s + m/(p(n-1)) T_c), and the number of steps is
     exact. In the one-port model it is n-1 times that, and the number of steps is too large by less
     than n-1. The number of bytes is too small by a factor of n-1, because one tree carries all p
     segments of m/p bytes.
@@ -35,9 +35,9 @@ def greedy(topology: Topology, ports: str, segments: int) -> Form:
 
 
 def multiple(topology: Topology, ports: str, segments: int) -> Form:
-    """Return the form of the pipelined broadcast along multiple spanning trees (Theorems 8 and 9).
+    """Return the cost formula of a pipelined broadcast along multiple trees (Theorems 8 and 9).
 
-    In the all-port model the form is (2D + p - 1)(T_s + m/(p(n-1)) T_c); in the one-port model it
+    In the all-port model the time is (2D + p - 1)(T_s + m/(p(n-1)) T_c); in the one-port model it
     is n-1 times that. The number of steps is an upper bound, because 2D bounds the height (Theorem
     7). The bytes of a step are too few if trees share a link: the paper assumes one segment per
     packet, but a packet may have as many segments as the congestion of the trees. For k = 1 and n >
@@ -56,13 +56,13 @@ def multiple(topology: Topology, ports: str, segments: int) -> Form:
 
 
 def greedy_allgather(topology: Topology, ports: str) -> Form:
-    """Return the form of the allgather along one tree per source (Theorems 4 and 5).
+    """Return the cost formula of the allgather along one tree per source (Theorems 4 and 5).
 
-    In the all-port model the form is D T_s + (N-1)/(n-1) m T_c. The start-ups are exact. The bytes
+    In the all-port model the time is D T_s + (N-1)/(n-1) m T_c. The start-ups are exact. The bytes
     are a lower bound, attained only for k = 1, since otherwise the links of a level carry packets
     of different sizes.
 
-    In the one-port model the form is n(n-1)D T_s + (N-1) m T_c. The bytes are exact, because all
+    In the one-port model the time is n(n-1)D T_s + (N-1) m T_c. The bytes are exact, because all
     links of a level and a port carry the same number. There are n times too many start-ups, and not
     all start-ups of the last step are needed.
     """
@@ -80,9 +80,9 @@ def greedy_allgather(topology: Topology, ports: str) -> Form:
 
 
 def multiple_allgather(topology: Topology, ports: str) -> Form:
-    """Return the form of the allgather along multiple spanning trees (Theorems 10 and 11).
+    """Return the cost formula of the allgather along multiple spanning trees (Theorems 10 and 11).
 
-    In the all-port model the form is (2D-1) T_s + (N-1)/(n-1) m T_c; in the one-port model it is
+    In the all-port model the time is (2D-1) T_s + (N-1)/(n-1) m T_c; in the one-port model it is
     (n-1)(2D-1) T_s + (N-1) m T_c. The start-ups can be too few or too many: 2D - 1 is one too few
     if a tree has height 2D, and too many if all trees are lower than 2D - 1. The bytes are a lower
     bound.
@@ -100,7 +100,7 @@ def multiple_allgather(topology: Topology, ports: str) -> Form:
 
 
 def chen(topology: Topology, ports: str) -> Form:
-    """Return the form of the broadcast of Y.S. Chen & Tai [4], as printed in Table 1.
+    """Return the cost formula of the broadcast of Y.S. Chen & Tai [4], as printed in Table 1.
 
     In the all-port model it is (2D-1) T_s + 4/(n-1) m T_c; in the one-port model it is (2nk - n -
     k^2) T_s + (2 + (n-k-2)(n-k+1)!/n!) m T_c.
@@ -114,9 +114,9 @@ def chen(topology: Topology, ports: str) -> Form:
 
 
 def greedy_as_printed(topology: Topology, segments: int) -> Form:
-    """Return the all-port form of one tree in Table 1; it has one start-up more than Theorem 2.
+    """Return the all-port cost formula of one tree in Table 1, one start-up above Theorem 2.
 
-    The printed form is D T_s + m/(n-1) T_c + 2 sqrt(m(D-1) T_s T_c/(n-1)). As in Theorem 2, the
+    The printed formula is D T_s + m/(n-1) T_c + 2 sqrt(m(D-1) T_s T_c/(n-1)). As in Theorem 2, the
     square root comes from the optimal real p. For any p the form is (D+p-1)(T_s + m/(p(n-1)) T_c) +
     T_s.
     """
@@ -132,7 +132,7 @@ def greedy_as_printed(topology: Topology, segments: int) -> Form:
 
 
 def multiple_as_printed(topology: Topology) -> Form:
-    """Return the all-port form of the multiple spanning trees in Table 1, as printed.
+    """Return the all-port cost formula of the multiple spanning trees in Table 1, as printed.
 
     It is (2D-1) T_s + (N-1)/(n-1) m T_c.
 

@@ -16,8 +16,8 @@ from starcast.costs.tables import Problem, build_table
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 
-#: Values of the column ``basis``, which says how the numbers of a row were obtained. If the row was
-#: executed, the column names the algorithm instead.
+#: Values of the column ``basis``, which says how the numbers of a row were obtained. For an
+#: executed row, the column contains the name of the algorithm instead.
 CITED, BOUND, NOT_EXECUTED = "cited", "lower bound", "not executed"
 
 
@@ -58,7 +58,7 @@ Find = Callable[[RowExecution], RowFigures | None]
 Row = dict[str, Any]
 
 
-#: A machine on which a message of one byte takes one unit of time, so that times count steps.
+#: A machine on which a packet of one byte takes one unit of time, so that times count steps.
 _STEPS = Machine(Fraction(0), Fraction(1))
 
 
@@ -105,7 +105,7 @@ class TimesRow(NamedTuple):
 class TimesTable:
     """A table of start-up, transmission and overall times (Tseng & Sheu; Li et al.).
 
-    The papers print orders of growth; the rows here have the times of one case.
+    The papers print orders of growth. The rows of this table have the times of one case instead.
     """
 
     axes: ClassVar[tuple[str, ...]] = ("message_bytes", "machine")
@@ -300,8 +300,8 @@ _PROBLEMS = (
 #: A table of a paper, of one of three kinds.
 #:
 #: Its ``axes`` are the attributes of `Case` in which its cases differ. One of them may be the
-#: ``axis_with_1``: every case has a row or column for the value 1 of this attribute. So cases in
-#: which the attribute is 1 are shown only if there are no others.
+#: ``axis_with_1``: every case has a row or column for the value 1 of this attribute. So the cases
+#: in which this attribute is 1 need no table of their own, unless there are no other cases.
 PaperTable = TimesTable | MethodsTable | BoundsTable
 
 #: The tables, by the name of the experiment of starcast that executes their rows.

@@ -51,7 +51,7 @@ class PrintedRow:
         other_topology: the network of the row, if it differs from that of the table; else None.
         unit_messages: whether the pieces are unit messages.
         copies: x, the number of copies of a message.
-        note: a remark for the reader.
+        note: a remark on the row.
     """
 
     name: str
@@ -69,7 +69,7 @@ class PrintedRow:
 
 
 def bound_name(copies: int, *subjects: str) -> str:
-    """Return the name of a lower bound: its subject, and the number of copies if it exceeds 1."""
+    """Return the name of a lower bound, with its subjects and, above 1, the number of copies."""
     parts = ["lower bound", *subjects]
     if copies > 1:
         parts.append(f"{copies} copies")
@@ -82,8 +82,9 @@ def unit_messages_bound(
     """Return the lower bound for schedules of unit messages, as a closed form in their number M.
 
     In an allreduce, M is the number of units in each node's part of the vector, as in a
-    reduce-scatter. The form ignores the topology that is passed to it. Sources: Fragopoulou & Akl
-    1993, Tables 4 (S_n) and 5 (Q_d); Fragopoulou & Akl 1996, Tables 1 and 2 (S_n) and 3 (Q_d).
+    reduce-scatter. The returned function ignores the topology that is passed to it. Sources:
+    Fragopoulou & Akl 1993, Tables 4 (S_n) and 5 (Q_d); Fragopoulou & Akl 1996, Tables 1 and 2 (S_n)
+    and 3 (Q_d).
     """
 
     def form(_: Topology, messages: int) -> Form:
@@ -237,8 +238,8 @@ class Problem:
         segments: p, the number of pieces into which a message, or the share of each tree, is split;
             None for the optimum.
         messages: M, for algorithms of unit messages; ``segments`` by default.
-        copies: x, for algorithms along edge-disjoint trees; others send one copy. If x is greater
-            than 1, the table has bounds for one copy and for x copies.
+        copies: x, for algorithms along edge-disjoint trees; other algorithms send one copy. If x is
+            greater than 1, the table has bounds for one copy and for x copies.
         hypercube: dimension of the hypercube to compare with; by default the smallest one that has
             at least as many nodes.
         execution: the execution model of simulations; it does not affect closed forms.
@@ -310,7 +311,7 @@ class CostRow:
         return self.gap_of(self.cost)
 
     def gap_of(self, cost: Cost | None) -> Fraction | None:
-        """Return another cost, such as a simulation's, divided by the row's lower bound."""
+        """Return the time of another cost, such as a simulation's, divided by the row's bound."""
         return cost.time / self.bound.time if cost and self.bound.time else None
 
 
@@ -362,8 +363,8 @@ def execute_row(problem: Problem, row: CostRow, max_rows: int) -> Cost | None:
     topology = problem.topology
     collective = problem.collective
     algorithm = catalogue.find(collective, row.name)
-    # Every node but the root receives at least one unit. On a huge topology, this bound on the
-    # number of rows avoids building trees that are too large.
+    # Every node but the root receives at least one unit, so there are at least this many rows. The
+    # check avoids building trees on huge topologies.
     too_large = topology.nodes > max_rows
     rows = topology.nodes - 1
     if not too_large:
@@ -461,7 +462,7 @@ def _printed_row(problem: Problem, row: PrintedRow) -> CostRow:
 def _note(cost: Cost, real_pieces: float | None, row_note: str = "") -> str:
     """Return all remarks on a row, joined to one text."""
     remarks = [row_note, cost.note]
-    # If executions differ from the form, their optimal number of pieces may differ too.
+    # If the costs of executions differ from the closed form, so may their optimal number of pieces.
     if cost.note and real_pieces is not None:
         remarks.append("the number of pieces is the optimum of the closed form")
     return "; ".join(remark for remark in remarks if remark)

@@ -1,4 +1,4 @@
-"""The closed forms of Tseng & Sheu 1997, and of the works cited in their Tables 1 and 2.
+"""The cost formulas of Tseng & Sheu 1997, and of the works cited in their Tables 1 and 2.
 
 The notation is that of docs/definitions/tseng-sheu.md, A6: m bytes per message, p segments per
 tree, h the largest height of a tree, D_n the diameter. A slot (step) of the all-port model becomes
@@ -24,19 +24,21 @@ def sub_slots(topology: Topology, ports: str) -> int:
 
 
 def idle_note(topology: Topology, ports: str) -> str:
-    """Return the note that forms of one-port pipelines also count idle sub-slots."""
+    """Return the note on one-port pipelines: their cost formulas also count idle sub-slots."""
     if sub_slots(topology, ports) == 1:
         return ""
     return "an upper bound: sub-slots in which nothing is sent are counted"
 
 
 def greedy(topology: Topology, ports: str, segments: int) -> Form:
-    """Return the form of the pipelined broadcast along one tree of height D_n (Table 1, row [7]).
+    """Return the cost formula of a pipelined broadcast along one tree of height D_n.
+
+    It is that of row [7] in Table 1.
 
     In the all-port model it is (D_n + p - 1)(T_s + m/p T_c), which is exact. In the one-port model
-    it is n-1 times that. It counts all sub-slots of the last slot, but the execution ends with the
-    last sub-slot that is used, less than n-1 sub-slots earlier. For even n no sub-slot at the end
-    is idle (counted for n = 2..8).
+    it is n-1 times that. The formula counts all sub-slots of the last slot, but the execution ends
+    with the last sub-slot that is used, less than n-1 sub-slots earlier. For even n, executions end
+    with the last sub-slot of the last slot (checked for n = 2..8).
     """
     steps = (topology.diameter + segments - 1) * sub_slots(topology, ports)
     source = f"{PAPER}, section 4 and Table 1 [7]"
@@ -47,7 +49,7 @@ def greedy(topology: Topology, ports: str, segments: int) -> Form:
 
 
 def multiple(topology: Topology, ports: str, segments: int) -> Form:
-    """Return the form of the pipelined broadcast along multiple spanning trees, equation (3).
+    """Return the cost formula of a pipelined broadcast along multiple trees, equation (3).
 
     In the all-port model it is (h + p - 1)(T_s + 2m/(p(n-1)) T_c), where h is `multiple_height`;
     the number of steps is exact. In the one-port model it is n-1 times that (Theorem 2), and the
@@ -68,7 +70,9 @@ def multiple(topology: Topology, ports: str, segments: int) -> Form:
 
 
 def recursive_substar(topology: Topology, ports: str, messages: int) -> Form:
-    """Return the form of the broadcast of M messages by recursive substars (Table 1, row [16]).
+    """Return the cost formula of a broadcast of M messages by recursive substars.
+
+    It is that of row [16] in Table 1.
 
     In the all-port model it is (2n-4+M)(T_s + m/M T_c). In the one-port model it has n(n-1)/2 +
     (M-1)(n-1) slots. Both are exact. Sheu, Liaw & Chen 1993 state O(M + n) and O(Mn + n^2); the
@@ -81,7 +85,7 @@ def recursive_substar(topology: Topology, ports: str, messages: int) -> Form:
 
 
 def dimension_change(topology: Topology, ports: str, base: str) -> Form:
-    """Return the form of the allgather along dimension-changed trees (Theorem 3).
+    """Return the cost formula of the allgather along dimension-changed trees (Theorem 3).
 
     In the all-port model it is D_n T_s + (n!-1)/(n-1) m T_c, in the one-port model (n-1) D_n T_s +
     (n!-1) m T_c (section 5.2). Both are exact. If the tree has another height, that height replaces
@@ -98,7 +102,7 @@ def dimension_change(topology: Topology, ports: str, base: str) -> Form:
 
 
 def day_tripathi(topology: Topology, segments: int) -> Form:
-    """Return the form of Day & Tripathi [7]: (D_n + p - 1)(T_s + m/p T_c) (section 6.1).
+    """Return the cost formula of Day & Tripathi [7]: (D_n + p - 1)(T_s + m/p T_c) (section 6.1).
 
     Their broadcast is pipelined along a greedy tree of height D_n.
     """
@@ -107,7 +111,7 @@ def day_tripathi(topology: Topology, segments: int) -> Form:
 
 
 def sheu_1995(topology: Topology, segments: int) -> Form:
-    """Return the form of the pipelined broadcast of Sheu et al. [17] (section 6.1).
+    """Return the cost formula of the pipelined broadcast of Sheu et al. [17] (section 6.1).
 
     It is (S + (p-1)k)(T_s + m/p T_c), where S is the sum of ceil(log2 i) for i = 2..n, and k =
     ceil(log2 n). Without segments the algorithm takes S steps, like those of [2] and [12]. Unlike
@@ -122,12 +126,12 @@ def sheu_1995(topology: Topology, segments: int) -> Form:
 
 
 def _whole_messages(steps: Callable[[Topology], int], row: str) -> CitedForm:
-    """Return the form of an algorithm whose steps send whole messages: steps (T_s + m T_c)."""
+    """Return the cost formula of steps that send whole messages: steps * (T_s + m T_c)."""
     return lambda topology: stepwise_form(steps(topology), 1, None, f"{PAPER}, {row}")
 
 
 def _all_links(steps: Callable[[Topology], int], row: str) -> CitedForm:
-    """Return the form of an allgather that uses all links: steps T_s + (n!-1)/(n-1) m T_c."""
+    """Return the cost formula of an allgather on all links: steps * T_s + (n!-1)/(n-1) m T_c."""
 
     def form(topology: Topology) -> Form:
         count = steps(topology)

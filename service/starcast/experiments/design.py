@@ -41,18 +41,18 @@ class Design:
 
     @cached_property
     def groups(self) -> list[list[Point]]:
-        """Lists of points with the same `Point.structure`, which share one execution."""
+        """Lists of points with the same `Point.structure`, for which one execution is enough."""
         return group_by_structure(point for grid in self.grids for point in grid.points())
 
     def as_json(self) -> dict[str, Any]:
-        """Return the stored form: the axes of the grid, or a list of grids if there are several."""
+        """Return the design as JSON values: the axes of its grid, or a list of several grids."""
         texts = {key: value for key in _TEXTS if (value := getattr(self, key))}
         grids = [grid.as_json() for grid in self.grids]
         return texts | (grids[0] if len(grids) == 1 else {_GRID: grids})
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> Self:
-        """Return a design from its stored form, or from the keys of a TOML file.
+        """Return a design from its JSON values, or from the keys of a TOML file.
 
         Args:
             stored: the axes of one grid, or the key ``grid`` with a list of grids; optionally
@@ -78,7 +78,7 @@ class Design:
 
 
 def commands(stored: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """Return the command lines that run a stored design as an experiment with the given name."""
+    """Return the command lines that run a stored design, under the given experiment name."""
     if _GRID not in stored:
         return (grid_command(stored, name),)
     return (
@@ -99,7 +99,9 @@ def as_toml(stored: Mapping[str, Any]) -> str:
 
 
 def check_name(name: str) -> str:
-    """Check an experiment name and return it; a name of digits alone would denote a run.
+    """Check an experiment name and return it.
+
+    A name must not consist of digits only, because a number names a run.
 
     Raises:
         InputError: the name is not valid.
@@ -242,5 +244,5 @@ def _read_text(value: object, key: str) -> str:
 
 
 def _quote(value: Any) -> str:
-    """Return a value as TOML, whose strings are JSON strings with an escaped DEL character."""
+    """Return a value as TOML. A TOML string is a JSON string in which DEL is escaped too."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,7 +1,8 @@
 """Export and import of experiments as files with all runs and their provenance.
 
 Everything in a file is checked before anything is stored (`starcast.experiments.exchange_file`). If
-any stored experiment already has a run of the same point, the figures must be the same.
+any stored experiment has a run of the same point (the same parameters), both runs must have the
+same figures (costs and step profile).
 """
 
 import gzip
@@ -54,7 +55,7 @@ class Imported:
     Attributes:
         name: the name under which the experiment is stored.
         created: the number of runs that were stored.
-        kept: the number of runs that the experiment already had, with the same figures.
+        kept: the number of runs that were already stored in the experiment, with the same figures.
     """
 
     name: str
@@ -109,7 +110,7 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
         experiments = [replace(experiments[0], name=check_name(name))]
     try:
         return _import(engine, experiments)
-    except (DataError, IntegrityError) as error:  # such as a NUL character in a text
+    except (DataError, IntegrityError) as error:  # for example, a text contains a NUL character
         raise invalid(file, f"PostgreSQL refuses a value: {_first_line(error)}") from None
 
 
@@ -206,7 +207,7 @@ def _refuse_contradictions(session: Session, experiments: Sequence[IncomingExper
 
 
 def _stored_runs(session: Session, runs: Iterable[RunRecord]) -> dict[Point, list[models.Run]]:
-    """Return by point all stored runs with the topologies and algorithms of the given runs."""
+    """Return all stored runs with the topologies and algorithms of the given runs, by point."""
     points = (each.point for each in runs)
     kinds = {(point.topology, point.collective, point.algorithm) for point in points}
     column = models.Run.__table__.c
@@ -245,10 +246,11 @@ def _profile(run: RunRecord) -> Profile:
     return tuple(np.array(run.profile, dtype=np.int64).T) if run.profile else ()
 
 
-# Shards are parts of an experiment that are executed without a database and stored when merged.
+# Shards are parts of an experiment. Separate jobs execute them without a database, and merging
+# stores all of them.
 #
-# A task of such a job is a group of points with the same `Point.structure`, because these points
-# share one execution.
+# A task of such a job is a group of points with the same `Point.structure`, because one execution
+# is enough for all of them.
 
 
 def run_shard(
@@ -313,8 +315,8 @@ def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = N
     Raises:
         InputError: the files are damaged, they are not exactly the shards of one experiment, or
             a stored experiment of this name has another grid.
-        RejectedError: the shards were computed with other code than this, or a run differs from
-            a stored run of the same point.
+        RejectedError: the shards were computed with another version of the code, or a run differs
+            from a stored run of the same point.
         BusyError: another process is using the experiment.
     """
     return import_experiment(engine, read_shards(files, name))
@@ -325,7 +327,7 @@ def read_shards(files: Sequence[Path], name: str | None = None) -> IncomingExper
 
     Raises:
         InputError: the files are not all shards of one experiment, or are damaged.
-        RejectedError: the shards were computed with other code than this.
+        RejectedError: the shards were computed with another version of the code.
     """
     job, results = merge_shards(files, "experiment", {"name": str, "grid": dict}, [dict])
     design = Design.from_json(job.description["grid"])

@@ -66,10 +66,10 @@ class IncomingExperiment:
 
     Attributes:
         name: the name of the experiment.
-        grid: its design in the stored form; empty for single runs.
+        grid: its design as JSON values; empty for single runs.
         points: the number of points in the design; None for single runs.
         created_at: when the experiment was created.
-        runs: its runs; those from a file are parsed again whenever they are needed.
+        runs: its runs. Runs in a file are parsed again whenever they are needed.
     """
 
     name: str
@@ -264,7 +264,7 @@ def _read_experiment(cursor: JsonCursor) -> IncomingExperiment:
 
 
 def _few_fields(fields: dict[str, Any], value: Any) -> Any:
-    """Return the value of a new field, after checking that there are not too many fields yet."""
+    """Return the value of a new field, after checking that the object does not have too many."""
     if len(fields) >= MAX_KEYS:
         raise ValueError(f"more than {MAX_KEYS} keys")
     return value
@@ -309,12 +309,12 @@ def iterate(experiments: Sequence[IncomingExperiment]) -> Iterator[tuple[str, Ru
 # Checking the figures of runs computed elsewhere, without executing them
 #
 # The closed form and the lower bound of a point are computed again. The simulated figures must
-# follow from the step profile and the unit size. No schedule without faults can be better than the
+# follow from the step profile and the unit size. Without faults, no schedule can be better than the
 # lower bound.
 
 
 _FIGURES = ("steps", "start_ups", "transmissions", "bytes", "time")
-#: The figures that cannot be smaller than their lower bound in an execution without faults.
+#: The figures that have lower bounds, which hold for executions without faults.
 _BOUNDED = ("steps", "transmissions", "time")
 
 
@@ -355,9 +355,9 @@ def _known_costs(
     """Return the costs that can be computed without an execution, by kind.
 
     These are the closed form and the lower bound. An algorithm of a plug-in has only the lower
-    bound. If the plug-in is not loaded, the bound given in the run shows whether the algorithm
-    takes messages. If the topology is defined by the plug-in too, its bound cannot be computed, so
-    the given bound is returned.
+    bound. If the plug-in is not loaded, it is unknown whether the algorithm takes messages; the
+    lower bound in the run shows it. If the topology is defined by the plug-in too, its bound cannot
+    be computed, so the given bound is returned.
     """
     if not run.needs_plugin:
         return formula_costs(point)
@@ -378,7 +378,7 @@ class _Judge:
             self._reject(f"{figure} is {_shown(stated)} and must be {_shown(expected)}")
 
     def check_simulated(self, cost: CostRecord, profile: Sequence[tuple[int, ...]]) -> None:
-        """Check that the simulated figures follow from the step profile and the unit size."""
+        """Check the simulated figures, which follow from the step profile and the unit size."""
         packets = sum(row[1] for row in profile)
         largest = sum(row[2] for row in profile)
         # A packet has at least one unit, and no more units than the largest packet of its step.
@@ -411,7 +411,7 @@ class _Judge:
                 )
 
     def _check_bytes(self, stated: Fraction, units: int) -> None:
-        """Check the bytes of a number of units, each of which is an equal part of the message."""
+        """Check the bytes of a number of units; all units are equal parts of the message."""
         point = self._point
         if (point.collective, point.algorithm) in costs.FORMS:
             unit = costs.unit_bytes(

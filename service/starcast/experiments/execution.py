@@ -45,7 +45,7 @@ class Execution:
     Points with the same `Point.structure` share one execution.
 
     Attributes:
-        simulation: the simulation, or None if the schedule was rejected before it.
+        simulation: the simulation, or None if the schedule was rejected before the simulation.
         error: the reason why there are no valid figures, for example the first violation, or
             units that are missing although there are no faults; None if the figures are valid.
         message_units: the number of units into which one message is split.
@@ -101,7 +101,8 @@ def execute_unchecked(point: Point) -> Execution:
                 ports=point.ports,
                 **point.arguments,
             )
-        # The message size is divided by this number below, and a schedule may have no units.
+        # At least 1, because the message size is divided by this number and a schedule may have no
+        # units.
         execution.message_units = max(1, schedule.message_units)
         with _measure(execution.timings, "verify"):
             if schedule.forest is not None:
@@ -190,7 +191,8 @@ def execute_all(
     Args:
         points: the points to execute.
         jobs: the number of processes on this machine.
-        executor: executes the points instead; a remote executor sends the plug-ins to its workers.
+        executor: executes the points in place of processes; a remote executor sends the plug-ins to
+            its workers.
 
     Raises:
         LimitError: a point does not fit into free memory, or its processes were killed; in the
@@ -256,7 +258,7 @@ def _free_memory() -> int:
 def _find_error(simulation: Simulation, *, has_faults: bool) -> str | None:
     if simulation.violation is not None:
         return simulation.violation
-    # With faults, missing units are a result, not an error.
+    # If there are faults, missing units are an expected result, not an error.
     if not simulation.complete and not has_faults:
         label, unit = simulation.undelivered[0]
         missing = pluralize(simulation.missing, "unit is", "units are")
@@ -270,8 +272,8 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> list[m
     machine = costs.Machine(point.t_s, point.t_c)
     simulated = costs.price_simulation(simulation, unit, machine, execution.critical_work)
     known = formula_costs(point)
-    # The key "closed form" is added first, in case there is one. So the costs have the same order
-    # as in listings: closed form, simulated, lower bound.
+    # The costs should have the same order as in listings: closed form, simulated, lower bound. So
+    # the closed form is added first, if there is one.
     priced = {"closed form": known.get("closed form"), "simulated": simulated, **known}
     return [_cost_row(kind, cost) for kind, cost in priced.items() if cost is not None]
 

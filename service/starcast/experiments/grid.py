@@ -24,8 +24,9 @@ __all__ = ["Grid", "Point", "group_by_structure"]
 MAX_POINTS = 100_000
 
 _REQUIRED = tuple(name for name, axis in AXES.items() if axis.is_required)
-#: The axes that vary for one algorithm on one topology, slowest first. Axes that only affect the
-#: cost of a schedule come last. The axis ``seed`` is missing, because it varies with the faults.
+#: The axes that vary for one algorithm on one topology. The first axis varies slowest. Axes that
+#: affect only the cost of a schedule come last. The axis ``seed`` is not in the list, because it
+#: varies together with the faults.
 _VARIED = sorted(
     (name for name in POINT_AXES if name not in {"topology", "collective", "algorithm", "seed"}),
     key=lambda name: not AXES[name].is_structural,
@@ -50,7 +51,7 @@ else:
         "_Axes",
         [*((name, tuple) for name in _REQUIRED), *_OPTIONAL],
         frozen=True,
-        namespace={"__post_init__": None},  # `Grid` overrides it
+        namespace={"__post_init__": None},  # defined by `Grid`
     )
 
 
@@ -60,14 +61,14 @@ class Grid(_Axes):
     Each of `AXES` is an attribute that holds a tuple of values in ascending order. Topologies,
     algorithms and message_bytes are required and may be given by position in this order.
 
-    An axis that does not apply to an algorithm is ignored for it, so that no point is repeated.
-    Arguments fixed in an algorithm, as in ``forest(base=multiple)``, replace those of the axes. If
-    ports or base are not given, each algorithm's default is used; if messages are not given, the
-    segments are used. Counts may be words: ``best`` stands for the optimal number
+    If an algorithm does not use an axis, the axis is ignored for this algorithm, so that no point
+    is repeated. Arguments fixed in an algorithm, as in ``forest(base=multiple)``, replace those of
+    the axes. If ports or base are not given, each algorithm's default is used; if messages are not
+    given, the segments are used. Counts may be words: ``best`` stands for the optimal number
     (`starcast.costs.optimal_pieces`) at each message_bytes, t_s and t_c; ``degree`` stands for the
-    degree of the topology, which is n-1 on S_n. Faults are ``none``, a number of faults to be
-    drawn at random, such as ``2 nodes`` or ``1 link``, or labels of nodes and links separated by
-    blanks. Seeds are ignored if no faults are drawn.
+    degree of the topology, which is n-1 on S_n. Faults are ``none``, a number of faults to be drawn
+    at random, such as ``2 nodes`` or ``1 link``, or labels of nodes and links separated by blanks.
+    Seeds are ignored if no faults are drawn.
 
     Example:
         >>> Grid(("S5",), ("multiple",), (Fraction(1024),), segments=(1, "best")).points()
@@ -100,13 +101,13 @@ class Grid(_Axes):
         return [point for group in self._groups for point in group]
 
     def as_json(self) -> dict[str, list[Any]]:
-        """Return the stored form of the grid, with rational numbers as text."""
+        """Return the grid as JSON values, with rational numbers as text."""
         axes = {axis: [_as_json(value) for value in getattr(self, axis)] for axis in AXES}
         return {axis: values for axis, values in axes.items() if values}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Return a grid from its stored form, or from the keys of a TOML file.
+        """Return a grid from its JSON values, or from the keys of a TOML file.
 
         Raises:
             InputError: a key is unknown, a required axis is missing, or a value is not valid.
@@ -142,7 +143,7 @@ class Grid(_Axes):
                 values = dict(zip(_VARIED, choice, strict=True))
                 values["faults"], values["seed"] = values["faults"]
                 if values["segments"] == BEST:
-                    # Imported only here, because few grids need the closed forms.
+                    # Imported only when needed, because few grids need the closed forms.
                     from starcast import costs  # noqa: PLC0415
 
                     others = {"copies": values["copies"]}
@@ -197,7 +198,7 @@ class Grid(_Axes):
         return self.segments
 
     def _check_use(self) -> None:
-        """Raise an error if values are given on an axis that applies to none of the algorithms."""
+        """Raise an error if values are given for an axis that none of the algorithms uses."""
         names: set[str] = set()
         for pair in product(self.collective, self.algorithm):
             algorithm, fixed = _find_algorithm(*pair)

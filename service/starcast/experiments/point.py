@@ -30,7 +30,7 @@ from starcast.topologies import Topology, as_topology
 #: Algorithm arguments that are axes of a grid.
 ARGUMENT_AXES = tuple(name for name, axis in AXES.items() if axis.is_argument)
 
-#: The values on the axes that determine a schedule and its execution.
+#: The values of the parameters that determine a schedule and its execution.
 Structure = tuple[Any, ...]
 
 
@@ -49,8 +49,9 @@ class Point(Parameters):
             )
         check_execution(self.execution)
         self._check_numbers()
-        # Different spellings of one point have to be equal, or its run would be stored twice.
-        # Spellings differ in default arguments, the order of faults, and seeds without faults.
+        # A point can be written in several ways: with or without default arguments, with faults in
+        # another order, or with a seed but no faults. All have to be equal, or its run would be
+        # stored twice.
         object.__setattr__(self, "algorithm", self._normalize_algorithm(topology))
         object.__setattr__(self, "base", self._resolve_arguments().get("base"))
         object.__setattr__(self, "faults", canonical_faults(topology, self.faults))
@@ -99,7 +100,7 @@ class Point(Parameters):
         return format_spec(name, changed)
 
     def _resolve_arguments(self) -> Mapping[str, int | str]:
-        """Return all arguments of the algorithm; reject values of axes that it does not use."""
+        """Return all arguments of the algorithm, after checking that it uses the given axes."""
         algorithm = self.catalogue_entry
         names = {argument.name for argument in algorithm.arguments}
         given: dict[str, int | str] = {}
@@ -213,8 +214,8 @@ def resolve_faults(topology: Topology, text: str, seed: int) -> tuple[str, ...]:
 def canonical_faults(topology: Topology, named: Iterable[str]) -> tuple[str, ...]:
     """Return faults in the notation of `starcast.judges.simulator.Fault`, without repetition.
 
-    The faults are sorted by rank, nodes before links. Of a link's two nodes, that with the lower
-    rank comes first.
+    The faults are sorted by rank, nodes before links. The two nodes of a link are in the order of
+    their ranks.
 
     Raises:
         InputError: a label is not a node, two nodes are not linked, or a step is 0.
@@ -230,8 +231,9 @@ def _draw_nodes(topology: Topology, amount: int, random: np.random.Generator) ->
 
 def _draw_links(topology: Topology, amount: int, random: np.random.Generator) -> list[str]:
     """Draw undirected links with equal probability."""
-    # Directed links are drawn, because they are easily numbered. Each undirected link is drawn at
-    # most twice, once per direction, so drawing twice as many is enough.
+    # Directed links are drawn, because they are easily numbered. An undirected link is drawn at
+    # most twice, once per direction. So drawing twice as many directed links gives enough
+    # undirected links.
     directed = random.choice(topology.nodes * topology.degree, size=2 * amount, replace=False)
     rank, place = np.divmod(directed, topology.degree)
     other = topology.step(np.array(topology.ports, dtype=np.uint8)[place], rank)

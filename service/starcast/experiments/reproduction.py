@@ -21,7 +21,7 @@ from starcast.support.progress import Reporter
 #: The figures that are compared, in the order in which they are listed.
 FIGURES = ("status", "steps", "transmissions", "costs", "missing", "profile")
 
-#: The step profile of a simulation: the columns of each step, by its number.
+#: The step profile of a simulation: for each step number, the values of the profile's columns.
 Steps = dict[int, tuple[int, ...]]
 
 SAME, _NOTHING = "same", "nothing"
@@ -132,7 +132,7 @@ def compare_figures(
 
 
 def _figures(run: models.Run, steps: Steps) -> dict[str, dict[str, str]]:
-    """Return the named parts of each figure, so that the first part that differs can be named."""
+    """Return each figure as a mapping of named parts, so that a difference names its part."""
     costs = {cost.kind: cost for cost in run.costs}
     simulated = costs.get("simulated")
     return {

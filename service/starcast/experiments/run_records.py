@@ -56,7 +56,7 @@ Moment = Annotated[
 
 
 class StrictRecord(pydantic.BaseModel):
-    """An object in a file that must not have unknown fields."""
+    """Base class of the objects in a file, which must not have unknown fields."""
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=False)
 
@@ -128,14 +128,14 @@ class RunRecord(_Axes):
     profile: Annotated[list[tuple[_Count, _Count, _Count]], pydantic.FailFast()]
 
     def as_model(self) -> models.Run:
-        """Return the run as a new database row, which is not stored."""
+        """Return the run as a new database row, without storing it."""
         values = {name: getattr(self, name) for name in RUN_COLUMNS}
         costs = [models.Cost(**dict(cost)) for cost in self.costs]
         return models.Run(**values, costs=costs)
 
     @property
     def point(self) -> Point:
-        """The point of the run; if `needs_plugin` is true, it is not checked.
+        """The point of the run (unchecked if `needs_plugin` is true).
 
         Raises:
             StarcastError: a name or a number in the point is not valid.

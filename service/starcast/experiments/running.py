@@ -36,8 +36,8 @@ from starcast.support.text import pluralize
 
 #: The name of the experiment in which single runs are stored by default.
 ADHOC = "adhoc"
-#: Maximum time in seconds that a single run waits, after its execution, until other processes have
-#: finished writing to the experiment in which it is stored.
+#: Maximum time in seconds that an executed single run waits for other processes that are writing to
+#: the same experiment.
 SAVE_SECONDS = 60
 #: Database constraints that are violated if two processes write at the same time.
 _CONCURRENT_WRITES = {"uq_run_point", "uq_experiment_name", "fk_run_experiment"}
@@ -49,7 +49,7 @@ class Outcome:
 
     Attributes:
         name: the name of the experiment.
-        kept: the number of runs that were already stored.
+        kept: the number of runs that were stored before.
         created: the number of new runs.
         failed: the number of new runs that failed.
     """
@@ -87,7 +87,7 @@ def run_experiment(
     Args:
         engine: a database with a checked schema.
         name: the name of a new experiment, or of an existing one with the same points.
-        wanted: the design with the points to run.
+        wanted: the design whose points are run.
         reporter: receives the progress.
         replace: delete an existing experiment with this name first.
         jobs: the number of processes; by default one per core, or only this process if the work is
@@ -198,7 +198,7 @@ def _stored_points(session: Session, name: str, design: Design) -> set[Point]:
 
 
 def check_design(experiment: models.Experiment, design: Design | None) -> None:
-    """Check that a stored experiment has the points of a design, or single runs if it is None.
+    """Check that a stored experiment has the design's points, or single runs without a design.
 
     Designs with the same points count as equal, whatever their titles and the order of values.
 
@@ -237,7 +237,7 @@ def _ensure_experiment(session: Session, name: str, design: Design | None = None
 
 @dataclass(frozen=True)
 class _Writer:
-    """Saves the runs of an experiment whose lock is held."""
+    """Saves the runs of an experiment while its lock is held."""
 
     engine: Engine
     lock: Lock

@@ -90,7 +90,7 @@ def levels(parent: Ranks, root: int) -> Ranks:
     ancestor = np.where(parent >= 0, parent, nodes)
     ancestor[root] = root
     steps = (ancestor != nodes).astype(np.int32)
-    for _ in range(len(parent).bit_length()):  # each round doubles the links up to `ancestor`
+    for _ in range(len(parent).bit_length()):  # each round doubles the distance to `ancestor`
         steps = steps + steps[ancestor]
         ancestor = ancestor[ancestor]
         if (ancestor == root).all():

@@ -18,7 +18,7 @@ Cuts = NDArray[np.bool_]
 #: A faulty node, or the two ends of a faulty link.
 FaultyPart = int | tuple[int, int]
 _SEED = 1996
-_MAX_SETS = 3_000  # maximum number of pairs that are all tried; samples have half as many sets
+_MAX_SETS = 3_000  # all pairs of faults are tried up to this number; samples have half as many
 
 
 def describe_fault(network: CachedTopology, fault: FaultyPart) -> str:
@@ -89,7 +89,7 @@ class PossibleFaults:
         return np.sort(np.array(drawn), axis=1)
 
     def _draw_near_node(self, rng: np.random.Generator, size: int) -> NDArray[np.int64]:
-        """Draw faults among the neighbours and links of one node, where they do the most damage."""
+        """Draw faults among the neighbours and links of one node, where they block most copies."""
         node = int(rng.choice(self.nodes))
         links = self.of_link[:, node]
         ends = np.array([self.links[link - len(self.nodes)] for link in links])
@@ -98,11 +98,11 @@ class PossibleFaults:
 
 
 def blocked_copies(schedule: Schedule, faults: PossibleFaults) -> Cuts:
-    """Return which faults keep which copies of a broadcast from which nodes.
+    """Return, for each copy, fault and node, whether the fault keeps the copy from the node.
 
     Each tree that carries a unit delivers one copy. A copy without a path from the source counts as
-    blocked by every fault, and so do the missing copies of a unit that has fewer copies than
-    others.
+    blocked by every fault. If a unit has fewer copies than other units, its missing copies count as
+    blocked too.
     """
 
     def create() -> Cuts:
@@ -120,7 +120,7 @@ def blocked_copies(schedule: Schedule, faults: PossibleFaults) -> Cuts:
 
 
 def count_blocked_copies(cuts: Cuts, faults: PossibleFaults) -> NDArray[np.uint8]:
-    """Return how many copies of a unit each fault keeps from each healthy node.
+    """Return the number of copies of each unit that each fault keeps from each healthy node.
 
     Returns:
         uint8 ``[units, faults, nodes]``; 0 for the faulty node itself.

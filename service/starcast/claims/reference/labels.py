@@ -63,7 +63,7 @@ def translations(network: CachedTopology) -> Ranks:
 
 
 def rotation_function(n: int) -> NDArray[np.int64]:
-    """Return the function r by which R changes symbols, positions and dimensions, int64 ``[n+1]``.
+    """Return the function r that R applies to symbols, positions and dimensions, int64 ``[n+1]``.
 
     r(1) = 1, r(n) = 2, and r(s) = s+1 for any other s.
     """
@@ -96,7 +96,7 @@ def rotations(network: CachedTopology) -> Ranks:
 
 
 def return_times(network: CachedTopology) -> NDArray[np.int64]:
-    """Return the number of rotations after which each node first returns; 0 if it is 4n or more."""
+    """Return, for each node, after how many rotations it is mapped to itself; 0 if 4n or more."""
     node = rotated = rotation(network)
     times = np.zeros(network.nodes, dtype=np.int64)
     for count in range(1, 4 * network.n):

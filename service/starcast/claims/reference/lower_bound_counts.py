@@ -1,7 +1,7 @@
 """Counts behind the lower bounds, and the schedules that are compared with the bounds.
 
-A bound is a count divided by the maximum traffic of a step. The counts are computed only from the
-neighbour table; the schedules send unit messages.
+A bound is a count divided by the maximum number of messages that a step can send. The counts are
+computed only from the neighbour table. The compared schedules send unit messages.
 """
 
 from collections.abc import Iterable, Iterator
@@ -81,7 +81,7 @@ def ceil_log2(count: int) -> int:
 
 
 def count_doublings(count: int) -> int:
-    """Return how often 1 has to be doubled to reach a count."""
+    """Return how often the number 1 has to be doubled until it is at least ``count``."""
     reached = 1
     doublings = 0
     while reached < count:
@@ -151,7 +151,7 @@ _ROOTED = ("broadcast", "scatter")
 def unit_schedules(
     check: ClaimCheck, collective: str, ports: str = "all", messages: int = 1, copies: int = 1
 ) -> Iterator[Schedule]:
-    """Yield a collective's schedules of unit messages; all-port includes one-port schedules.
+    """Yield a collective's schedules of unit messages; for all-port, also the one-port schedules.
 
     On star graphs, collectives with a root are executed from two roots.
     """
@@ -229,7 +229,7 @@ _TREE = "binomial"
 def unit_schedules_on_cube(
     check: ClaimCheck, collective: str, ports: str = "all", messages: int = 1, copies: int = 1
 ) -> Iterator[Schedule]:
-    """Yield all hypercube schedules of a collective; all-port includes one-port schedules."""
+    """Yield all hypercube schedules of a collective; for all-port, also the one-port schedules."""
     if collective == "broadcast":
         yield check.schedule(collective, _TREES, messages=messages, copies=copies)
         if copies == 1:
@@ -254,7 +254,7 @@ def unit_schedules_on_cube(
 
 
 class _Copy(NamedTuple):
-    """One copy of a unit: its message, its tree, and its position among the tree's copies."""
+    """One copy of a unit: its message, its tree, and its position among the copies in that tree."""
 
     message: int
     tree: int
@@ -410,7 +410,10 @@ def _allgather_in_copies(check: ClaimCheck, messages: int, copies: int) -> Sched
 
 
 def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
-    """Return a scatter with one unit per tree and step, farthest first; copies alternate trees."""
+    """Return a scatter with one unit per tree and step, farthest first.
+
+    The copies of a unit use different trees.
+    """
     forest = check.forest(_TREES)
     levels = bfs.depths(check, forest.parent_port, forest.root).astype(np.int64)
     copy, node = np.divmod(np.arange(messages * copies * check.nodes), check.nodes)
@@ -424,7 +427,10 @@ def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedul
 
 
 def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
-    """Return an alltoall with one unit per tree at a time; the trees' orders are rotations."""
+    """Return an alltoall that sends one unit per tree at a time.
+
+    The order of destinations in a tree is the rotation of the order in the first tree.
+    """
     forest = check.forest(_TREES)
     rows = _send_one_by_one(check, forest, messages, copies)
     return _schedule(check, "alltoall", "edge-disjoint", rows, messages, forest=forest)

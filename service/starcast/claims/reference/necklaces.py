@@ -18,7 +18,7 @@ def leaders(network: CachedTopology) -> NDArray[np.int32]:
 
 
 def leader_distances(network: CachedTopology) -> NDArray[np.int32]:
-    """Return the distance from 12..n of every necklace but its own, sorted by smallest rank."""
+    """Return the distance of every other necklace from 12..n, in order of the smallest rank."""
     distinct = np.unique(leaders(network))
     return bfs.distances(network)[distinct[distinct > 0]]
 
@@ -52,7 +52,7 @@ def named_generators(network: CachedTopology) -> NDArray[np.bool_]:
 
 
 def displacements(network: CachedTopology) -> NDArray[np.int64]:
-    """For each node, return how many rotations map its necklace's generator to it (Def. 8).
+    """Return how many rotations map the generator of each node's necklace to the node (Def. 8).
 
     Returns:
         int64 ``[nodes]``, counted from the first generator if there are several; -1 for 12..n.
@@ -98,7 +98,7 @@ def starting_necklaces(n: int) -> int:
 
 
 def full_necklaces(n: int) -> int:
-    """Return how many necklaces that start with 1 have n-1 nodes, by Moebius inversion."""
+    """Count, by Möbius inversion, the necklaces of n-1 nodes that start with 1."""
     free = sum(_moebius(d) * d**m * int(factorial(m)) for d, m in _divisors(n - 1))
     return int(free) // (n - 1) - (n == 2)  # on S_2, excludes the necklace of 12
 

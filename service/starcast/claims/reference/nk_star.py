@@ -128,7 +128,7 @@ def shifted_roots(network: CachedTopology) -> list[int]:
 
 
 def shifted_places(n: int, last: int, places: int) -> Counts:
-    """Return the images of the numbers 0..n if 2..last are shifted cyclically by ``places``."""
+    """Return the images of the numbers 0..n when 2..last are shifted cyclically by ``places``."""
     shifted = np.arange(n + 1)
     if last > 1:
         shifted[2 : last + 1] = (np.arange(last - 1) + places) % (last - 1) + 2
@@ -218,7 +218,7 @@ class Broadcast:
 
     @property
     def increment(self) -> int:
-        """The increase of ``packets`` per segment beyond the executed p."""
+        """The increase of ``packets`` for each segment more than the largest executed p."""
         return self.packets[-1] - self.packets[-2]
 
     def start_ups(self, p: int) -> int:
@@ -407,9 +407,9 @@ def height_bound(n: int, k: int) -> int:
 
 
 def greatest_quotient(*terms: tuple[Number, Number]) -> Number:
-    """Return the largest quotient of two sums over all positive parameters.
+    """Return the largest quotient of a measured and a stated sum, over all positive parameters.
 
-    ``terms`` holds, for each parameter, its coefficients in the measured and in the stated sum.
+    Both sums are linear in the parameters. ``terms`` holds the two coefficients of each parameter.
     """
     return greatest(divide(measured, stated) for measured, stated in terms)
 

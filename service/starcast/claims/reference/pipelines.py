@@ -111,7 +111,8 @@ class Pipeline:
     def least(self, T_s: Number, b: Number) -> Number:  # noqa: N803
         """Return the time with the best real p.
 
-        If b = 0, T_s = 0 or h = 1, no real p is best: the limit for p -> 0 or infinity is returned.
+        If b = 0, T_s = 0 or h = 1, no real p is best. Then the limit for p -> 0 or for p ->
+        infinity is returned.
         """
         crossed = (self.height - 1) * self.share * b * T_s
         ends = (self.height - 1) * T_s + self.share * b
@@ -150,7 +151,7 @@ class Parameters(NamedTuple):
         return self._asdict()
 
     def time(self, steps: Number, share: Number) -> NDArray[Any]:
-        """Return the time of start-ups and of a share of the message: steps T_s + share m T_c."""
+        """Return the time steps T_s + share m T_c, for each point of the grid."""
         return np.asarray(self.T_s * steps + self.m * self.T_c * share)
 
     def each(self) -> Iterator[tuple[Fraction, Fraction]]:
@@ -170,7 +171,7 @@ def parameters(
 
 
 def allgather_by_levels(forest: Forest, algorithm: str) -> Schedule:
-    """Return the all-port allgather down all translates of a forest; step t uses level t."""
+    """Return the all-port allgather whose step t crosses level t of all translates of a forest."""
     return build_pipeline(
         forest, "all", 1, collective="allgather", algorithm=algorithm, packets=True, symmetric=True
     )
@@ -208,7 +209,7 @@ def loads(n: int) -> tuple[tuple[Number, Number], ...]:
     return ((1, 0), (0, 1), *((1, b) for b in (*powers, *roots)))
 
 
-@lru_cache(maxsize=1024)  # the checks of all sizes request the same values for huge n
+@lru_cache(maxsize=1024)  # the checks of all sizes need the same values for huge n
 def greatest(
     n: int, time: Time, stated: Time, of: Callable[[int, Number, Number], bool] = lambda *_: True
 ) -> Number:

@@ -38,7 +38,7 @@ def star(n: int) -> NetworkCounts:
 @cache
 def cube(n: int) -> NetworkCounts:
     """Return the counts of the hypercube with which S_n is compared."""
-    # For huge n the dimension ceil(log2 n!) is the logarithm itself, without rounding.
+    # For huge n, log2 n! is not rounded up to an integer: its fractional part is unknown.
     k = int(factorial(n) - 1).bit_length() if n <= EXACT else log2(factorial(n))
     nodes = power_of_2(k)
     return NetworkCounts(nodes, k, k, k * nodes // 2 if isinstance(k, int) else k * nodes / 2)
@@ -68,7 +68,7 @@ def check_counts(
 
 
 def describe_cell(cell: str) -> str:
-    """Return a cell in words: ``alltoall-oneport-time`` is "steps of one-port alltoall"."""
+    """Return the words for a cell: for ``alltoall-oneport-time``, "steps of one-port alltoall"."""
     *named, what = cell.split("-")
     of = sorted(named, key=lambda word: word not in _WORDS)
     return f"{_WORDS.get(what, what)} of {' '.join(_WORDS.get(word, word) for word in of)}"
@@ -125,7 +125,7 @@ def growth_cells(
 
 
 def one_message(_n: int) -> list[tuple[int, ...]]:
-    """Return one empty tuple of amounts: bounds for one message depend only on the counts."""
+    """Return a list with one empty tuple, because bounds for one message have no amounts."""
     return [()]
 
 
@@ -141,7 +141,7 @@ def order(check: ClaimCheck, what: str, quotient: Bound, amounts: Amounts) -> No
     check.order(what, partial(_greatest, quotient, amounts))
 
 
-@lru_cache(maxsize=1024)  # the checks of all sizes request the same values for huge n
+@lru_cache(maxsize=1024)  # the checks of all sizes need the same values for huge n
 def _greatest(quotient: Bound, amounts: Amounts, n: int) -> Number:
     return greatest(quotient(n, *values) for values in amounts(n))
 

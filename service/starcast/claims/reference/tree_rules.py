@@ -143,7 +143,7 @@ def _children_with_s1(labels: Perms) -> Mask:
 
 
 def _placed_run(labels: Perms, m: Numbers) -> Mask:
-    """Mark position m and the run of correctly placed symbols to its left, cyclically in 2..n.
+    """Mark position m and the correctly placed symbols directly to its left, cyclically in 2..n.
 
     Returns:
         bool ``[ports, nodes]``.

@@ -14,7 +14,7 @@ from starcast.topologies.permutations import Ranks
 
 _CHUNK = 4_000_000  # number of array entries computed at a time
 _DEEP = ("rotated-hamiltonian", "hamiltonian-cycle")
-_DEEPEST = 6  # trees of height of order (n-1)! are sampled only up to S_6
+_DEEPEST = 6  # trees whose height is of order (n-1)! are used only up to S_6
 
 Row = NDArray[np.uint8]
 
@@ -160,7 +160,7 @@ def _segment_columns(
 
 
 def tree_with_detour(network: CachedTopology) -> Tree | None:
-    """Return a tree of height D_n at the identity that is not a shortest-path tree.
+    """Return a tree rooted at the identity that has height D_n but is not a shortest-path tree.
 
     Returns:
         None if no node can be given a longer path of at most D_n links while all others keep

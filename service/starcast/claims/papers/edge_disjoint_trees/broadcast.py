@@ -24,7 +24,7 @@ from starcast.trees.model import Forest
 
 @dataclass(frozen=True)
 class ExecutedCollective:
-    """A schedule along the trees EDT for M `messages` in x `copies` each, with its simulation."""
+    """A schedule along the trees EDT, with its simulation; each of M `messages` has x `copies`."""
 
     schedule: Schedule
     simulation: Simulation
@@ -38,7 +38,7 @@ class ExecutedCollective:
 
     @property
     def place(self) -> dict[str, Any]:
-        """The number M of messages and the schedule, as keywords for a `ClaimCheck`."""
+        """The number M of messages and the schedule, as keywords for methods of `ClaimCheck`."""
         return {"M": self.messages, "of": self.schedule}
 
 
@@ -123,7 +123,7 @@ def _draw_tree(check: ClaimCheck, seed: int) -> NDArray[np.uint8]:
 
 
 def fewest_steps(check: ClaimCheck) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
-    """Return, for each number of messages, the fewest steps that a broadcast of starcast needs.
+    """Return, for each number of messages, the steps of starcast's fastest broadcast.
 
     Every all-port algorithm that sends one unit over a link per step is executed.
 
@@ -185,10 +185,11 @@ def transmissions_of_broadcasts(check: ClaimCheck, broadcast: ExecutedCollective
 
 @checks("EDT.SNB.speedup")
 def speedup_in_the_limit(check: ClaimCheck) -> None:
-    """Compare the steps that n-1 more messages take along one tree and along the trees EDT."""
+    """Compare the additional steps for n-1 additional messages: along one tree, and along EDT."""
     for messages in range(1, 2 * check.n):
-        # For every M, n-1 more messages take the same number of additional steps. So the quotient
-        # of these numbers is the limit of the quotient of all steps for large M.
+        # If n-1 messages are added, the number of steps grows by the same amount for every M, along
+        # one tree as along EDT. So for large M, the quotient of both numbers of steps tends to the
+        # quotient of these amounts.
         more = messages + check.n - 1
         one_tree = _one_tree_steps(check, more) - _one_tree_steps(check, messages)
         longer = execute_collective(check, "broadcast", more, 1)

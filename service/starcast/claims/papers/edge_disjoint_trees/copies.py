@@ -42,14 +42,14 @@ def broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
     for copies in divisors(n):
         for messages in sorted({1, 2, n - 2, n - 1, n}):
             broadcast = execute_collective(check, "broadcast", messages, copies)
-            # This records the findings of the execution again. Stored evidence contains them twice,
-            # and new evidence must stay comparable with it.
+            # The second execution records its findings again. Stored evidence contains these
+            # findings twice, and new evidence must stay comparable with stored evidence.
             check.execute(broadcast.schedule)
             yield broadcast
 
 
 def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
-    """Check that every healthy node receives every message despite copies - 1 faults.
+    """Check that every healthy node receives every message if there are copies - 1 faults.
 
     This follows for all sets of faults if no single fault keeps two copies from a node. In
     addition, sets of copies - 1 faults (all, or a random sample) are tried, and some of them are
@@ -200,7 +200,10 @@ MAX_EXPANDED = 6
 
 
 def collectives(collective: str, numbers: Sequence[int]) -> Provider[ExecutedCollective]:
-    """Return a provider of executions in n-1 copies from the identity, for numbers of messages."""
+    """Return a provider of executed collectives whose messages have n-1 copies each.
+
+    The collective is executed from the identity, once for each of the given numbers of messages.
+    """
 
     def provide(check: ClaimCheck) -> Iterator[ExecutedCollective]:
         for messages in numbers:
@@ -229,8 +232,8 @@ def check_conflict_free(check: ClaimCheck, executed: ExecutedCollective) -> None
     place = {"M": executed.messages, "of": expanded}
     largest_packet = check.execute(expanded).largest_packet
     check.equal("messages on a directed link, written out", largest_packet, 1, **place)
-    # One number per step, sender and port (at most n): two rows with the same number would share a
-    # link in a step.
+    # Step, sender and port (at most n) are combined into one number. Two rows with the same number
+    # would use the same link in the same step.
     senders = expanded.step.astype(np.int64) * check.nodes + expanded.sender
     link_steps = np.unique(senders * (check.n + 1) + expanded.port)
     what = "rows on different links or in different steps"
@@ -242,7 +245,7 @@ def check_conflict_free(check: ClaimCheck, executed: ExecutedCollective) -> None
 
 @checks("EDT.MNB.steps", given=allgathers)
 def allgather_steps(check: ClaimCheck, allgather: ExecutedCollective) -> None:
-    """Check an allgather's steps with and without acknowledgements, and that no subtree pauses."""
+    """Check the steps with and without acknowledgements, and that no subtree pauses."""
     schedule = allgather.schedule
     messages = allgather.messages
     stated = messages * (factorial(check.n) - 1)
@@ -280,7 +283,7 @@ def _execute_acknowledged(
 
 @checks("EDT.MNB.fault-tolerant", memory=Memory(400, of_pairs=all_pairs))
 def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
-    """Count the units that faults keep from healthy nodes, with and without acknowledgements."""
+    """Count the units that healthy nodes miss under faults, with and without acknowledgements."""
     schedule = execute_collective(check, "allgather", 1, check.n - 1).schedule
     instead = check.correction(
         "driven by steps, the same schedule waits for nobody and survives every such set of faults"
@@ -464,6 +467,7 @@ def alltoall_paths(check: ClaimCheck, alltoall: ExecutedCollective) -> None:
     check.equal(what, distinct, len(inner_of_unit), **place)
     direct = np.count_nonzero(first & last)
     check.equal("paths of a single link", direct, messages * check.degree, **place)
-    # A path through its own source or destination would count as sharing a node with all paths.
+    # A path must not pass its own source or destination, which all other paths of the message have
+    # in common with it.
     is_own_end = (inner == 0) | (inner == destination[~last])
     check.equal("paths that pass their own ends", np.count_nonzero(is_own_end), 0, **place)

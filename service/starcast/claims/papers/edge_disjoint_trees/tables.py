@@ -46,7 +46,10 @@ def pipeline_steps(counts: NetworkCounts, units: int) -> Number:
 
 
 def by_degree_and_diameter(units: Number, links: Number) -> Number:
-    """Return units/links + links, a pipeline's order if diameter and degree have the same order."""
+    """Return units/links + links, the order of growth of a pipeline's steps.
+
+    The diameter of the network has to have the same order of growth as its degree, ``links``.
+    """
     return divide(units, links) + links
 
 
@@ -145,7 +148,7 @@ def alltoall_steps(check: ClaimCheck) -> None:
         "of the terms with which the damaged rows begin, ceil(Mx(N-1)/degree), "
         "which are bounds too, and weaker ones"
     )
-    # The scatter row consists of the same terms, so its bounds are compared.
+    # The row of the scatter consists of these terms, so the bounds of this row are compared.
     compare(other, "star / hypercube / log n", "ft-scatter-time")
 
 
@@ -296,7 +299,7 @@ def check_bound(check: ClaimCheck, cell: BoundCell) -> None:
 
 
 def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NetworkCounts) -> None:
-    """Check that the legible first term of the damaged row is a lower bound, too."""
+    """Check that the first term of the damaged row, which is legible, is a lower bound too."""
     other = check.reading(
         "the term with which the damaged row begins, ceil(Mx(N-1)/degree): "
         "a bound too, and a weaker one"
@@ -308,9 +311,9 @@ def _check_fragment(check: ClaimCheck, cell: BoundCell, node: NetworkCounts) -> 
 
 
 def _memory(cell: BoundCell) -> Memory:
-    # The largest schedule has about as many messages, or copies, per node as the degree. Each takes
-    # one row; in scatter and alltoall, where nodes have units of their own, it takes one row per
-    # link of its path.
+    # In the largest schedule, the number of messages or copies per node is about the degree. A
+    # message takes one row per node that it reaches. In scatter and alltoall, where every
+    # destination has its own messages, a message takes one row per link of its path.
     rows = 16 if cell.collective in ("scatter", "alltoall") else 7
     return Memory(rows * BYTES_PER_ROW, power=1 if cell.collective == "allgather" else 2)
 

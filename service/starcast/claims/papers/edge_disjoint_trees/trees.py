@@ -119,7 +119,7 @@ def _search_rotated_trees(network: CachedTopology, depth: int) -> NDArray[np.uin
     best_depth = depth + 1
     for start in range(0, combinations, _BATCH):
         trees = np.zeros((min(_BATCH, combinations - start), network.nodes), dtype=np.uint8)
-        # The digits of a combination's number choose an option for each orbit.
+        # The digits of a combination's number are the indices of the options chosen for the orbits.
         remaining = np.arange(start, start + len(trees))
         for orbit, parents in zip(orbits, options, strict=True):
             remaining, chosen = np.divmod(remaining, len(parents))
@@ -144,9 +144,9 @@ def _parent_options(
 ) -> NDArray[np.uint8]:
     """Return the possible dimensions toward the parents in tree 2, for the nodes of an orbit.
 
-    An assignment for the first node determines those of the others: R^j maps the first node to node
-    j, so the parent of node j in tree 2 follows from the first node's parent in the tree to which
-    R^-j maps tree 2.
+    An assignment of parents to the first node determines the parents of the other nodes. R^j maps
+    the first node to node j. So R^j also maps the first node's parent in one of the trees to the
+    parent of node j in tree 2. That tree is the one to which R^-j maps tree 2.
 
     Returns:
         uint8 ``[options, nodes of the orbit]``.
@@ -154,7 +154,8 @@ def _parent_options(
     options = []
     size = len(orbit)
     for assignment in permutations(range(trees)):
-        # A shorter orbit returns to its first node, whose assignment must then be the same.
+        # In a shorter orbit, fewer than n-1 rotations lead back to the first node. The node's
+        # assignment must then be the same again.
         returned = tuple((assignment[tree - size] + size) % trees for tree in range(trees))
         if returned != assignment:
             continue

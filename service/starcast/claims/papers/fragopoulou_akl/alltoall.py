@@ -88,7 +88,7 @@ def check_mean_distance(check: ClaimCheck) -> Fraction:
 
 
 def necklace_count(check: ClaimCheck) -> int:
-    """Return h, the number of necklaces except that of 12..n, by rotating every node."""
+    """Count the necklaces except that of 12..n (h in the paper) by rotating every node."""
     return len(np.unique(necklaces.leaders(check))) - 1
 
 

@@ -199,15 +199,15 @@ def phase_2(check: ClaimCheck) -> None:
 
 @checks("FA.A1.local")
 def phase_1_is_local(check: ClaimCheck) -> None:
-    """Check that in a step of phase 1 the incoming link type determines the outgoing one."""
+    """Check that in each step of phase 1 the incoming link type determines the outgoing type."""
     n = check.n
     first = labels.symbols(check)[:, 0]
     forest = check.forest("rotated-hamiltonian")
     path = path_of_forest(check, forest, 2)
     types = forest.parent_port[0, path].astype(np.int64)
     step = np.arange(2, len(types) + 1)
-    # Every node could store this table: for each step and incoming link type, it has the type on
-    # which the message leaves, whatever its source is.
+    # A table that every node could store: for each step and incoming link type, the type of the
+    # link over which the message leaves. It does not depend on the message's source.
     outgoing = np.zeros((len(types) + 1, n + 1), dtype=np.int64)
     for j in range(2, n + 1):
         outgoing[step, rotated_types(n, j, types[:-1])] = rotated_types(n, j, types[1:])
@@ -312,8 +312,8 @@ def incoming_types(check: ClaimCheck, part: Schedule) -> NDArray[np.int64]:
     arrival = (step * count + part.receiver) * count + source
     wanted = ((step - 1) * count + part.sender) * count + source
     order = np.argsort(arrival)
-    # For a message that never arrived, the search can return an index beyond the last entry. It is
-    # limited to the last entry, which is another message, so the last line returns 0.
+    # For a message that never arrived, `searchsorted` can return an index beyond the end. The index
+    # is then set to the last entry. This is the arrival of another message, so the result is 0.
     index = np.minimum(np.searchsorted(arrival, wanted, sorter=order), len(order) - 1)
     before = order[index]
     return np.where(arrival[before] == wanted, part.port[before].astype(np.int64), 0)

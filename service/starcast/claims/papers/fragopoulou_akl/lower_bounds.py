@@ -163,7 +163,7 @@ RULE_9_CELL = "alltoall-allport-time"
 
 
 def check_count(check: ClaimCheck, bound: Bound) -> int:
-    """Check that the count in a bound's argument equals the stated bound; return the latter."""
+    """Check that the count in a bound's argument equals the stated bound, and return this bound."""
     on_cube = check.topology.family == "hypercube"
     stated = bound.on_cube(check.n) if on_cube else bound.on_star(check.n)
     counts = lower_bound_counts.count_from_node(check, degree=check.n if on_cube else check.n - 1)
@@ -179,7 +179,7 @@ def no_schedule_beats_bound(check: ClaimCheck, bound: Bound) -> None:
 
 
 def measured_quantity(check: ClaimCheck, bound: Bound, schedule: Schedule) -> int:
-    """Execute a schedule; return its steps or transmissions, whichever is bounded."""
+    """Execute a schedule; return its steps or its transmissions, depending on the bound."""
     simulation = check.execute(schedule)
     return simulation.steps if bound.quantity == "steps" else simulation.transmissions
 
@@ -245,7 +245,7 @@ def rule_9_quotient(n: int) -> Number:
 
 
 def check_paper_meets(check: ClaimCheck, bound: Bound) -> None:
-    """Check that the paper's algorithms, or starcast's if there are none, attain the bound."""
+    """Check that the paper's algorithms attain the bound, or starcast's if the paper has none."""
     own = [algorithm for algorithm in bound.algorithms if algorithm != _EXACT]
     for algorithm, ports in own or bound.algorithms:
         schedule = check.schedule(bound.collective, algorithm, ports)
@@ -319,7 +319,7 @@ compare = partial(star_vs_hypercube.compare, bounds=COUNTS, amounts=star_vs_hype
 
 
 def networks_differ_by(check: ClaimCheck, row: tuple[Comparison, tuple[str, ...]]) -> None:
-    """Check the factors by which cells differ between the networks, up to constants."""
+    """Check, up to constants, the factors by which cells of Table 6 differ between the networks."""
     factor, cells = row
     star_vs_hypercube.check_counts(check)
     compare(check, factor, *cells)
@@ -342,7 +342,7 @@ check_rows(networks_differ_by, _FACTORS, memory=star_vs_hypercube.NETWORKS)
 
 @checks("FA.hyper.other", memory=star_vs_hypercube.NETWORKS)
 def other_cells_are_of_one_order(check: ClaimCheck) -> None:
-    """Check whether both networks have equal orders in Table 6's cells without a stated factor."""
+    """Check whether both networks have the same order in cells for which no factor is stated."""
     star_vs_hypercube.check_counts(check)
     equal_cells = ("allgather-transmissions", "allgather-oneport-time", "scatter-oneport-time")
     correction = check.correction(

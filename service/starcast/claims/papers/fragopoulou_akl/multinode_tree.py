@@ -56,9 +56,10 @@ def algorithm_2(check: ClaimCheck) -> Schedule:
 
 @checks("FA.MBST")
 def first_nodes_exist(check: ClaimCheck) -> None:
-    """Check that a numbering can begin a necklace at any link type; check starcast's numbering.
+    """Check that a necklace can be numbered from any link type, and check starcast's numbering.
 
-    For every link type, a necklace needs a node whose link of that type leads closer to 12..n.
+    To begin with a link type, a necklace needs a node whose link of this type leads closer to
+    12..n.
     """
     closer = star_graph.moves_closer(check)
     rotated = labels.rotation(check)

@@ -330,7 +330,7 @@ def shares_are_integers(check: ClaimCheck) -> None:
 
 @checks("FA.S52-only", memory=SCATTERS)
 def other_trees_take_longer(check: ClaimCheck) -> None:
-    """Check whether scatters along trees other than those of Definition 15 take more steps."""
+    """Check whether scatters along other trees take more steps than on those of Definition 15."""
     n = check.n
     perfect = check.schedule("scatter", "perfectly-balanced", messages=n - 1)
     shortest = check.reading(
@@ -348,7 +348,8 @@ def other_trees_take_longer(check: ClaimCheck) -> None:
             if np.array_equal(links_used(schedule), links_used(perfect)):
                 continue
             _check_longer(check, schedule, messages)
-            # The reading excludes trees with longer paths, such as edge-disjoint trees.
+            # The reading `shortest` is only about trees of shortest paths, so it excludes
+            # edge-disjoint trees.
             transmissions = check.objects.simulation(schedule).transmissions
             if transmissions == messages * distance_sum(n):
                 _check_longer(shortest, schedule, messages)

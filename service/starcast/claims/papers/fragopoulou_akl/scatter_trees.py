@@ -65,7 +65,7 @@ def parent_function(
 ) -> Dimensions:
     """Return the parent function of Definition 13, or of Definition 15 if nodes are repeated.
 
-    The argument ``second`` is the side from which the second cycle is counted.
+    The argument ``second`` says from which side of the cycle notation the second cycle is counted.
     """
 
     def create() -> Dimensions:

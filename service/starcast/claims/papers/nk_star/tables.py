@@ -27,7 +27,10 @@ def stated_height(n: int, k: int) -> int:
 def register_cells(
     function: Callable[[ClaimCheck, str], None], cells: str, ports: Iterable[str] = ("all", "one")
 ) -> None:
-    """Register a check for cells of Table 1, such as chen-startup; it receives the port model."""
+    """Register a check for cells of Table 1, such as chen-startup.
+
+    The check is called with the port model of the cell.
+    """
     for cell in cells.split(", "):
         rows = {f"NK.Tab1.{model}port-{cell}": model for model in ports}
         check_rows(
@@ -110,7 +113,7 @@ def one_tree_overall(check: ClaimCheck, ports: str) -> None:
     correction.order(what, lambda n, k: _pipeline_quotient(n, k, n - 1, 1))
 
 
-@cache  # the checks of all sizes request the same values for huge n
+@cache  # the checks of all sizes need the same values for huge n
 def _pipeline_quotient(n: int, k: int, slot: Number, share: Number) -> Number:
     """Return the largest quotient of the time of the pipeline on SP and a stated order.
 
@@ -168,8 +171,8 @@ def many_trees_start_up(check: ClaimCheck, ports: str) -> None:
 def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
     """Check the order of the all-port time on the trees MT if start-ups cost nothing (T_s = 0).
 
-    With ever more segments, the largest packet of each further slot has c segments, where c is the
-    congestion.
+    If there are many segments, each additional segment adds a slot whose largest packet has c
+    segments, where c is the congestion.
     """
     _check_many_trees(check, ports)
     broadcast = nk_star.execute_broadcast(check, MANY_TREES, ports)
@@ -379,7 +382,7 @@ class Bound:
         return 1 if self.collective == "broadcast" else arrangements(n, k) - 1
 
     def informed(self, nodes: int) -> int:
-        """Return the number of nodes that doubling has to reach, as counted in the lemmas."""
+        """Return how many nodes have to be informed by doubling, as the lemmas count them."""
         return nodes - (self.collective == "allgather")
 
     def start_ups(self, n: int, k: int) -> int:
@@ -396,7 +399,7 @@ class Bound:
 
 
 def bounded_schedules(check: ClaimCheck, bound: Bound) -> Iterator[Schedule]:
-    """Yield all small schedules of a collective and port model, with various arguments."""
+    """Yield the bound's collective by all algorithms and various arguments, if not too large."""
     n, k = check.n_and_k
     is_broadcast = bound.collective == "broadcast"
     # S_{n,n-1} is S_n, for which the catalogue has more algorithms.

@@ -72,8 +72,8 @@ def best_number_of_segments(check: ClaimCheck) -> None:
         check.true("it falls before q and rises after it", slopes, **place)
         if h > 1:
             continue
-        # Each halving of p reduces the time by half as much as the halving before it, so together
-        # they reduce it by twice the first reduction.
+        # Each halving of p reduces the time by half as much as the previous halving. So all
+        # halvings together reduce it by twice the first reduction.
         times = [line.time(p, T_s, b) for p in _HALVES]
         drops = [one - two for one, two in pairwise(times)]
         rest = nk_star.exact_array(2 * two - one for one, two in pairwise(drops))
@@ -82,7 +82,7 @@ def best_number_of_segments(check: ClaimCheck) -> None:
 
 
 def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
-    """Return 0 if each p = 1, 1/2, .. takes less time than the one before, else the best p."""
+    """Return 0 if each p = 1, 1/2, .. takes less time than the previous p, else the best p."""
     times = [line.time(p, 1, b) for p in _HALVES]
     for p, (one, two) in zip(_HALVES, pairwise(times), strict=False):
         if two >= one:
@@ -91,7 +91,7 @@ def _best_of_halves(line: Pipeline, b: Fraction) -> Fraction:
 
 
 def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bool]:  # noqa: N803
-    """Yield, for steps of p by 1/4, whether the time falls before the optimum and rises after."""
+    """Yield, for p = 1/4, 2/4, .., whether the time falls before the optimum or rises after it."""
     square = line.square(T_s, b)
     segments = [Fraction(j, 4) for j in range(1, 41)]
     times = [line.time(p, T_s, b) for p in segments]
@@ -256,8 +256,8 @@ def one_port_is_optimal(check: ClaimCheck) -> None:
 #: Maximum number of rows, counted over all sources, up to which MT is also executed.
 _MAX_ROWS = 100_000
 
-# These algorithms relabel (LC) the tree to reach the other sources. A label does not order the
-# missing symbols; they are taken in ascending order.
+# These algorithms have one tree per source. Each tree is the tree of Id relabelled (LC). A label
+# says nothing about the order of the symbols that it lacks, so they are taken in ascending order.
 all_port = executions("allgather", ONE_TREE)
 one_port = executions("allgather", ONE_TREE, ports="one")
 
@@ -406,10 +406,10 @@ def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
 
 
 def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Fraction) -> None:
-    """Execute the catalogue's schedule on MT, with label changes only, if it is small enough.
+    """Check the catalogue's schedule on MT, which uses only label changes, if it is small enough.
 
-    Check that the schedule needs one start-up per level and at most ``steps`` in all, and that the
-    largest packets of its steps add up to at least ``share`` messages.
+    The schedule has to execute every level and to take at most ``steps`` steps. The largest packets
+    of its steps have to add up to at least ``share`` messages.
     """
     sources = 1 if check.topology.translation_keeps_ports else check.nodes
     if check.degree * (check.nodes - 1) * sources > _MAX_ROWS:

@@ -116,7 +116,8 @@ def adjacency_implies_near_levels(check: ClaimCheck, tree: Forest) -> None:
     """Check that the levels of adjacent nodes in SP differ by at most 1."""
     _, levels = parents_and_levels(check, tree)
     near = (np.abs(levels[check.neighbours] - levels) <= 1).T
-    # A node outside a corrupted tree has level -1, which would count as next to the root's level 0.
+    # Nodes outside a corrupted tree have the level -1. They are excluded, because -1 and the root's
+    # level 0 differ by only 1.
     near &= (levels >= 0)[:, None]
     place = {"link": outgoing_links(check), "root": check.label(tree.root)}
     check.true("the levels are the same or consecutive", near, **place)
@@ -184,7 +185,7 @@ def _farthest_forms(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which nodes have a form of the proof, and which have a form that it omits.
 
-    The argument ``first`` tells whether a node starts with symbol 1.
+    The array ``first`` is True for nodes that start with symbol 1.
     """
     beta = of_nodes.beta
     none = np.zeros_like(first)
@@ -246,7 +247,7 @@ def _count_reached(
     for level in range(1, int(levels.max()) + 1):
         node = np.flatnonzero(levels == level)
         parent = parents[node]
-        # The link swaps the first symbol with the symbol that is first afterwards.
+        # The link swaps the parent's first symbol with the symbol that is first in the child.
         place = np.argmax(label[parent] == label_symbols[node, :1], axis=1)
         label[node] = _exchange(label[parent], place, k, in_order=in_order)
         image[node] = _exchange(image[parent], dimension[place + 1] - 1, k, in_order=in_order)

@@ -28,7 +28,10 @@ from starcast.topologies import permutations
 
 @checks("SLC.size")
 def star_size(check: ClaimCheck) -> None:
-    """Check nodes, degree and diameter of S_n; another reading rounds the diameter's formula up."""
+    """Check the nodes, degree and diameter of S_n.
+
+    The formula of the diameter is also read as rounded up.
+    """
     check_star_size(check)
     ceiling_reading = check.reading("the brackets as the ceiling")
     ceiling_reading.equal("greatest distance", bfs.diameter(check), ceil_div(3 * (check.n - 1), 2))
@@ -124,9 +127,9 @@ PORT_MODELS = {
 
 
 def greatest_quotient(steps: Formula, order: Formula, n: int) -> Number:
-    """Return the largest quotient of steps and order for M = 1, powers of n, and a far larger M."""
-    # Numerator and denominator are linear in M, so the quotient is monotonic. M = 1 and the far end
-    # would be enough, but powers of n between them are tried as well.
+    """Return the maximum of steps divided by order, for M = 1, powers of n, and a far larger M."""
+    # Numerator and denominator are linear in M, so the quotient is monotonic. M = 1 and the largest
+    # M would be enough, but powers of n between them are tried as well.
     lengths = (1, 2, n, n**2, n**3, n**8, 10**6 * n**8)
     return greatest(divide(steps(n, messages), order(n, messages)) for messages in lengths)
 

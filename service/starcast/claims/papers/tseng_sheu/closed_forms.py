@@ -72,7 +72,8 @@ def theorem2(n: int) -> pipelines.Pipeline:
     return pipelines.Pipeline(multiple_height(n), Fraction(2, n - 1), n - 1)
 
 
-# Cached, because `pipelines.greatest` caches results by function: each pipeline has one function.
+# Cached, so that equal pipelines share one function: `pipelines.greatest` caches its results by
+# function.
 @cache
 def with_best_integer(pipeline: Callable[[int], pipelines.Pipeline]) -> pipelines.Time:
     """Return the function that gives a pipeline's time with the best integer p."""
@@ -255,7 +256,7 @@ def check_single_tree(
         p = int(execution.arguments[split])
         observed = pipelines.exact_time(execution.simulation, schedule.units, SMALL)
         slot = SMALL.time(1, Fraction(1, p))
-        # Without pipelining p is always 1, so it is not recorded.
+        # Without pipelining p is always 1, so p is not recorded.
         place: dict[str, Any] = {"p": p} if len(segments) > 1 else {}
         place |= {"of": schedule, **SMALL.place}
         check.equal(f"time of {algorithm}", observed, (stated + p - 1) * slot, **place)
@@ -272,7 +273,10 @@ def check_day(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> None:
 
 
 def check_hamiltonian(check: ClaimCheck) -> None:
-    """Check that rotated Hamiltonian paths take ceil((n!-1)/(n-1)) steps, one message per link."""
+    """Check that the allgather on rotated Hamiltonian paths takes ceil((n!-1)/(n-1)) steps.
+
+    A link carries at most one message in a step.
+    """
     stated = even_share(check.n)
     for execution in executions("allgather", "rotated-hamiltonian", messages=1)(check):
         simulation = execution.simulation
@@ -298,7 +302,7 @@ def check_theorem3(check: ClaimCheck, ports: str = "all") -> None:
 
 
 def allgather_by_level(check: ClaimCheck, construction: str) -> Schedule:
-    """Return the allgather down all translates of one tree; level t is used in step t.
+    """Return the allgather down all translates of one tree; step t uses the links on level t.
 
     The messages are not segmented; all messages of a link and level form one packet.
     """

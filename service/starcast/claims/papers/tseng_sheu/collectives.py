@@ -33,7 +33,7 @@ TRANSLATIONS = Memory(16, power=0, of_pairs=all_pairs)
 
 @checks("TS.A1", memory=Memory(BYTES_PER_ROW * max(SEGMENTS)))
 def nothing_waits_in_algorithm1(check: ClaimCheck) -> None:
-    """Check the last slot, that no segment waits, and that packets have at most two segments."""
+    """Check that the last slot is h+p-1, no segment waits, and packets have 1 or 2 segments."""
     for root in bfs.roots(check, 2)[:6]:
         h = max(heights(check.forest("multiple", root=root)))
         for p in SEGMENTS:
@@ -97,7 +97,10 @@ def one_port_simulation(check: ClaimCheck) -> None:
 def partners(
     schedule: Schedule, ends: NDArray[np.int32], other_ends: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """Return, for each row, how many ``other_ends`` its node in ``ends`` has in the row's step."""
+    """Return, for each row, the number of partners that one end of the row's link has in its step.
+
+    The nodes in ``ends`` are this end, and ``other_ends`` the partners: ranks, one per row.
+    """
     nodes = schedule.topology.nodes
     end_steps = schedule.step.astype(np.int64) * nodes + ends
     pairs = np.unique(end_steps * nodes + other_ends)
@@ -116,7 +119,7 @@ def sent_units(schedule: Schedule, slots: NDArray[Any]) -> NDArray[np.int64]:
     memory=Memory(BYTES_PER_ROW, of_pairs=lambda topology: topology.n <= _ALL_SOURCES),
 )
 def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> None:
-    """Check the last step and the packets of Algorithm 2, and the segments over every link."""
+    """Check the number of the last step, the packets, and the segments over every link."""
     n = check.n
     schedule = allgather.schedule
     check.equal("number of the last step", allgather.simulation.steps, diameter(n), of=schedule)
@@ -144,7 +147,7 @@ def check_allgather_time(
 
     h is the height of the tree, and c the number of sub-slots per slot.
     """
-    # Here, steps in which nothing is sent take no time.
+    # In this time, steps in which nothing is sent take no time.
     busy = simulation.packet_sizes[simulation.links_used > 0]
     for startup, per_byte, m in TIMES:
         share = Fraction(m * (factorial(check.n) - 1), check.n - 1)
@@ -208,7 +211,7 @@ def number_of_trees(check: ClaimCheck, allgather: Execution) -> None:
     expanded = all_sources(check, allgather.schedule)
     source = expanded.unit.astype(np.int64) // (n - 1)
     ports = np.zeros((check.nodes, n - 1, check.nodes), dtype=np.uint8)
-    # A tree is identified by the port over which each node receives, like a row of a forest.
+    # A tree is identified by an array with the port over which each node receives, as in a forest.
     ports[source, expanded.tree, expanded.receiver] = expanded.port
     total = count_distinct(ports.reshape(-1, check.nodes))
     check.equal("different trees", total, (n - 1) * factorial(n), of=expanded)

@@ -113,8 +113,9 @@ ORDERS = {
         Order("n^2 T_s + n sqrt(m T_s T_c) + m T_c", forms.theorem2_order),
     ),
 }
-#: For each part of a time, a function that returns whether values of T_s and b = m T_c count:
-#: b = 0 for the start-up, T_s = 0 for the transmission, and all values for the overall time.
+#: For each part of a time, a function that selects values of T_s and b = m T_c. The start-up is the
+#: time for b = 0, the transmission the time for T_s = 0. All values are selected for the overall
+#: time.
 IN_PART: dict[str, Callable[[int, Number, Number], bool]] = {
     "startup": lambda _n, _startup, b: not b,
     "transmission": lambda _n, startup, _b: not startup,
@@ -123,7 +124,7 @@ IN_PART: dict[str, Callable[[int, Number, Number], bool]] = {
 
 
 def order_of_part(check: ClaimCheck, cell: tuple[str, str]) -> None:
-    """Check a cell of Table 1, given by row and part: the order of that part of the closed form."""
+    """Check a cell of Table 1, given as row and part: the order of this part of the row's time."""
     row, part = cell
     if row in EXECUTIONS:
         EXECUTIONS[row](check)

@@ -35,7 +35,7 @@ Times = NDArray[Any]
 
 
 def check_counts(check: ClaimCheck, source: int) -> None:
-    """Check the counts behind Lemmas 1 and 2: largest distance, links of the source, doublings."""
+    """Check the counts behind Lemmas 1 and 2: largest distance, degree, and number of doublings."""
     counts.check_source(check, source, diameter(check.n))
     steps = counts.count_doublings(check.nodes)
     what = "doublings until all nodes know"
@@ -160,7 +160,7 @@ def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None
     check_least(check, runs[0], np.array(fixed, dtype=object), stated, known)
     packets = check.reading(f"the same with slots as long as their largest packet, {ON_WIDE}")
     times = np.array(shorter, dtype=object)
-    # More than MAX_SEGMENTS segments need at least one step of a further slot.
+    # With more than MAX_SEGMENTS segments, at least one step of an additional slot is needed.
     longer = WIDE.T_s * (pipeline.slot * (pipeline.height + forms.MAX_SEGMENTS - 1) + 1)
     known = (times.min(axis=0) <= stated) | (longer > stated)
     check_least(packets, runs[0], times, stated, known)
@@ -170,7 +170,11 @@ def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None
 def check_least(
     check: ClaimCheck, run: Execution, times: Times, stated: Times, known: NDArray[np.bool_]
 ) -> None:
-    """Check the smallest executed time, where ``known`` says that no other p affects the result."""
+    """Check the smallest executed time against the stated time.
+
+    Only parameters in ``known`` are checked. For these, no p that was not executed can change the
+    result.
+    """
     place = Parameters(*(column[known] for column in WIDE)).place
     best = times[:, known].argmin(axis=0) + 1
     least = times.min(axis=0)[known]
@@ -202,8 +206,8 @@ def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: Times) -> Non
         q = rational_sqrt(square)
         q_is_integer.append(q is not None and q.denominator == 1)
         if startup >= 4 * pipeline.height * pipeline.slot**2 * pipeline.share * b:
-            # Every p takes at least these start-ups, which are those of p = 1 if the last slot has
-            # only one sub-slot.
+            # A lower bound for the start-ups with any p: those with p = 1 if only one sub-slot of
+            # the last slot is used.
             startups = startup * (pipeline.slot * (pipeline.height - 1) + 1)
             startup_longer.append(startups > least)
     measured = np.array(ceiling_times, dtype=object)
@@ -218,14 +222,15 @@ def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: Times) -> Non
 def read_with_other_broadcasts(
     check: ClaimCheck, pipeline: Pipeline, ports: str, others: tuple[tuple[str, str, int], ...]
 ) -> None:
-    """Record the reading that the claim is about any broadcast.
+    """Record the reading that the claim is about any broadcast, not only about Algorithm 1.
 
     The argument ``others`` has, for each other algorithm, its name, its parameter that splits the
     message, and the value of this parameter for one segment.
     """
     names = " or ".join(f"`{name}`" for name, _, _ in others)
     reading = check.reading(f"some broadcast, Algorithm 1 or {names}, ends within it, {ON_WIDE}")
-    # Algorithm 1 is executed by the check itself, so the reading does not record it again.
+    # The check itself records the executions of Algorithm 1, so the reading must not record them
+    # again.
     runs = list(forms.algorithm1(ports)(ClaimCheck(check.topology, check.objects)))
     for name, split, parts in others:
         numbers = tuple(p * parts for p in range(1, 2 * forms.MAX_SEGMENTS + 1))

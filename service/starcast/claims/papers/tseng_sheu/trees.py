@@ -69,7 +69,10 @@ def greedy_ports(network: CachedTopology, root: int) -> NDArray[np.uint8]:
 
 
 def shift_paths(network: CachedTopology, root: int) -> list[Path]:
-    """Return the paths p_1, .., p_{n-1} of a root; a cycle in a corrupted tree ends a path."""
+    """Return the paths p_1, .., p_{n-1} of a root.
+
+    In a corrupted tree with a cycle, a path ends after as many links as the network has nodes.
+    """
     return [_shift_path(network, root, i) for i in range(1, network.n)]
 
 
@@ -138,7 +141,8 @@ def size_and_symmetry(check: ClaimCheck) -> None:
         stated = image[check.neighbours]
         check.equal("links go to links", measured, stated, node=column_labels(check))
         node_images.append(image)
-        # The search expects nodes, so links are numbered like nodes: tail times degree plus port.
+        # The search works on node numbers, so every link gets a number: tail times degree plus
+        # port.
         link_images.append((image * check.degree + columns[:, None]).T.ravel())
     # A search along the generators reaches all images under the automorphisms that they generate.
     nodes = bfs.search(np.stack(node_images), 0) >= 0
@@ -168,7 +172,8 @@ def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
     distances = bfs.distances(check, root)
     nodes = np.flatnonzero(np.arange(check.nodes) != root)
     parents = bfs.parents(check, tree.parent_port[0])[nodes]
-    # Index -1 would select the last node, so nodes without a parent get an impossible distance.
+    # Nodes without a parent have the index -1, which would select the last node. They get an
+    # impossible distance instead.
     measured = np.where(parents < 0, check.nodes, distances[parents])
     expected = distances[nodes] - 1
     place = {"node": node_labels(check, nodes), "of": tree}
@@ -231,7 +236,7 @@ def level_outside_branch(check: ClaimCheck, path: Path) -> int:
     row = greedy_ports(check, goal)
     parent = bfs.parents(check, row)
     levels = bfs.levels(parent, goal)
-    parent[path.nodes[-2]] = -1  # detaches the branch: its nodes no longer lead to the root
+    parent[path.nodes[-2]] = -1  # cuts the branch off from the root
     return int(levels[bfs.levels(parent, goal) >= 0].max())
 
 
