@@ -103,7 +103,7 @@ def load_run(session: Session, number: int) -> models.Run:
 
 
 def save_run(session: Session, run: models.Run, steps: "Profile" = ()) -> None:
-    """Store a run with its costs and step profile, both of which a failed run lacks.
+    """Store a run with its costs and its step profile. A failed run has neither.
 
     Args:
         session: an open session; nothing is committed.
