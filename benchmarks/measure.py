@@ -97,7 +97,7 @@ class Growth:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of other results, printed as it is."""
+    """A table of results that have no yardstick, printed unchanged."""
 
     title: str
     columns: Sequence[str]

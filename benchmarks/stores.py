@@ -36,7 +36,7 @@ _TASK = _SilentTask()
 
 
 def figures() -> Iterator[Figure]:
-    """Compare Bolt on S7 and S8 with MERGE of single relationships, and COPY with INSERT."""
+    """Compare batches over Bolt on S7 and S8 with single MERGE statements, and COPY with INSERT."""
     with embedded_stack() as settings:
         yield _first_ingest(settings)
         with Graph.open(graph_address(settings)) as graph:

@@ -180,7 +180,7 @@ def summarize(entries: Iterable[dict[str, Any]]) -> tuple[list[str], float]:
 
 
 def main() -> int:
-    """Try mutants until enough are found; return the exit code."""
+    """Try mutants until enough are detected, and return the exit code."""
     options = _parse_options()
     if subprocess.check_output(["git", "-C", ROOT, "status", "--porcelain", SOURCE, "tests"]):
         raise SystemExit("commit the changes of the source and the tests first")

@@ -147,8 +147,7 @@ class Postgres(Server):
         try:
             self.set_up(port)
         except psycopg.OperationalError as error:
-            # Errors before the login have no code, so the text is compared. LC_ALL makes it
-            # English.
+            # Errors before the login have no code, only a text, which LC_ALL keeps in English.
             if "password authentication failed" in str(error):
                 raise self.refused_password() from error
             return False

@@ -34,7 +34,7 @@ ServerState = Literal["running", "not responding", "starting", "rebuilding", "st
 #: Time limit in seconds for a server start. A start takes 5 seconds on an idle machine, but far
 #: longer on a busy machine or after a crash.
 _STARTUP_SECONDS = 180.0
-#: Seconds allowed for a clean shutdown. `down` may take 15 seconds; the rest of this time is for
+#: Seconds allowed for a clean shutdown. The rest of the 15 seconds that `down` may take is for
 #: killing processes.
 _SHUTDOWN_SECONDS = 11.0
 #: Seconds within which a running server answers, even on a busy machine.

@@ -1,4 +1,4 @@
-"""The operations that tabulate costs: by closed forms, or of stored runs as in a paper's table."""
+"""The operations that tabulate costs, either by closed forms or of stored runs."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -109,10 +109,11 @@ class Costs(Connection):
 
         For a topology, no server is needed, and the fastest algorithm comes first. A row is an
         algorithm of starcast or a row of a paper's table. Its exact time, start_ups T_s + bytes
-        T_c, is computed by the closed form of its source. pieces is the number of segments or unit
-        messages, by default the optimum, and real_pieces the optimum over the real numbers. The gap
-        is time / lower bound for the same number of copies. The schedule is executed to obtain the
-        simulated values; a note explains any difference from the closed form.
+        T_c, is computed by the closed form of its source. The column pieces has the number of
+        segments or unit messages (by default the optimal number), and real_pieces has the optimum
+        over the real numbers. The gap is time / lower bound for the same number of copies. The
+        schedule is executed to obtain the simulated values; a note explains any difference from the
+        closed form.
 
         With ``experiment``, rows and columns are those of the paper, one table per topology and
         message. The values of a row are those of the fastest stored run of the algorithm on which

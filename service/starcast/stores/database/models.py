@@ -104,7 +104,7 @@ class Topology(Base):
 
 
 class Forest(Base):
-    """An ingested forest; the table tree holds its trees."""
+    """An ingested forest. Its trees are in the table tree."""
 
     __tablename__ = "forest"
     __table_args__ = (

@@ -68,7 +68,7 @@ def count_runs(session: Session) -> dict[int, tuple[int, int]]:
 def save_experiment(
     session: Session, name: str, grid: Mapping[str, Any], points: int | None = None
 ) -> models.Experiment:
-    """Store a new experiment without runs; ``points`` is the number of points in its grids."""
+    """Store a new experiment without runs, whose grids have this number of points."""
     experiment = models.Experiment(name=name, grid=dict(grid), points=points)
     session.add(experiment)
     session.flush()

@@ -168,8 +168,7 @@ def advisory_lock(
         try:
             yield Lock(name, int(pid or 0))
         except BaseException:
-            # The server may have stopped answering, so ending the transaction must not wait as long
-            # again.
+            # The server may have stopped answering, so allow less time for ending the transaction.
             if isinstance(driver, WatchedConnection):
                 driver.patience = CANCEL_SECONDS
             raise

@@ -199,7 +199,7 @@ class _Files:
         self.nodes += 1
 
     def summary(self) -> BulkFiles:
-        """Return a description of the files, which must be closed before."""
+        """Return a description of the files, which must be closed first."""
         written = [element for element in (*LABELS, *RELATIONSHIPS) if element.name in self.rows]
         contents = tuple(
             (_option(element), element.name, _file_name(element)) for element in written
