@@ -1,1 +1,1 @@
-"""Benchmarks, each with a reference that is measured in the same run, so that ratios compare."""
+"""Benchmarks, each with a reference measured in the same run. Only the ratios are comparable."""

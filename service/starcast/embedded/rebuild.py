@@ -107,7 +107,7 @@ def clean_up(settings: Settings, reporter: Reporter) -> None:
 
 
 def _current_settings(home: Home, settings: Settings) -> Settings:
-    """Return settings that keep the running server's port of Neo4j Browser, or its absence."""
+    """Return the settings with the running server's port of Neo4j Browser, if it serves Browser."""
     port = Neo4j(home).browser_port
     return settings.model_copy(update={"browser": port is not None, "neo4j_http_port": port})
 
