@@ -86,8 +86,8 @@ class Artifacts(Connection):
             options: `IngestOptions`.
 
         Returns:
-            The created artifacts with their rows and seconds. A note names those that were stored
-            before.
+            The created artifacts with their rows and seconds. The note says how many artifacts were
+            already stored.
 
         Raises:
             InputError: a name or an argument is wrong, or a forest is on another topology.

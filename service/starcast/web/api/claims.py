@@ -81,7 +81,7 @@ def find(claim_id: str) -> Claim:
 
 
 def stored_verdicts(service: Service) -> Stored:
-    """Return the newest verdicts by claim, without the stored ones if PostgreSQL is not running."""
+    """Return the newest verdicts by claim, omitting stored verdicts if PostgreSQL is down."""
     try:
         with service.lab() as lab, open_session(lab.engine) as session:
             return {**service.verdicts, **storage.newest_verdicts(session)}
