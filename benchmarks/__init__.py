@@ -1,1 +1,1 @@
-"""Benchmarks, each relative to a reference in the same run. Compare ratios, not seconds."""
+"""Benchmarks, each with a reference measured in the same run. Only the ratios are comparable."""

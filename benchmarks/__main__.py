@@ -53,7 +53,7 @@ def main() -> None:
     report = Report() if arguments.page else None
     figures: list[Figure] = []
     for name in names:
-        module = import_module(f"benchmarks.{name}")  # only some modules need the other libraries
+        module = import_module(f"benchmarks.{name}")  # not all need other libraries
         flags = (arguments.write,) if name == "packs" else ()
         results: list[Result] = []
         for result in module.figures(*flags):

@@ -13,7 +13,7 @@ _SLOWEST = 10
 
 
 def figures() -> Iterator[Figure]:
-    """Yield times in seconds; building a shared object counts for the check that needs it first."""
+    """Yield times in seconds. The first check that uses a shared object includes building it."""
     begin = perf_counter()
     with verify.run_tasks(
         verify.plan_tasks(verify.plan_pairs(claims().values())), _JOBS, Silent()

@@ -1,7 +1,7 @@
 """A Dask cluster on this machine: the cost of a task, and a verification on many workers.
 
-CPU seconds are those that the operating system counts for each process, so that other load changes
-them little. Elapsed seconds are given for orientation only.
+The operating system counts the CPU seconds of each process, so other load hardly changes them.
+Elapsed seconds depend on the load and only give an idea of the duration.
 """
 
 import os
@@ -25,7 +25,8 @@ from starcast.support.progress import Silent
 
 WORKERS = 8
 TASKS = 10_000
-#: Number of tasks in the phase that submits only one task per worker at a time.
+#: Number of tasks in the second phase, in which every worker has at most one task at a time, as in
+#: starcast.
 STEADY_TASKS = 2_000
 #: The topology of the verification by blocks, whose forest has 400 million tree edges.
 SPEC = "S11"

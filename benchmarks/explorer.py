@@ -46,7 +46,7 @@ class _QuietHandler(SimpleHTTPRequestHandler):
 
 
 def figures() -> Iterator[Figure]:
-    """Measure steps of a broadcast on S7, and on S8 without comparing libraries."""
+    """Measure steps of a broadcast on S7 and S8; S8 is not compared with other libraries."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _prepare(folder)

@@ -22,7 +22,7 @@ from starcast.stores.graph.schema import NODE
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 
-#: Each ingest, and the maximum ratio of its duration to that of the importing process.
+#: Each ingest, and the target: how many times as long as ``neo4j-admin`` alone it may take.
 INGESTS = ((("S9", "multiple"), 2.2), (("S10",), 1.6))
 _CONSTRAINT = f"CREATE CONSTRAINT bare FOR (n:{NODE.name}) REQUIRE n.key IS UNIQUE"
 
@@ -42,7 +42,7 @@ class Station:
 
 
 def figures() -> Iterator[Figure | Table]:
-    """Measure each ingest and its floor, as multiples of the time of the importing process."""
+    """Measure each ingest and its floor. Their unit is the time that ``neo4j-admin`` takes."""
     for words, most in INGESTS:
         wanted = parse_request(*words)
         with embedded_stack() as settings:

@@ -1,7 +1,8 @@
 """Star graphs and their trees in NetworkX, igraph, rustworkx, SageMath and numpy.
 
 Every function does the same work as one in starcast; `tests/unit/test_benchmarks.py` compares the
-results. SageMath is installed as passagemath-graphs, a package with a part of it.
+results. SageMath is installed as passagemath-graphs, a package with the graph theory part of
+SageMath.
 """
 
 from collections.abc import Callable, Sequence

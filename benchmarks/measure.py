@@ -15,15 +15,15 @@ from starcast.support.settings import Settings
 
 @dataclass(frozen=True)
 class Figure:
-    """A measured figure, and the figure of a yardstick measured in the same run.
+    """A measured value, and the value of a yardstick (a reference) measured in the same run.
 
     Attributes:
         what: what was measured.
-        value: the figure.
+        value: the measured value.
         unit: its unit.
         aim: the target, which begins with < (less is better) or >.
         yardstick: what the yardstick measures.
-        yardstick_value: its figure, in the same unit.
+        yardstick_value: the value of the yardstick, in the same unit.
     """
 
     what: str
@@ -35,7 +35,7 @@ class Figure:
 
     @property
     def met(self) -> bool:
-        """Whether the figure meets its aim."""
+        """Whether the measured value meets the target."""
         bound = float(self.aim[1:].replace(" ", ""))
         return self.value < bound if self.aim[0] == "<" else self.value > bound
 
@@ -97,7 +97,7 @@ class Growth:
 
 @dataclass(frozen=True)
 class Table:
-    """A table of other results, printed as it is."""
+    """A table of results that have no yardstick, printed unchanged."""
 
     title: str
     columns: Sequence[str]
@@ -113,7 +113,7 @@ def seconds(
     repeats: int = 3,
     clock: Callable[[], float] = process_time,
 ) -> float:
-    """Return the smallest duration of several runs, which other processes disturbed least.
+    """Return the smallest duration of several runs: other processes disturbed that run least.
 
     Args:
         work: the function to measure.

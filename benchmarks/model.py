@@ -56,9 +56,9 @@ class Result:
 
     Attributes:
         model: the model.
-        asked: cost by size and question.
-        written: cost by size and kind, in microseconds per row.
-        answers: result rows by size and question.
+        asked: cost of each question, by topology size and question.
+        written: cost of writing in microseconds per row, by topology size and kind of row.
+        answers: result rows of each question, by topology size and question.
         size: bytes of the store.
         indexes: bytes of its indexes.
     """
@@ -151,7 +151,8 @@ def _measured(model: type[Model], contents: list[Content]) -> Result:
         with Graph.open(graph_address(settings)) as graph:
             result = _Run(model, graph, settings).run(contents)
         stack.down(settings.home, Silent())
-        # Stopping the server writes everything to its files; Community has no command for that.
+        # The server is stopped so that it writes everything to its files, since Neo4j Community has
+        # no command for that.
         store = settings.home / "neo4j" / "data" / "databases" / "neo4j"
         result.size, result.indexes = _bytes(store), _bytes(store / "schema")
         return result

@@ -67,7 +67,8 @@ class Model:
     nodes = "(v:Node {topology: $topology} WHERE v.rank >= 0)"
     #: The properties of a new node, as Cypher text for `create_nodes`.
     properties = "key: $first + i, topology: $topology, rank: $rank + i, label: $labels[i]"
-    #: The pattern by which the writer finds an end of a relationship; {} stands for the end's key.
+    #: The pattern by which the writer finds an end node of a relationship; {} stands for the node's
+    #: key.
     end = ":Node {{key: {}}}"
     links = "MATCH {nodes} MATCH (v)-[l:LINK]->(b)"
     edges_of = "MATCH (a)-[e:TREE_EDGE WHERE e.forest = {} AND e.tree >= 0]->(b)"

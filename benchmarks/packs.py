@@ -197,7 +197,7 @@ def _compare(
 
 
 def _normalise(place: Place, rows: list[dict[str, Any]], columns: Sequence[str]) -> Rows:
-    """Return rows in the form of the other libraries: nodes as ranks, number sets as bits."""
+    """Convert rows for comparison with other libraries: nodes to ranks, sets of numbers to bits."""
     return [
         tuple(cell for column in columns for cell in _cells(place, row[column])) for row in rows
     ]
@@ -213,7 +213,7 @@ def _cells(place: Place, value: Any) -> list[int]:
 
 
 def _median(work: Callable[[], object]) -> float:
-    """Return the median time of several runs; long queries run once."""
+    """Return the median time of several runs; a long query is run only once."""
     times: list[float] = []
     while not times or (len(times) < MAX_RUNS and sum(times) < ENOUGH_SECONDS):
         begin = perf_counter()

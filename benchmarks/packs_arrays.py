@@ -361,7 +361,7 @@ def _(place: Place, given: Given) -> Rows:  # noqa: ARG001 - a place has one sch
 
 @peer("schedules/last-arrivals", "numpy")
 def _(place: Place, given: Given) -> Rows:
-    """Trace the last arrivals back: along a tree of a broadcast, a node receives a unit once."""
+    """Trace the last arrivals back. In each tree, a node receives a unit at most once."""
     schedule = place.broadcast
     last = np.flatnonzero(schedule.step == schedule.steps)
     order = np.lexsort((schedule.tree[last], schedule.unit[last], schedule.receiver[last]))

@@ -24,7 +24,7 @@ from starcast.support.settings import Settings
 from starcast.topologies import Topology
 
 COUNT = 1_000_000
-WARM_UP = 40.0  # seconds, in which the server becomes faster
+WARM_UP = 40.0  # seconds of writing before the measurement: a new server gets faster
 
 
 class _SilentTask:
@@ -36,7 +36,7 @@ _TASK = _SilentTask()
 
 
 def figures() -> Iterator[Figure]:
-    """Compare Bolt on S7 and S8 with MERGE of single relationships, and COPY with INSERT."""
+    """Compare batches over Bolt on S7 and S8 with single MERGE statements, and COPY with INSERT."""
     with embedded_stack() as settings:
         yield _first_ingest(settings)
         with Graph.open(graph_address(settings)) as graph:
@@ -47,7 +47,7 @@ def figures() -> Iterator[Figure]:
 
 
 def _first_ingest(settings: Settings) -> Figure:
-    """Compare the first ingest after a server start with its estimate, and drop it again."""
+    """Compare the time of the first ingest after a server start with its estimated time."""
     wanted = parse_request("S7", "multiple")
     with open_stores(settings) as stores:
         duration = elapsed(lambda: ingest(stores, wanted), repeats=1)
@@ -69,7 +69,8 @@ def _bolt(graph: Graph, batch: int) -> Iterator[Figure]:
     while perf_counter() - begin < WARM_UP:
         writer.write_relationships(links, _TASK)
         writer.write_relationships(trees, _TASK)
-        # Write to bare nodes each time: nodes that have many relationships make writing slower.
+        # Replace the nodes before each round, because nodes with many relationships slow down
+        # writing.
         delete_artifact(graph, "topology", "S7", s7, batch, _TASK)
         _nodes(writer, s7)
     yield _figure("S7 links", _rate(writer, links), merging)

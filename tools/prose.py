@@ -53,7 +53,7 @@ IDIOMS = {
     "clause": r"\A(?:What|Whose|Who|Whom|Where|How|Whether)\b(?!.*\?)",
 }
 PATTERNS = {name: re.compile(text, re.IGNORECASE | re.DOTALL) for name, text in IDIOMS.items()}
-CODE = re.compile(r"\s*(?:[A-Z]{4,}\b|//|#!|<|\{|\[|[a-z_]+ =)")  # SQL, Cypher, scripts, markup
+CODE = re.compile(r"\s*(?:[A-Z]{4,}\b|//|#!|<|\{|\[|[a-z_]+ =)")  # literals that contain code
 WORD = re.compile(r"[A-Za-z]{2,}")
 
 
@@ -75,7 +75,7 @@ class Text(NamedTuple):
 
 def comments(nodes: list[ast.AST], source: str) -> Iterator[Text]:
     """Yield each group of consecutive comment lines as one text."""
-    inside = set[int]()  # lines that begin inside a string literal
+    inside = set[int]()  # numbers of lines that begin inside a string literal
     for node in nodes:
         if isinstance(node, ast.Constant | ast.JoinedStr) and node.end_lineno:
             inside.update(range(node.lineno + 1, node.end_lineno + 1))
@@ -95,7 +95,7 @@ def comments(nodes: list[ast.AST], source: str) -> Iterator[Text]:
 
 def python_texts(nodes: list[ast.AST], *, literals: bool) -> Iterator[Text]:
     """Yield the docstrings and, with `literals`, other string literals that look like prose."""
-    seen = set[int]()  # docstrings and parts of f-strings, which ast.walk visits again
+    seen = set[int]()  # ids of docstrings and parts of f-strings, which ast.walk visits again
     for node in nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             if words := ast.get_docstring(node):

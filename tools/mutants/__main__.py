@@ -39,7 +39,7 @@ from tools.mutants.mutations import AREAS, ROOT, SOURCE, Mutation, area, draw
 from tools.mutants.runs import Copy, Run, function_of, module_of
 from tools.mutants.selection import Tests, folder_of
 
-SHARE = 0.9  # of the mutants that the sweep detects
+SHARE = 0.9  # minimum share of the mutants detected by the sweep that `make test` must detect
 ATTEMPTS = 5
 #: The possible results of a mutant: detected by `make test`, only by the sweep or by no test;
 #: unclear, because tests fail even without the mutation; equivalent to the source (manual edit).
@@ -50,7 +50,7 @@ FOUND = RESULTS[:2]
 def judge(copy: Copy, tests: Tests, mutation: Mutation, sweep_limit: float) -> tuple[str, str]:
     """Return a mutation's result ("test", "sweep", "survived" or "unclear"), and the failing test.
 
-    If no single test failed, the second value is how the test run ended, or empty.
+    If no single test failed, the second value describes how the test run ended, or is empty.
     """
     for _ in range(ATTEMPTS):
         found_by, run = _try(copy, tests, mutation, sweep_limit)
@@ -180,7 +180,7 @@ def summarize(entries: Iterable[dict[str, Any]]) -> tuple[list[str], float]:
 
 
 def main() -> int:
-    """Try mutants until enough are found; return the exit code."""
+    """Try mutants until enough are detected, and return the exit code."""
     options = _parse_options()
     if subprocess.check_output(["git", "-C", ROOT, "status", "--porcelain", SOURCE, "tests"]):
         raise SystemExit("commit the changes of the source and the tests first")

@@ -53,7 +53,7 @@ TURNED = {
 SKIPPED_BLOCKS = {"TYPE_CHECKING", "__name__"}
 LOGS = {"log", "logging", "warnings"}
 
-Change = tuple[str, tuple[int, int], str]  # operator, begin, end, new text
+Change = tuple[str, tuple[int, int], str]  # name of the operator, replaced range, new text
 
 
 @dataclass(frozen=True)

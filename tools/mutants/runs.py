@@ -24,7 +24,7 @@ FOLDER = "MUTANTS_FOLDER"
 MARK = "MUTANTS_RUN"
 
 
-@pytest.hookimpl(trylast=True)  # after the hook that samples the cases for `make test`
+@pytest.hookimpl(trylast=True)  # runs after the hook that samples the cases for `make test`
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Drop and sort tests according to the run's selection (a pytest hook in test processes)."""
     selection = json.loads((Path(os.environ[FOLDER]) / "selection.json").read_text())
@@ -40,11 +40,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         kept = [item for item in kept if rank(item) < len(ranks)]
     items[:] = sorted(kept, key=rank)
     for item in items:
-        item.add_marker("slow")  # with coverage and other jobs, tests may exceed their limits
+        item.add_marker("slow")  # raises the time limit: coverage and other jobs slow tests
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:
-    """Report that a test starts; if the process is killed, the last test started has failed."""
+    """Report that a test starts. If the process is then killed, this test counts as failed."""
     _report(nodeid, 0, is_failed=False)
 
 

@@ -47,8 +47,8 @@ class Tests:
     def covering(self, mutation: Mutation) -> tuple[list[str], list[str]]:
         """Return the quick tests that execute a line of a mutation's statement, sorted.
 
-        A second list has the other tests of each folder in which a test's set-up executes the line,
-        since a session fixture is set up only for the first test that uses it.
+        If the line is executed by the set-up of a test, the second list has all other tests of its
+        folder: the fixture may serve them too, but is set up only for the first test that uses it.
         """
         contexts = set[str]()
         for data in self._coverage:

@@ -178,8 +178,8 @@ def _query(app: typer.Typer) -> None:
     command(noun, "list", Queries.queries, printer=results.wide_table)
     command(noun, "show", Queries.show_query)
     command(noun, "run", Queries.query)
-    # The table printer has no pictures: they need columns that the header of a query file declares
-    # to contain nodes, and a plain statement has no header.
+    # This command prints tables and no pictures. A picture needs columns that the header of a query
+    # file declares to contain nodes, and a plain statement has no header.
     command(noun, "ask", Queries.ask, printer=results.table)
     command(noun, "new", Queries.new_query)
     command(noun, "check", Queries.check_queries)

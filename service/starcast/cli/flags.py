@@ -140,7 +140,8 @@ def _clean_errors() -> Iterator[None]:
         yield
     except typer.TyperException as error:
         ctx = getattr(error, "ctx", None)
-        # If the command of a group is missing, the message is the help, which stays unchanged.
+        # If a command group is given without a command, the message is the group's help and stays
+        # unchanged.
         if ctx is None or error.message != ctx.get_help():
             error.message = clean_message(error.message)
         # Only an error about an unknown option has `possibilities`.

@@ -78,7 +78,8 @@ def command(
     flags = {each.name: _flag(each) for each in asked if each.kind is Parameter.KEYWORD_ONLY}
 
     def run(ctx: typer.Context, **given: Any) -> None:
-        # Not a parameter of the operation: the callback of --labels has already applied the value.
+        # --labels is not a parameter of the operation: the callback of the option has already
+        # applied its value.
         given.pop("labels", None)
         chosen = {each.name: given.pop(each.name) for each in printing}
         print_result = show(**chosen)
@@ -151,7 +152,7 @@ def _documented(operation: Operation, parameters: list[Parameter]) -> Documentat
 
 
 def _options(parameter: Parameter) -> tuple[Any, ...]:
-    """Return the TypedDict of a parameter ``**options``, in a tuple that is empty if there is none.
+    """Return a tuple with the TypedDict of a parameter ``**options``, empty if there is none.
 
     The TypedDict X is given by the annotation ``Unpack[X]`` or ``Annotated[Any, X]``.
     """

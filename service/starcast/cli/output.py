@@ -198,7 +198,7 @@ def _widths(rows: Iterable[Row], columns: Sequence[str]) -> dict[str, int]:
 def _fit(widths: Iterable[int], file_width: int | None) -> bool:
     if file_width is None or sys.stdout.isatty():
         file_width = _terminal_width()
-    # The last column has no gap, but the table has a margin of one blank on each side.
+    # There is no gap after the last column, but a margin of one blank on each side of the table.
     table_width = sum(width + _COLUMN_GAP for width in widths) - 1
     return table_width <= file_width
 

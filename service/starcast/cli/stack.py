@@ -18,8 +18,9 @@ def uninstall(
 ) -> None:
     """Stop the embedded servers and delete all their data, downloads, logs and passwords.
 
-    It lists everything, and asks first. Files that starcast did not create stay, and so does
-    everything that other homes still need. Use pip to remove the Python package.
+    The command first lists everything that it would delete, and asks. It keeps files that starcast
+    did not create, and everything that other homes still need. Use pip to remove the Python
+    package.
     """
     from starcast.embedded.uninstall import find_traces, remove
 

@@ -99,12 +99,12 @@ def readable_folder(folder: Path, account: processes.User) -> Path:
 def readable_programs(
     site: Path, parts: Iterable[str | Path], name: str, account: processes.User
 ) -> Path:
-    """Return a folder from which the account can read parts of a package: ``site`` or a copy.
+    """Return a folder in which the account can read parts of a package: ``site`` or a copy.
 
     Args:
         site: the folder that contains the parts, such as site-packages.
-        parts: files and folders below ``site``; a copy keeps their layout, since programs find
-            their libraries by it.
+        parts: files and folders below ``site``. A copy keeps their relative paths, because programs
+            find their libraries by these paths.
         name: the name of the copied folder, with a version.
     """
     relative = [Path(part) for part in parts]

@@ -24,7 +24,7 @@ STORE_DATABASE = "starcast"
 
 
 def graph_endpoint(home: Path) -> tuple[str, str]:
-    """Return the Bolt URI and password of the Neo4j in a home folder; PostgreSQL may be stopped.
+    """Return the Bolt URI and password of a home's Neo4j. PostgreSQL need not be running.
 
     Raises:
         UnavailableError: Neo4j is not running.
@@ -33,7 +33,7 @@ def graph_endpoint(home: Path) -> tuple[str, str]:
 
 
 def store_endpoint(home: Path, role: Role = "writer") -> "URL":
-    """Return a role's URL for the PostgreSQL in a home folder; Neo4j may be stopped.
+    """Return a role's URL for a home's PostgreSQL. Neo4j need not be running.
 
     SQLAlchemy hides the password when the URL is printed.
 

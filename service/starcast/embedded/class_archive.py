@@ -102,8 +102,8 @@ def record(java: Path, folder: Path, home: Path, pid: int, reporter: Reporter) -
 def _copy(written: Path, part: Path) -> None:
     """Copy an archive part that a server has written.
 
-    Links are refused: the server's account could replace the part by a link, to make root publish
-    a file that only root can read.
+    Links are refused, because the server's account could replace the part by a link to a file that
+    only root can read, and root would then publish this file.
 
     Raises:
         OSError: the source is a link or not a regular file.

@@ -71,7 +71,7 @@ def copy_system_data(old: Path, new: Path) -> None:
 def activate(directory: Path) -> None:
     """Make a directory the current one, atomically and safe against a power failure."""
     write_text(directory.parent / _POINTER, f"{directory.name}\n")
-    # The pointer file was renamed, which survives a power failure only if its folder is synced.
+    # The renaming of the pointer file survives a power failure only if its folder is synced.
     folder = os.open(directory.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -84,7 +84,7 @@ def failure(findings: list[Finding]) -> StarcastError | None:
 
 
 def examine(settings: Settings) -> list[Finding]:
-    """Run all checks; a check that raises an error becomes a finding too."""
+    """Run all checks. If a check raises an error, the error becomes a finding."""
     return [
         *_packages(settings),
         *check_embedded(settings),
@@ -175,7 +175,7 @@ def _neo4j(settings: Settings) -> ServerFindings:
 
 
 def _graph(graph: Graph) -> tuple[Finding, str | None]:
-    """Check whether an ingest would accept the graph; also return the paired database's id."""
+    """Check whether an ingest would accept the graph, and return the id of the paired database."""
     try:
         store = ownership.usable_owner(graph)
     except ownership.OwnershipError as error:

@@ -1,4 +1,4 @@
-"""Disk space, lock files and log files; translation of operating system errors."""
+"""Disk space, lock files, log files, and the translation of operating system errors."""
 
 import errno
 import fcntl

@@ -97,7 +97,7 @@ class Home:
         return folder / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.backup"
 
     def _require_private(self) -> None:
-        """Refuse a home whose passwords or data another user could have replaced."""
+        """Raise an error if another user could have replaced the home's passwords or data."""
         files.require_private(self.root)
         files.require_private(self._secrets)
 
@@ -134,7 +134,7 @@ class Home:
         return files.is_locked(self._rebuild_lock)
 
     def ensure_password(self, name: str, data: Path | None = None) -> str:
-        """Return a password; create it if it is missing and does not protect any data yet.
+        """Return a password. Create it if it is missing and there are no data that it protects yet.
 
         Args:
             name: the name of the password file.
@@ -172,7 +172,7 @@ class Home:
         return self.password_file(f"postgres-{role}")
 
     def published(self) -> dict[str, ServerProcess]:
-        """Return the entries of ``stack.json`` by server; after a crash they may be out of date."""
+        """Return the entries of ``stack.json`` by server. After a crash they may be out of date."""
         try:
             entries = json.loads(self._state_file.read_text(encoding="utf-8"))
             return {name: ServerProcess(**entry) for name, entry in entries.items()}

@@ -32,7 +32,7 @@ BROWSER_LOCK = Path(__file__).with_name("browser.lock")
 
 _THREADS = 16
 _ATTEMPTS = 3
-#: Seconds before the second download attempt; twice that before the third.
+#: Seconds to wait before the second download attempt. The wait before the third is twice as long.
 _PAUSE = 1.0
 #: Short explanations of exceptions from requests and jgo, by class name.
 _REASONS = {
@@ -86,7 +86,7 @@ class JarSet:
         version: str = NEO4J_VERSION,
         title: str = "Neo4j",
     ) -> "JarSet":
-        """Return the set of a lock file; every lock file has its own folder in the cache."""
+        """Return the jars of a lock file, which have a folder of their own in the cache."""
         text = lock.read_text(encoding="utf-8")
         lines = [line for line in text.splitlines() if line and not line.startswith("#")]
         digest = hashlib.sha256(text.encode()).hexdigest()[:8]
@@ -170,11 +170,11 @@ class JarSet:
 
 
 class _Download:
-    """A parallel download; the first failure stops all threads."""
+    """A download by several threads, all of which stop at the first failure."""
 
     def __init__(self, partial: Path, mirror: str | None, advance: Callable[[int], None]) -> None:
         maven: Any = packages.load("jgo.maven")
-        # jgo uses Maven Central by default; a mirror replaces it.
+        # By default jgo downloads from Maven Central, which a mirror replaces.
         repositories = {} if mirror is None else {"remote_repos": {"mirror": mirror.rstrip("/")}}
         resolver = maven.PythonResolver(progress_callback=self._watch)
         self._maven = maven.MavenContext(

@@ -237,7 +237,7 @@ class Neo4j(Server):
             *self.options,
             *class_archive.java_options(self.jars(settings).folder),
             f"-Djdk.net.hosts.file={home}/conf/hosts",
-            f"-Djna.tmpdir={home}/run",  # otherwise Java leaves a folder in the user's cache
+            f"-Djna.tmpdir={home}/run",  # otherwise Java would create a folder in the user's cache
             self.marker,
             *shlex.split(settings.neo4j_java_options),
             "-cp",
@@ -276,7 +276,7 @@ class Neo4j(Server):
         return can_help
 
     def is_ready(self, port: int) -> bool:
-        """Return whether the server answers on a port; in a new store, set the home's password."""
+        """Return whether the server answers on a port. In a new store, first set the password."""
         from starcast.stores.graph.driver import AuthError, DriverError, Neo4jError  # noqa: PLC0415
 
         try:

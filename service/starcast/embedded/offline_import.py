@@ -1,7 +1,8 @@
 """Run ``neo4j-admin database import full``, which fills a data directory, and report its progress.
 
 The tool is a class in the server's jars. It prints its steps, with a percentage after every line of
-dots; these are reported as progress. All its output goes to a log, since its errors are long.
+dots. The steps and percentages are reported as progress. All its output goes to a log, since its
+errors are long.
 """
 
 import re
@@ -38,7 +39,7 @@ server.directories.logs={logs}
 _STEP = re.compile(r"\((\d+)/(\d+)\) (.+?) \d{4}-\d\d-\d\d ")
 _PERCENT = re.compile(r" (\d+)% ")
 _FAILED = "Command Failed"
-#: Lines below the headline of a failure that carry no information.
+#: Uninformative lines that the tool prints below the headline of a failure.
 _NOISE = re.compile(r"-+|Error importing csv file\.?|Full exception details .*|Please provide .*|")
 _KEPT_LINES = 40
 
@@ -113,7 +114,7 @@ def _environment(server: Neo4j, work_folder: Path) -> dict[str, str]:
 def _start(
     command: Sequence[str], environment: dict[str, str], folder: Path
 ) -> Iterator[subprocess.Popen[str]]:
-    """Start the tool; kill it when the context ends, since an incomplete import is useless."""
+    """Start the tool, and kill it if it still runs when the context ends."""
     with subprocess.Popen(
         command,
         cwd=folder,

@@ -76,7 +76,7 @@ def _missing(module: str) -> UnavailableError:
 def find_client_programs(major: int) -> "Programs":
     """Return PostgreSQL's client programs of a major version, from the extra or the system.
 
-    A newer ``pg_dump`` could read the server, but its dumps cannot always be restored there.
+    A newer ``pg_dump`` could dump the database, but the server cannot always restore such a dump.
 
     Raises:
         UnavailableError: the client programs are not installed.

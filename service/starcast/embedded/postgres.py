@@ -65,7 +65,7 @@ class Postgres(Server):
         self.data = home.postgres / "data"
 
     def find_processes(self) -> list[psutil.Process]:
-        """Return the server's processes, listed in ``stack.json`` or not, and orphaned children."""
+        """Return all processes of the server, including orphans and those not in ``stack.json``."""
         return processes.find_all(self._belongs_to_cluster)
 
     def _belongs_to_cluster(self, process: psutil.Process) -> bool:
@@ -133,7 +133,7 @@ class Postgres(Server):
             raise processes.startup_error(self.title, self.logs)
 
     def launch(self, settings: Settings, port: int) -> int:  # noqa: ARG002 - required by Server
-        """Start the server with all settings as options; return the process id."""
+        """Start the server, passing all settings as options, and return its process id."""
         options = [f"--{name}={value}" for name, value in (_OPTIONS | {"port": str(port)}).items()]
         command = [str(self._binaries / "bin" / "postgres"), "-D", WORKING_DIRECTORY]
         command += [self.marker, *options]
@@ -147,7 +147,7 @@ class Postgres(Server):
         try:
             self.set_up(port)
         except psycopg.OperationalError as error:
-            # Before login there are no error codes; LC_ALL fixes the language of the message text.
+            # Errors before the login have no code, only a text, which LC_ALL keeps in English.
             if "password authentication failed" in str(error):
                 raise self.refused_password() from error
             return False

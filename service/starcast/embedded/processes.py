@@ -32,8 +32,9 @@ Matcher = Callable[[psutil.Process], bool]
 
 #: The shell exits and the server becomes a child of init, which reaps it, so no zombie is left.
 _DETACH = '"$@" >&2 & echo $!'
-#: Tolerance in seconds when comparing start times, since clocks are adjusted. The command line
-#: identifies a server; start times only detect the unlikely case that its process id was reused.
+#: Tolerance in seconds when start times are compared, because a clock may have been adjusted. The
+#: command line identifies a server; start times only detect the unlikely case that its process id
+#: was reused.
 _CLOCK_TOLERANCE = 60.0
 _ERROR_LINE = re.compile(r"\b(ERROR|FATAL|PANIC|error|Error|\w*Exception|Caused by)\b")
 DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")
@@ -104,7 +105,7 @@ class Server(ABC):
 
     @abstractmethod
     def find_processes(self) -> list[psutil.Process]:
-        """Return all processes of this server, listed in ``stack.json`` or not."""
+        """Return all processes of this server, whether ``stack.json`` lists them or not."""
 
     @abstractmethod
     def prepare(self, settings: "Settings") -> None:
@@ -169,7 +170,7 @@ def has_argument(*markers: str) -> Matcher:
 
 
 def find_server(server: ServerProcess | None, matcher: Matcher) -> psutil.Process | None:
-    """Return the live process of an entry in ``stack.json``; None if it ended or was replaced."""
+    """Return the process of a ``stack.json`` entry, or None if it ended or its id was reused."""
     with suppress(psutil.Error):
         if server is not None:
             process = psutil.Process(server.pid)
@@ -180,7 +181,7 @@ def find_server(server: ServerProcess | None, matcher: Matcher) -> psutil.Proces
 
 
 def find_all(matcher: Matcher) -> list[psutil.Process]:
-    """Return all live processes that match, listed in ``stack.json`` or not."""
+    """Return all live processes that match, whether ``stack.json`` lists them or not."""
     return [process for process in psutil.process_iter() if is_match(process, matcher)]
 
 
@@ -280,7 +281,7 @@ def is_listening(port: int) -> bool:
 
 
 def owns_port(pid: int, port: int) -> bool:
-    """Return whether a process listens on a port; no other process may receive its password."""
+    """Return whether a process listens on a port, so that no other process gets its password."""
     try:
         connections = psutil.Process(pid).net_connections("tcp")
     except psutil.NoSuchProcess:

@@ -1,10 +1,10 @@
 """Rebuild Neo4j's store in a new data directory, and switch to it in one step.
 
 The old server answers queries until the import is complete. Then it stops, and a new server starts
-on the new directory, on the same port if that is free. It is not listed in ``stack.json`` yet: the
-caller first verifies its contents. Then `StoreRebuild.commit` makes the new directory the current
-one. Before the commit, the old directory stays current and unchanged, even after an error, Ctrl-C
-or kill -9.
+on the new directory, on the same port if that is free. The new server is not yet listed in
+``stack.json``, because the caller first verifies its contents. Then `StoreRebuild.commit` makes the
+new directory the current one. Before the commit, the old directory stays current and unchanged,
+even after an error, Ctrl-C or kill -9.
 """
 
 import shutil
@@ -107,7 +107,7 @@ def clean_up(settings: Settings, reporter: Reporter) -> None:
 
 
 def _current_settings(home: Home, settings: Settings) -> Settings:
-    """Return the settings with the Neo4j Browser port of the running server, or without Browser."""
+    """Return the settings with the running server's port of Neo4j Browser, if it serves Browser."""
     port = Neo4j(home).browser_port
     return settings.model_copy(update={"browser": port is not None, "neo4j_http_port": port})
 

@@ -31,10 +31,10 @@ from starcast.support.settings import Settings
 
 ServerState = Literal["running", "not responding", "starting", "rebuilding", "stopped"]
 
-#: Time limit in seconds for a server start, which takes 5 seconds on an idle machine, but far more
-#: on a busy machine or after a crash.
+#: Time limit in seconds for a server start. A start takes 5 seconds on an idle machine, but far
+#: longer on a busy machine or after a crash.
 _STARTUP_SECONDS = 180.0
-#: Seconds allowed for a clean shutdown. `down` may take 15 seconds; the rest of this time is for
+#: Seconds allowed for a clean shutdown. The rest of the 15 seconds that `down` may take is for
 #: killing processes.
 _SHUTDOWN_SECONDS = 11.0
 #: Seconds within which a running server answers, even on a busy machine.
@@ -282,7 +282,7 @@ class Startup:
         self._reporter = reporter
 
     def start_and_publish(self, servers: Sequence[Server]) -> None:
-        """Start servers and list them in ``stack.json`` when all are ready; see `start`."""
+        """Start servers as `start` does, and list them in ``stack.json`` when all are ready."""
         try:
             self.publish(self.start(servers))
         except BaseException:
@@ -346,7 +346,8 @@ class Startup:
         while time.monotonic() < deadline:
             if not processes.is_alive(started.pid):
                 return False
-            # The port's owner is looked up only if the port is open, since that reads all sockets.
+            # The port's owner is looked up only if the port is open, because the look-up reads all
+            # sockets.
             listens = processes.is_listening(started.port) and processes.owns_port(
                 started.pid, started.port
             )

@@ -54,7 +54,8 @@ class Artifact:
         nodes: number of nodes that it adds to the graph.
         relationships: number of relationships that it adds to the graph.
         plugins: the provenance of the plug-ins that build it.
-        make: builds it without verifying it; None if it is only listed and cannot be built.
+        make: builds the artifact without verifying it; None if only its id and sizes were read from
+            PostgreSQL, so that it cannot be built.
     """
 
     kind: str
@@ -211,7 +212,7 @@ def planned_forest(
 
 
 def schedule_artifact(schedule: ScheduleParameters) -> Artifact:
-    """Return the artifact of a schedule; a symmetric one has the rows of a single source."""
+    """Return the artifact of a schedule. A symmetric schedule has the rows of a single source."""
     algorithm = schedule.algorithm
     entry = (f"{algorithm.collective} algorithm", algorithm.name)
     plugins = describe_used(schedule.topology, entry, schedule.arguments)
@@ -258,12 +259,12 @@ def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenanc
 
 
 def recorded_artifact(row: models.Materialization) -> Artifact:
-    """Convert a row of PostgreSQL to an artifact that has its size but cannot be built."""
+    """Convert a row of PostgreSQL to an artifact with its sizes but without `make`."""
     return Artifact(row.kind, row.id, row.expected_nodes, row.expected_relationships, row.plugins)
 
 
 def recorded_artifacts(session: Session) -> list[Artifact]:
-    """Return all complete artifacts in build order; they have their sizes but cannot be built."""
+    """Return all complete artifacts in build order, with their sizes but without `make`."""
     is_complete = models.Materialization.state == LoadState.COMPLETE.value
     rows = session.scalars(select(models.Materialization).where(is_complete))
     return sorted(map(recorded_artifact, rows), key=lambda artifact: artifact.build_order)

@@ -1,12 +1,12 @@
 """Ingesting and rebuilding artifacts in both stores.
 
-A rebuild recreates the graph from PostgreSQL's records, by an offline import or over Bolt.
-Everything stored can be built again, so no starcast data are lost. Data of other programs are
+A rebuild recreates the graph from PostgreSQL's records, by an offline import or over Bolt. All
+stored artifacts can be built again, so no starcast data are lost. Data of other programs are
 deleted only on request; over Bolt, only their relationships at recreated nodes are deleted.
 
 Over Bolt, all artifacts to rebuild are first deleted. Each has the state ``failed``, with the
 reason `REBUILDING`, until it has been recreated. After an interruption, the next rebuild recreates
-the remaining artifacts, and an ingest recreates those that it is asked for.
+all remaining artifacts, and an ingest recreates those that it requests.
 """
 
 import shlex
@@ -144,7 +144,7 @@ def _tidy(stores: Stores, reporter: Reporter) -> None:
 
 
 def _find_outdated(present: Iterable[Artifact], reporter: Reporter) -> list[str]:
-    """Return the ids of artifacts that another version of a plug-in built; report each of them."""
+    """Report each artifact that another version of a plug-in built, and return the ids."""
     outdated = []
     for artifact in present:
         names = find_changed(artifact.plugins)
@@ -349,7 +349,7 @@ def _refuse_rebuild_losses(
     *,
     by_import: bool,
 ) -> None:
-    """Check that data of other programs are deleted only on request; report the data kept.
+    """Check that no data of other programs are deleted without a request; report the kept data.
 
     Raises:
         RejectedError: the rebuild would delete data of other programs.

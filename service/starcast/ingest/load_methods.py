@@ -1,9 +1,10 @@
 """Load methods: how rows get into Neo4j, their estimates and limits, and the choice between them.
 
 Over Bolt, rows are written to a running server, about 40 000 relationships per second. An offline
-import writes files and fills a new store from them, ten times as fast. But it has to import
-everything that is already stored again and to restart the server, which must be the embedded one.
-So small ingests, and all ingests into other servers, use Bolt; large ingests use the import.
+import writes files and fills a new store from them, ten times as fast. But the new store replaces
+the old one, so all stored artifacts have to be imported again, and the server, which must be the
+embedded one, has to be restarted. So small ingests, and all ingests into other servers, use Bolt;
+large ingests use the import.
 """
 
 from collections.abc import Iterable
@@ -44,7 +45,8 @@ IMPORTED_RELATIONSHIPS_PER_SECOND = 330_000
 #: their fixed-size records.
 BYTES_PER_NODE = 250
 BYTES_PER_RELATIONSHIP = {"topology": 120, "forest": 120, "schedule": 250}
-#: Number of digits assumed for ranks and units in import files; `IMPORT_ROW_LIMIT` allows no more.
+#: Number of digits assumed for ranks and units in import files. Larger numbers do not occur within
+#: `IMPORT_ROW_LIMIT`.
 _WIDTH = 8
 
 #: Maximum number of rows over Bolt. S10 without forests fits and takes about ten minutes. Rows are

@@ -112,7 +112,7 @@ def load(
 def cleanup_on_error(
     stores: Stores, artifacts: Sequence[Artifact], reporter: Reporter
 ) -> Iterator[None]:
-    """If the context raises, delete these artifacts if possible, and record them as ``failed``."""
+    """After an error in the context, delete the artifacts if possible and record them as failed."""
     try:
         yield
     except KeyboardInterrupt:

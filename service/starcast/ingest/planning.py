@@ -107,7 +107,8 @@ def parse_request(
     planned = [planned_forest(topology, *parse_spec(text), start) for text in texts]
     artifacts = [
         topology_artifact(topology),
-        # A user's forest replaces a construction's forest with the same id; the trees are equal.
+        # If a user's forest and a construction's forest have the same id, their trees are equal, so
+        # only the user's is kept.
         *(each for each in planned if each.id not in own),
         *map(forest_artifact, own.values()),
         *map(schedule_artifact, selected),

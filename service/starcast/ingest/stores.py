@@ -49,7 +49,7 @@ class Stores:
 
         Raises:
             UnavailableError: the session's connection was lost, or the connection that held the
-                lock: then another process may be changing the stores.
+                lock. Without the lock, another process may be changing the stores.
         """
         with sessions.open_session(self.engine) as session:
             if self.lock is not None:

@@ -181,7 +181,7 @@ class _Verification:
             yield Problem(WHOLE_STORE, problem, str(found), str(expected))
 
     def _read_contents(self) -> Contents | None:
-        """Return all counts and checksums, or None if the type of a property prevents summing."""
+        """Return all counts and checksums, or None if a property's type cannot be summed."""
         try:
             return reader.read_all_contents(self.stores.graph)
         except InputError:
@@ -227,8 +227,8 @@ class _Verification:
         """Return the expected artifact, and a problem if PostgreSQL stores other trees."""
         with self.stores.session() as session:
             stored = artifact_from_id(session, artifact.kind, artifact.id)
-        # A construction's forest is compared with a newly built one; a user's forest exists only in
-        # PostgreSQL.
+        # Only the forest of a construction can be built again for comparison. A user's forest
+        # exists only in PostgreSQL.
         trees = stored.structure() if stored.kind == "forest" else None
         if not isinstance(trees, Forest) or trees.construction not in constructions():
             return stored, []
@@ -239,7 +239,7 @@ class _Verification:
         return forest_artifact(generated), [Problem(artifact.id, problem)]
 
     def _check_without_plugin(self, artifact: Artifact, reason: str) -> Iterator[Problem]:
-        """Compare counts and checksum with PostgreSQL's record, because a plug-in is missing."""
+        """Compare counts and checksum of an artifact that cannot be built without its plug-in."""
         if not is_well_formed(artifact.id):
             self.reporter.say(f"skipped {artifact.id}: {reason}")
             return

@@ -15,7 +15,7 @@ BackupFile = Annotated[Path, Shell(metavar="FILE")]
 
 
 class Administration(Connection):
-    """Operations on the servers and on the schema of PostgreSQL; backup and restore."""
+    """Operations on the servers, on the schema of PostgreSQL, and on backups."""
 
     def status(self) -> Table:
         """Show process, port, uptime, memory and log of the embedded servers.
@@ -37,7 +37,8 @@ class Administration(Connection):
     def doctor(self) -> Table:
         """Check packages, servers, schema, disk and memory.
 
-        In a shell, exit code 0: healthy; 4: a server is not running; 6: another problem.
+        In a shell, the exit code is 0 if there are no problems, 4 if a server is not running, and 6
+        for any other problem.
         """
         from starcast.embedded.doctor import examine, failure
 
@@ -79,7 +80,7 @@ class Administration(Connection):
     def schema(self) -> Facts:
         """Check that the schema has the newest revision and that its tables match the models.
 
-        In a shell, the exit code is 6 if not.
+        In a shell, the exit code is 6 if a check fails.
 
         Returns:
             The revision of the tables, the newest revision, and the differences from the models.
@@ -139,7 +140,7 @@ class Administration(Connection):
             owner.dispose()
 
     def backup(self, file: BackupFile) -> Facts:
-        """Write everything stored to a file: artifacts, experiments, runs and verdicts.
+        """Write all stored data to a file: artifacts, experiments, runs, verdicts and records.
 
         The file holds a dump by PostgreSQL's pg_dump, which must have the same version as the
         server, and a checksum of each table. The graph is not included: ``restore`` rebuilds it.

@@ -116,14 +116,14 @@ class RunTable(Table):
 
 @dataclass(frozen=True, repr=False)
 class ComparisonTable(Table):
-    """A comparison of stored runs, with one row per common grid point and one value per cell.
+    """A comparison of stored runs, with one row per common grid point.
 
-    Notebooks show it as the command line does, with the figures of the compared experiments or runs
-    side by side, and the best figures in bold.
+    Notebooks show it as the command line does, with the results of the compared experiments or runs
+    next to each other, and the best results in bold.
 
     Attributes:
         comparison: the matched runs.
-        everything: whether all parameters, figures and rows are shown.
+        everything: whether all parameters, results and rows are shown.
     """
 
     comparison: "Comparison" = field(kw_only=True)
@@ -168,7 +168,7 @@ class ComparisonTable(Table):
         return self._load_profiles()
 
     def crossovers(self) -> Table:
-        """Return the message sizes from which on another of the compared sides is the fastest.
+        """Return the message sizes at which a different one of the compared sides becomes fastest.
 
         A side is an experiment, a run, or a part of a single experiment.
         """

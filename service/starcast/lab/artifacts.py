@@ -86,7 +86,8 @@ class Artifacts(Connection):
             options: `IngestOptions`.
 
         Returns:
-            The created artifacts with their rows and seconds; the note says what was stored before.
+            The created artifacts with their rows and seconds. The note says how many artifacts were
+            already stored.
 
         Raises:
             InputError: a name or an argument is wrong, or a forest is on another topology.
@@ -271,7 +272,7 @@ class Artifacts(Connection):
     def show(
         self, artifact_id: ArtifactId, *, kind: str | None = None, verify: bool = False
     ) -> Facts:
-        """Show the parameters, figures and state of a stored artifact.
+        """Show the parameters, measured values and state of a stored artifact.
 
         Args:
             artifact_id: the id of a stored topology, forest or schedule.

@@ -29,7 +29,7 @@ def choose(choices: type[_Choice], text: str, noun: str) -> _Choice:
 
 
 def plain_values(value: Any) -> Any:
-    """Convert a value of an axis, or several values, to the types that a grid file contains."""
+    """Convert one or more values of an axis to types that a grid file can contain."""
     # Text and mappings are iterable, but each of them is a single value.
     if isinstance(value, str | Fraction | Mapping):
         return value

@@ -224,7 +224,7 @@ class Claims(Connection):
     ) -> Table:
         """List the claims whose verdicts differ between two stored verification runs.
 
-        A claim that only one of the runs verified is listed too, with its one verdict.
+        A claim that only one of the runs verified is listed too, with its verdict in that run.
 
         Args:
             before: number of the first run.
@@ -271,7 +271,7 @@ class Claims(Connection):
         return ClaimReport(subject, verdicts, run_provenance(found))
 
     def _can_store(self) -> bool:
-        """Return whether verdicts can be stored; if the embedded server is stopped, report it."""
+        """Return whether verdicts can be stored; say so if the embedded server is not running."""
         try:
             self.engine  # noqa: B018 - connects
         except UnavailableError as error:
@@ -286,8 +286,8 @@ class Claims(Connection):
     def _verdicts(self, *, demanded: bool = False) -> "report.Stored":
         """Return the newest stored verdict of each claim, with its verification run.
 
-        The result is empty if no embedded server is running or its schema is not the newest, unless
-        verdicts are demanded.
+        Unless verdicts are demanded, the result is empty if the embedded server is not running or
+        its schema is not the newest.
 
         Raises:
             UnavailableError: verdicts are demanded, and no server is running; or the settings name
@@ -301,7 +301,8 @@ class Claims(Connection):
             with self._session() as session:
                 found = newest_verdicts(session)
         except (UnavailableError, RejectedError) as error:
-            # Without verdicts, a filter would show no claims, as if none had the wanted verdict.
+            # Without stored verdicts, a filter by verdict would list no claims, as if none had this
+            # verdict.
             if demanded:
                 raise
             if isinstance(error, UnavailableError):

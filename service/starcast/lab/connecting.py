@@ -73,7 +73,8 @@ def connect(
 
     Raises:
         InputError: a setting or a plug-in is invalid.
-        UnavailableError: a server is not running, and ``start`` is False, or it cannot be reached.
+        UnavailableError: a server cannot be reached, or the embedded stack is not running and
+            ``start`` is False.
 
     Example:
         >>> lab = starcast.connect(start=True)

@@ -1,4 +1,4 @@
-"""The operations that tabulate costs: by closed forms, or of stored runs as in a paper's table."""
+"""The operations that tabulate costs, either by closed forms or of stored runs."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from starcast.costs.paper_tables import Row as PaperRow
     from starcast.costs.tables import CostRow, Problem
 
-#: Number of rows of the largest schedule that is simulated by default, in about a second.
+#: Number of rows of the largest schedule that is simulated by default, which takes about a second.
 MAX_ROWS = 2_000_000
 COLUMNS = (
     "ports", "name", "source", "cited", "pieces", "real_pieces", "start_ups", "bytes", "steps",
@@ -109,15 +109,16 @@ class Costs(Connection):
 
         For a topology, no server is needed, and the fastest algorithm comes first. A row is an
         algorithm of starcast or a row of a paper's table. Its exact time, start_ups T_s + bytes
-        T_c, is computed by the closed form of its source. pieces is the number of segments or unit
-        messages, by default the optimum, and real_pieces the optimum over the real numbers. The gap
-        is time / lower bound for the same number of copies. Simulated figures come from executing
-        the schedule; a note explains where they differ from the closed form.
+        T_c, is computed by the closed form of its source. The column pieces has the number of
+        segments or unit messages (by default the optimal number), and real_pieces has the optimum
+        over the real numbers. The gap is time / lower bound for the same number of copies. The
+        schedule is executed to obtain the simulated values; a note explains any difference from the
+        closed form.
 
         With ``experiment``, rows and columns are those of the paper, one table per topology and
-        message. The figures of a row come from the fastest stored run of the algorithm on which the
-        row is based. If the paper cites a work that starcast cannot execute, its row is marked as
-        cited and shows the paper's closed form, if there is one. References are keys of
+        message. The values of a row are those of the fastest stored run of the algorithm on which
+        the row is based. If the paper cites a work that starcast cannot execute, its row is marked
+        as cited and shows the paper's closed form, if there is one. References are keys of
         references.bib.
 
         Args:
@@ -127,14 +128,17 @@ class Costs(Connection):
             message_bytes: bytes of a message for one destination, such as 1024, 2.5 or 23/3.
             t_s: start-up time per packet, T_s in the papers.
             t_c: time per byte, T_c in the papers.
-            segments: segments of the message, or of each tree's share; best for the optimum.
-            messages: unit messages, where they differ from ``segments``.
-            copies: edge-disjoint trees that carry each message, for algorithms that use such trees.
+            segments: number of segments of the message, or of each tree's share; best chooses the
+                optimum.
+            messages: number of unit messages, for algorithms that send unit messages (default: the
+                value of ``segments``).
+            copies: number of edge-disjoint trees that carry each message, for algorithms that use
+                such trees.
             hypercube: dimension of the hypercube to compare with (default: the smallest with at
                 least as many nodes).
             simulate: simulate the schedules that are small enough.
             execution: execution model of the simulations.
-            max_rows: largest schedule to simulate, in rows.
+            max_rows: number of rows of the largest schedule that is simulated.
             experiment: the experiment whose stored runs are shown; it replaces the topology.
             table: the paper's table of the experiment, such as tseng-sheu-1997-table-1.
             conditions: only runs of the experiment with this value, such as topology=S5; several
@@ -157,7 +161,8 @@ class Costs(Connection):
             $ starcast cost table --experiment ts1 --where topology=S5 -f latex > table.tex
         """
         if experiment is not None:
-            # Each stored run has fixed values of these parameters, so options would have no effect.
+            # A stored run has its own values of these parameters, so the options would have no
+            # effect.
             computed = {
                 "topology": topology, "collective": collective, "ports": ports, "t_s": t_s,
                 "message_bytes": message_bytes, "t_c": t_c, "segments": segments,
@@ -246,7 +251,8 @@ class Costs(Connection):
                     "source": row.source,
                     "cited": row.cited,
                     "pieces": row.pieces,
-                    # The value 0 means that fewer pieces are always better: there is no optimum.
+                    # The value 0 means that fewer pieces are always better, so there is no optimum
+                    # to show.
                     "real_pieces": row.real_pieces or None,
                     **{name: getattr(row.cost, name, None) for name in COSTS},
                     "lower_bound": row.bound.time,
@@ -294,7 +300,7 @@ class Costs(Connection):
         t_c: Number = 1,
         copies: int | None = None,
     ) -> Table:
-        """Find the fastest number of segments or unit messages.
+        """Find the number of segments or unit messages that minimizes the time.
 
         The closed form is minimized over the real numbers and over the integers. If fewer pieces
         are always better, no real optimum exists.
@@ -308,7 +314,7 @@ class Costs(Connection):
             message_bytes: bytes of a message for one destination, such as 1024, 2.5 or 23/3.
             t_s: start-up time per packet, T_s in the papers.
             t_c: time per byte, T_c in the papers.
-            copies: edge-disjoint trees that carry each message.
+            copies: number of edge-disjoint trees that carry each message.
 
         Raises:
             InputError: a name or a number is wrong, or the algorithm does not split its messages or
@@ -394,7 +400,8 @@ def _paper_part(paper: "PaperCases", case: "Case", rows: list["PaperRow"]) -> Co
     before = None
     for row in map(with_numbers, rows):
         cells = {heading: row[column] for column, heading in headings.items()}
-        # Only the first of several rows with the same model names it, so that they form a group.
+        # Of consecutive rows with the same model, only the first names it, so that they form a
+        # group.
         if "model" in headings and row["model"] == before:
             cells[headings["model"]] = None
         before = row.get("model")

@@ -61,9 +61,9 @@ class Experiments(Connection):
             algorithm: an algorithm, such as multiple or 'edge-disjoint(copies=2,messages=4)';
                 ``starcast schedule algorithms`` lists them.
             message_bytes: size of the message in bytes: 1024, 2.5, 23/3.
-            experiment: collection of single runs to store the run in.
+            experiment: name of the collection of single runs in which the run is stored.
             store: store the run; otherwise no server is needed.
-            axes: a value of each further axis.
+            axes: values of further axes (the parameters of runs), one value per axis.
 
         Raises:
             InputError: a value is wrong.
@@ -164,11 +164,11 @@ class Experiments(Connection):
         out: OptionalOutFile = None,
         **axes: SeveralValues,
     ) -> Facts:
-        """Execute and store every combination of axis values that the experiment lacks.
+        """Execute and store the missing runs of an experiment, one per combination of axis values.
 
-        In a shell, repeat the option of an axis for several values. An algorithm ignores axes that
-        it does not have. An interrupted experiment continues where it stopped; a complete one is
-        left unchanged.
+        An axis is a parameter of runs, such as the topology or the message size. In a shell, repeat
+        the option of an axis for several values. An algorithm ignores axes that do not apply to it.
+        An interrupted experiment continues where it stopped; a complete one is left unchanged.
 
         Args:
             name: the experiment's name.
@@ -183,8 +183,8 @@ class Experiments(Connection):
             axes: values of axes, each a value or a list.
 
         Returns:
-            The number of runs ``created``, and of runs ``kept`` as stored before; for a shard,
-            ``runs`` and ``file``.
+            The numbers of runs that were ``created`` now and of earlier runs that were ``kept``;
+            for a shard, the number of its ``runs`` and its ``file``.
 
         Raises:
             InputError: the name, an axis or a value is wrong, or the experiment has another grid.
@@ -268,9 +268,10 @@ class Experiments(Connection):
         jobs: Jobs = None,
         executor: Executor | None = None,
     ) -> Table:
-        """Execute every stored run again under the same faults and compare the figures.
+        """Execute every stored run of an experiment again and compare the results.
 
-        Nothing is stored. In a shell, the exit code is 6 if a figure differs.
+        The faults of each run are the same as before. Nothing is stored. In a shell, the exit code
+        is 6 if a result differs.
 
         Args:
             name: the experiment's name, or a run's number.
@@ -278,8 +279,9 @@ class Experiments(Connection):
             executor: executes the runs, instead of processes on this machine.
 
         Returns:
-            A row per run: for each figure either ``same``, or the stored and the new value; the
-            column ``agrees`` says whether all are the same, and ``failure`` how many runs differ.
+            A row per run, which has for each result either ``same``, or the stored and the new
+            value. The column ``agrees`` is true if all are the same; ``failure`` says how many runs
+            differ.
 
         Raises:
             NotFoundError: no such experiment or run is stored.
@@ -309,7 +311,8 @@ class Experiments(Connection):
     def show_experiment(self, name: ExperimentName) -> Table:
         """List the runs of an experiment in the order of its grid.
 
-        The command that runs the experiment is reported; the note says how many runs are missing.
+        The command that runs the experiment is printed too, and a note says how many runs are
+        missing.
 
         Args:
             name: the experiment's name.
@@ -354,7 +357,7 @@ class Experiments(Connection):
     def export_experiment(
         self, *names: Annotated[str, Shell(completes="experiments", required=True)], out: OutFile
     ) -> Facts:
-        """Write experiments with all runs, figures and provenance to a file for another store.
+        """Write experiments with all runs, results and provenance to a file for another store.
 
         Args:
             names: names of experiments.
@@ -375,9 +378,9 @@ class Experiments(Connection):
     def import_experiment(
         self, file: Annotated["str | Path", Shell(Path)], *, name: NewName = None
     ) -> Table:
-        """Store the experiments of a file; runs that are stored already are kept.
+        """Store the experiments of a file, and keep the runs that are already stored.
 
-        If a run of the file has other figures in this store, nothing is stored (exit code 6).
+        If a run of the file has different results in this store, nothing is stored (exit code 6).
 
         Args:
             file: a file of ``starcast experiment export``.
@@ -385,7 +388,7 @@ class Experiments(Connection):
 
         Raises:
             InputError: the file is not valid, or an experiment of this name has another grid.
-            RejectedError: a run of the file has other figures than the same run in this store.
+            RejectedError: a run of the file has different results from the same run in this store.
         """
         from starcast.experiments.exchange import import_experiments
 
@@ -421,12 +424,13 @@ class Experiments(Connection):
         """Compare experiments, or single runs, at their common grid points.
 
         The compared experiments or runs are called sides; a single experiment is split into sides
-        by algorithm, base and copies. A row is a grid point, with the simulated figures and the gap
-        (time / lower bound) of each side and the change in time of each side but the baseline. Rows
-        without differences are hidden; the shortest time is bold. If runs are not comparable, the
-        row says why. In json and csv, a parameter that differs between the sides has a column per
-        side. If ``across`` is topology, each side may have its own network: their sizes are listed,
-        and nothing is normalised.
+        by algorithm, base and copies. A row is a grid point, that is, one combination of
+        parameters. For each side it has the simulated results and the gap (time / lower bound), and
+        for each side but the baseline also the change in time. Rows without differences are hidden;
+        the shortest time is bold. If runs are not comparable, the row says why. In json and csv, a
+        parameter that differs between the sides has a column per side. If ``across`` is topology,
+        each side may have its own network: the sizes of the networks are listed, and nothing is
+        normalized.
 
         In a shell, --plot FILE.svg also writes the plots of the page, one below the other: time
         against message size, and links busy in each step. They need matplotlib.
@@ -438,8 +442,9 @@ class Experiments(Connection):
             conditions: only runs with this value, such as topology=S5; repeat it for alternatives.
             baseline: side that the others are compared with.
             by: match runs by equal numbers of pieces of a message, or of segments per tree.
-            everything: show all parameters, figures and rows.
-            sort: sort by this column; -COLUMN descends; time is the shortest time of all sides.
+            everything: show all parameters, results and rows.
+            sort: sort by this column, or by -COLUMN in descending order; time is the shortest time
+                of all sides.
 
         Raises:
             NotFoundError: an experiment or run does not exist, or no run meets the conditions.
@@ -474,7 +479,7 @@ class Experiments(Connection):
             )
             table = tabulate(comparison, everything=everything)
 
-        # Only pages and plots need the step profiles, so these are loaded on demand.
+        # Only pages and plots need the step profiles, so the profiles are loaded on demand.
         def profiles() -> "Profiles":
             with self._session() as session:
                 return load_profiles(session, comparison)

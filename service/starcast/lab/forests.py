@@ -59,7 +59,7 @@ class ForestOptions(TypedDict, total=False):
 
 
 class Forests(Artifacts):
-    """Operations on forests, which need no server except for stored forests."""
+    """Operations on forests. Only those on stored forests need a server."""
 
     def constructions(self, topology: OptionalTopology = None) -> Table:
         """List the constructions with their families, arguments and papers. No server is needed.
@@ -138,11 +138,11 @@ class Forests(Artifacts):
     ) -> Table:
         """Verify that every node of each tree reaches the root.
 
-        In a shell, the exit code is 6 if not. If a forest in a file is named after a construction,
-        its trees must be those of that construction. No server is needed.
+        In a shell, the exit code is 6 if a node does not. If a forest in a file is named after a
+        construction, its trees must be those of that construction. No server is needed.
 
-        With ``blocks``, the heights of the trees and the loads of all links are computed too; the
-        next four options require it.
+        With ``blocks``, the heights of the trees and the loads of all links are computed too. The
+        options ``jobs``, ``executor``, ``shard`` and ``out`` require ``blocks``.
 
         Args:
             source: a topology, such as S5, or a file written by ``starcast forest build``. In
@@ -257,10 +257,10 @@ class Forests(Artifacts):
         verify: bool = False,
         **options: Unpack[ForestOptions],
     ) -> Facts:
-        """Measure a forest and compare it with its paper, or show a stored forest.
+        """Measure a forest and name the paper of its construction, or show a stored forest.
 
-        A construction or a file is measured without a server; an id shows the stored figures, with
-        labels from 1.
+        A forest given by a construction or a file is measured without a server. For an id, the
+        stored values are shown, with the symbols 1..n in node labels.
 
         Args:
             source: a topology, such as S5, a file, or the id of a stored forest. In Python also a
@@ -332,7 +332,7 @@ class Forests(Artifacts):
                 ``dimension-change(base=multiple,i=2)``. Omit it for a file.
             tree: number of the tree, from 0 (default: 0).
             all_trees: draw all trees side by side.
-            load: draw the load of each link, over all trees, as the width of the link.
+            load: draw each link with a width that shows its load (the number of trees that use it).
             layout: positions of the nodes.
             force: draw even if the tree has more than 128 nodes.
             options: `ForestOptions`.
@@ -404,7 +404,7 @@ class Forests(Artifacts):
         construction: str | None,
         options: ForestOptions,
     ) -> "Forest":
-        """Return a verified forest; warn if it has the name of a construction but other trees."""
+        """Return a verified forest; warn if its trees differ from the construction of its name."""
         forest = load_forest(source, construction, options)
         forest.verify()
         # The trees are valid whatever their name, so a wrong name is only reported. The operation
@@ -459,7 +459,7 @@ def _given(options: ForestOptions) -> dict[str, Any]:
 
 
 def _other_trees(source: "str | Path | Topology | Forest", forest: "Forest") -> str:
-    """Return a sentence if a forest has the name of a construction but other trees, else ""."""
+    """Return a warning if a forest's trees differ from the construction of its name, else ""."""
     from starcast.trees.catalogue import find_difference
 
     difference = find_difference(forest)

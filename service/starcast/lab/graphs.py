@@ -29,11 +29,11 @@ class Graphs(Artifacts):
         completely. This takes seconds for a graph of any size. With ``checksums``, every artifact
         is also verified again, and the counts and checksums of all its rows are compared.
 
-        In a shell, the exit code is 6 if they differ, and a table lists the differences.
+        A table lists the differences. In a shell, the exit code is 6 if there are any.
 
-        With ids, only these artifacts, the indexes and the :Store node are compared. Verification
-        only reads, and takes no lock: artifacts that an ingest or a drop changes in the meantime
-        are skipped and reported.
+        If ids are given, only these artifacts, the indexes and the :Store node are compared.
+        Verification only reads, and takes no lock: artifacts that an ingest or a drop changes in
+        the meantime are skipped and reported.
 
         Args:
             ids: ids of artifacts, each with its dependents (default: all).

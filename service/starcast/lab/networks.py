@@ -21,7 +21,7 @@ class Networks(Artifacts):
     def show_topology(
         self, topology: TopologyName, *, stored: bool = False, verify: bool = False
     ) -> Facts:
-        """Show the counts and distances of a topology, computed without a server, or as stored.
+        """Show the counts and distances of a topology, either computed now or as stored.
 
         The distance profile counts the nodes at distance 0, 1, ... from any node. The reverse port
         of a port is the port that the neighbour uses for the same link; the two differ only for
@@ -29,12 +29,12 @@ class Networks(Artifacts):
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
-            stored: show the stored figures instead; implied by ``verify``.
+            stored: show the stored values, which needs a server; implied by ``verify``.
             verify: recompute counts and checksums in Neo4j and compare.
 
         Raises:
             InputError: there is no such topology.
-            NotFoundError: the stored figures are requested, but the topology is not stored.
+            NotFoundError: the stored values are requested, but the topology is not stored.
             RejectedError: the graph has other counts or checksums.
 
         Example:

@@ -132,7 +132,7 @@ class Queries(Connection):
         if drawable:
             from starcast.queries.picture import check_drawable
 
-            # Checked before the query runs, which may take as long as the time limit.
+            # The check comes first, because the query may run as long as the time limit.
             check_drawable(found, bound)
         result = run(self.graph, found, bound, row_limit=rows, timeout=seconds)
         return _answer(result, found.cypher, found.compute(bound), narrowing_advice(found), found)
@@ -210,7 +210,7 @@ class Queries(Connection):
         return _answer(result, text, values, "add LIMIT")
 
     def _limits(self, row_limit: Any, timeout: Any) -> tuple[int, float]:
-        """Return the row limit and the time limit; None becomes the limit of the settings."""
+        """Return the row limit and the time limit, replacing None by the limit in the settings."""
         if row_limit is None:
             row_limit = self.settings.row_limit
         elif not isinstance(row_limit, int) or row_limit < 1:
@@ -258,8 +258,8 @@ class Queries(Connection):
         except UnavailableError as error:
             note = f"plans were not checked: {error.message}; {error.hint}"
             return Table(("query", "file"), rows, f"{len(rows)} files are valid; {note}")
-        # Without indexes every plan scans all nodes, which is not a problem of the query. Such
-        # operators are then not reported.
+        # Without indexes every plan scans all nodes. This is not the fault of the query, so scans
+        # are not reported in this case.
         ready = has_indexes(graph)
         for row, each in zip(rows, queries, strict=True):
             row["problems"] = "; ".join(find_problems(graph, each, ready))

@@ -59,8 +59,8 @@ class Records(Connection):
         problems need the extra starcast[search]. ``starcast records show`` prints all details of a
         record.
 
-        In a shell, exit code 7 if the time limit ends the search before value and bound agree, and
-        8 if only a second solver supports the bound.
+        In a shell, the exit code is 7 if the time limit ends the search before value and bound
+        agree, and 8 if only a second solver supports the bound.
 
         Several problems, topologies or ``seeds`` mean several searches, one after another.
         ``executor`` and ``shard`` distribute these searches; a single search is not divided.
@@ -74,17 +74,17 @@ class Records(Connection):
             memory: memory limit of each process in MB.
             seed: random seed of the first process.
             seeds: number of searches of each problem, with different random seeds.
-            jobs: processes of a search, each with another random seed.
+            jobs: number of processes of a search, each with another random seed.
             engine: solver of formulas.
             folder: folder of your own records.
             fresh: start without the known record. A better known record is never overwritten.
             executor: runs the searches, instead of this process.
-            shard: compute only part I of N and write it to ``out``; keep nothing.
+            shard: compute only part I of N and write it to ``out``, not to the folder of records.
             out: output file of ``shard``, such as part.json or part.json.gz.
 
         Returns:
-            The best record of each problem and topology. ``failure`` says if some of them are not
-            settled, or not checked.
+            The best record of each problem and topology. ``failure`` is an error if value and bound
+            of a record differ, or if only a second solver supports a bound.
 
         Raises:
             InputError: a problem, topology or argument is unknown, or the problem is not defined on
@@ -191,7 +191,7 @@ class Records(Connection):
         congestion: Congestion = None,
         folder: Folder = None,
     ) -> Facts:
-        """Show the best record: why its bound holds, which searches were tried, how to repeat it.
+        """Show the best record with the reason for its bound, its searches, and their command.
 
         Args:
             problem: a problem, such as one-port-broadcast.
@@ -226,9 +226,9 @@ class Records(Connection):
 
         Each witness is checked by code that is independent of the searches. A bound must follow
         from theory or from a certificate of inequalities, or its LRAT proof is generated again and
-        checked. Without ``proofs``, or if generating the proof takes too long, the bound is "not
-        made again". A bound that only a second solver supports is "not checked" unless a proof is
-        found now. A wrong record is "rejected".
+        checked. If no proof is generated, either without ``proofs`` or because it takes too long,
+        the result is "not made again". If only a second solver supports the bound and no proof is
+        found now, the result is "not checked". If the record is wrong, it is "rejected".
 
         Args:
             files: JSON files of records (default: all records).
@@ -480,14 +480,14 @@ class Records(Connection):
 
 
 def _arguments(congestion: int | None) -> dict[str, int]:
-    """Return the arguments of a search problem by name; an argument that is None is omitted."""
+    """Return the arguments of a search problem by name, omitting an argument that is None."""
     return {} if congestion is None else {"congestion": congestion}
 
 
 def _newest(records: "list[Record]") -> "list[Record]":
-    """Return the last record in the list for each problem and topology.
+    """Return the best record of each problem and topology, which is the last one in the list.
 
-    Later records of a problem are better, so it is the best one.
+    After each search the list has the best record known by then.
     """
     return list({record.id: record for record in records}.values())
 

@@ -279,6 +279,6 @@ def build_schedule(
 
 def is_file(algorithm: str | Path) -> bool:
     """Return whether the algorithm is given as a file of rows."""
-    # Only the suffix is tested. If the file is missing, the error names it, and does not report an
-    # unknown algorithm.
+    # Only the suffix is tested, so that for a missing file the error names the file and does not
+    # report an unknown algorithm.
     return isinstance(algorithm, Path) or algorithm.lower().endswith(_ROW_FILES)

@@ -78,7 +78,7 @@ Conditions = Annotated[
     "Mapping[str, Any] | Iterable[str]",
     Shell(list[str], flag="--where", metavar="AXIS=VALUE"),
 ]
-#: The label of a root; in Python also its rank.
+#: The root, given by its label. In Python, its rank is accepted too.
 Root = Annotated["int | str | None", Shell(str)]
 All = Annotated[bool, Shell(flag="--all")]
 Layout = Annotated[LayoutName | None, Shell(completes="layouts")]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from starcast.judges.simulator import CriticalSend, Fault, FaultLike, Simulation, Timing
 
 Faults = Annotated["Sequence[FaultLike]", Shell(Sequence[str])]
-#: Maximum number of packets that are listed; the last packets of the critical path are chosen.
+#: Maximum number of packets of the critical path that are listed. These are its last packets.
 _MAX_SENDS = 30
 
 
@@ -38,9 +38,9 @@ class Simulations(Connection):
     ) -> Facts:
         """Build a schedule and execute it. No server is needed.
 
-        For a symmetric schedule, figures cover all sources together. With faults, rows that cannot
-        be executed are skipped and missing units are counted. In a shell, the exit code is 6 if the
-        schedule violates the model, or if units are missing without faults.
+        For a symmetric schedule, the results cover all sources together. With faults, rows that
+        cannot be executed are skipped and missing units are counted. In a shell, the exit code is 6
+        if the schedule violates the model, or if units are missing without faults.
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
@@ -169,9 +169,9 @@ class Simulations(Connection):
     ) -> Facts:
         """Compute the exact time of a schedule. No server is needed.
 
-        The critical path consists of the packets that determine the time; its end is listed.
-        Another simulator, SimGrid, can execute the same rows for comparison. In a shell, the exit
-        code is 6 if the two times differ.
+        The critical path consists of the packets that determine the time. Its last packets are
+        listed. Another simulator, SimGrid, can execute the same rows for comparison. In a shell,
+        the exit code is 6 if the two times differ.
 
         Args:
             topology: a topology, such as S5, S6,3 or Q4.
@@ -224,7 +224,8 @@ class Simulations(Connection):
                 installation=self.settings.simgrid,
             )
             figures |= {"simgrid_time": _exact(run.time), "simgrid_version": run.version}
-            # `run_simgrid` has removed rounding errors from its time, so the times must be equal.
+            # `run_simgrid` removes rounding errors from the time of SimGrid, so the two times must
+            # be equal.
             if run.time != times.time:
                 failure = RejectedError(
                     f"{schedule.id} takes {times.time} by starcast and {run.time} by SimGrid "

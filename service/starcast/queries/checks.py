@@ -1,9 +1,9 @@
 """Refuse statements that write, before they are sent to the server.
 
 The server refuses writes too: statements run in read transactions, and the embedded server
-restricts procedures and LOAD CSV. This second guard needs no server, and protects servers with
-other settings. It refuses keywords anywhere in the text, so a name that is also a keyword needs
-backticks.
+restricts procedures and LOAD CSV. This second check needs no server, and protects servers whose
+settings allow more. It refuses keywords anywhere in the text, so a name that is also a keyword
+needs backticks.
 """
 
 import re
@@ -36,7 +36,7 @@ _PROBLEMS = (
         "a query must begin with a reading clause",
         f"begin with one of {', '.join(_FIRST)}",
     ),
-    # Quotes left by `_blank` are never closed, so the text after them was not searched.
+    # If `_blank` leaves a quote, the quote is never closed, so the text after it was not searched.
     (r"/\*|['\"`]", "{} is not closed", "close it"),
     (r";(?=\s*\S)", "a query must be a single statement", "remove the text from ';' on"),
     (rf"\b(?:{_WRITES})\b", "queries must be read-only: {} writes", _BACKTICKS),

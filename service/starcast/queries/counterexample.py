@@ -19,7 +19,8 @@ from starcast.topologies import Topology, topology
 _ARROW = " -> "
 #: The keys under which a counterexample names nodes, the most important first.
 _NODES = ("node", "other", "source", "root")
-#: The keys under which a counterexample numbers a tree, each with the number of the first tree.
+#: The keys under which a counterexample gives the number of a tree. The value is the number of the
+#: first tree.
 _TREES = {"tree": 0, "subtree": 2, "i": 1}
 
 
@@ -177,7 +178,7 @@ def _sends_query(at: Location) -> list[str]:
 
 
 def _summary_query(at: Location) -> list[str]:
-    """Return a query that shows the main figures of a forest, schedule or topology."""
+    """Return a query that shows the main properties of a forest, schedule or topology."""
     if at.forest:
         forest = f"(forest:{FOREST.name} {{id: {quote_string(at.forest)}}})"
         return [
@@ -253,7 +254,7 @@ def _labels(network: Topology, values: Iterable[object]) -> Iterable[str]:
 
 
 def _number(value: object, first: int = 0) -> int | None:
-    """Convert a number counted from ``first`` to one counted from 0; None if it is not valid."""
+    """Convert a number that counts from ``first`` to one that counts from 0; None if invalid."""
     if isinstance(value, bool) or not isinstance(value, int) or value < first:
         return None
     return value - first
@@ -275,12 +276,12 @@ def _ingest_command(network: Topology, of: str) -> str:
     else:
         return ""
     root = parts[-1] if parts[-1] != "expanded" else network.label(0)
-    # The plan shows which ids the command would store; planning builds nothing.
+    # The plan shows which ids the command would store. Planning is fast, since it builds nothing.
     try:
         artifacts = parse_request(network.spec, trees, schedules, root, ports).artifacts
     except StarcastError:
         return ""
-    # Even a valid request may store another artifact than the one to be shown.
+    # Even if the command is valid, it might store a different artifact from the one to be shown.
     if of not in {artifact.id for artifact in artifacts}:
         return ""
     if root != network.label(0):

@@ -88,7 +88,7 @@ def run(
 
 
 def narrowing_advice(query: Query) -> str:
-    """Suggest which parameters to change if a query takes too long or returns too many rows."""
+    """Suggest changes to parameters for a query that takes too long or returns too many rows."""
     parameters = query.parameters
     artifacts = [each.name for each in parameters if each.type.name in STORED]
     numbers = [each.name for each in parameters if each.type.name in {"int", "float"}]
@@ -176,7 +176,7 @@ def ingest_command(kind: str, artifact_id: str) -> str:
 
 def has_indexes(graph: Graph) -> bool:
     """Return whether the store has all indexes of the schema, which the first ingest creates."""
-    # An index that is still being filled does not count, because the planner ignores it.
+    # An index that is still being filled counts as missing, because the planner ignores it.
     rows = graph.read("SHOW INDEXES YIELD name, state WHERE state = 'ONLINE' RETURN name")
     online = {row["name"] for row in rows}
     declared = [name for element in (*LABELS, *RELATIONSHIPS) for name in element.index_names()]

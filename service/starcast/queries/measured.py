@@ -2,8 +2,9 @@
 
 The times are in `queries/measured.json`, which `benchmarks/packs.py` writes and which is never
 edited by hand. The file contains the machine, the Neo4j version, and the times of one revision of
-each query: the seconds of its worst case on each topology (null if it did not finish within
-``timeout`` seconds), and the seconds that other libraries took on the largest topology.
+each query. These are the seconds of the query's worst case on each topology (null if it did not
+finish within ``timeout`` seconds), and the seconds that other libraries took on the largest
+topology.
 """
 
 from collections.abc import Iterable
@@ -61,7 +62,7 @@ class Measurements(pydantic.BaseModel):
         return figures
 
     def format_seconds(self, figures: Figures | None, spec: str) -> str:
-        """Return the seconds on a topology, such as ``0.012`` or ``> 30``; empty if unknown."""
+        """Return the seconds on a topology as text: ``0.012``, ``> 30``, or empty if unknown."""
         if figures is None or spec not in figures.seconds:
             return ""
         seconds = figures.seconds[spec]

@@ -60,7 +60,7 @@ class Query:
     def __post_init__(self) -> None:
         check_reads_only(self.text, self.path)
         declared = [parameter.name for parameter in self.parameters]
-        # The server reports a missing parameter only on execution, and an unused one never.
+        # The server reports a missing parameter only when the query runs, and never an unused one.
         used = find_parameters(self.text)
         for name in self.computed:
             for needed in COMPUTED[name][0]:
@@ -249,7 +249,7 @@ class Library:
         """Return the queries if all of them are valid.
 
         Raises:
-            InputError: a query is not valid; this is the first error in `faults`.
+            InputError: a query is not valid; the error is the first one in `faults`.
         """
         for fault in self.faults.values():
             raise fault
@@ -404,7 +404,7 @@ def _entries(directory: Path) -> list[Path]:
     try:
         entries = sorted(directory.iterdir())
         for entry in entries[:1]:
-            entry.lstat()  # fails if the folder may be listed but not entered
+            entry.lstat()  # raises an error if the folder may be listed but not entered
     except OSError as error:
         raise InputError(
             f"the folder of query packs {directory} cannot be read: {error.strerror}",

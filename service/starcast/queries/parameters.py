@@ -131,7 +131,7 @@ def _integer(given: object) -> int:
 def _number(given: object) -> float:
     if isinstance(given, bool) or not isinstance(given, str | int | float):
         raise ValueError  # noqa: TRY004
-    # `float` also accepts "nan" and "inf"; comparisons with them give the same result for all rows.
+    # `float` also accepts "nan" and "inf", but a comparison with them selects all rows or none.
     value = float(given)
     if not math.isfinite(value):
         raise ValueError
@@ -199,8 +199,8 @@ def _disjoint_paths(spec: str, source: str, target: str) -> list[list[str]]:
     return [[network.stored_label(rank) for rank in path] for path in paths]
 
 
-#: Values that starcast computes if a statement uses them: for each value, the names of the
-#: parameters from which it is computed, and the function.
+#: Values that starcast computes if a statement uses them. Each entry has the names of the
+#: parameters from which a value is computed, and the function that computes it.
 COMPUTED: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "disjoint_paths": (("topology", "source", "target"), _disjoint_paths),
 }
@@ -294,7 +294,8 @@ def named_topologies(
     Raises:
         InputError: the value of a topology parameter is not a topology.
     """
-    # Imported only here, because queries whose only parameter is a forest or schedule skip it.
+    # Imported only here, because this function is not called for queries whose only parameter is a
+    # forest or schedule.
     from starcast.topologies import topology  # noqa: PLC0415
 
     topologies = [topology(spec) for spec in values_of_type(parameters, values, "topology")]
@@ -309,7 +310,7 @@ def named_topologies(
 def _check_membership(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> None:
     """Refuse nodes, links and patterns that belong to none of the named topologies.
 
-    The server would return an empty result for them, without giving the reason.
+    Otherwise the server would return an empty result without giving the reason.
     """
     checked = ("topology", *_MEMBERSHIP_CHECKS)
     if not any(values_of_type(parameters, values, kind) for kind in checked):

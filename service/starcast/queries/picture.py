@@ -86,7 +86,7 @@ class _Ranks:
         self._ports = cache(self._ports_of)
 
     def of(self, value: Any) -> list[int]:
-        """Return the ranks of a label or of a list of labels; an empty list for None."""
+        """Return the ranks of a label or of a list of labels. None gives an empty list."""
         labels = value if isinstance(value, list) else [value]
         return [self._rank(str(label)) for label in labels if label is not None]
 
@@ -142,7 +142,8 @@ def _row_links(
         yield from ranks.links(row[PATH])
     ends = [end for name in single for end in row[name]]
     has_port = any(column.name == "port" for column in query.columns)
-    # If a node is null (from an OPTIONAL MATCH), only one end is left and no link is drawn.
+    # If a node is null, as it can be after OPTIONAL MATCH, the row has only one node and no link is
+    # drawn.
     if len(single) == len(ends) == 2:
         yield from ranks.links(ends)
     elif len(single) == len(ends) == 1 and source is not None and has_port:

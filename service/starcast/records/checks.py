@@ -33,7 +33,8 @@ from starcast.topologies import Topology, topology
 
 #: The names of all problems.
 PROBLEM_NAMES = tuple(PROBLEMS)
-#: Maximum number of nodes for which records are checked, which needs 600 MB; S9 has 362,880 nodes.
+#: Maximum number of nodes for which records are checked: enough for S9 with its 362,880 nodes. A
+#: check then needs 600 MB.
 LARGEST = 500_000
 #: The names of the arrays of a witness, by problem, including the evidence for the bound.
 ARRAYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -65,7 +66,8 @@ def verify(record: Record) -> None:
     least = PROBLEMS[record.problem] == "least"
     if record.bound > record.value if least else record.bound < record.value:
         raise _rejected(record.id, f"value {record.value} contradicts the bound {record.bound}")
-    # Arrays of evidence are optional: other bounds follow from theory or from a proof.
+    # The arrays of evidence may be missing, because a bound can also follow from theory or from a
+    # proof.
     if record.witness.keys() & set(CERTIFICATE):
         _check_certificate(record)
     if "paths" in record.witness:
@@ -220,7 +222,7 @@ def _check_paths(judge: _Judge, longest: int) -> None:
     """Check that the rows of ``paths`` are paths from rank 0 with at most ``longest`` links."""
     rows = judge.array("paths", None, None)
     judge.require(rows.shape[1] > 0, "its paths have no nodes")
-    # Only the paths are checked here. The record's proof shows that they imply the bound.
+    # Only the paths are checked here. The record's proof shows that the bound follows from them.
     judge.require(rows.shape[1] <= longest + 1, "a path is longer than the bound")
     table = np.stack([judge.graph.neighbours(port) for port in judge.graph.ports])
     judge.require((rows[:, 0] == 0).all(), "a path does not begin at rank 0")

@@ -135,7 +135,7 @@ def find_record(
         path = path_of(folder, problem, topology, arguments)
         if path.is_file():
             record = load_record(path)
-            # A renamed file must not pass for the record of another problem.
+            # A file that was renamed must not be taken for the record of another problem.
             if path_of(folder, record.problem, record.topology, record.arguments) != path:
                 raise not_a_record(str(path), f"it is the record {record.id}")
             best = record if best is None or is_better(record, best) else best
@@ -159,7 +159,7 @@ def shipped_record(problem: str, topology: str) -> Record:
 
 
 def missing_reason(problem: str, topology: str, *, optimal: bool) -> str | None:
-    """Return why no record that comes with starcast suits an algorithm, or None if one does.
+    """Return the reason why no record of starcast suits an algorithm, or None if one does.
 
     Args:
         problem: a problem without arguments.

@@ -45,7 +45,7 @@ def load_files(folders: Sequence[Path]) -> list[Record]:
 
 
 class RecordTable(Table):
-    """A table with one row per record; human readers see a summary."""
+    """A table with one row per record, which people see as a summary and programs in full."""
 
     def readable(self) -> Table:
         """Return a table with one row per problem and series of topologies, such as S3, S4, ..."""

@@ -38,7 +38,7 @@ def check_lrat(clauses: Iterable[Iterable[int]], proof: Iterable[str]) -> int:
         >>> check_lrat([[1], [-1, 2], [-2]], ["4 2 0 1 2 0", "5 0 4 3 0"])
         2
     """
-    # Duplicate literals of a clause are removed, so a literal that is left is counted once.
+    # Duplicate literals of a clause are removed, so that a literal that is left counts only once.
     known = {number: tuple(set(clause)) for number, clause in enumerate(clauses, start=1)}
     added = 0
     for number, line in enumerate(proof, start=1):
@@ -103,7 +103,8 @@ def _require_implied(known: dict[int, Clause], clause: Clause, hints: Sequence[i
         if used is None:
             raise ValueError(f"the hint {hint} is not the id of a clause")
         left = [literal for literal in used if literal not in false]
-        # The hinted clause is contradicted, so the added clause follows; other hints do not matter.
+        # The hinted clause has no literal left, a contradiction. So the added clause follows, and
+        # any further hints do not matter.
         if not left:
             return
         if len(left) > 1:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 #: Version of the file format.
 FORMAT = 1
 
-#: The sense of a problem: it asks for the smallest or for the largest value.
+#: The sense of a problem: whether it asks for the smallest or for the largest value.
 Sense = Literal["least", "greatest"]
 #: The sense of each problem, by name.
 PROBLEMS: Mapping[str, Sense] = MappingProxyType(
@@ -37,7 +37,7 @@ Witness = Mapping[str, NDArray[Any]]
 CERTIFICATE = ("automorphisms", "vectors", "multipliers", "denominator")
 EVIDENCE = ("paths", *CERTIFICATE)
 
-#: starcast now writes LRAT; records of older versions have DRAT.
+#: starcast writes only LRAT. The proofs in records of older versions are in DRAT.
 ProofFormat = Literal["LRAT", "DRAT", "second solver"]
 
 
@@ -170,7 +170,8 @@ def is_better(record: Record, other: Record) -> bool:
     sign = 1 if PROBLEMS[record.problem] == "least" else -1
     value = sign * (other.value - record.value)
     bound = sign * (record.bound - other.bound)
-    # A record with a better value but a worse bound is not better; `combine_records` combines both.
+    # A record with a better value but a worse bound does not count as better. `combine_records`
+    # takes the value of one record and the bound of the other.
     if value < 0 or bound < 0:
         return False
     if value > 0 or bound > 0:
@@ -217,7 +218,7 @@ def _combine(first: Record, second: Record) -> Record:
 
 
 def _rank_evidence(record: Record) -> int:
-    """Rank the evidence for a bound; a second solver's answer, which cannot be checked, is last."""
+    """Return the rank of a bound's evidence, which is lowest for a second solver's answer."""
     if record.proof is None:
         return 1
     return {"second solver": 0, "DRAT": 2, "LRAT": 3}[record.proof.format]

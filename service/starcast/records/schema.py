@@ -1,7 +1,8 @@
 """The schema of record files: the fields of a record and their valid values.
 
-Files are user input: a record can come from anywhere. A record that matches the schema is only well
-formed; `starcast.records.checks` and `starcast.search.verification` check whether it is true.
+Record files are treated as user input, because they can come from anywhere. A record that matches
+the schema is only well formed; `starcast.records.checks` and `starcast.search.verification` check
+whether it is true.
 """
 
 from collections.abc import Mapping
@@ -166,7 +167,7 @@ def _validate(fields: object, source: str) -> _Fields:
 
 
 def not_a_record(source: str, reason: object) -> InputError:
-    """Return the error that reports why a file or row is not a record."""
+    """Return an error with the reason why a file or row is not a record."""
     return InputError(
         f"{source} is not a record: {reason}", hint="restore the file, or search again"
     )

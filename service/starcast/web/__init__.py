@@ -13,7 +13,7 @@ _PACKAGES = {"fastapi", "starlette", "uvicorn"}
 
 def explain_missing_package(error: ModuleNotFoundError) -> Exception:
     """Return an error that names the extra if its package is missing, else the error itself."""
-    # If any other module is missing, that is a defect of starcast.
+    # Any other missing module is a defect of starcast.
     if (error.name or "").partition(".")[0] not in _PACKAGES:
         return error
     return UnavailableError(

@@ -104,7 +104,7 @@ def draw_topology(spec: str) -> str:
 
 
 def describe_forest(forest: str | Forest) -> Facts:
-    """Return the figures of a forest, given by its id or as an object."""
+    """Return the properties of a forest, which is given by its id or as an object."""
     built = find_forest(forest)
     return {
         **explorer.describe_forest(built),
@@ -201,7 +201,7 @@ def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> Facts:
             f"{len(faults)} faults are given; at most {MAX_FAULTS} are simulated",
             hint="use 'starcast schedule simulate' for more",
         )
-    # With faults, one source of a symmetric schedule no longer represents all sources.
+    # With faults, the sources of a symmetric schedule differ, so all of them are simulated.
     built = _expanded(schedule_id) if faults else _schedule(schedule_id)
     _check_steps(built)
     parsed = tuple(Fault.parse(text) for text in faults)
@@ -232,7 +232,7 @@ def simulate_schedule(schedule_id: str, faults: Sequence[str]) -> Facts:
 
 
 def verify_claim(claim_id: str) -> "Verdict":
-    """Return the verdict on a claim at its quick sizes."""
+    """Verify a claim at its quick sizes, and return the verdict."""
     from starcast.claims.catalogue import find_claim  # noqa: PLC0415 - few requests need them
     from starcast.claims.verify import verify_claims  # noqa: PLC0415
 
@@ -273,7 +273,7 @@ def _listing(columns: Mapping[str, NDArray[Any]], output: Format) -> str:
 
 @lru_cache(maxsize=8)
 def _built_forest(forest_id: str) -> Forest:
-    # Check the size before building the forest.
+    # The size is checked first, because building a large forest takes long.
     _small(forest_id.split(":", maxsplit=1)[0])
     return forest_from_id(forest_id)
 

@@ -3,9 +3,9 @@
 uvicorn closes idle connections (``timeout_keep_alive``), limits the size of headers
 (``h11_max_incomplete_event_size``), and refuses all requests while there are too many connections
 (``limit_concurrency``). It does not limit the time in which a request arrives or a response is
-read. Here, a request must be complete after `REQUEST_SECONDS`, and a client must keep reading its
-response. A new connection is never refused. If there are too many connections, the server closes
-the longest waiting connection of the client address that has the most connections.
+read. This module does: a request must be complete after `REQUEST_SECONDS`, and a client must keep
+reading its response. A new connection is never refused. If there are too many connections, the
+server closes the longest waiting connection of the client address that has the most connections.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ REQUEST_SECONDS = 10.0
 #: A client must read at least `LEAST_READ_BYTES` of a response every `READ_SECONDS`.
 LEAST_READ_BYTES = 64 * 1024
 READ_SECONDS = 10.0
-#: Largest number of open connections; fewer if the process may not open enough files.
+#: Largest number of open connections, which a low limit on open files reduces.
 MAX_CONNECTIONS = 600
 #: Largest number of bytes kept in memory because clients have not read them yet.
 MAX_UNREAD_BYTES = 120_000_000
@@ -59,7 +59,7 @@ class ClientConnection(H11Protocol):
         return size
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the timer of the first request; close a connection if there are too many."""
+        """Start the timer of the first request, and close a connection if too many are open."""
         super().connection_made(transport)
         self.since = self.loop.time()
         self._watch_request()
@@ -74,7 +74,7 @@ class ClientConnection(H11Protocol):
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
-        """Handle the received data; if the request is incomplete, wait for the rest."""
+        """Handle the received data, and wait for the rest if the request is incomplete."""
         super().handle_events()
         self._watch_request()
 
@@ -108,7 +108,7 @@ class ClientConnection(H11Protocol):
         self._request_timer = None
         if self.transport.is_closing():
             return
-        # A response that has begun cannot be replaced by an error.
+        # An error can be sent only before a response has begun.
         if self.conn.our_state is h11.IDLE:
             self.transport.write(_LATE)
         self.transport.close()
@@ -147,7 +147,7 @@ def close_longest_waiting(connections: Iterable[ClientConnection]) -> None:
     waiting = [
         each
         for each in connections
-        # A closing connection without unread bytes ends by itself.
+        # A connection that is closing and has no unread bytes ends by itself.
         if each.is_waiting and (each.unread or not each.transport.is_closing())
     ]
     if not waiting:

@@ -70,7 +70,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
         if scope["type"] != "http":
-            # The event is not a request: the server is starting or stopping.
+            # The call is not for a request: the server is starting or stopping.
             await self.app(scope, receive, send)
             return
         start = perf_counter()
@@ -132,7 +132,7 @@ class Guard:
         return None
 
     def _refusal_of_busy(self, client: str, path: str) -> ASGIApp | None:
-        """Return a refusal if too many requests, in total or from this address, are running."""
+        """Return an error if too many requests are running, in total or for this address."""
         is_local = is_loopback(client)
         if self._running.total() >= MAX_REQUESTS or (
             self._running[client] >= MAX_REQUESTS_OF_ADDRESS and not is_local
@@ -141,7 +141,7 @@ class Guard:
         return None
 
     def _is_served(self, host: str) -> bool:
-        """Return whether this ``Host`` header is allowed; others may result from DNS rebinding."""
+        """Return whether a ``Host`` header is allowed. Others may come from DNS rebinding."""
         match = _HOST.fullmatch(host)
         if match is None or int(match["port"] or 0) > _MAX_PORT:
             return False
@@ -191,7 +191,7 @@ class _Reply:
             if tag in _tags(self._asked.get("if-none-match", "")):
                 self.status = 304
                 self._body.clear()
-                # These headers describe the body, and a response with status 304 has none.
+                # These headers describe the body, and a response with status 304 has no body.
                 for name in ("content-length", "content-type"):
                     del headers[name]
         body = b"" if self._hides_body else bytes(self._body)
@@ -216,7 +216,7 @@ def _too_many_requests() -> BusyError:
 
 
 def _netloc(origin: str) -> str:
-    """Return host and port of an origin; "", which equals no host, if the origin is malformed."""
+    """Return host and port of an origin, or "" (which equals no host) for a malformed origin."""
     try:
         return urlsplit(origin).netloc.casefold()
     except ValueError:

@@ -21,7 +21,7 @@ class AlgorithmName(BaseModel):
 
 
 class LayoutEntry(BaseModel):
-    """A layout of a topology; its positions are at ``layout/NAME``."""
+    """A layout of a topology. The positions of its nodes are at ``layout/NAME``."""
 
     name: str
     description: str
@@ -100,7 +100,7 @@ class ScheduleResource(BaseModel):
     arguments: dict[str, int | str]
     unit_count: int
     message_units: int
-    symmetric: bool = Field(description="the rows of one source represent all sources")
+    symmetric: bool = Field(description="whether the rows of one source represent all sources")
     forest_id: str | None
     steps: int
     row_count: int
@@ -139,12 +139,12 @@ class SimulationResource(BaseModel):
 
     schedule: str
     faults: list[str]
-    expanded: bool = Field(description="a symmetric schedule was expanded to all sources")
+    expanded: bool = Field(description="whether a symmetric schedule was expanded to all sources")
     steps: int
     transmissions: int
     largest_packet: int
     complete: bool
-    missing: int = Field(description="pairs of a node and a unit that it did not get")
+    missing: int = Field(description="number of pairs of a node and a unit that it did not receive")
     undelivered: list[Undelivered] = Field(description="the first missing pairs")
     violation: str | None
     links_used: list[int]
@@ -154,7 +154,7 @@ class SimulationResource(BaseModel):
 
 
 class StoredArtifact(BaseModel):
-    """A stored topology, forest or schedule; fields without a stored value are null."""
+    """A stored topology, forest or schedule. A field without a stored value is null."""
 
     id: str
     state: str
@@ -232,7 +232,7 @@ class QueryResource(QueryName):
     revision: int
     reference: str
     cypher: str
-    drawable: bool = Field(description="its answer contains nodes and can be drawn")
+    drawable: bool = Field(description="whether its result contains nodes and can be drawn")
     answer_url: str
 
 
@@ -243,13 +243,13 @@ class AnswerResource(BaseModel):
     parameters: dict[str, Any]
     columns: list[str]
     rows: Rows
-    more: bool = Field(description="the row limit cut off further rows")
+    more: bool = Field(description="whether the row limit cut off further rows")
     note: str
     cypher: str
 
 
 class ExperimentResource(BaseModel):
-    """A stored experiment in a listing; the values of its axes are text."""
+    """A stored experiment in a listing. The values of its axes are texts."""
 
     experiment: str
     runs: int
@@ -291,7 +291,7 @@ class ExperimentDetail(BaseModel):
     """An experiment with a page of its runs."""
 
     experiment: str
-    note: str = Field(description="says how many runs are missing; empty if none")
+    note: str = Field(description="a sentence about the number of missing runs; empty if none")
     runs: list[RunResource]
     next: str | None
 
@@ -307,7 +307,7 @@ class SpotData(BaseModel):
 
 
 class CurveData(BaseModel):
-    """A curve of times by message size: the minimum stored for an algorithm, or a lower bound."""
+    """The times by message size: the shortest stored times of an algorithm, or lower bounds."""
 
     label: str
     spots: list[SpotData]
@@ -341,11 +341,13 @@ class ProfileData(BaseModel):
 
 
 class PanelData(BaseModel):
-    """Curves of runs that have equal parameters except for message size and crossed axes."""
+    """Curves that share a plot: runs of one problem, except for message size and ``across``."""
 
     name: str
     curves: list[CurveData]
-    bounds: list[CurveData] = Field(description="the lower bound of each crossed value")
+    bounds: list[CurveData] = Field(
+        description="the lower bound for each value of the axes ``across``"
+    )
     crossovers: list[Crossover]
     profiles: list[ProfileData] = Field(description="empty if another panel has the same steps")
 
@@ -357,10 +359,10 @@ class Curves(BaseModel):
 
 
 class CommandsData(BaseModel):
-    """The commands that repeat the runs of some of the compared items (sides)."""
+    """The commands that repeat the runs of some of the compared experiments or runs (sides)."""
 
     sides: list[str]
-    repeat: str = Field(description="compares with the stored figures")
+    repeat: str = Field(description="for this machine: repeats the runs and compares the results")
     elsewhere: list[str] = Field(description="for another machine, or another database")
 
 
@@ -374,7 +376,9 @@ class ComparisonResource(BaseModel):
     parameters: dict[str, str] = Field(description="parameters that all rows share")
     across: list[str] = Field(description="axes in which compared runs may differ")
     matched_by: str = Field(description="whether rows are matched by units or segments")
-    networks: list[str] = Field(description="sizes of the networks, if topologies are crossed")
+    networks: list[str] = Field(
+        description="sizes of the networks, if runs on different topologies are compared"
+    )
     summary: Rows = Field(description="for each side its runs, best rows and verdicts")
     reasons: dict[str, int] = Field(description="numbers of rows that are not comparable")
     columns: list[str]
@@ -407,7 +411,7 @@ class ClaimDetail(ClaimResource):
     record: str = Field(description="the search problem with the best known values; often empty")
     parts: list[str]
     detail: str
-    run: int | None = Field(description="the verification run; null if computed for this request")
+    run: int | None = Field(description="number of the verification run; null if computed now")
     verified_by: str
     explorer: str | None = Field(description="URL of the counterexample in the explorer")
     cypher: str | None = Field(description="a query for the counterexample")
@@ -439,7 +443,7 @@ class SearchAttempt(BaseModel):
     """A search that contributed to a record, or that ended without a result."""
 
     method: str
-    target: int = Field(description="the value that was looked for")
+    target: int = Field(description="the value that the search was to reach")
     result: Literal["witness", "none", "open"]
     seconds: float
 
@@ -447,8 +451,12 @@ class SearchAttempt(BaseModel):
 class RecordDetail(RecordResource):
     """A record with all its details."""
 
-    statement: str | None = Field(description="what the proof says does not exist")
-    checker: str | None = Field(description="the programs that accepted the proof, by the file")
+    statement: str | None = Field(
+        description="the proven statement: a better object does not exist"
+    )
+    checker: str | None = Field(
+        description="the programs that accepted the proof, as the file states"
+    )
     proof_command: str | None = Field(description="the command that makes the proof again")
     searches: list[SearchAttempt]
     witness: dict[str, str] = Field(description="URLs of the arrays by name")

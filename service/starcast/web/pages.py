@@ -58,7 +58,7 @@ _MAX_RUNS = 200
 
 @router.get("/")
 def show_overview(request: Request, service: ServiceParameter) -> Response:
-    """Show an overview of the contents, and which of the stores are running."""
+    """Show an overview of the stored contents, and the state of both stores."""
     state = health.show_health(service)
     # A published site does not show which servers were running when it was written.
     stores = {} if service.published else {"PostgreSQL": state.postgres, "Neo4j": state.neo4j}
@@ -83,7 +83,7 @@ def redirect_to_explorer() -> Response:
 
 @router.get("/explore/{spec}")
 def show_explorer(spec: str) -> Response:  # noqa: ARG001 - the page reads it from its URL
-    """Show the explorer, which reads its URL and reports parts that cannot be opened."""
+    """Show the explorer, which opens the parts in its URL and reports those that it cannot open."""
     return FileResponse(EXPLORER, media_type="text/html")
 
 
@@ -339,7 +339,7 @@ def _fields(
 
 
 def _stored_ids(service: Service) -> dict[str, list[str]]:
-    """Return the ids of the completely stored artifacts by kind; {} without PostgreSQL."""
+    """Return the ids of all complete artifacts by kind; {} if PostgreSQL is not running."""
     try:
         tables = artifacts.list_stored(service)
     except UnavailableError:
@@ -352,7 +352,7 @@ def _stored_ids(service: Service) -> dict[str, list[str]]:
 
 
 def _explorer_link(root: str, kind: str) -> Callable[[str, Row], str | None]:
-    """Return a function from table cells to their links: ids link to the explorer."""
+    """Return a function that gives the link of a table cell: ids link to the explorer."""
 
     def link(column: str, row: Row) -> str | None:
         if column != "id":

@@ -20,14 +20,15 @@ from starcast.support.errors import (
 from starcast.support.text import add_flags
 
 MEDIA_TYPE = "application/problem+json"
-#: HTTP status and name of each class of errors; a problem's ``type`` ends with the name.
+#: HTTP status and name of each class of errors. The ``type`` of a problem ends with the name.
 KINDS: dict[type[StarcastError], tuple[int, str]] = {
     InputError: (422, "input"),
     NotFoundError: (404, "not-found"),
     UnavailableError: (503, "unavailable"),
     BusyError: (503, "busy"),
     RejectedError: (409, "rejected"),
-    # 422 too, because a smaller request would succeed (docs/decisions/0017-http-api.md).
+    # The status is 422 here too, because a smaller request would succeed
+    # (docs/decisions/0017-http-api.md).
     LimitError: (422, "limit"),
     UncheckedError: (409, "unchecked"),
     StarcastError: (500, "internal"),
@@ -110,7 +111,7 @@ def describe(error: Exception, path: str, flags: str = "") -> ProblemDetails:
 
 
 def refuse(status: int, detail: str, hint: str, path: str) -> Response:
-    """Return a response that refuses a request before it reaches an endpoint."""
+    """Return the response to a request that is refused before it reaches an endpoint."""
     return respond(_problem("http", status, detail, hint, path))
 
 

@@ -1,4 +1,4 @@
-"""``starcast publish``: an operation from which the command is derived, as from methods of `Lab`.
+"""The operation of ``starcast publish``, whose command is derived as for the methods of `Lab`.
 
 It is not a method of `Lab`, because `starcast.lab` does not import `starcast.web`.
 """
@@ -68,7 +68,8 @@ class Publishing(Connection):
             raise explain_missing_package(error) from None
 
         target = Path(folder).resolve()
-        # Read before the pages are rendered, because a folder with other files is refused.
+        # The folder is checked before the pages are rendered, because a folder with other files is
+        # refused.
         earlier = read_manifest(target)
         with Site(self.settings, has_stores=self._has_stores()) as site:
             if check_claims:
@@ -90,7 +91,7 @@ class Publishing(Connection):
         )
 
     def _has_stores(self) -> bool:
-        """Return whether the database can be used; say so if the embedded server is stopped."""
+        """Return whether PostgreSQL can be used; say so if the embedded server is not running."""
         try:
             self.engine  # noqa: B018 - connects
         except UnavailableError as error:

@@ -20,12 +20,15 @@ Item = TypeVar("Item")
 Model = TypeVar("Model", bound=BaseModel)
 Key = TypeVar("Key", str, int)
 
-#: Format of a response, which a suffix of the path, such as ``.csv``, also sets.
+#: Format of a response. A suffix of the path, such as ``.csv``, sets it too.
 FormatParameter = Annotated[
     Literal[Format.JSON, Format.CSV, Format.SVG],
-    Query(alias="format", description="also as a suffix of the path: .json, .csv, .svg"),
+    Query(
+        alias="format",
+        description="format of the response, also as a suffix of the path: .json, .csv, .svg",
+    ),
 ]
-#: Largest number of items per page, which is also the default.
+#: Largest number of items per page, and also the default number.
 MAX_ITEMS = 1_000
 SpecParameter = Annotated[
     str, Path(max_length=50, description="spec: S5, S6,3, Q4", examples=["S4"])
@@ -97,9 +100,11 @@ class Paging:
         request: Request,
         after: Annotated[
             str | None,
-            Query(max_length=500, description="key of the last item of the page before"),
+            Query(max_length=500, description="key of the last item on the previous page"),
         ] = None,
-        limit: Annotated[int, Query(ge=1, le=MAX_ITEMS, description="items of a page")] = MAX_ITEMS,
+        limit: Annotated[
+            int, Query(ge=1, le=MAX_ITEMS, description="maximum number of items on a page")
+        ] = MAX_ITEMS,
         output: FormatParameter = Format.JSON,
     ) -> None:
         self._request = request
@@ -129,7 +134,7 @@ class Paging:
             # A page begins after a key, not at an offset. So no item is skipped or repeated if
             # other items are stored or dropped between two requests.
             start = keys.index(self._after) + 1
-        # On a static site a listing is a single file, so it has a single page with all items.
+        # On a static site a listing is a single file, so all items are on one page.
         is_published = bool(self._request.app.state.service.published)
         end = len(listed) if is_published else start + self._limit
         shown = listed[start:end]
@@ -179,7 +184,7 @@ def array_response(array: NDArray[Any], columns: Sequence[str] = ()) -> Response
     }
     if columns:
         headers["X-Array-Columns"] = ",".join(columns)
-    content = little.reshape(-1).view(np.uint8).data  # a view, since a copy may be large
+    content = little.reshape(-1).view(np.uint8).data  # a view, because a copy may be large
     return Response(content, headers=headers, media_type="application/octet-stream")
 
 

@@ -49,8 +49,8 @@ class Service:
     published: Sequence[tuple[str, str]] = ()
     verdicts: Stored = field(default_factory=dict)
     flags: str = ""
-    # The queue returns the lab that was used last, so that as many labs have open connections as
-    # there were concurrent requests.
+    # The queue returns the lab that was used last. So no more labs have open connections than there
+    # were concurrent requests.
     _labs: LifoQueue[Lab | None] = field(default_factory=LifoQueue)
     _places: threading.Semaphore = field(
         default_factory=lambda: threading.BoundedSemaphore(MAX_STORE_REQUESTS)
@@ -62,7 +62,7 @@ class Service:
 
     @contextmanager
     def lab(self) -> Iterator[Lab]:
-        """Provide a lab with connections to the stores, which no other request uses meanwhile.
+        """Provide a lab with connections to the stores. No other request uses this lab meanwhile.
 
         Raises:
             UnavailableError: PostgreSQL is not running.
@@ -111,7 +111,7 @@ class Service:
             return self.workers.run(function, forest_id)
         with self.lab() as lab:
             stored = lab.forest(normalize_id(forest_id))
-        # No worker is needed, because a stored forest is read and not built by a plug-in's code.
+        # No worker is needed, because a stored forest is read, so no code of a plug-in runs.
         return function(stored)
 
     def library(self) -> Library:
@@ -133,7 +133,7 @@ class Service:
         self.close_labs()
 
     def close_labs(self) -> None:
-        """Close the connections that no request is using; later requests open new connections."""
+        """Close the connections that no request is using. Later requests open new connections."""
         idle: list[Lab | None] = []
         with suppress(Empty):
             while True:

@@ -43,9 +43,10 @@ from starcast.web.app import create_app
 from starcast.web.service import Service
 from starcast.web.workers import P, Result, Workers
 
-#: The file that lists all files of a site; a folder that contains it is a site.
+#: The name of the file that lists all files of a site. A folder that contains it is taken for a
+#: site.
 MANIFEST = "starcast-site.json"
-#: Number of characters of each page that can be searched, and that a search result shows.
+#: Number of characters of each page that are searched, and number that a search result shows.
 _SEARCHED, _SHOWN = 1_000, 200
 _API = "/api/v1/"
 _LINK = re.compile(r'(<a\b[^>]*?) href="([^"]*)"')
@@ -73,7 +74,7 @@ class Explorer:
 
 
 class _ThisProcess(Workers):
-    """Computes in this process and without limits, because no client waits for a response."""
+    """Runs computations in this process, without time limits, because no client is waiting."""
 
     def run(self, function: Callable[P, Result], *arguments: P.args, **options: P.kwargs) -> Result:
         """Call a function and return its result."""
@@ -136,7 +137,7 @@ class Site:
         named += [
             f"/compare?{urlencode([('name', each) for each in names])}" for names in comparisons
         ]
-        # Unlike an error in `_collect`, an error in a page that the user requested is raised.
+        # An error in a page that the user requested is raised, whereas `_collect` records errors.
         linked = [self._read(url) for url in named]
         self._collect({"/"}.union(*linked))
         self._pages["/search"] = render_page(
@@ -192,7 +193,7 @@ class Site:
         return {each for each in linked if "#" not in each and each != "/search"}
 
     def _explore(self, url: str) -> str:
-        """Add the artifacts that an explorer URL shows; return the address of the site's page."""
+        """Add the artifacts of an explorer URL to the site; return the address of their page."""
         path, _, query = url.partition("?")
         spec = unquote(path.removeprefix("/explore/"))
         network = computations.require_drawable(topology(spec))
@@ -353,7 +354,7 @@ def _render(shown: Explorer) -> bytes:
 
 
 async def _get(app: Any, url: str) -> tuple[int, dict[str, str], bytes]:
-    """Send a request to the application; return status, headers and body of its response."""
+    """Send a request to the application, and return the response's status, headers and body."""
     path, _, query = url.partition("?")
     scope = {
         "type": "http",

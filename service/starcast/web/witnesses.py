@@ -1,4 +1,4 @@
-"""Witnesses of records, which the explorer shows as forests, schedules, or faults."""
+"""Witnesses of records. The explorer shows them as forests, schedules, or faults."""
 
 from pathlib import Path
 from urllib.parse import quote, urlencode
@@ -74,7 +74,7 @@ def build_witness_forest(home: Path, forest_id: str) -> Forest:
 
 
 def explorer_url(record: Record) -> str | None:
-    """Return the URL at which the explorer shows a record's witness, or None if it cannot.
+    """Return the URL at which the explorer shows a record's witness, or None if there is none.
 
     The URL is relative to the root of the server.
     """

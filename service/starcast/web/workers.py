@@ -37,7 +37,7 @@ Result = TypeVar("Result")
 
 @dataclass
 class _Slot:
-    """A holder of one worker process, or of none before it starts and after it was killed."""
+    """A place for one worker process, empty until it starts and after it was killed."""
 
     executor: ProcessExecutor | None = None
 
@@ -48,7 +48,7 @@ class _Slot:
             executor.kill()
 
     def run(self, seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function in the worker; kill the worker when the time limit is reached."""
+        """Call a function in the worker, and kill the worker if the time limit is reached."""
         executor = self.executor
         if executor is None:
             raise _stopping()
@@ -136,7 +136,7 @@ class Workers:
         return BusyError(f"all {self.count} workers are busy", hint="try again in a few seconds")
 
     def _put_back(self, slot: _Slot) -> None:
-        """Make a worker available again; if it was killed, start another worker first."""
+        """Make a worker available again, after replacing it if it was killed."""
         if slot.executor is not None or self._closed.is_set():
             self._idle.put(slot)
             return
@@ -160,7 +160,7 @@ class Workers:
             self.run(len, ())
 
     def close(self) -> None:
-        """Kill all workers; computations that are running fail."""
+        """Kill all workers, so that all running computations fail."""
         self._closed.set()
         for slot in self._slots:
             with suppress(OSError):

@@ -50,8 +50,8 @@ def _loads(graph: UncheckedForest, trees: list[TraversedTree]) -> Ranks:
         children = np.flatnonzero(tree.levels > 0)
         parents = tree.parents[children]
         for column, neighbours in enumerate(graph.neighbours):
-            # The parent's port is found by comparing its neighbours with the child, so that the
-            # count does not depend on the ports in the array.
+            # The parent's port is found by comparing the parent's neighbours with the child. So the
+            # count does not rely on reverse ports.
             users = parents[neighbours[parents] == children]
             load[column] += np.bincount(users, minlength=nodes).astype(np.int32)
     return np.ascontiguousarray(load.T)

@@ -11,7 +11,8 @@ from starcast.records.checkers.shape import traverse_forest
 from starcast.records.checkers.traversal import Ports, TraversedTree, UncheckedForest
 from starcast.topologies import Topology
 
-#: Maximum number of links of paths per batch, which need about 100 MB including their sorting.
+#: Maximum number of links of all paths in a batch. A full batch needs about 100 MB, including the
+#: memory for sorting.
 _CELLS = 4_000_000
 
 
@@ -34,7 +35,8 @@ def disjoint_paths(
     """
     graph, trees = traverse_forest(topology, parent_port, root)
     height = max(int(tree.levels.max()) for tree in trees)
-    # Paths are compared in batches: all at once, each tree would need N * height numbers.
+    # Paths are compared in batches, because all paths of a tree together have up to N * height
+    # numbers.
     batch = max(1, _CELLS // (len(trees) * max(height, 1)))
     greatest, first = 1, None
     for start in range(0, topology.nodes if len(trees) > 1 else 0, batch):
@@ -65,8 +67,8 @@ def _steps(
             links = np.minimum(nodes, parents) * count + np.maximum(nodes, parents)
             steps.append(np.where(moving, links, -1))
         else:
-            # A path of one link is represented by the root, because two trees must not both use
-            # the direct link.
+            # A path that consists of the direct link is represented by the root. So two trees that
+            # both use this link count as sharing a node.
             inner = moving & ((parents != graph.root) | (step == 0))
             steps.append(np.where(inner, parents, -1))
         nodes = parents

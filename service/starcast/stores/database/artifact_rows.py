@@ -164,17 +164,17 @@ def load_schedule_profile(session: Session, schedule_id: str) -> list[models.Sch
 
 
 def drop_topology(session: Session, spec: str) -> None:
-    """Delete a topology; PostgreSQL refuses if forests or schedules still refer to it."""
+    """Delete a topology. PostgreSQL raises an error if forests or schedules refer to it."""
     session.execute(delete(models.Topology).where(models.Topology.spec == spec))
 
 
 def drop_forest(session: Session, forest_id: str) -> None:
-    """Delete a forest and its trees; PostgreSQL refuses if schedules still refer to it."""
+    """Delete a forest and its trees. PostgreSQL raises an error if schedules refer to it."""
     session.execute(delete(models.Forest).where(models.Forest.id == forest_id))
 
 
 def drop_forest_trees(session: Session, forest_id: str) -> None:
-    """Delete the trees of a forest but not the forest."""
+    """Delete the trees of a forest, but keep the row of the forest."""
     session.execute(delete(models.Tree).where(models.Tree.forest == forest_id))
 
 

@@ -46,7 +46,7 @@ _MAX_MANIFEST = 2**18
 _LISTED = 3
 #: Tables that have rows even in an empty store.
 _ALWAYS_FILLED = {"store", "family", sessions.VERSION_TABLE}
-#: Server settings that affect how values are converted to text.
+#: Server settings on which the conversion of values to text depends.
 _FORMATS = "set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex'"
 
 
@@ -140,7 +140,8 @@ def create(engine: Engine, file: Path, programs: Programs) -> Manifest:
         UnavailableError: the server failed or refused the dump.
     """
     _check_direct(engine)
-    # All statements of the transaction see one snapshot, and pg_dump uses the same one.
+    # All statements of the transaction see the same snapshot of the database, which pg_dump uses
+    # too.
     snapshots = engine.execution_options(isolation_level="REPEATABLE READ")
     with (
         sessions.translated_errors(engine.url),
@@ -214,7 +215,7 @@ def restore(
         create(engine, keep, programs)
     else:
         keep = None
-    # The dump creates the tables itself.
+    # The tables are dropped, because the dump creates them.
     migrations.drop(engine)
     try:
         _restore_dump(engine, file, programs)

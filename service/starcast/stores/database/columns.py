@@ -1,4 +1,4 @@
-"""Types, constraints and columns that the tables of `starcast.stores.database.models` share.
+"""Types, constraints and columns that several tables of `starcast.stores.database.models` use.
 
 Checks are written in PostgreSQL's own form and refer to no other table, so that the tables of a
 dump can be restored in any order.
@@ -143,7 +143,7 @@ def double_of(column: str) -> Mapped[float | None]:
 def _axis_column(axis: Axis) -> MappedColumn[Any]:
     """Return the column for an axis (a parameter of runs).
 
-    Rows stored before the axis existed get its usual value.
+    Rows that were stored before the axis existed get the axis's usual value.
     """
     kinds: dict[Any, Any] = {
         str: Text, str | None: Text, int: _INTEGERS[axis.bits],

@@ -99,7 +99,7 @@ def describe_artifact(session: Session, kind: str, artifact_id: str) -> Row:
 
 
 def _describe(session: Session, row: models.Materialization) -> Row:
-    """Return an artifact's row of a listing; values never saved, as after an error, are None."""
+    """Return an artifact's row of a listing, with None for values that were not saved."""
     stored = session.get(_MODEL[row.kind], row.id)
     values: Row = {name: getattr(stored, name, None) for name in _COLUMNS[row.kind]}
     if values.get("arguments"):

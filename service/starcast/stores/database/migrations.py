@@ -47,7 +47,7 @@ _INVALID_TABLE_DEFINITION = "42P16"
 
 
 def upgrade(engine: Engine, reporter: Reporter) -> bool:
-    """Migrate the schema to the newest revision in one transaction.
+    """Upgrade the schema to the newest revision in one transaction.
 
     Comments, views and rights are written again even if the revision is already the newest.
 

@@ -64,13 +64,13 @@ class Store(Base):
     """
 
     __tablename__ = "store"
-    # The key is constant, so a unique index admits a single row.
+    # A unique index on a constant allows only one row.
     __table_args__ = (Index("ix_store_one_row", text("(true)"), unique=True),)
 
     id: Mapped[uuid.UUID] = mapped_column(
         primary_key=True,
         server_default=text("gen_random_uuid()"),
-        comment="random id, also at the node (:Store) of the graph",
+        comment="random id, which the node (:Store) of the graph records too",
     )
     created_at: Mapped[datetime] = moment("when it was created")
 
@@ -104,7 +104,7 @@ class Topology(Base):
 
 
 class Forest(Base):
-    """An ingested forest; the table tree holds its trees."""
+    """An ingested forest. Its trees are in the table tree."""
 
     __tablename__ = "forest"
     __table_args__ = (
@@ -124,7 +124,9 @@ class Forest(Base):
     root_label: Mapped[str] = mapped_column(comment="label of the root: 12345")
     trees: Mapped[int] = mapped_column(SmallInteger, comment="number of trees")
     height: Mapped[int] = mapped_column(SmallInteger, comment="largest level in any tree")
-    congestion: Mapped[int] = mapped_column(SmallInteger, comment="most trees on a directed link")
+    congestion: Mapped[int] = mapped_column(
+        SmallInteger, comment="maximum number of trees on a directed link"
+    )
     created_at: Mapped[datetime] = moment("when it was stored")
 
 
@@ -181,14 +183,14 @@ class Schedule(Base):
     arguments: Mapped[dict[str, Any]] = empty_object("arguments of the algorithm, by name")
     root: Mapped[int] = mapped_column(BigInteger, comment="rank of the root")
     symmetric: Mapped[bool] = mapped_column(
-        comment="whether it has the identity's rows only, which represent those of all sources"
+        comment="whether it has only the rows of the identity, which represent those of all sources"
     )
     steps: Mapped[int] = mapped_column(Integer, comment="last step in which a unit moves")
     transmissions: Mapped[int] = mapped_column(
         BigInteger, comment="times that a unit crosses a link"
     )
     largest_packet: Mapped[int] = mapped_column(
-        BigInteger, comment="most units on a directed link in a step"
+        BigInteger, comment="maximum number of units on a directed link in a step"
     )
     units: Mapped[int] = mapped_column(BigInteger, comment="number of distinct units")
 
@@ -217,7 +219,7 @@ class ScheduleStep(_Step, Base):
 
 
 class Materialization(Base):
-    """The state of one artifact in the graph store; without a row the artifact is unknown."""
+    """The state of one artifact in the graph store. An artifact without a row is unknown."""
 
     __tablename__ = "materialization"
     __table_args__ = (
@@ -293,7 +295,8 @@ class Run(Base, AxisColumns):
         json_type("timings", "object"),
         json_type("provenance", "object"),
         CheckConstraint("(status = 'failed') = (error is not null)", name="error"),
-        # Two runs of one experiment point are duplicates even if an axis has no value.
+        # Nulls count as equal, so that two runs at the same point are duplicates even if an axis
+        # has no value.
         UniqueConstraint(
             "experiment", *AXES, name="uq_run_point", postgresql_nulls_not_distinct=True
         ),
@@ -335,9 +338,9 @@ class Run(Base, AxisColumns):
 
 
 class Cost(Base):
-    """A cost of a run: by closed form, by simulation, or its lower bound.
+    """One of the costs of a run: its closed form, its simulated cost, or its lower bound.
 
-    A figure that the source does not give is null.
+    A value that the source does not give is null.
     """
 
     __tablename__ = "cost"
@@ -481,10 +484,14 @@ class StoredRecord(Base):
         primary_key=True, comment="id such as congestion-trees:S4:congestion=2"
     )
     problem: Mapped[str] = mapped_column(comment="search problem: one-port-broadcast")
-    topology: Mapped[str] = mapped_column(comment="spec of the topology, perhaps not ingested")
+    topology: Mapped[str] = mapped_column(
+        comment="spec of the topology, which need not be ingested"
+    )
     arguments: Mapped[dict[str, Any]] = empty_object("arguments of the problem, by name")
     value: Mapped[int] = mapped_column(Integer, comment="value of the witness")
-    bound: Mapped[int] = mapped_column(Integer, comment="no object has a better value")
+    bound: Mapped[int] = mapped_column(
+        Integer, comment="proven bound: no object has a better value"
+    )
     optimal: Mapped[bool] = mapped_column(comment="whether value and bound agree")
     reason: Mapped[str] = mapped_column(comment="why the bound holds")
     proof: Mapped[dict[str, Any] | None] = mapped_column(
@@ -492,7 +499,7 @@ class StoredRecord(Base):
         comment="evidence for the bound with SHA-256 and checker; null if it follows from theory",
     )
     verification: Mapped[str] = mapped_column(
-        comment="what was checked of the bound: verified, not made again or not checked"
+        comment="result of checking the bound: verified, not made again or not checked"
     )
     witness: Mapped[bytes] = mapped_column(comment="arrays of the object, as an npz file")
     solver: Mapped[str] = mapped_column(comment="solver with its version, or empty")

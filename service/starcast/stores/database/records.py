@@ -26,8 +26,9 @@ _ALL = select(StoredRecord).order_by(StoredRecord.problem, StoredRecord.topology
 def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) -> int:
     """Verify records, store those that improve on stored records, and return their number.
 
-    If a record is as good as the stored one, only a stronger verification state is written. An
-    invalid stored record is replaced, because earlier versions accepted some invalid records.
+    If a record is only as good as the stored one, nothing is written except a stronger verification
+    state. An invalid stored record is replaced, because earlier versions accepted some invalid
+    records.
 
     Args:
         session: an open session.

@@ -68,7 +68,7 @@ def count_runs(session: Session) -> dict[int, tuple[int, int]]:
 def save_experiment(
     session: Session, name: str, grid: Mapping[str, Any], points: int | None = None
 ) -> models.Experiment:
-    """Store a new experiment without runs; ``points`` is the number of points in its grids."""
+    """Store a new experiment without runs, whose grids have this number of points."""
     experiment = models.Experiment(name=name, grid=dict(grid), points=points)
     session.add(experiment)
     session.flush()
@@ -103,7 +103,7 @@ def load_run(session: Session, number: int) -> models.Run:
 
 
 def save_run(session: Session, run: models.Run, steps: "Profile" = ()) -> None:
-    """Store a run with its costs and step profile, both of which a failed run lacks.
+    """Store a run with its costs and its step profile. A failed run has neither.
 
     Args:
         session: an open session; nothing is committed.

@@ -1,4 +1,4 @@
-"""The roles of a PostgreSQL server; this module imports no driver."""
+"""The roles of a PostgreSQL server, in a module that imports no driver and so loads fast."""
 
 from typing import Literal
 

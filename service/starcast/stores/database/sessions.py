@@ -94,7 +94,8 @@ def open_session(engine: Engine) -> Iterator[Session]:
     """
     with (
         translated_errors(engine.url),
-        # Callers read the objects after the commit, when there is no session to load them again.
+        # Objects keep their values after the commit, because callers then read them without a
+        # session.
         Session(engine, expire_on_commit=False) as session,
         session.begin(),
     ):
@@ -167,7 +168,7 @@ def advisory_lock(
         try:
             yield Lock(name, int(pid or 0))
         except BaseException:
-            # The server may have stopped answering, so do not wait for it a second time.
+            # The server may have stopped answering, so allow less time for ending the transaction.
             if isinstance(driver, WatchedConnection):
                 driver.patience = CANCEL_SECONDS
             raise
@@ -238,14 +239,15 @@ def translated_errors(url: URL) -> Iterator[None]:
 
 
 def sqlstate(error: DBAPIError) -> str:
-    """Return the SQLSTATE of a server error; empty if the driver raised the error."""
+    """Return the SQLSTATE of a server's error, or an empty text for an error of the driver."""
     return getattr(error.orig, "sqlstate", None) or ""
 
 
 def _is_connection_error(error: DBAPIError) -> bool:
     if error.connection_invalidated:
         return True
-    # Errors of libpq while connecting have no SQLSTATE; those of a server (57P01: shutdown) do.
+    # A server's error, such as 57P01 for a shutdown, has a SQLSTATE. An error of libpq while
+    # connecting has none.
     state = sqlstate(error)
     name = type(error).__name__
     return (name == "OperationalError" and not state) or state.startswith(("08", "57P"))
@@ -326,7 +328,7 @@ def check_known(revision: str, subject: str) -> None:
     if is_known(revision):
         return
     newest, oldest = head(), revisions()[0]
-    # Revisions have leading zeros, so they sort as text like numbers.
+    # Revisions have leading zeros, so comparing them as text compares their numbers.
     if revision < oldest:
         raise RejectedError(
             f"{subject} is older than this starcast can upgrade ({oldest})",
@@ -382,7 +384,7 @@ def check_owner(connection: Connection) -> str | None:
     revision = connection.scalar(_REVISION) if VERSION_TABLE in tables else None
     foreign = tables - {VERSION_TABLE}
     ours = revision is not None and {"store", "materialization"} <= tables
-    # A lone alembic version table is also foreign: another program's migrations created it.
+    # If alembic's version table is the only table, another program's migrations created it.
     if not ours and (foreign or revision is not None):
         raise RejectedError(
             f"the database '{connection.engine.url.database}' holds tables of another program,"

@@ -1,7 +1,7 @@
 """The PostgreSQL views, for people and reporting tools that read the store with SQL.
 
-Every upgrade recreates them from this declaration. They show the same values as the listings that
-the command line prints; the tests compare the two.
+Every upgrade recreates them from this declaration. They show the same values as the listings of the
+command line, and tests compare the two.
 """
 
 from collections.abc import Iterable
@@ -48,8 +48,8 @@ def _equal(axis: str) -> str:
 
 RUN_SUMMARY = View(
     "run_summary",
-    "One row per run: parameters, simulated figures, closed form and lower bound. Exact figures are"
-    " in the tables run and cost; figures of this view are doubles.",
+    "One row per run: parameters, simulated values, closed form and lower bound. The tables run and"
+    " cost have the exact values; the values of this view are doubles.",
     {
         "run": "number of the run",
         "experiment": "name of its experiment",
@@ -162,7 +162,7 @@ CLAIM_SUMMARY = View(
 ARTIFACT = View(
     "artifact",
     "One row per known artifact, complete or not: a topology, forest or schedule with its state in"
-    " the graph and its figures. A figure that the kind does not have is null.",
+    " the graph and its measured values. A value that its kind does not have is null.",
     {
         "kind": "topology, forest or schedule",
         "id": "id of the artifact",
@@ -187,7 +187,7 @@ ARTIFACT = View(
         "arguments": "arguments of the construction or algorithm",
         "steps": "steps of a schedule",
         "transmissions": "times that a unit of a schedule crosses a link",
-        "largest_packet": "most units on one directed link in one step of a schedule",
+        "largest_packet": "maximum number of units on a directed link in a step of a schedule",
         "graph_nodes": "nodes that it has in the graph",
         "graph_relationships": "relationships that it has in the graph",
         "started_at": "when loading was planned",

@@ -102,7 +102,7 @@ class WatchedConnection(psycopg.Connection[Any]):
                 probe.patience = PROBE_SECONDS
                 # A pooler accepts connections even if its server does not answer.
                 probe.execute("select 1")
-        # A server that refuses a further connection is still answering.
+        # A server that refuses another connection is still answering.
         except errors.TooManyConnections:
             return True
         except psycopg.OperationalError:

@@ -51,7 +51,8 @@ class GraphArtifact:
     Attributes:
         label: label of the artifact's node.
         properties: all declared properties of that node except the state.
-        topology: its topology. If the artifact is a topology, the graph holds its nodes as well.
+        topology: the artifact's topology. If the artifact is itself a topology, the graph also has
+            its nodes.
         blocks: returns a new iterator over the relationships, in blocks.
         rows_at: returns the relationships that begin or end at nodes with the given ranks.
         parent: the artifact that it depends on, as relationship type, label and id; None if it
@@ -99,7 +100,7 @@ class GraphArtifact:
 
     @cached_property
     def content(self) -> Content:
-        """Counts and checksums of the artifact; computing them builds all its relationships."""
+        """Counts and checksums of the artifact, for which all its relationships are built."""
         if self.label is TOPOLOGY:
             return topology_content(self.topology, self.blocks())
         return rows_content(self.blocks())
@@ -124,7 +125,8 @@ def graph_artifact(structure: Topology | Forest | Schedule) -> GraphArtifact:
 
 def _topology(topology: Topology) -> GraphArtifact:
     names = ("family", "n", "k", "nodes", "links", "degree", "diameter")
-    # Cypher indexes the list by port, so the list keeps element 0, although no port is 0.
+    # Cypher indexes this list by port, so it also has an element 0, although no port has the number
+    # 0.
     properties = {name: getattr(topology, name) for name in names}
     properties["reverse_ports"] = topology.reverse_ports()[: max(topology.ports) + 1].tolist()
     return GraphArtifact(

@@ -101,7 +101,8 @@ def count_undeclared(graph: Graph) -> tuple[dict[tuple[str, ...], int], dict[str
     of_label = dict(zip(labels, numbers, strict=True))
     others = [number for name, number in of_label.items() if number and name not in _LABELS]
     nodes: dict[tuple[str, ...], int] = {}
-    # A node with two labels is counted under each, so the sums differ even if both are declared.
+    # A node with two labels is counted under each of them, so the sums differ even if both labels
+    # are declared.
     if others or sum(numbers) != total:
         rows = graph.read(
             "MATCH (n) WITH labels(n) AS labels, count(*) AS count "
@@ -129,7 +130,8 @@ def count(
 def _count(graph: Graph, patterns: Sequence[str]) -> list[int]:
     # One statement counts everything, because a freshly started server plans statements slowly.
     cypher = " UNION ALL ".join(
-        # The count is in WITH, because `RETURN {place}, count(n)` would give no row instead of 0.
+        # The count is in WITH, because `RETURN {place}, count(n)` would return no row if nothing is
+        # counted.
         f"MATCH {pattern} WITH count(n) AS count RETURN {place} AS place, count"
         for place, pattern in enumerate(patterns)
     )

@@ -133,7 +133,7 @@ def row_bytes(kind: str, artifact_id: str, width: int) -> int:
 
 
 def node_bytes(topology: Topology, width: int) -> int:
-    """Return an upper bound on the file bytes per topology node; ``width`` as in `row_bytes`."""
+    """Return an upper bound on the file bytes per node; ``width`` is explained in `row_bytes`."""
     return (
         2 * width
         + len(str(first_key(topology) + topology.nodes))
@@ -199,7 +199,7 @@ class _Files:
         self.nodes += 1
 
     def summary(self) -> BulkFiles:
-        """Return a description of the files; they must be closed first."""
+        """Return a description of the files, which must be closed first."""
         written = [element for element in (*LABELS, *RELATIONSHIPS) if element.name in self.rows]
         contents = tuple(
             (_option(element), element.name, _file_name(element)) for element in written
@@ -211,7 +211,7 @@ class _Files:
         return BulkFiles(self.folder, contents, self.nodes, relationships, size)
 
     def _write_topology_nodes(self, topology: Topology, first: int, task: Task) -> None:
-        """Write a row for every node of the topology; node 0 gets the :ID ``first``."""
+        """Write a row for every node of the topology. Node 0 gets the :ID ``first``."""
         for start in range(0, topology.nodes, BLOCK):
             ranks = np.arange(start, min(start + BLOCK, topology.nodes))
             columns: dict[str, Column] = {

@@ -205,7 +205,7 @@ class Graph:
 
     @contextmanager
     def concurrent(self, threads: int) -> Iterator[ThreadPoolExecutor]:
-        """Provide a thread pool for statements; Ctrl-C cancels them, so that the context ends."""
+        """Provide a thread pool for statements. Ctrl-C cancels them, and the context ends."""
         with ThreadPoolExecutor(threads) as pool:
             try:
                 yield pool
@@ -220,7 +220,7 @@ class Graph:
 
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Let Ctrl-C close the connections, and raise KeyboardInterrupt after the driver returns.
+        """On Ctrl-C, close all connections, and raise KeyboardInterrupt once the driver returns.
 
         An interrupt raised inside the driver makes it hang in the middle of a message, or wait for
         the end of the statement.
@@ -238,7 +238,7 @@ class Graph:
                 connection.kill()
 
     def _forbid_new_connections(self) -> None:
-        """Make the driver open no connection after Ctrl-C, since the server may not answer."""
+        """Forbid new connections after Ctrl-C, because the server may not answer."""
         pool = self.driver._pool  # noqa: SLF001
         open_connection = pool.opener
 
@@ -474,7 +474,8 @@ def _create_driver(address: GraphAddress) -> Driver:
             connection_acquisition_timeout=2 * CONNECT_SECONDS,
             max_transaction_retry_time=RETRY_SECONDS,
             notifications_min_severity=NotificationMinimumSeverity.INFORMATION,
-            # Notices are part of the result; the driver would report them as Python warnings too.
+            # Notices are part of the result. By default, the driver would also report them as
+            # Python warnings.
             warn_notification_severity=NotificationMinimumSeverity.OFF,
         )
     except (ConfigurationError, ValueError):

@@ -1,7 +1,7 @@
-"""Deleting artifacts, and remains of unknown artifacts, in transactions of bounded size.
+"""Deletion of artifacts, and of the remains of unknown artifacts, in many small transactions.
 
-Tree edges and sends are found by the index on their artifact, nodes by their keys, so that every
-transaction starts where the previous one ended. Manually edited elements may be missed in this way.
+Tree edges and sends are found by the index on their artifact, and nodes by their keys. So every
+transaction starts where the previous one ended. This may miss elements that were edited manually.
 So if fewer elements were found than expected, all relationships of the type, or all nodes, are
 scanned once. The artifact's own node is deleted last.
 """
@@ -47,7 +47,7 @@ def delete_artifact(
         _delete_nodes(graph, topology, batch, task)
     else:
         _delete_relationships(graph, kind, artifact_id, batch, task, relationships)
-    # The node goes last: an interrupted deletion leaves it, so that the deletion can be repeated.
+    # The artifact's node is deleted last, so that an interrupted deletion can be repeated.
     graph.write(
         f"MATCH (o:{label.name} {{{id_property(label)}: $id}}) DETACH DELETE o",
         {"id": artifact_id},
@@ -57,7 +57,7 @@ def delete_artifact(
 def _delete_nodes(graph: Graph, topology: Topology, batch: int, task: Task) -> None:
     """Delete the nodes of a topology with their links."""
     deleted = 0
-    # A page has so many nodes that they and their links are about as many as a batch.
+    # A page has so many nodes that together with their links they make about one batch.
     for page in pages(topology, max(1, batch // (topology.degree + 1))):
         count = graph.write(_DELETE_PAGE, page)[0]["deleted"]
         # Deleting a node also deletes its links: on average links / nodes, as links have two ends.
@@ -123,7 +123,7 @@ def _repeat(
     batch: int,
     task: Task | None = None,
 ) -> int:
-    """Repeat a statement until it deletes less than a full batch; return the number deleted."""
+    """Repeat a statement until it deletes less than a full batch, and return the total deleted."""
     total = 0
     deleted = batch
     while deleted == batch:
@@ -156,7 +156,7 @@ def _delete_by_index(relationship: Relationship) -> str:
 
 
 def _delete_by_scan(relationship: Relationship) -> str:
-    """Return Cypher that deletes an artifact's relationships even if the index lacks them."""
+    """Return Cypher that deletes an artifact's relationships, including those not in the index."""
     return (
         f"MATCH ()-[r:{relationship.name}]->() "
         f"WHERE r.{relationship.artifact_property} = $artifact {_DELETE}"

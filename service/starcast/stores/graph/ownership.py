@@ -14,7 +14,7 @@ class OwnershipError(UnavailableError):
 
 
 class OutdatedSchemaError(OwnershipError):
-    """An older starcast wrote the graph; it must be rebuilt before it can be used."""
+    """The graph was written by an older starcast, and must be rebuilt before it can be used."""
 
 
 def claim(graph: Graph, store: UUID) -> bool:
@@ -88,7 +88,7 @@ def usable_owner(graph: Graph) -> str | None:
 
 
 def read_owner(graph: Graph) -> tuple[str, int] | None:
-    """Return the paired database's id and the graph's schema version; None if unpaired."""
+    """Return the id of the paired database and the graph's schema version, or None if unpaired."""
     rows = graph.read(
         f"MATCH (s:{STORE.name}) WHERE s.schema IS NOT NULL RETURN toStringOrNull(s.id) AS id, "
         "coalesce(toIntegerOrNull(s.schema), 0) AS version LIMIT 1"

@@ -134,7 +134,7 @@ def _relationship_sums(relationship: Relationship) -> str:
 
 
 def _values(relationship: Relationship, first: str) -> list[str]:
-    """Return Cypher for a relationship's ends and columns; ``first`` is the key of node 0."""
+    """Return Cypher for a relationship's ends and columns, where ``first`` is the key of node 0."""
     columns = [f"r.{name}" for name in relationship.columns]
     return [f"a.key - {first}", f"b.key - {first}", *columns]
 

@@ -303,7 +303,7 @@ def _block(
 def join_blocks(
     blocks: Iterable[Rows], relationship: Relationship, artifact_id: str, topology: Topology
 ) -> Rows:
-    """Return the blocks of an artifact as one sorted set of rows; no blocks give an empty set."""
+    """Combine the blocks of an artifact into one sorted set of rows, which may be empty."""
     empty = (np.empty(0),) * (2 + len(relationship.columns))
     parts = [_block(relationship, artifact_id, topology, *empty), *blocks]
     start = np.concatenate([part.start for part in parts])
@@ -368,7 +368,7 @@ def node_checksum_cypher(first: str = "$first") -> str:
 
 
 def topology_content(topology: Topology, links: Rows | Iterable[Rows]) -> Content:
-    """Return a topology's counts and checksums; its links are given at once or in blocks."""
+    """Return a topology's counts and checksums. Its links are passed as one block or as several."""
     # numpy releases the GIL, so two threads use two processors.
     with ThreadPoolExecutor(1) as pool:
         node_sum = pool.submit(node_checksum, topology)
@@ -378,7 +378,7 @@ def topology_content(topology: Topology, links: Rows | Iterable[Rows]) -> Conten
 
 
 def rows_content(rows: Rows | Iterable[Rows]) -> Content:
-    """Return a forest's or schedule's counts and checksums; ``rows`` can be given in blocks."""
+    """Return the counts and checksums of a forest or schedule. ``rows`` can be several blocks."""
     count = 0
     total = 0
     for block in [rows] if isinstance(rows, Rows) else rows:

@@ -353,9 +353,10 @@ def first_key(topology: "Topology") -> int:
 
     Unlike a counter, the key is the same in every store. For star graphs, (n,k)-stars and
     hypercubes, it is composed of the family's number, n in five bits, k in five bits and the rank.
-    For (n,k)-stars with n from 32 to 35, n does not fit in five bits. Their keys are those that
-    hypercubes, the next family, would have with k > 0; but hypercubes have no k. For any other
-    family, a 21-bit number derived from the spec, at least 2^20, replaces family, n and k.
+    For (n,k)-stars with n from 32 to 35, n does not fit in five bits. Such a topology gets a key
+    that a hypercube (the next family) would have only with k > 0. Hypercubes have no k, so no two
+    topologies share a key. For any other family, a 21-bit number derived from the spec, at least
+    2^20, replaces family, n and k.
     """
     if topology.family in _NUMBERED_FAMILIES:
         family = _NUMBERED_FAMILIES.index(topology.family)

@@ -64,7 +64,8 @@ class BoltWriter:
         name = artifact.label.name
         properties = {**artifact.properties, "state": GraphState.LOADING.value}
         if artifact.parent is None:
-            # CREATE instead of MERGE: if the node exists already, the constraint reports it.
+            # CREATE instead of MERGE, so that the constraint raises an error if the node already
+            # exists.
             self._graph.write(f"CREATE (o:{name}) SET o = $properties", {"properties": properties})
             return
         relationship, label, parent_id = artifact.parent
@@ -130,7 +131,7 @@ class BoltWriter:
 
 
 def create_constraints(graph: Graph) -> None:
-    """Create missing constraints; nodes can then be found by their keys."""
+    """Create missing constraints, by which nodes can be found by their keys."""
     for label in LABELS:
         for statement in label.constraint_statements():
             graph.write(statement)
@@ -151,9 +152,9 @@ def await_indexes(graph: Graph) -> None:
 def refresh_plans(graph: Graph) -> None:
     """Sample the indexes and discard cached query plans.
 
-    Until the server does so itself, its statistics lack the new data, and queries scan an index
-    instead of seeking in it. Errors are ignored: an account without the privilege only loses the
-    speed-up.
+    The server samples the indexes itself only later. Until then its statistics lack the new data,
+    and queries scan an index instead of seeking in it. Errors are ignored, because without this
+    privilege queries are only slower.
     """
     with suppress(StarcastError):
         graph.read("CALL db.prepareForReplanning($seconds)", {"seconds": _INDEX_SECONDS})

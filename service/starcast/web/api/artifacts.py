@@ -1,4 +1,4 @@
-"""Forests and schedules: listings of stored artifacts, figures, arrays, and simulations."""
+"""Forests and schedules: listings of stored artifacts, properties, arrays, and simulations."""
 
 from typing import Annotated
 from urllib.parse import quote
@@ -29,7 +29,7 @@ TopologyParameter = Annotated[
     str | None, Query(description="only those on this topology", max_length=50)
 ]
 ExpandParameter = Annotated[
-    bool, Query(description="the rows of all sources of a symmetric schedule")
+    bool, Query(description="for a symmetric schedule, return the rows of all sources")
 ]
 FaultParameter = Annotated[
     list[str],
@@ -59,7 +59,7 @@ def list_forests(
 def show_forest(
     forest_id: ForestParameter, service: ServiceParameter, output: FormatParameter = Format.JSON
 ) -> models.ForestResource:
-    """Show the figures of a forest, such as S5:multiple:12345, or S5:multiple at the identity."""
+    """Show the properties of a forest, such as S5:multiple:12345, or S5:multiple for root 12345."""
     if output == Format.SVG:
         picture = service.compute_forest(computations.draw_forest, forest_id)
         return text_response(picture, Format.SVG)  # type: ignore[return-value]
@@ -153,7 +153,7 @@ def get_rows(
 def list_steps(
     schedule_id: ScheduleParameter, service: ServiceParameter, output: FormatParameter = Format.JSON
 ) -> list[models.Step]:
-    """List the number of links used and the largest packet of each step of the simulation."""
+    """List, for each step of the simulation, the number of links used and the largest packet."""
     listed = service.workers.run(computations.list_steps, schedule_id, output)
     return text_response(listed, output)  # type: ignore[return-value]
 
@@ -164,7 +164,7 @@ def simulate(
     schedule: Annotated[str, Query(description="id of the schedule", max_length=500)],
     fault: FaultParameter = [],  # noqa: B006 - FastAPI copies it
 ) -> models.SimulationResource:
-    """Execute a schedule under faults; return the units that nodes received and did not receive."""
+    """Execute a schedule under faults, and return the units that each node received or missed."""
     facts = service.workers.run(computations.simulate_schedule, schedule, fault)
     return models.SimulationResource(**facts)
 

@@ -35,7 +35,7 @@ def list_claims(
     paper: PaperParameter = None,
     verdict: VerdictParameter = None,
 ) -> Page[models.ClaimResource]:
-    """List the claims in the order of the papers. Without PostgreSQL, verdicts are null."""
+    """List the claims in the order of the papers. If PostgreSQL is down, verdicts are null."""
     claims = select_claims([paper] if paper else [])
     table = report.list_claims(claims, stored_verdicts(service), verdict)
     items = [models.ClaimResource(**claim_fields(row)) for row in table]
@@ -81,7 +81,7 @@ def find(claim_id: str) -> Claim:
 
 
 def stored_verdicts(service: Service) -> Stored:
-    """Return the newest verdicts by claim; stored verdicts are omitted without PostgreSQL."""
+    """Return the newest verdicts by claim, omitting stored verdicts if PostgreSQL is down."""
     try:
         with service.lab() as lab, open_session(lab.engine) as session:
             return {**service.verdicts, **storage.newest_verdicts(session)}

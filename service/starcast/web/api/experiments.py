@@ -41,7 +41,7 @@ AcrossParameter = Annotated[
 ConditionsParameter = Annotated[
     list[str], Query(alias="condition", description="only runs with this value: topology=S5")
 ]
-#: Largest number of runs that are read for a response; each takes about 0.4 ms.
+#: Largest number of runs that are read for a response. Reading a run takes about 0.4 ms.
 MAX_RUNS = 10_000
 _HIDDEN = ("experiment", "runs", "points", "failed", "created")
 
@@ -80,7 +80,7 @@ def get_curves(name: NameParameter, service: ServiceParameter) -> models.Curves:
 
 
 def describe_experiment(service: Service, name: str) -> list[dict[str, Any]]:
-    """Return the curves of an experiment, grouped into panels, in the form used by comparisons."""
+    """Return the curves of an experiment, grouped into panels as in a comparison."""
     with service.lab() as lab, open_session(lab.engine) as session:
         _check_size(lab, [name])
         alone = Comparison((load_side(session, name),), ())
@@ -115,7 +115,7 @@ def build_comparison(
     conditions: Sequence[str] = (),
     baseline: str | None = None,
 ) -> tuple[ComparisonTable, Profiles]:
-    """Compare experiments, unless they have too many runs; also return the step profiles."""
+    """Return a comparison of experiments and its step profiles, unless there are too many runs."""
     with service.lab() as lab:
         _check_size(lab, names)
         table = lab.compare(*names, across=across, conditions=conditions, baseline=baseline)
@@ -128,7 +128,7 @@ def _check_size(lab: Lab, names: Sequence[str]) -> None:
     Raises:
         LimitError: the experiments have more than `MAX_RUNS` runs in total.
     """
-    # The database counts the runs, because loading them to count them would take too long.
+    # The database counts the runs, because loading all runs only to count them takes too long.
     count = (
         select(func.count())
         .select_from(Run)

@@ -48,7 +48,7 @@ def _check_neo4j(service: Service) -> models.StoreHealth:
     try:
         with service.lab() as lab:
             graph = lab.graph
-            # Neo4j may have stopped since the connection was opened; only a query shows that.
+            # Only a query shows whether Neo4j has stopped since the connection was opened.
             graph.read("RETURN 1")
             return models.StoreHealth(available=True, version=graph.version, detail="", hint="")
     except StarcastError as error:

@@ -103,7 +103,7 @@ def read_parameters(request: Request) -> dict[str, str]:
     for name, value in request.query_params.multi_items():
         if name in _RESERVED or not value:
             continue
-        # Otherwise all values but the last would be ignored silently.
+        # Without this check, all values but the last would be ignored silently.
         if name in values:
             raise InputError(f"the parameter '{name}' is given twice", hint="remove one of them")
         values[name] = value

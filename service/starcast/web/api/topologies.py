@@ -1,4 +1,4 @@
-"""Resources for topologies: facts, labels, neighbours, layouts, drawings, forests, schedules."""
+"""Resources for topologies: counts, labels, neighbours, layouts, drawings, forests, schedules."""
 
 from typing import Annotated
 from urllib.parse import quote
@@ -29,7 +29,7 @@ def list_topologies(
     service: ServiceParameter,
     paging: PagingParameter,
 ) -> Page[models.StoredTopology]:
-    """List the stored topologies, sorted by spec. Others can be requested by their specs."""
+    """List the stored topologies, sorted by spec. Any topology can be requested by its spec."""
     with service.lab() as lab:
         rows = lab.topologies().rows
     items = [models.StoredTopology(**row, url=f"topologies/{quote(row['id'])}") for row in rows]
@@ -102,7 +102,7 @@ def _with_stored(
         with service.lab() as lab:
             table = lab.forests(spec) if kind == "forests" else lab.schedules(spec)
         stored = {row["id"] for row in table if row["state"] == "complete"}
-    except StarcastError:  # without PostgreSQL, list only the computed artifacts
+    except StarcastError:  # without PostgreSQL, only the computed artifacts are listed
         stored = set()
     names = dict(computed)
     names |= {each: each.partition(":")[2] for each in sorted(stored - names.keys())}
