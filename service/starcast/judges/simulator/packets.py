@@ -24,7 +24,7 @@ from starcast.judges.simulator.rows import (
 )
 from starcast.judges.simulator.simulation import Executed
 
-#: Number of rows per batch of small steps.
+#: Number of rows per batch, if steps are small enough to be executed in batches.
 _BATCH = 2**16
 #: Average number of rows per step above which executing single steps is faster than batches.
 _LARGE_STEP = 1000
@@ -108,7 +108,8 @@ class Packets:
             same = (self.port,) if self.symmetric else (self.sender, self.port)
             self.begins = np.flatnonzero(~repeats_previous(self.step, *same))
         else:
-            # Without packets, the simulator has checked that a link carries one unit per step.
+            # If units do not travel in packets, the simulator has checked that a link carries one
+            # unit per step.
             self.begins = np.arange(len(self.step))
         self.units = np.diff(self.begins, append=len(self.step))
         self.single = len(self.begins) == len(self.step)
@@ -176,7 +177,7 @@ class Packets:
 
 
 def find_previous(number: Column) -> Indices:
-    """Return, for each packet, the previous packet with the same link or node; -1 if there is none.
+    """Return, for each packet, the previous packet on its link or at its node; -1 for the first.
 
     Args:
         number: ``[packets]``, the link or node that each packet uses, as in `Chain`.
