@@ -161,7 +161,7 @@ class Packets:
         return (Chain("link", self.first_of(self.link), self.links.count),)
 
     def batches(self) -> Iterator[Batch]:
-        """Yield batches of complete steps; if steps are large on average, yield single steps."""
+        """Yield batches of complete steps. If steps are large on average, yield each step alone."""
         steps = int(self.step[-1] - self.step[0]) + 1 if len(self.step) else 1
         size = 1 if len(self.step) > steps * _LARGE_STEP else _BATCH
         for rows in complete_steps(self.step, size):
