@@ -369,7 +369,7 @@ class _Program:
 
 
 def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
-    """Return, for each row, which row wrote the chunk it sends, and which the chunk it adds to.
+    """Return, for each row, the rows that wrote the chunk it sends and the chunk it adds to.
 
     In both lists, -1 stands for a chunk of the input. The third result is the set of rows that
     write partial sums. A node has a separate sum for each tree.
