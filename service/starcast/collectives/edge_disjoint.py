@@ -397,7 +397,7 @@ def _group_begins(level: Ranks, group_units: int, n: int) -> NDArray[np.int64]:
     begins = np.empty((n - 1, len(level)), dtype=np.int64)
     rotated = rotation(n)
     node = np.arange(len(level), dtype=np.int32)
-    # A tree serves node R(x) in the same steps in which the previous tree serves node x.
+    # Each tree serves node R(x) in the steps in which the previous tree serves node x.
     for row in begins:
         row[node] = first
         node = rotated[node]

@@ -131,7 +131,7 @@ def flood_units(
 
 
 def concatenate_rows(parts: list[Columns]) -> Columns:
-    """Return one `Columns` with the rows of several, in the given order."""
+    """Concatenate rows: return one `Columns` with all rows, in the given order."""
     if not parts:
         return Columns(**{name: np.empty(0, dtype=np.int32) for name in INTEGER_COLUMNS})  # type: ignore[arg-type]
     names = parts[0].present()

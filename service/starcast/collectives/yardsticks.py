@@ -142,7 +142,7 @@ BROADCAST, _CYCLES = "one-port-broadcast", "hamiltonian-decomposition"
 
 def record_witness(problem: str, spec: str) -> Mapping[str, NDArray[Any]]:
     """Return the arrays of a record (stored search result) that comes with starcast."""
-    # Imported only when needed, because records load pydantic.
+    # This module is imported only when needed, because it loads pydantic.
     from starcast.records import shipped_record  # noqa: PLC0415
 
     return shipped_record(problem, spec).witness

@@ -43,7 +43,7 @@ MAX_PANELS = 64
 
 #: Length of the visible part of the shortest link between two boxes, in pixels.
 _LINK = 36.0
-#: Width of each of several panels, and of a single panel, in pixels.
+#: Width of a panel in pixels, if there are several panels and if there is a single one.
 _PANEL, _WIDEST = 224.0, 1_000.0
 _NEAR, _BEND, _SLACK = 0.25, 0.5, 0.12
 #: Maximum number of nodes for which links are bent around other nodes.

@@ -28,7 +28,8 @@ BOX_HEIGHT = 18.0
 GAP = 10.0
 _LOWEST_ROW, _HIGHEST_ROW, _SLOPE = 56.0, 150.0, 0.2
 
-#: A straight line, given by its two ends, or a quadratic curve, given by start, control point, end.
+#: A straight line, given by its two ends, or a quadratic curve, given by its start, control point
+#: and end.
 Curve = tuple[complex, ...]
 
 

@@ -283,7 +283,7 @@ def _bring_forward(
         if sender < 0:
             continue
         # Unlike a freed node, the neighbour does not miss the message afterwards, so informing it
-        # earlier has a cost of its own only if it has moved recently.
+        # earlier costs something only if it has moved recently.
         price += _price(tree, near) - 1 + _cost(tree, node, near, found + 1)
         if price < cost:
             cost, forward, place, earlier = price, near, sender, found

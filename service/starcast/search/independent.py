@@ -113,8 +113,8 @@ def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> lis
             for number in chance.integers(0, len(fixing), 20 * bool(fixing)):
                 images = fixing[number][images]
             order = _common_order(images)
-            # One quotient per order of the automorphism suffices, because only the size of the
-            # quotient matters.
+            # One quotient per order of the automorphism is enough, because all quotients for this
+            # order have the same size.
             if order % classes == 0 and order not in found:
                 found[order] = _quotient(graph, images, classes)
     everything = np.arange(graph.nodes)

@@ -224,7 +224,7 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
 
     The evidence is an LRAT proof that `starcast.records.lrat` accepts. If making and checking the
     proof takes too long, CP-SAT, which shares no code with CaDiCaL, has to refute the formula too.
-    Unlike a proof, its result cannot be checked.
+    Unlike a proof, the result of CP-SAT cannot be checked.
 
     Raises:
         RejectedError: the checker rejects the proof, or the second solver contradicts the first.

@@ -60,8 +60,8 @@ def search(
     asked = declared(graph, declared.resolve_arguments(arguments))
     # The budget is copied, because the time of a budget starts when the object is created.
     limits = Budget() if budget is None else replace(budget)
-    # This check uses a lower bound on the size of any formula, so that a topology that is far too
-    # large fails at once. Later each problem estimates the size of its own formula.
+    # This check uses a lower bound on the size of any formula, so that the search fails at once if
+    # the topology is far too large. Later each problem estimates the size of its own formula.
     require_fit(_LITERALS * graph.nodes * graph.degree, limits.memory, f"{problem} on {graph.spec}")
     return _Search(asked, limits, keep).run(known)
 

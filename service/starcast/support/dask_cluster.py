@@ -138,7 +138,7 @@ class DaskExecutor(Executor):
     @staticmethod
     def memory_limit() -> int:
         """Return how many bytes this worker may still use; to be called on a worker."""
-        # Imported here, because the client need not have these packages.
+        # The packages are imported here, because the client need not have them.
         import psutil  # noqa: PLC0415
         from distributed import get_worker  # noqa: PLC0415
 

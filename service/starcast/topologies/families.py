@@ -92,7 +92,8 @@ def family(
         many = noun or f"{name} graphs"
 
         def build(spec: str, *numbers: int) -> Topology:
-            # Checked before the call, because the function's own error would not name the sizes.
+            # The size is checked before the call, because the function's own error would not name
+            # the allowed sizes.
             if sizes and numbers and numbers[0] not in sizes:
                 first = next(iter(inspect.signature(function).parameters), "n")
                 raise InputError(

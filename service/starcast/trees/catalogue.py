@@ -58,7 +58,8 @@ def forest(
     values = entry.resolve_arguments(topology, given)
     rank = topology.node(root)
     trees = entry.count_trees(topology)
-    # Checked before the first array is allocated, so the error message can name sizes.
+    # The memory is checked before the first array is allocated, so that the error message can name
+    # the trees and the size of the topology.
     memory.require(
         memory.forest_bytes(topology.nodes, trees),
         f"trees of '{entry.name}' on the {topology.nodes:,} nodes of {topology.spec}",

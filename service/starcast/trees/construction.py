@@ -126,7 +126,8 @@ def _check_parent_ports(entry: Construction, result: Any, topology: Topology) ->
             f"{topology.spec}",
             hint=f"return parent ports, uint8 [{expected[0]}, {expected[1]}]: 0 at the root",
         )
-    # Checked before the conversion to uint8, which would turn 256 into the valid entry 0.
+    # The range is checked before the conversion to uint8, which would turn 256 into the valid entry
+    # 0.
     if array.size and (int(array.min()) < 0 or int(array.max()) > 255):
         raise InputError(
             f"the construction '{name}' ({origin}) returned the port {int(array.max())}",

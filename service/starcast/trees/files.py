@@ -108,7 +108,8 @@ def write_fields(path: str | os.PathLike[str], fields: ForestFields) -> None:
         "topology": np.array(fields["topology"].spec),
         "root": np.array(fields["root"]),
         "construction": np.array(fields["construction"]),
-        # Stored as JSON: numpy would pickle a mapping, and a pickle can run code when it is read.
+        # The arguments are stored as JSON, because numpy would pickle a mapping, and a pickle can
+        # run code when it is read.
         "arguments": np.array(json.dumps(dict(fields["arguments"]))),
         "spanning": np.array(fields["spanning"]),
         "verify_hubs": np.array(list(fields["verify_hubs"] or ()), dtype=np.int64),

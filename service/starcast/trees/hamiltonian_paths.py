@@ -85,7 +85,8 @@ def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Wo
     Args:
         position: the free positions of each substar, ascending from 1, ``[count, m]``.
         start: the symbols of the path's first node in these positions, ``[count, m]``.
-        goal: the symbols of its last node there, an odd permutation of ``start``.
+        goal: the symbols of the path's last node in these positions, an odd permutation of
+            ``start``.
     """
     count, m = position.shape
     if m == _BASE:

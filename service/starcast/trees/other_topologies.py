@@ -89,7 +89,7 @@ def _no_optimal_record(topology: Topology) -> str | None:
 )  # fmt: skip
 def optimal_edge_disjoint(topology: Topology, root: int) -> Forest:
     """Return directed edge-disjoint spanning trees of minimum height, as many as the degree."""
-    # Imported only when needed, because records load pydantic.
+    # This module is imported only when needed, because it loads pydantic.
     from starcast.records import shipped_record  # noqa: PLC0415
 
     rows = shipped_record(_PROBLEM, topology.spec).witness["parent_port"].copy()

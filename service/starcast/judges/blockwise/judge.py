@@ -135,7 +135,7 @@ def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop:
     ports = np.zeros((trees, m * size), dtype=np.uint8)
     potentials = np.zeros((trees, m * size), dtype=np.uint8)
     is_varying = np.zeros(trees, dtype=np.bool_)
-    # Padded to a multiple of 8 bytes, so that `_any_flag` can test 8 nodes at a time.
+    # The array is padded to a multiple of 8 bytes, so that `_any_flag` can test 8 nodes at a time.
     flags = np.zeros((size + 7) // 8 * 8, dtype=np.uint8)
     neighbours = tables.neighbours
     largest, counts = found.largest, found.counts

@@ -326,7 +326,7 @@ def trace_data(
     gives = dependencies.gives(every_row)
     giver = np.full(dependencies.size, -1, dtype=np.int64)
     # If several rows deliver at the earliest time, the row with the smallest number is kept: rows
-    # are written in reverse order, and the last value written stays.
+    # are written in reverse order, and the value written last is kept.
     first = np.flatnonzero(end[row_packet] == execution.arrival[gives])[::-1]
     giver[gives[first]] = first
     path = []

@@ -38,7 +38,7 @@ class Fault:
     step: int = 1
 
     def __post_init__(self) -> None:
-        # Typed as object, so that mypy accepts checks for values that the annotation excludes.
+        # The type is object, so that mypy accepts checks for values that the annotation excludes.
         what: object = self.what
         if isinstance(what, list | tuple):
             # A list is converted, because it would make the frozen class unhashable.
