@@ -25,7 +25,7 @@ from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology
 from starcast.trees.construction import CONSTRUCTIONS
 
-#: The complete arguments of a schedule by name, as returned by `Algorithm.resolve_arguments`.
+#: All arguments of a schedule by name, including defaults; see `Algorithm.resolve_arguments`.
 Arguments = Mapping[str, int | str]
 
 # Types of the parameters of algorithm functions, with the help text and the default of each.
@@ -48,14 +48,14 @@ Copies = Annotated[
 
 
 class Refusal(NamedTuple):
-    """The reason why an algorithm is not defined for its arguments, and a hint on valid values."""
+    """The reason why an algorithm is not defined for some arguments, and a hint on valid values."""
 
     reason: str
     hint: str
 
 
 def count_messages(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows if every node but the root sends or receives each message once.
+    """Return the number of rows in which each message has one row per node other than the root.
 
     No algorithm has fewer rows; algorithms of plug-ins may have more.
     """
@@ -75,8 +75,8 @@ class Algorithm(Entry):
             schedule contains the rows of all sources, it returns the number per source.
         forest_construction: ``forest_construction(topology, ports, arguments)`` returns the name of
             the construction whose trees it uses, or None if no construction builds its trees.
-        refusal: ``refusal(topology, arguments)`` returns the reason if it is not defined for
-            these arguments, else None.
+        refusal: ``refusal(topology, arguments)`` returns the reason why the algorithm is not
+            defined for these arguments, or None if it is.
         sources: ``sources(topology, ports)`` returns the number of sources whose rows the schedule
             contains: 1 if there is a single source, or if one source represents all.
     """
@@ -111,7 +111,8 @@ class Algorithm(Entry):
             return reason
         if self.required_arguments:
             return None
-        # The construction may depend on the arguments; here the default arguments are used.
+        # The construction may depend on the arguments, but this method has none. So it uses the
+        # defaults.
         arguments = self.default_arguments(topology)
         construction = self.forest_construction(topology, self.ports[0], arguments)
         if construction is None:
@@ -146,7 +147,8 @@ class Algorithm(Entry):
         """
         if ports is None:
             return self.ports[0]
-        # The declared name is returned, because it has the type `Ports`, unlike the given text.
+        # The name from the declaration is returned, because its type is `Ports`; that of the given
+        # name is only `str`.
         for model in self.ports:
             if model == ports:
                 return model
@@ -164,7 +166,7 @@ REGISTRIES: dict[str, Registry[Algorithm]] = {
 
 
 class Foresight(TypedDict, total=False):
-    """Optional facts about an algorithm's schedules, explained in `Algorithm`."""
+    """Optional arguments of `algorithm`: facts about its schedules, as explained in `Algorithm`."""
 
     exclusion: Callable[[Topology], str | None]
     rows: Callable[[Topology, Arguments], int]
@@ -187,8 +189,8 @@ def algorithm(
 
     The function is called as ``function(topology, root, ports, **arguments)`` and returns a
     `Schedule`, or a mapping with the columns ``step``, ``sender``, ``port`` and ``unit`` of equal
-    length. ``receiver`` follows from sender and port. The mapping may also hold ``tree``,
-    ``units`` (their number; by default the largest unit + 1), ``packets`` (by default whether a
+    length. ``receiver`` follows from sender and port. The mapping may also hold ``tree``, ``units``
+    (the number of units; by default the largest unit + 1), ``packets`` (by default whether a
     directed link carries several units in a step), ``symmetric`` and ``forest``.
 
     Args:
@@ -198,8 +200,8 @@ def algorithm(
         families: the families of topologies on which it is defined; by default all.
         ports: the port models that it supports; the first one is its default.
         smallest: the smallest n for which it is defined.
-        **foresight: facts about schedules that are known without building them, such as ``rows``;
-            see the attributes of `Algorithm`.
+        **foresight: functions that return facts about a schedule without building it, such as
+            ``rows``; see the attributes of `Algorithm`.
 
     Raises:
         InputError: a name is taken, malformed or unknown, or the function has a wrong signature.

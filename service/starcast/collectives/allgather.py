@@ -60,13 +60,14 @@ Base = Annotated[
 
 
 def count_sources(topology: Topology, ports: str) -> int:
-    """Return for how many sources an allgather schedule must contain rows: one, or all of them."""
-    # The sub-slots of the one-port model depend on the ports, which translations change on S_{n,k}.
+    """Return the number of sources whose rows an allgather schedule must contain: one, or all."""
+    # In the one-port model, the sub-slots depend on the ports. If translations change the ports, as
+    # on S_{n,k}, one source cannot represent the others.
     return 1 if ports == "all" or topology.translation_keeps_ports else topology.nodes
 
 
 def build_packets(forest: Forest, ports: Ports, name: str, arguments: Arguments) -> Schedule:
-    """Build the symmetric schedule that sends one unit down each tree rooted at the identity."""
+    """Build the symmetric schedule in which the identity sends one unit down each of its trees."""
     return build_pipeline(
         forest,
         ports,
@@ -80,7 +81,7 @@ def build_packets(forest: Forest, ports: Ports, name: str, arguments: Arguments)
 
 
 def serialize_ports(schedule: Schedule) -> Schedule:
-    """Make a schedule one-port: each of its steps becomes one step per port, called a sub-slot."""
+    """Make a schedule one-port: replace each step by one step per port, called a sub-slot."""
     topology = schedule.topology
     # A port maps nodes to nodes one to one, so no node sends or receives twice in a sub-slot.
     sub_slot = np.searchsorted(topology.ports, schedule.port) + 1
@@ -137,9 +138,9 @@ def _build_rotated_hamiltonian(
 ) -> Schedule:
     """Build Algorithm 1: the n-1 rotated Hamiltonian paths (phase 1), then the leaves (phase 2).
 
-    A leaf receives the message from the neighbour across the position of one symbol. A single
-    message uses symbol n (Rule 1). Message c of several is rotated and uses symbol
-    2 + (c mod (n-1)).
+    A leaf receives the message across the position of a certain symbol: symbol n for a single
+    message (Rule 1). If there are several messages, message c is rotated, and the symbol is 2 + (c
+    mod (n-1)).
     """
     forest = trees.forest(topology, "rotated-hamiltonian")
     step = forest.levels()[0].copy()
@@ -181,8 +182,9 @@ def _build_hamiltonian_cycle(
 ) -> Schedule:
     """Build the one-port allgather of section 4: messages follow a Hamiltonian path, one by one.
 
-    A message takes n!-1 steps. Each source uses the translated path, rather than a part of one
-    cycle that all sources share. So in each step all nodes send across the same dimension.
+    A message takes n!-1 steps. Each source uses its own path, a translation of the path of the
+    identity. In the paper, all sources share one cycle. With translated paths, all nodes send
+    across the same dimension in each step.
     """
     forest = trees.forest(topology, "hamiltonian-cycle")
     word = cycle_word(topology.n)[:-1]
@@ -213,7 +215,8 @@ def _build_overlapped(
     parent_ports, steps = (np.stack(parts) for parts in zip(*rotated, strict=True))
     parent_ports.flags.writeable = False
     topology = single.forest.topology
-    # No construction builds rotated trees, so only a single message's schedule names its forest.
+    # No construction builds rotated trees. So the schedule names a forest only if there is a single
+    # message, which is not rotated.
     forest = single.forest if messages == 1 else Forest(topology, parent_ports)
     tree = np.arange(messages) % len(turns)
     begins = np.arange(messages, dtype=np.int32)[:, None] * steps.max()
@@ -284,8 +287,8 @@ def _declare(construction: str, source: str) -> None:
         forest = trees.forest(topology, construction)
         if count_sources(topology, ports) == 1:
             return build_packets(forest, ports, construction, {}).translate(root)
-        # The rows of all sources come first: a translated link may have another port, and then
-        # belongs to another sub-slot.
+        # The schedule is expanded to all sources before it is made one-port, because a translated
+        # link may have another port, and then belongs to another sub-slot.
         return serialize_ports(build_packets(forest, "all", construction, {}).expand())
 
 

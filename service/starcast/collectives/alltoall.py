@@ -80,12 +80,12 @@ def _build_one_port(topology: Topology, root: int, ports: Ports, messages: Messa
 def _departures_by_necklace(forest: Forest, units: Units, messages: int) -> Integers:
     """Return the step in which each unit leaves the source, int64 ``[units]``.
 
-    A node in k trees receives its M messages in M/k groups of k, so message i is in group i // k. A
-    group leaves when the previous group has arrived. Necklaces are served in the order of their
-    distance, and those at the same distance in the order of their lowest rank.
+    A node that is in k trees receives its M messages in M/k groups of k messages, so message i is
+    in group i // k. A group leaves when the previous group has arrived. Necklaces are served in the
+    order of their distance, and those at the same distance in the order of their lowest rank.
     """
     distance = forest.topology.distances().astype(np.int64)
-    # The root is in no tree; 1 avoids a division by zero.
+    # The root is in no tree. The value 1 avoids a division by zero.
     trees_per_node = np.maximum(count_trees(forest), 1)
     leader = necklaces(forest.topology.n).leader
     leaders = _nearest_first(leader[1:], distance)

@@ -1,7 +1,7 @@
 """The algorithm ``forest``: a collective along the trees of any construction.
 
-It makes new constructions comparable with those of the papers. Units that cross a link in the same
-step travel as one packet, since the trees of a forest may share links.
+With it, a new construction can be compared with those of the papers. Units that cross a link in the
+same step travel as one packet, since the trees of a forest may share links.
 """
 
 from functools import partial
@@ -47,7 +47,7 @@ def _count_stream_rows(topology: Topology, arguments: Arguments) -> int:
 
 
 def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows: each message takes its destination's level in its tree."""
+    """Return the number of rows: per message, the level of its destination in the tree it uses."""
     # The trees must be built, because a construction does not declare the sum of their levels.
     levels = trees.forest(topology, str(arguments["base"])).levels()
     number, node = np.indices(levels.shape)

@@ -24,10 +24,10 @@ def build_pipeline(
 ) -> Schedule:
     """Return the schedule that pipelines units down all trees of a forest at the same time.
 
-    In slot t the links to level l carry unit t-l+1 of their tree, so trees of height h take h +
-    ``units_per_tree`` - 1 slots. In the all-port model a slot is a step. In the one-port model a
-    slot becomes ``degree`` sub-slots, one per port. A port maps nodes to nodes one to one, so no
-    node sends or receives twice in a sub-slot.
+    In slot t the links to level l carry unit number t-l+1 of their tree, counted from 1, so trees
+    of height h take h + ``units_per_tree`` - 1 slots. In the all-port model a slot is a step. In
+    the one-port model a slot becomes ``degree`` sub-slots, one per port. A port maps nodes to nodes
+    one to one, so no node sends or receives twice in a sub-slot.
 
     Args:
         forest: any forest.
@@ -209,7 +209,8 @@ def _build_recursive_substar(
     )
 
 
-# This is declared separately, because algorithms are listed in the order of declaration.
+# These declarations come after the others, because algorithms are listed in the order of
+# declaration.
 _declare_segmented("nk-greedy", "Li, Chen, Xiang & Yao, section 4")
 _declare_segmented("nk-multiple", "Li, Chen, Xiang & Yao, section 5")
 _declare_segmented("binomial", "Johnsson & Ho 1989")

@@ -96,7 +96,8 @@ def schedule(
         algorithm: the name of one of `algorithms`; its arguments can follow in parentheses:
             ``edge-disjoint(copies=2)``.
         ports: ``all`` (a node may use all its ports in a step) or ``one`` (it may send one packet
-            and receive one); by default the algorithm's own, which is ``all`` if it has both.
+            and receive one); by default the first port model of the algorithm, which is ``all`` if
+            the algorithm supports both.
         root: label or rank of the root. For an allgather or alltoall it is the source that
             represents all sources; it is ignored if the schedule contains the rows of all sources.
         **arguments: the arguments that the algorithm declares: ``segments`` per tree,
@@ -217,8 +218,8 @@ def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
     return ScheduleParameters(
         algorithm,
         topology,
-        # The id of an expanded schedule, which has the rows of all sources, names no root. The
-        # identity is used, as for a short id.
+        # An expanded schedule has the rows of all sources, so its id names no root. The root is
+        # then the identity, as for a short id.
         0 if root == EXPANDED else topology.node(root),
         algorithm.resolve_ports(ports),
         algorithm.resolve_arguments(topology, arguments),

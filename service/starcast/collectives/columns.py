@@ -135,7 +135,7 @@ def schedule_from_columns(
 
 
 def rank_labels(topology: Topology, texts: Collection[str]) -> dict[str, int]:
-    """Map those texts that are labels of a topology to their ranks."""
+    """Return a mapping from labels to ranks, without texts that are not labels of the topology."""
     length = len(topology.label(0))
     candidates = [text for text in texts if len(text) == length and text.isascii()]
     if len(candidates) < _FEW or topology.nodes > _TABLE:
@@ -164,7 +164,7 @@ def _check_column(topology: Topology, name: str, values: Any) -> NDArray[np.int6
             hint="give one value per row",
         )
     if array.dtype.kind == "U" and name in ("sender", "receiver"):
-        # A label occurs in many rows, so each is ranked once.
+        # The same label occurs in many rows, so each different label is ranked only once.
         labels, label_of = np.unique(array, return_inverse=True)
         texts = labels.tolist()
         known = rank_labels(topology, texts)
@@ -293,7 +293,8 @@ class _Reader:
         reader = csv.reader(self._lines(), strict=True)
         try:
             names = self._names(next(reader, []))
-            # An array takes 8 bytes per number; a list of integers takes several times as much.
+            # Values are collected in arrays, which take 8 bytes per number, because lists of
+            # integers take several times as much.
             numbers = {name: array("q") for name in names if name not in _NODES}
             nodes: dict[str, list[str]] = {name: [] for name in names if name in _NODES}
             lines = array("q")

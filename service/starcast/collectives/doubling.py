@@ -10,7 +10,8 @@ position j. Then, for j = 2..k:
 * Each other node of A_j outside A_{j-1} is a neighbour of exactly one of the newly informed nodes:
   across port i if its position i holds r_j; otherwise both are in the same complete graph. Each
   newly informed node first informs some nodes of its complete graph, and then its neighbours across
-  the ports 2..j-1. Meanwhile the other nodes of its complete graph are informed from within.
+  the ports 2..j-1. Meanwhile the nodes already informed in its complete graph inform the rest of
+  it.
 
 **Symbol doubling** on S_n (docs/one-port-conjecture.md has the proof) takes as many rounds as the
 sum of 1 + ceil(log2(i-1)) for i = 2..n. Here a substar is the set of all nodes with the same last
@@ -64,7 +65,7 @@ def _best_turns(size: int, others: int) -> _Turns:
 
 
 def _round_in_clique(number: _Integers, own: int) -> _Integers:
-    """Return the round, from 1, in which node ``number`` of a complete graph is informed."""
+    """Return the round, counted from 1, in which node ``number`` of a complete graph is reached."""
     return np.where(number < 2**own, _log2(number) + 1, own + 1 + _log2(_doublings(number, own)))
 
 
@@ -182,7 +183,7 @@ _Labels = NDArray[np.uint8]
 
 
 class _Step(NamedTuple):
-    """A transmission by an informed node; nodes are numbered in the order of being informed."""
+    """A transmission; nodes are numbered in the order in which they are informed."""
 
     sender: int
     port: int
@@ -190,7 +191,7 @@ class _Step(NamedTuple):
 
 
 def _doubling(size: int) -> list[_Step]:
-    """Return steps that inform, from one node of a substar, a node for each other first symbol.
+    """Return the steps that inform, for each possible first symbol, one node of a substar.
 
     The first node is number 0. Step i informs node number i + 1, whose first symbol is node 0's
     symbol at position i + 2. In each round all informed nodes send, as long as symbols are left.
@@ -217,13 +218,14 @@ def _cross(labels: _Labels, port: int) -> _Labels:
 def _symbol_rounds(
     topology: Topology, substar: int, record: Mapping[str, NDArray[Any]] | None = None
 ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    """Return, for each node, the port to the node that informs it and the round; 0 at rank 0.
+    """Return, for each node, the port to the node that informs it, and the round; both 0 at rank 0.
 
     Args:
         topology: a star graph.
-        substar: the n of the substars S_n that are not divided any more; 1 for single nodes.
-        record: the ``parent_port`` and ``round`` of a broadcast on such a substar, or None for
-            single nodes.
+        substar: the size n of the substars S_n at which the recursive division ends; 1 to divide
+            down to single nodes.
+        record: the ``parent_port`` and ``round`` of a broadcast on a substar of this size, or None
+            for single nodes.
     """
     parent_port = np.zeros(topology.nodes, dtype=np.uint8)
     rounds = np.zeros(topology.nodes, dtype=np.int32)
@@ -234,7 +236,7 @@ def _symbol_rounds(
 
     def inform(labels: _Labels, port: int | NDArray[np.uint8], now: int | NDArray[Any]) -> None:
         ranks = permutations.rank(labels)
-        # Nodes that are already informed, such as the root, rank 0, receive nothing.
+        # Nodes that are already informed, such as the root (rank 0), are not informed again.
         new = (rounds[ranks] == 0) & (ranks > 0)
         ports, times = np.broadcast_to(port, new.shape), np.broadcast_to(now, new.shape)
         parent_port[ranks[new]], rounds[ranks[new]] = ports[new], times[new]

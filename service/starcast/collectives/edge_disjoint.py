@@ -97,7 +97,7 @@ def build_copies_schedule(
 
 
 def count_copies(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows, one per copy and node other than the root."""
+    """Return the number of rows: each copy has one row per node other than the root."""
     return int(arguments["copies"]) * count_messages(topology, arguments)
 
 
@@ -146,7 +146,8 @@ def _build_allgather(
     """
     forest = trees.forest(topology, _NAME)
     assignment = assign_round_robin(messages, copies, forest.trees)
-    # Every hop takes as many steps as the tree with the most units needs, so all trees keep pace.
+    # Every hop takes as many steps as the tree with the most units needs, so that the hops of all
+    # trees begin and end together.
     first = (hop_numbers(forest) - 1) * assignment.largest + 1
     rows = flood_units(
         forest, assignment.tree, assignment.position, assignment.message, first=first
@@ -185,8 +186,8 @@ def hop_numbers(forest: Forest) -> Ranks:
     """Return the position of the link to each node in the depth-first traversal of its tree.
 
     In tree k (k = 2..n) the children of a node are visited in the cyclic order of their dimensions
-    that starts with k: k, k+1, .., n, 2, .., k-1. The trees are rotations of one another, as are
-    these orders. So for every h, the h-th links of the n-1 trees have n-1 different dimensions.
+    that starts with k: k, k+1, .., n, 2, .., k-1. Both the trees and these orders are rotations of
+    one another. So for every h, the h-th links of the n-1 trees have n-1 different dimensions.
 
     Args:
         forest: n-1 spanning trees on S_n, tree k in row k-2.
@@ -232,24 +233,25 @@ def _sizes_of_earlier_siblings(
 def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int:
     """Return the number of rows of the scatter, without building trees.
 
-    The length of a copy's path is the distance of its destination plus the destination's detour:
-    its level in the copy's tree minus its distance. Nodes on necklaces of n-1 nodes use the trees
-    with their smallest detours. Nodes on shorter necklaces start with 1. Their detour in an
-    assigned tree l is 2 if symbol l is in position l, and otherwise 0.
+    The length of a copy's path is the level of its destination in the copy's tree. This level is
+    the destination's distance plus its *detour* in that tree. Nodes on necklaces of n-1 nodes use
+    the trees with their smallest detours. Nodes on shorter necklaces start with 1. Their detour in
+    an assigned tree l is 2 if symbol l is in position l, and otherwise 0.
     """
     tree_count = topology.degree
     short = short_necklaces(topology.n)
     # Nodes on short necklaces begin with 1, so only the other symbols can be displaced.
     fixed = short[:, 1:] == np.arange(2, topology.n + 1)
     detour_sum = sum(kind.nodes * kind.least(copies) for kind in detours(topology.n))
-    # `detours` counts all nodes with their smallest detours. Nodes on short necklaces cannot choose
-    # their trees, so their share is subtracted.
+    # The sum above contains the smallest detours of all nodes. But nodes on short necklaces are
+    # assigned to trees in turn and need not have their smallest detours, so their terms are
+    # subtracted.
     detour_sum -= sum(
         Detours(1, tree_count - count, count, 0).least(copies)
         for count in np.count_nonzero(fixed, axis=1).tolist()
     )
-    # Each tree gets `rounds` copies for every node. The trees of a node's other copies follow those
-    # of the previous node.
+    # Each tree gets `rounds` copies for every node. The remaining copies of a node go to the trees
+    # after those of the previous node.
     rounds, rest = divmod(messages * copies, tree_count)
     first = np.arange(len(short))[:, None] * rest
     extra = (np.arange(tree_count) - first) % tree_count < rest
@@ -270,10 +272,10 @@ def _build_scatter(
 ) -> Schedule:
     """Build the scatter in which each tree sends one unit per step, deepest levels first.
 
-    Units never wait on their way (section 4.5). The paper uses all n-1 trees; for x of them see
-    `assign_copies`. A tree with s units takes s steps if the last units that it sends go to nodes
-    on its first levels. This holds for n = 2..8, every number of copies x and every number of
-    messages M (the tests count the units of each level). Then the schedule takes
+    Units never wait on their way (section 4.5). The paper uses all n-1 trees. If only x of them are
+    used, `assign_copies` chooses them. A tree with s units takes s steps if the last units that it
+    sends go to nodes on its first levels. This holds for n = 2..8, every number of copies x and
+    every number of messages M (the tests count the units of each level). Then the schedule takes
     ceil(Mx (n! - 1) / (n-1)) steps, the minimum for x copies; for x = n-1 these are M (n! - 1).
     """
     forest = trees.forest(topology, _NAME)
@@ -332,7 +334,7 @@ def _nearest_trees(
 
 
 def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows: the sum of the levels in any tree, times the number of copies."""
+    """Return the number of rows: the number of copies times the sum of the levels in a tree."""
     return int(arguments["messages"]) * int(arguments["copies"]) * level_sum(topology)
 
 
@@ -343,15 +345,15 @@ def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
 def _build_alltoall(
     topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
 ) -> Schedule:
-    """Build the alltoall that serves n-1 rotations of a node at a time, one through each tree.
+    """Build the alltoall that serves n-1 rotations of a node together, each through its own tree.
 
     R is the rotation. For one node i after another, the units for R^(k-2)(i) travel through tree k,
     k = 2..n (section 4.6). These n-1 paths are rotations of one another, so in every step the links
-    have different dimensions (Lemma 7). On short necklaces R^(k-2)(i) repeats nodes, but as i takes
-    all n!-1 nodes, each node still uses each tree once. Nodes i are ordered by their level in tree
-    2, then by rank. A tree has at most c = ceil(Mx / (n-1)) units for a destination, for M messages
-    in x copies. All of them cross a link before any of them crosses the next link, so the schedule
-    takes c steps times the sum of the levels in a tree.
+    have different dimensions (Lemma 7). On short necklaces, several of the nodes R^(k-2)(i) are the
+    same. But i takes all n!-1 nodes, so each node still uses each tree once. Nodes i are ordered by
+    their level in tree 2, then by rank. A tree has at most c = ceil(Mx / (n-1)) units for a
+    destination, for M messages in x copies. All of them cross a link before any of them crosses the
+    next link, so the schedule takes c steps times the sum of the levels in a tree.
     """
     forest = trees.forest(topology, _NAME)
     assignment = assign_round_robin(messages, copies, forest.trees)
@@ -383,7 +385,7 @@ def _build_alltoall(
 def _group_begins(level: Ranks, group_units: int, n: int) -> NDArray[np.int64]:
     """Return, for each tree and node, the step in which the node's group starts.
 
-    A group has one node for each tree; the nodes are rotations of one another.
+    A group consists of one node per tree; these nodes are rotations of one another.
 
     Returns:
         int64 ``[trees, nodes]``.
@@ -395,7 +397,7 @@ def _group_begins(level: Ranks, group_units: int, n: int) -> NDArray[np.int64]:
     begins = np.empty((n - 1, len(level)), dtype=np.int64)
     rotated = rotation(n)
     node = np.arange(len(level), dtype=np.int32)
-    # A tree serves node R(x) in the same steps in which the previous tree serves node x.
+    # Each tree serves node R(x) in the steps in which the previous tree serves node x.
     for row in begins:
         row[node] = first
         node = rotated[node]

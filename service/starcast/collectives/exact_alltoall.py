@@ -5,12 +5,12 @@ transmissions. Fragopoulou & Akl (1993, section 9) leave the existence of such a
 docs/exact-alltoall.md has the proof. The schedule is built for one source. The dimensions used in a
 step all differ, so its translations to all sources do not conflict.
 
-A necklace is an orbit of the rotation, *full* if it has n-1 nodes and *short* if it has fewer; the
-root's is not counted. For M <= n-1:
+A necklace is an orbit of the rotation. It is *full* if it has n-1 nodes and *short* if it has
+fewer. The necklace of the root is not counted. For M <= n-1:
 
 1. The nodes of short necklaces are served in T_s steps. Let L be the sum of their distances. With
-   n-1 hops per step, their M L hops would fill ceil(M L / (n-1)) steps. T_s is a steps more; see
-   *Opening*.
+   n-1 hops per step, their M L hops would fill ceil(M L / (n-1)) steps. T_s is this number plus a;
+   the paragraph *Opening* explains a.
 2. A group is one message to each of the n-1 nodes of a full necklace. The path to the smallest node
    is that of the near-balanced tree, and the other paths are its rotations. They are crossed
    together hop by hop, so that the n-1 dimensions of a hop differ. The first a groups, nearest
@@ -23,9 +23,9 @@ busy, and a last round of the remaining messages.
 
 *Opening*: the first T_s steps serve the nodes of short necklaces and leave idle cells. A cell is
 one dimension in one step. The nodes x of short necklaces start with 1. A shortest path from the
-root builds their cycles one after the other. It may enter a cycle at any of its symbols. If the
-entry is the symbol s, the reversed path crosses the dimensions s, x_s, x_{x_s}, .., and s again. So
-the dimension of each displaced symbol is crossed once, and that of each entry a second time. A
+root builds their cycles one after the other. The path may enter a cycle at any symbol. If the entry
+is the symbol s, the reversed path crosses the dimensions s, x_s, x_{x_s}, .., and s again. So the
+dimension of each displaced symbol is crossed once, and that of each entry a second time. A
 bipartite flow chooses the entries so that no dimension is crossed more than ceil(M L / (n-1))
 times. docs/exact-alltoall.md proves that this is possible.
 """
@@ -54,7 +54,7 @@ Cycle = tuple[int, ...]
 
 
 class Word(NamedTuple):
-    """The path of one message, as the sequence of the dimensions that it crosses.
+    """A word: the path of one message, as the sequence of the dimensions that it crosses.
 
     Attributes:
         node: the rank of its destination.
@@ -170,20 +170,20 @@ def schedule_words(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...
 
 
 def internal_error(what: str) -> StarcastError:
-    """Return the error for a state that the proof excludes."""
+    """Return the error for a state that the proof in docs/exact-alltoall.md excludes."""
     return StarcastError(
         f"the exact alltoall: {what}", hint="this is a defect of starcast: please report it"
     )
 
 
 def _displaced_cycles(node: Perms) -> list[Cycle]:
-    """Return the cycles of two or more symbols, each as (s, x_s, ..) from its smallest symbol s."""
+    """Return the cycles of two or more symbols, each as (s, x_s, ..) for its smallest symbol s."""
     cycles = permutations.cycles(node - np.uint8(1))
     return [tuple(position + 1 for position in cycle) for cycle in cycles if len(cycle) > 1]
 
 
 def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
-    """Return how often each symbol may be an entry: the limit less its other crossings."""
+    """Return how often each symbol may be an entry: the limit less the other crossings."""
     crossed = Counter(symbol for cycle in cycles for symbol in cycle)
     limit = ceil_div(crossed.total() + len(cycles), n - 1)
     return {symbol: limit - crossed[symbol] for symbol in range(2, n + 1)}
@@ -297,7 +297,7 @@ def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: 
 
 
 def _serve_short_necklaces(topology: Topology, opening: Opening, total: int) -> Iterator[Columns]:
-    """Yield the rows that serve the short necklaces, in batches: hop h of every word in batch h."""
+    """Yield the rows that serve the short necklaces, in batches; batch h has hop h of each word."""
     words = opening.words
     node = np.zeros(len(words), dtype=np.int32)
     unit = np.array([word.node * total + word.message for word in words], dtype=np.int64)
@@ -344,9 +344,9 @@ def _serve_full_necklaces(
 def _group_begins(
     length: NDArray[np.int64], early: NDArray[np.bool_], opening: Opening
 ) -> NDArray[np.int64]:
-    """Return for each group the step before its first hop, so that hop h takes place h steps later.
+    """Return, for each group, the step number s such that hop h takes place in step s + h.
 
-    Groups that cross their first dimension in the opening are an exception for hop 1.
+    For groups that cross their first dimension in the opening, this does not hold for hop 1.
     """
     idle_cells = opening.idle.shape[1]
     if np.count_nonzero(early) < idle_cells:
@@ -371,7 +371,7 @@ def _repeat(once: Columns, rounds: int, topology: Topology) -> Columns:
 
 
 def _delay(rows: Columns, rounds: int | NDArray[np.int32], topology: Topology) -> Columns:
-    """Return the rows, with steps and units moved to later rounds of n-1 messages."""
+    """Move rows to later rounds of n-1 messages, by changing their steps and units."""
     step = rows.step + rounds * topology.distance_sum
     unit = rows.unit + rounds * topology.degree
     return rows._replace(step=step, unit=unit)

@@ -61,7 +61,7 @@ class Schedule(Displayable):
     * gather: source*M + i;
     * alltoall: (source*N + destination)*M + i, or destination*M + i in a symmetric schedule;
     * reduce, allreduce: 0..units-1, the parts of the sum; in a symmetric allreduce, these are only
-      the parts that one node completes;
+      the parts whose sums one node completes;
     * reduce-scatter: destination*M + i, or i in a symmetric schedule.
 
     In a reduction every node contributes to every unit, and a unit is complete when it is the sum
@@ -86,7 +86,8 @@ class Schedule(Displayable):
         tree: uint8, the tree along which the unit travels: a row of ``forest.parent_port``.
         unit: int32, the number of the unit, as described above.
         root: rank or label of the root; in a symmetric schedule, the source (in reductions, the
-            destination) whose rows are given; in an expanded schedule it is 0 and has no meaning.
+            destination) whose rows are given; in an expanded schedule (see `expand`), it is 0 and
+            has no meaning.
         arguments: the algorithm's arguments, such as ``segments``.
         forest: the forest along which units travel, or None.
         symmetric: True if the rows of one source represent all sources by translation (allgather,
@@ -224,7 +225,7 @@ class Schedule(Displayable):
         return self.replace_rows(rows, root=root, forest=forest)
 
     def expand(self) -> "Schedule":
-        """Return the schedule with the rows of all sources; itself if it is not symmetric.
+        """Return the schedule with the rows of all sources; if not symmetric, it is unchanged.
 
         Units become source*M + i in an allgather and (source*N + destination)*M + i in an
         alltoall.
@@ -317,7 +318,8 @@ def check_ports(name: str, others: Sequence[str] = ()) -> None:
 
     Args:
         name: the name to check.
-        others: further names to accept, where users select port models.
+        others: further names to accept, such as ``both`` where users can select several port
+            models.
 
     Raises:
         InputError: the name is unknown.

@@ -68,7 +68,7 @@ def reverse_schedule(schedule: Schedule) -> Schedule:
 
 
 def _declare_reversed(algorithm: Algorithm) -> None:
-    """Declare the reverse of an algorithm: same arguments, port models, trees and steps."""
+    """Declare the reverse of an algorithm, with the same arguments, port models and trees."""
 
     def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:
         return reverse_schedule(algorithm.build(topology, root, ports, **arguments))
@@ -77,7 +77,8 @@ def _declare_reversed(algorithm: Algorithm) -> None:
     REGISTRIES[collective].register(replace(algorithm, collective=collective, build=build))
 
 
-# This loop runs when the module is imported, so algorithms of plug-ins are not reversed.
+# This loop runs when the module is imported, before plug-ins are loaded. So algorithms of plug-ins
+# are not reversed.
 for _collective in REVERSED:
     for _algorithm in REGISTRIES[_collective].values():
         _declare_reversed(_algorithm)
@@ -86,9 +87,10 @@ for _collective in REVERSED:
 def build_allreduce(spread: Schedule) -> Schedule:
     """Return the allreduce that runs an allgather or a broadcast first backwards, then forwards.
 
-    The reverse of a broadcast, a reduce, overlaps with the broadcast: the root sends the units in
-    the order in which it completes them. The broadcast starts in the earliest step for which every
-    unit is complete in time, and no link (one-port: no node) is needed by both in the same step.
+    If the first part is a reduce (a reversed broadcast), the broadcast may begin before the reduce
+    has ended: the root sends the units in the order in which it completes them. The broadcast
+    starts in the earliest step for which every unit is complete in time, and no link (one-port: no
+    node) is needed by both in the same step.
     """
     reduce = reverse_schedule(spread)
     backward = reduce.columns
@@ -106,7 +108,7 @@ def build_allreduce(spread: Schedule) -> Schedule:
 
 def _first_steps(spread: Schedule) -> NDArray[np.int64]:
     """Return the step in which a broadcast first sends each unit, int64 ``[units]``."""
-    # A unit without rows counts as sent in the last step, so it delays nothing.
+    # A unit without rows counts as sent in the last step, so it does not delay the broadcast.
     first = np.full(spread.units, spread.steps, dtype=np.int64)
     np.minimum.at(first, spread.unit, spread.step)
     return first
@@ -126,7 +128,7 @@ def _exchange_units(first: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _earliest_shift(spread: Schedule, reduce: Schedule, first: NDArray[np.int64]) -> int:
-    """Return the smallest number of steps by which the broadcast can start after the reduce."""
+    """Return the smallest possible number of steps from the reduce's start to the broadcast's."""
     steps = spread.steps
     completed = np.sort(steps + 1 - first)
     least = int((completed + 1 - np.sort(first)).max(initial=1))

@@ -83,7 +83,8 @@ def route_units(
     node = np.asarray(destination)
     index = np.arange(len(level))
     parts = []
-    # Paths are followed from the destination upwards. Each iteration adds one hop of every unit.
+    # Paths are followed from the destinations up to the root. Each iteration adds one hop for each
+    # unit that has not reached the root.
     while len(index):
         parent = parents[tree[index], node]
         step = departure[index] + gap * (level[index] - 1)
@@ -106,7 +107,7 @@ def flood_units(
     Args:
         forest: the trees, which need not span the topology.
         tree: int ``[units]``, the tree of each unit.
-        delay: int ``[units]``, by how many steps each unit follows the first unit of its tree.
+        delay: int ``[units]``, how many steps after the first unit of its tree each unit travels.
         unit: int ``[units]``, the numbers of the units.
         first: int ``[trees, nodes]``, the step in which the first unit of a tree reaches a node.
     """
@@ -130,7 +131,7 @@ def flood_units(
 
 
 def concatenate_rows(parts: list[Columns]) -> Columns:
-    """Return one `Columns` with the rows of several, in the given order."""
+    """Concatenate rows: return one `Columns` with all rows, in the given order."""
     if not parts:
         return Columns(**{name: np.empty(0, dtype=np.int32) for name in INTEGER_COLUMNS})  # type: ignore[arg-type]
     names = parts[0].present()
@@ -161,7 +162,7 @@ class Units(NamedTuple):
     Attributes:
         tree: the tree along which the unit travels.
         destination: the rank of its destination.
-        unit: the number of the unit, which its copies share.
+        unit: the number of the unit; all copies of a unit have the same number.
     """
 
     tree: NDArray[np.int64]

@@ -133,7 +133,7 @@ def balanced_forest(topology: Topology, messages: int) -> Forest:
 
 
 def count_rows(topology: Topology, arguments: Arguments) -> int:
-    """Return the number of rows: the distance sum per message, since all paths are shortest."""
+    """Return the number of rows: the distance sum times the messages, as all paths are shortest."""
     return int(arguments.get("messages", 1)) * topology.distance_sum
 
 

@@ -1,7 +1,7 @@
 """Translation of rows and forests to another root or source, or to all sources at once.
 
-Translation keeps the port of every link, except that the ports of the residual links of S_{n,k} are
-recomputed.
+Translation keeps the port of every link except the residual links of S_{n,k}, whose ports are
+computed again.
 """
 
 from dataclasses import replace
@@ -22,7 +22,8 @@ class UnitNumbering(NamedTuple):
 
     Attributes:
         units: the number of units of one source.
-        addressed: whether a unit's number encodes a node, which must also be translated.
+        addressed: whether the number of a unit encodes a node; then translation also changes the
+            number.
     """
 
     units: int
@@ -59,7 +60,7 @@ def translate_rows(
 
 
 def expand_rows(topology: Topology, rows: Columns, root: int, numbering: UnitNumbering) -> Columns:
-    """Return the rows of all sources; the units of source q are numbered from ``q * units``."""
+    """Return the rows of all sources; unit numbers of source q begin at ``q * units``."""
     count = len(rows.step)
     expanded = rows.apply(lambda column: np.empty(count * topology.nodes, _wide(column.dtype)))
     # `argsort` of a permutation is its inverse.

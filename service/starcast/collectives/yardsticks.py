@@ -1,8 +1,8 @@
 """Algorithms for comparison: standard algorithms of libraries, and optimal results of searches.
 
 The ring needs a Hamiltonian cycle, which starcast builds for star graphs and hypercubes only;
-recursive doubling needs a hypercube. Records that come with starcast store results that a search
-has proven optimal. They are rooted at the identity and translated to other roots.
+recursive doubling needs a hypercube. Records are stored search results that come with starcast;
+those used here are proven optimal. They are rooted at the identity and translated to other roots.
 
 References: P. Patarasuk and X. Yuan, JPDC 69(2), 2009 (ring); R. Thakur, R. Rabenseifner and
 W. Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1), 2005.
@@ -141,8 +141,8 @@ BROADCAST, _CYCLES = "one-port-broadcast", "hamiltonian-decomposition"
 
 
 def record_witness(problem: str, spec: str) -> Mapping[str, NDArray[Any]]:
-    """Return the arrays of a record that comes with starcast; see `shipped_record`."""
-    # Imported only when needed, because records load pydantic.
+    """Return the arrays of a record (stored search result) that comes with starcast."""
+    # This module is imported only when needed, because it loads pydantic.
     from starcast.records import shipped_record  # noqa: PLC0415
 
     return shipped_record(problem, spec).witness

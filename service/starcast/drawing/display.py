@@ -24,8 +24,8 @@ def represent(thing: object, form: Form) -> str | None:
             for a picture.
 
     Returns:
-        An SVG document or an HTML fragment; None if the object is shown in the other form, or in
-        neither form because it is not a valid forest. A notebook shows an invalid forest as text.
+        An SVG document or an HTML fragment; None if the object is shown in the other form, or if it
+        is not a valid forest and has neither form. A notebook shows an invalid forest as text.
     """
     renderers = [
         (draw, summarize) for kind, draw, summarize in _RENDERERS if isinstance(thing, kind)
@@ -35,7 +35,7 @@ def represent(thing: object, form: Form) -> str | None:
     draw, summarize = renderers[0]
     try:
         picture = draw(thing)
-    # Without a picture or a table, a notebook shows the repr of the invalid forest.
+    # An invalid forest has neither a picture nor a table, so a notebook shows its repr.
     except RejectedError:
         return None
     # The object is too large for a picture. If `svg` gives None, a notebook asks for `html`.

@@ -33,7 +33,7 @@ MAX_ROWS = 4_000_000
 #: The explorer page as the web server serves it.
 EXPLORER = STATIC / "explorer" / "explorer.html"
 
-#: Families whose node labels the page's scripts can compute from the ranks.
+#: Families for which the scripts of the page can compute the node labels from the ranks.
 _LABELLED_FAMILIES = ("star", "nk-star", "hypercube")
 
 
@@ -52,7 +52,7 @@ def build_page(
         schedules: schedules on the topology.
         state: the initial state of the page, as in the explorer's URLs: ``step=3&node=21345``. If
             it names no schedule or forest, the page shows the first schedule, or else the first
-            forest. An empty text selects neither.
+            forest. An empty text selects neither a schedule nor a forest.
 
     Raises:
         InputError: a forest or schedule is on another topology.
@@ -224,8 +224,8 @@ def _short_name(schedule: Schedule) -> str:
         algorithm = find(schedule.collective, schedule.algorithm)
         defaults = algorithm.resolve_arguments(schedule.topology, {})
     except InputError:
-        # Without an algorithm, as for a schedule from a file, or if an argument has no default, all
-        # arguments are named.
+        # Defaults are unknown if there is no algorithm, as for a schedule from a file, or if an
+        # argument has no default. Then the name contains all arguments.
         defaults = {}
     else:
         ports = algorithm.resolve_ports(None)
@@ -239,7 +239,7 @@ def _construction(forest: Forest) -> str:
 
 
 def _name_apart(schedules: dict[str, Any]) -> None:
-    """Replace the names of schedules that share a short name by their ids without the topology."""
+    """Name schedules by their ids, without the topology, if they have the same short name."""
     names = [entry["name"] for entry in schedules.values()]
     for schedule_id, entry in schedules.items():
         if names.count(entry["name"]) > 1:

@@ -109,20 +109,21 @@ def _push_left(contours: Sequence[_Contour]) -> list[float]:
 
 
 def _merge(merged: _Contour, contour: _Contour, position: float) -> None:
-    """Extend the contours of several subtrees, in place, by a subtree to their right."""
+    """Extend the common contours of subtrees, in place, by one more subtree to the right."""
     depth = len(contour.left)
     merged.left.extend(position + x for x in contour.left[len(merged.left) :])
     merged.right[:depth] = [position + x for x in contour.right]
 
 
-#: The largest total number of nodes in a picture of all trees; four trees on S5 have 480.
+#: Maximum total number of nodes in a picture of all trees. The four trees on S5 have 480.
 MAX_NODES = 2_048
 
 #: In a picture of all trees: distance between two levels, and radius of a node.
 _ROW, _DOT = 22.0, 2.6
 #: In a picture of all trees: smallest and largest distance between neighbours on a level.
 _NEAR, _FAR = 7.0, 16.0
-#: Width of a tree whose nodes need not be closer than `_NEAR` or farther apart than `_FAR`.
+#: Width of each tree in a picture of all trees, unless its nodes would then be closer than `_NEAR`
+#: or farther apart than `_FAR`.
 _WIDE = 225.0
 #: Width of the strokes for links with the largest load.
 _MAX_WIDE = 5.0
@@ -220,7 +221,8 @@ def draw_forest(forest: Forest, layout: str | None = None) -> str:
             f" up to {MAX_NODES:,}",
             hint="draw a single tree: starcast forest draw --tree 0",
         )
-    # Notebooks draw unverified forests too, and an array with a cycle has no levels.
+    # The forest is verified first, because notebooks also draw unverified forests, and an array
+    # with a cycle has no levels.
     forest.verify()
     if layout is not None:
         return draw_trees(forest, range(forest.trees), layout)
@@ -282,7 +284,8 @@ def draw_load(forest: Forest, layout: str | None = None) -> str:
             receiver, count = int(neighbours[sender]), int(load[sender, column])
             width = max(1.0, _MAX_WIDE * count / forest.congestion)
             title = f"{frame.labels[sender]} -{port}-> {frame.labels[receiver]}: load {count}"
-            # Without a shift, the strokes for the two directions of a link would cover each other.
+            # The strokes for the two directions of a link are shifted apart, because one would
+            # cover the other.
             curves = frame.curves(sender, receiver, shift=1 + width / 2)
             strokes.append(Stroke(curves, ACCENT, width, title))
     histogram = ", ".join(

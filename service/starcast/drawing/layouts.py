@@ -26,7 +26,8 @@ Positions = NDArray[np.float32]
 
 #: Maximum number of nodes in a layout; S9 has 362 880.
 MAX_NODES = 400_000
-#: From this number of nodes on, the default layout is the quotient, with one dot per substar.
+#: From this number of nodes on, the default layout is the quotient, in which each substar is a
+#: single dot.
 QUOTIENT_FROM = 40_320
 _SMALLEST_QUOTIENT = 120
 

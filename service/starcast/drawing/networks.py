@@ -36,14 +36,14 @@ from starcast.support.errors import LimitError
 from starcast.support.text import pluralize
 from starcast.topologies import Topology
 
-#: The largest number of nodes in a panel, and in all panels together.
+#: Maximum number of nodes in one panel, and maximum number in all panels together.
 MAX_NODES, MAX_DRAWN = 5_040, 20_000
 #: The largest number of panels.
 MAX_PANELS = 64
 
 #: Length of the visible part of the shortest link between two boxes, in pixels.
 _LINK = 36.0
-#: Width of each of several panels, and of a single panel, in pixels.
+#: Width of a panel in pixels, if there are several panels and if there is a single one.
 _PANEL, _WIDEST = 224.0, 1_000.0
 _NEAR, _BEND, _SLACK = 0.25, 0.5, 0.12
 #: Maximum number of nodes for which links are bent around other nodes.
@@ -109,7 +109,7 @@ class Frame:
         return Stroke(curves, LINE, 0.8)
 
     def coloured_links(self) -> list[Stroke]:
-        """Return one stroke per link, in the colour of its port at the end of lower rank."""
+        """Return one stroke per link, in the colour of the port at the end with the lower rank."""
         strokes = []
         for port in self.topology.ports:
             colour, dashes = style(self.topology, port)
@@ -129,10 +129,11 @@ class Frame:
         caption: str = "",
         colour: str = INK,
     ) -> Panel:
-        """Return a panel with the given strokes, and nodes shaded by their shares (0 to 1)."""
+        """Return a panel with the given strokes, and with nodes shaded by numbers from 0 to 1."""
         nodes = list(self._nodes)
         for rank, share in (shares or {}).items():
-            # Unlike PAPER, "white" is not replaced in dark mode: it remains legible on ACCENT.
+            # The colour is "white", which unlike PAPER is not replaced in dark mode, because it is
+            # legible on ACCENT in both modes.
             ink = "white" if share > 0.6 else INK
             opacity = 0.15 + 0.75 * share
             nodes[rank] = nodes[rank]._replace(fill=ACCENT, opacity=opacity, ink=ink)
@@ -152,9 +153,9 @@ class Frame:
         return [(tail, tail + part), (tip - over - part, tip - over)]
 
     def _shift_over_border(self, sender: int, receiver: int) -> complex:
-        """Return the translation from the receiver to its image nearest to the sender.
+        """Return the translation that moves the receiver to its image nearest to the sender.
 
-        Only a torus has other images than the node itself; in other layouts the result is 0.
+        Only on a torus, a node has several images. In other layouts the result is 0.
         """
         if self._periods is None:
             return 0j
@@ -179,8 +180,8 @@ class Frame:
         between[[sender, receiver]] = False
         if not between.any():
             return 0.0
-        # Every link bends to the left of the direction from its outer end to its inner end, so the
-        # picture keeps its rotational symmetry.
+        # Seen from its outer end, every link bends to the left, so the picture keeps its rotational
+        # symmetry.
         middle = self._size / 2
         size = _BEND * self._gap + _SLACK * length
         return size if abs(start - middle) > abs(end - middle) else -size

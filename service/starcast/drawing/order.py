@@ -1,4 +1,4 @@
-"""Orders of nodes: on levels with few crossing links, and in rings with neighbours side by side."""
+"""Order nodes for drawing: on levels with few crossing links, or in rings next to neighbours."""
 
 from collections.abc import Collection, Sequence
 
@@ -33,8 +33,8 @@ def arrange(level: NDArray[np.integer], weight: Floats) -> Floats:
     best, fewest = x.copy(), _crossings(level, weight, x)
     for sweep in range(_SWEEPS):
         for row in rows if sweep % 2 == 0 else rows[::-1]:
-            # The sort is stable: nodes with equal means keep their order, so equal input
-            # gives equal pictures.
+            # The sort is stable, so that equal input gives equal pictures: nodes with equal means
+            # keep their order.
             row[:] = row[np.argsort(_neighbour_means(row, weight, x), kind="stable")]
             x[row] = np.arange(len(row)) - (len(row) - 1) / 2
         crossings = _crossings(level, weight, x)

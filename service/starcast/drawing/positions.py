@@ -58,7 +58,8 @@ def substar_points(n: int, length: int) -> Points:
     inner = substar_points(n - 1, length - 1)
     rows = arrangement_unrank(n, length, np.arange(n * len(inner))).astype(np.int64)
     last = rows[:, -1]
-    # The rotation of each node to the substar with last symbol n, whose positions are `inner`.
+    # For each node, the rotation that moves it into the substar with last symbol n. The positions
+    # of this substar are `inner`.
     moved = (rows - 1 - last[:, None]) % n + 1
     index = arrangement_rank(moved[:, :-1].astype(np.uint8), n - 1)
     swapped = rows[:, [length - 1, *range(1, length - 1), 0]]
@@ -110,7 +111,7 @@ def _place_rows(level: NDArray[np.int64], neighbours: NDArray[np.int32]) -> NDAr
 def _place_bands(level: NDArray[np.int64], neighbours: NDArray[np.int32]) -> NDArray[np.float64]:
     rows = [np.flatnonzero(level == number) for number in range(int(level.max()) + 1)]
     columns = int(np.ceil(np.sqrt(len(level) * 2 * _ASPECT)))
-    #: The relative position of each node on its level, from -1 to 1.
+    #: The horizontal position of each node on its level, from -1 to 1.
     share = np.zeros(len(level))
     # The function `arrange` cannot be used, because it needs a matrix of all pairs of nodes.
     for sweep in range(_BAND_SWEEPS):
@@ -159,7 +160,8 @@ def place_necklaces(topology: Topology) -> NDArray[np.float64]:
         leaders = np.flatnonzero((level == number) & (rings.turns == 0))
         ahead = neighbours[:, leaders]
         # Necklaces are sorted by the mean direction of their neighbours nearer to the centre, so
-        # that links are short. Angles within a sector are spread over the circle, to be averaged.
+        # that links are short. Before they are averaged, angles within a sector are spread over the
+        # full circle.
         angles = (slot + turned)[ahead] * (n - 1)
         means = np.where(level[ahead] < number, np.exp(1j * angles), 0).sum(axis=0)
         order = leaders[np.argsort(np.angle(means) % (2 * pi), kind="stable")]
@@ -178,15 +180,15 @@ def place_necklaces(topology: Topology) -> NDArray[np.float64]:
 
 
 def _count_rings(innermost: float, nodes: int) -> int:
-    """Return the number of rings around a disc that have room for nodes at least 1 apart."""
+    """Return how many rings around a disc are needed for nodes that are at least 1 apart."""
     count = 1
     while 2 * pi * innermost * count < nodes:
         count += 1
     return count
 
 
-#: Two translations of the honeycomb that map each node to another image of the same node of S_4.
-#: Links have length 1.
+#: Two translations that generate all translations of the honeycomb from one image of a node of S_4
+#: to another. Links have length 1.
 PERIODS: NDArray[np.float64] = np.array([[6.0, 0.0], [3.0, 3.0 * sqrt(3)]])
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from starcast.topologies import Topology
 
-#: The largest number of nodes at which a picture with labels is readable; S5 has 120.
+#: Maximum number of nodes up to which a picture with labels is readable; S5 has 120.
 READABLE = 128
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000")
@@ -28,7 +28,8 @@ BOX_HEIGHT = 18.0
 GAP = 10.0
 _LOWEST_ROW, _HIGHEST_ROW, _SLOPE = 56.0, 150.0, 0.2
 
-#: A straight line, given by its two ends, or a quadratic curve, given by start, control point, end.
+#: A straight line, given by its two ends, or a quadratic curve, given by its start, control point
+#: and end.
 Curve = tuple[complex, ...]
 
 
@@ -114,7 +115,8 @@ class Panel(NamedTuple):
         height: the height of the area.
         caption: a line above the area.
         colour: the colour of the caption.
-        levels: the level number of each row of nodes, keyed by the row's vertical position.
+        levels: the level numbers to print next to rows of nodes, by the vertical position of the
+            row.
     """
 
     strokes: Sequence[Stroke]
@@ -134,7 +136,8 @@ class Scene(NamedTuple):
         lines: lines below the title.
         panels: the panels, which are side by side in rows.
         ports: the ports in the legend; empty for a picture without a legend.
-        animated: whether the first panel is a background on which the others appear in turn.
+        animated: whether the picture is an animation, in which the first panel is the background
+            and the other panels appear on it one after the other.
     """
 
     topology: Topology
@@ -146,7 +149,7 @@ class Scene(NamedTuple):
 
 
 def label_box(center: complex, label: str, *, is_root: bool, is_minor: bool) -> Node:
-    """Return the box of a node: dark for a root or source, pale for a node of minor interest."""
+    """Return the box of a node: dark for a root or source, pale for a less important node."""
     if is_root:
         return Node(center, label, fill=INK, ink=PAPER)
     if is_minor:
@@ -176,8 +179,8 @@ def join(start: Node, end: Node, bend: float = 0.0, shift: float = 0.0) -> Curve
     Args:
         start: the first node.
         end: the other node.
-        bend: how far the curve is bent to its left.
-        shift: how far the curve is shifted to its left, with its ends.
+        bend: how far the middle of the curve is moved to the left.
+        shift: how far the whole curve, with its ends, is moved to the left.
     """
     along = end.center - start.center
     left = -1j * along / (abs(along) or 1.0)

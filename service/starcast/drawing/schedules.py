@@ -104,7 +104,8 @@ def draw_steps(
 ) -> str:
     """Draw steps of a schedule on the topology, side by side; return an SVG document.
 
-    A step shows the busy links, and the share of units that each node holds after the step.
+    The drawing of a step shows the busy links, and the share of units that each node holds after
+    the step.
 
     Args:
         schedule: the schedule; if it is symmetric, only the rows of one source are drawn.
@@ -167,7 +168,7 @@ def _lines(schedule: Schedule) -> tuple[str, str]:
 
 
 def _part(schedule: Schedule) -> str:
-    """Return the words that state which units of a symmetric schedule are counted, else ""."""
+    """Return words that state which units of a symmetric schedule are counted; otherwise ""."""
     if not schedule.symmetric:
         return ""
     return " of one destination" if schedule.collective in REDUCTIONS else " of one source"
@@ -221,8 +222,8 @@ def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
     now = initial + np.bincount(
         schedule.receiver[first[schedule.step[first] <= step]], minlength=nodes
     )
-    # The source of a scatter is not counted: it holds all units from the start, so all other nodes
-    # would be pale in comparison.
+    # The source of a scatter is not considered, because it holds all units from the start. In
+    # comparison, all other nodes would be pale.
     counted = np.ones(nodes, dtype=bool) if postcondition.to_all else initial == 0
     most = max(int(final[counted].max(initial=1)), 1)
     return np.minimum(now / most, 1.0)

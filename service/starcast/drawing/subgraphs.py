@@ -61,7 +61,7 @@ class Subgraph:
         topology: the topology of the nodes.
         subtitle: a line below the title.
         nodes: ranks without repetition, in the order in which they occur in the rows.
-        links: the number of rows in which each link occurs; its ends are in ``nodes`` or are the
+        links: the number of rows in which each link occurs; each end is in ``nodes`` or is the
             source.
         source: the node from which levels are counted, if any; it is always drawn.
     """
@@ -81,7 +81,7 @@ class Subgraph:
 
     @cached_property
     def others(self) -> tuple[Link, ...]:
-        """The links between drawn nodes that occur in no row, each from its end of lower rank."""
+        """The links between drawn nodes that occur in no row; each begins at its lower rank."""
         ranks = np.array(self.drawn)
         named = {frozenset((link.sender, link.receiver)) for link in self.links}
         links: list[Link] = []
@@ -153,8 +153,8 @@ def _place_on_levels(
 ) -> tuple[dict[int, complex], complex, dict[float, int]]:
     """Place boxes on levels from top to bottom.
 
-    Nodes are placed near their neighbours on other levels. Neighbours by a link of the result are
-    placed nearer than neighbours by another link.
+    Nodes are placed near their neighbours on other levels. Nodes joined by a link of the result are
+    placed closer together than nodes joined by another link.
 
     Returns:
         The centers of the boxes by node, the size of the area, and the level numbers by height.
@@ -222,7 +222,8 @@ def _summarize(subgraph: Subgraph, *, by_levels: bool) -> str:
 def _strokes(subgraph: Subgraph, boxes: Mapping[int, Node], *, by_levels: bool) -> Iterator[Stroke]:
     """Yield the strokes of the links, beginning with the faint links, which are painted below.
 
-    The faint links are those that occur in no row. If no row has a link, no link is faint.
+    The faint links are those that occur in no row of the result. If the rows contain no links at
+    all, all links are drawn normally.
     """
     faint_width, opacity = (1.0, 0.3) if subgraph.links else (1.5, 1.0)
     opposite = {(link.receiver, link.sender) for link in subgraph.links}

@@ -38,8 +38,8 @@ _DARK = {
 _FONT = "'DejaVu Sans Mono', Menlo, Consolas, monospace"
 
 _MARGIN = 24.0
-# Lengths in pixels.
-#: Height of the title and of the space above the panels; of a line below the title; of the legend.
+# Heights in pixels: of the title together with the space above the panels, of a line below the
+# title, and of the legend.
 _HEAD, _LINE, _LEGEND = 38.0, 18.0, 22.0
 #: Height of a panel's caption, and distance between two panels.
 _CAPTION, _BETWEEN = 20.0, 26.0
@@ -249,7 +249,8 @@ def _point(position: complex) -> str:
 
 
 def _number(value: float) -> str:
-    # Tenths of a pixel are precise enough, and rounding errors of machines do not change a picture.
+    # Tenths of a pixel are precise enough. With this rounding, all machines produce the same
+    # picture despite different rounding errors.
     return f"{value:.1f}".removesuffix(".0")
 
 

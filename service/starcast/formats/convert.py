@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _Edges(NamedTuple):
-    """Edges as columns of equal length: the two ends, and further columns by name."""
+    """Edges as columns of equal length: two columns for the ends, and further columns by name."""
 
     start: NDArray[np.int64]
     end: NDArray[np.int64]
@@ -122,7 +122,8 @@ def to_scipy(artifact: Topology | Forest, tree: int | None = None) -> "sparse.cs
     # An entry can be 256, the largest number of trees, which does not fit into int8.
     ones = np.ones(len(edges.start), dtype=np.int16)
     shape = (topology.nodes, topology.nodes)
-    matrix = sparse.csr_array((ones, (edges.start, edges.end)), shape=shape)  # adds equal positions
+    # This conversion adds the values at equal positions.
+    matrix = sparse.csr_array((ones, (edges.start, edges.end)), shape=shape)
     return matrix + matrix.T if isinstance(artifact, Topology) else matrix
 
 
@@ -139,7 +140,8 @@ def import_library(module: str, extra: str = "") -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        # If an installed package lacks a dependency, installing the package would not help.
+        # If the missing module is a dependency of the package, the package is installed, and
+        # installing it again would not help.
         if (error.name or "").partition(".")[0] != package:
             raise
         raise UnavailableError(

@@ -20,7 +20,7 @@ from starcast.judges.simulator.simulation import Executed
 from starcast.support.errors import LimitError
 from starcast.support.vocabulary import GoalDialect
 
-#: LogGOPSim stores the number of a network interface, and of a CPU, in one byte.
+#: LogGOPSim stores the number of a network interface in one byte, and also that of a CPU.
 MAX_INTERFACES = 256
 
 
@@ -31,10 +31,10 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
     packet on its link; in the one-port model, the previous packet of its node. In the all-port
     model, nodes have a network interface per port, so that ports do not wait for each other.
 
-    For LogGOPSim, each node has one CPU, because LogGOPSim keeps a clock per CPU: a send would not
-    wait for a required receive on another CPU. For ATLAHS, each node has a CPU per port and
-    direction, so that these do not wait for each other: ATLAHS passes the end time of a receive to
-    the operations that require it.
+    For LogGOPSim, each node has one CPU. LogGOPSim keeps a clock per CPU, so that with several CPUs
+    a send would not wait for a required receive on another CPU. For ATLAHS, each node has a CPU per
+    port and direction, so that ports and directions do not wait for each other. This is possible
+    because ATLAHS passes the end time of a receive to the operations that require it.
 
     Raises:
         LimitError: a node has more ports than LogGOPSim has interfaces or CPUs.
@@ -54,8 +54,8 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
     yield f"// starcast {schedule.id}\nnum_ranks {topology.nodes}\n"
     operations = _Operations(executed, packets, unit_bytes, dialect)
     count = len(packets)
-    # Within a step, sends precede receives, because they do not depend on them. Packet i is sent by
-    # operation i and received by operation count + i.
+    # Within a step, the sends come before the receives, because no send depends on a receive of the
+    # same step. Packet i is sent by operation i and received by operation count + i.
     rank = np.concatenate([columns.sender, columns.receiver])
     step = np.concatenate([columns.step, columns.step])
     order = np.lexsort((np.arange(2 * count), step, rank))
@@ -139,8 +139,9 @@ class _Operations:
 def _list_arrivals(executed: Executed, packets: Packets) -> tuple[list[int], list[int]]:
     """Return the packets that must arrive before each send.
 
-    The first list has the packets that must arrive, send by send. The second list has the position
-    in the first list at which the packets for each send begin, and as last entry its length.
+    The first list contains the packets that must arrive, send by send. The second list contains,
+    for each send, the position in the first list at which its packets begin. Its last entry is the
+    length of the first list.
     """
     packet_of = np.repeat(np.arange(len(packets)), packets.units)
     pairs = packet_of[find_awaited(packets, executed)]

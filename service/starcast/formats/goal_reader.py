@@ -39,7 +39,7 @@ _FORMS = "num_ranks, rank, send, recv, calc, requires, irequires, comments and }
 
 
 class _Row(NamedTuple):
-    """A row of the schedule, from a comment that starcast wrote before the send of its packet."""
+    """A row of a schedule, read from a comment that starcast wrote before a packet's send."""
 
     unit: int
     tree: int
@@ -249,8 +249,8 @@ def _columns(
     receives = _match(reader, operations)
     sends = [number for number, operation in enumerate(operations) if operation.kind == "send"]
     described = [bool(operations[number].rows) for number in sends]
-    # A unit has one number in a comment and another in a tag, so a file cannot mix sends with and
-    # without comments.
+    # Comments and tags number the units differently, so a file cannot mix sends with and without
+    # comments.
     if any(described) and not all(described):
         line = operations[sends[described.index(False)]].line
         reader.fail("has a send without its units", "describe all sends or none", line)
@@ -274,7 +274,7 @@ def _columns(
 
 
 def _match(reader: _Reader, operations: list[_Operation]) -> dict[int, int]:
-    """Return the number of the send that each receive matches, by the number of the receive.
+    """Return a mapping from the number of each receive to the number of the matching send.
 
     A receive matches the first unmatched send with the same sender, receiver and tag.
     """
@@ -309,7 +309,8 @@ def _derive_steps(
     reader: _Reader, operations: list[_Operation], sends: dict[int, int]
 ) -> dict[int, int]:
     """Return the step of each send: the first step after all sends on which it depends."""
-    # For each operation: the operations before it, and whether they only need to have started.
+    # For each operation, the operations that it waits for, and whether it only waits for their
+    # start.
     before: list[list[tuple[int, bool]]] = [
         [
             *((needed, False) for needed in operation.requires),

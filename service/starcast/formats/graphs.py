@@ -71,7 +71,7 @@ def _dot_quote(text: str) -> str:
 
 
 def write_metis(topology: Topology) -> Iterator[str]:
-    """Yield a METIS graph file, which lists each node's neighbours in a line, numbered from 1."""
+    """Yield a METIS graph file: a line per node with its neighbours, which are numbered from 1."""
     yield f"% {topology.spec}\n"
     yield f"{topology.nodes} {topology.links}\n"
     for row in _neighbour_lists(topology):
@@ -100,7 +100,8 @@ def write_graph6(topology: Topology) -> Iterator[bytes]:
     """
     count = topology.nodes
     bits = count * (count - 1) // 2
-    # Every pair of nodes takes a bit, so even a sparse graph can be too large.
+    # Every pair of nodes takes a bit, linked or not, so even the file of a sparse graph can be too
+    # large.
     memory.require(bits // 6, f"the adjacency matrix of {count:,} nodes as graph6")
     body = np.zeros(-(-bits // 6), dtype=np.uint8)
     ranks = np.arange(count, dtype=np.int64)
@@ -171,8 +172,8 @@ def _children_by_tree(forest: Forest, tree: int | None) -> Iterator[dict[int, li
 def _walk(children: dict[int, list[int]], root: int) -> Iterator[tuple[int, bool, bool]]:
     """Traverse a tree depth-first, and yield each node on entry and on exit.
 
-    Each item is (node, whether it is entered, whether it is its parent's first child). There is no
-    recursion, because a tree may be almost as high as its number of nodes.
+    Each item is a tuple (node, whether the node is entered, whether the node is its parent's first
+    child). There is no recursion, because a tree may be almost as high as its number of nodes.
     """
     stack = [(root, True, True)]
     while stack:

@@ -26,7 +26,7 @@ from starcast.judges.simulator.rows import Indices, Rows
 from starcast.support.errors import LimitError
 from starcast.support.vocabulary import Collective
 
-#: Limits of MSCCL. Every rank parses the file, and keeps only the elements of its own GPU.
+#: Limits of MSCCL. Every rank parses the entire file, but keeps only the elements of its own GPU.
 MAX_CHANNELS = 32
 MAX_STEPS = 256
 MAX_BLOCKS = 216
@@ -37,13 +37,13 @@ MAX_CHUNKS_PER_STEP = 71
 #: block that a step depends on, and 15 bits for an offset in a buffer.
 MAX_DEPENDED_BLOCKS = 2**7
 MAX_OFFSET = 2**15 - 1
-#: One step of a channel's thread block is left free for the wait for the previous channel.
+#: In the thread block of a channel, one step is reserved for a wait for the previous channel.
 _SENDS_PER_CHANNEL = MAX_STEPS - 1
 _MAX_NAME = 63
 #: The largest message, in bytes, for which MSCCL may use the algorithm: in practice, no limit.
 _MAX_BYTES = 2**62
 
-#: Collectives whose message is the entire vector, not a part per rank.
+#: Collectives in which a message is an entire vector, instead of a part for each rank.
 VECTORS: tuple[Collective, ...] = ("broadcast", "reduce", "allreduce")
 
 _NO_BUFFERS = 'srcbuf="i" srcoff="-1" dstbuf="o" dstoff="-1"'
@@ -256,11 +256,12 @@ class _Program:
             )
 
     def _blocks(self, rows: list[int], peer: list[int]) -> dict[tuple[int, int], list[int]]:
-        """Return the rows of each thread block by (peer, channel), in order."""
+        """Return the rows of each thread block by (peer, channel), sorted by this key."""
         blocks: dict[tuple[int, int], list[int]] = {}
         for row in rows:
             blocks.setdefault((peer[row], self._channel[row]), []).append(row)
-        # A channel's thread block waits for that of the previous channel, which must come first.
+        # The thread block of a channel waits for that of the previous channel, so the latter must
+        # come first.
         return dict(sorted(blocks.items()))
 
     def _receive_block(
@@ -295,14 +296,16 @@ class _Program:
         steps: list[str] = []
         waits = (-1, -1)
         if channel:
-            # Waiting for the last send of the previous channel keeps the units of a link in order.
+            # The first send waits for the last send of the previous channel, so that the units of a
+            # link stay in order.
             before = numbers["s", peer, channel - 1]
             waits = before, self._last_steps[before]
         for row in rows:
             needs = waits
             delivery = self._delivery[row]
             if delivery >= 0:
-                # A step can wait for only one other step, so a `nop` step takes the first wait.
+                # A step can wait for only one other step. If there are two waits, an additional
+                # `nop` step performs the first one.
                 if waits != (-1, -1):
                     steps.append(_step(len(steps), "nop", _NO_BUFFERS, waits, count=0))
                 needs = self._end_of_receive(numbers, delivery)
@@ -314,7 +317,7 @@ class _Program:
         return _block(numbers["s", *key], send=peer, receive=-1, channel=channel, steps=steps)
 
     def _copy(self, rank: int) -> _Copy:
-        """Return the chunks that a rank copies from input to output; none in a reduction."""
+        """Return the chunks that a rank copies from its input to its output, none in reductions."""
         inputs, outputs = self._buffers[rank]
         for source in range(0, inputs.chunks, self._chunks):
             target = outputs.offset(inputs.unit(source))
@@ -355,7 +358,8 @@ class _Program:
         """Return, for each row, the XML attributes of its source and target chunks."""
         texts = []
         for node, writer, unit, b in zip(nodes, writers, self._unit, self._targets, strict=True):
-            # The offset is None if the node's input lacks the unit; then it is not needed below.
+            # If the node's input lacks the unit, the offset is None. Then the source is another
+            # row's chunk, and the offset is not used.
             offset = self._buffers[node][0].offset(unit) or 0
             a = self._targets[writer] if writer >= 0 else _Place("i", offset)
             texts.append(
@@ -365,7 +369,7 @@ class _Program:
 
 
 def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
-    """Return, for each row, which row wrote the chunk it sends, and which the chunk it adds to.
+    """Return, for each row, the rows that wrote the chunk it sends and the chunk it adds to.
 
     In both lists, -1 stands for a chunk of the input. The third result is the set of rows that
     write partial sums. A node has a separate sum for each tree.
@@ -379,7 +383,8 @@ def _follow_chunks(rows: Rows) -> tuple[list[int], list[int], set[int]]:
     sent = list(zip(rows.sender.tolist(), *of_unit, strict=True))
     received = list(zip(rows.receiver.tolist(), *of_unit, strict=True))
     nodes, own = rows.schedule.topology.nodes, (-1, 1)
-    held: dict[tuple[int, int, int], tuple[int, int]] = {}  # writing row, number of contributions
+    # The row that wrote the sum, and its number of contributions.
+    held: dict[tuple[int, int, int], tuple[int, int]] = {}
     for _, step in groupby(range(len(rows)), key=rows.step.tolist().__getitem__):
         # A chunk that arrives in a step can be sent only in a later step.
         for row, (writer, arriving) in {row: held.get(sent[row], own) for row in step}.items():

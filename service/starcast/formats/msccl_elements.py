@@ -28,11 +28,12 @@ from starcast.support.vocabulary import Collective
 from starcast.topologies import Topology
 
 HINT = "write the file again, for this topology and collective"
-#: Types of steps that send, and types that receive; `rcs` receives a chunk and sends it on.
+#: Types of steps that send, and types of steps that receive. Some do both: `rcs`, for example,
+#: receives a chunk and sends it on.
 SENDS, RECEIVES = ("s", "rcs", "rrs", "rrcs"), ("r", "rcs", "rrc", "rrs", "rrcs")
 #: Types of steps that add to a chunk: a received chunk or, for `re`, another chunk of the GPU.
 ADDS = ("re", "rrc", "rrs", "rrcs")
-#: Types of steps that write a chunk of the GPU, and types that read one.
+#: Types of steps that write a chunk of their GPU, and types of steps that read one.
 WRITES = ("r", "rcs", "cpy", "re", "rrc", "rrcs")
 _READS = ("s", "cpy", *ADDS)
 _TYPES = ("s", "cpy", "nop", *RECEIVES, "re")
@@ -60,7 +61,7 @@ class Instruction(NamedTuple):
         needs: the thread block and step that must end first; -1 for none.
         has_dependent: whether another step depends on the end of this step.
         row_step: the step of the schedule to which a send belongs; 0 if the file does not say.
-        tree: the tree of the schedule to which a send belongs.
+        tree: the tree along which a send goes in the schedule.
     """
 
     type: str

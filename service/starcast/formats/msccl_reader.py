@@ -33,7 +33,7 @@ from starcast.support.errors import InputError, LimitError, RejectedError, Starc
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
 
-#: The place of a chunk: rank, buffer and offset.
+#: The place where a chunk is stored: rank, buffer and offset.
 Place = tuple[int, str, int]
 #: A row of the schedule, with the values of `_COLUMNS`.
 Row = tuple[int, ...]
@@ -95,7 +95,7 @@ def schedule_from_msccl(
 
 
 class _Knowledge(NamedTuple):
-    """The events that a thread block knows to be over, because it has waited for them.
+    """The knowledge of a thread block: events that are certainly over, as it has waited for them.
 
     Attributes:
         ended: for each thread block of the GPU, its last step that has ended; -1 for none.
@@ -116,7 +116,7 @@ class _Knowledge(NamedTuple):
 
 @dataclass
 class _RunningBlock:
-    """A thread block during execution: what it knows now, and what it knew after each step."""
+    """A thread block during execution, with its knowledge now and its knowledge after each step."""
 
     block: Block
     now: _Knowledge
@@ -127,7 +127,7 @@ class _RunningBlock:
         return len(self.after)
 
     def knows(self, uses: dict[int, int]) -> Iterator[bool]:
-        """Yield for each thread block in ``uses`` whether its given step is known to have ended."""
+        """Yield, for each thread block in ``uses``, whether the given step is known to be over."""
         for number, step in uses.items():
             yield number == self.block.number or self.now.ended[number] >= step
 
@@ -135,7 +135,7 @@ class _RunningBlock:
         raise RejectedError(f"{self} {problem}", hint=HINT)
 
     def __str__(self) -> str:
-        """The rank, the thread block and its next step, as text for messages."""
+        """Return the rank, the thread block and its next step, as text for messages."""
         return f"rank {self.block.rank}, thread block {self.block.number}, step {self.done}"
 
 
@@ -190,8 +190,8 @@ class _Execution:
         if rest or not units:
             raise InputError(f"buffers of {chunks} chunks are not for {nodes} GPUs", hint=HINT)
         self._buffers = [lay_out(collective, nodes, units, root, rank) for rank in range(nodes)]
-        # In place, the input of an allgather is a part of its output, and the output of a
-        # reduce-scatter is a part of its input.
+        # If a collective is executed in place, the input of an allgather is a part of its output,
+        # and the output of a reduce-scatter is a part of its input.
         parts = {"allgather": "i", "reduce-scatter": "o"} if elements.in_place else {}
         self._part, self._part_units = parts.get(collective, ""), units
         #: One bit for each rank's contribution to a complete unit; 0 if this is not a reduction.
@@ -274,7 +274,7 @@ class _Execution:
         return ()
 
     def _add(self, run: _RunningBlock, own: list[_Sum], units: list[_Sum]) -> list[_Sum]:
-        """Return the sums of the GPU's own chunks and the arriving units."""
+        """Return the sums of the GPU's own chunks and the units to add to them."""
         sums = []
         for one, other in zip(own, units, strict=True):
             if one.unit != other.unit:
@@ -337,7 +337,8 @@ class _Execution:
                     )
                 chunk = self._chunks[place] = _Chunk(unit, {number: run.done})
             elif chunk.written:
-                # A copy of a unit may arrive without a wait, because it does not change the chunk.
+                # A second copy of the same unit may be written without a wait, because it does not
+                # change the chunk.
                 chunk.written.setdefault(number, run.done)
             chunk.used[number] = run.done
 

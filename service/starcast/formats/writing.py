@@ -110,7 +110,7 @@ FOREST_FORMATS: dict[ForestFormat, FileFormat] = {
         ("tree",),
     ),
 }
-#: The formats of each kind of artifact.
+#: The file formats by class of artifact and by name.
 FORMATS: dict[type[Artifact], dict[str, FileFormat]] = {
     Schedule: {str(name): item for name, item in SCHEDULE_FORMATS.items()},
     Topology: {str(name): item for name, item in TOPOLOGY_FORMATS.items()},
@@ -180,7 +180,8 @@ def export(
 def render(artifact: Artifact, to: str, **options: Any) -> Iterator[bytes]:
     """Yield the parts of a file; the arguments and errors are those of `export`.
 
-    The call or the first part raises all errors, except for limits that a single node exceeds.
+    All errors are raised by the call or with the first part, except those for a single node that
+    exceeds a limit of the format.
     """
     kind = kind_of(artifact)
     chosen = find_format(kind, to)
@@ -190,7 +191,7 @@ def render(artifact: Artifact, to: str, **options: Any) -> Iterator[bytes]:
 
 
 def kind_of(artifact: Artifact) -> type[Artifact]:
-    """Return the kind of an artifact (`Topology`, `Forest` or `Schedule`), a key of `FORMATS`.
+    """Return the class of an artifact (`Topology`, `Forest` or `Schedule`), a key of `FORMATS`.
 
     Raises:
         InputError: the object is neither a topology nor a forest nor a schedule.

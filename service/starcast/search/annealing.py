@@ -1,6 +1,6 @@
 """Simulated annealing of a partition of nodes into classes, compiled by numba.
 
-The module `starcast.search.independent` explains which graphs are partitioned, and why.
+The module `starcast.search.independent` explains for which graphs, and why, partitions are needed.
 """
 
 import numpy as np
@@ -25,13 +25,13 @@ def anneal(
 
     Args:
         table: the neighbours, ``[nodes, ports]``.
-        members: bundles of nodes, ``[bundles, size]``; the labels of a bundle change together, by
-            the same amount.
+        members: bundles of nodes, ``[bundles, size]``. The labels of all nodes in a bundle change
+            together, by the same amount.
         labels: the class of each node, from 0; changed in place.
         classes: the number of classes.
         steps: the number of steps.
         temperature: approximate number of defects that a step may add for each node of a bundle.
-        chance: source of randomness.
+        chance: the random number generator.
 
     Returns:
         The number of defects; see `count_defects`.
@@ -80,7 +80,7 @@ def count_defects(
     parent: Integers,
     has_cycle: NDArray[np.bool_],
 ) -> int:
-    """Count the defects: excess components of classes, and trees among components between classes.
+    """Count defects: excess components of classes, and components between classes that are trees.
 
     Entry ``node * classes + c`` of the work arrays ``parent`` and ``has_cycle`` stands for a node
     in the graph of the links between the node's class and class c. Sets of entries are joined by

@@ -41,12 +41,12 @@ from starcast.topologies import Topology, permutations
 
 #: Maximum number of nodes for which the eigenvalues of a dense matrix are computed.
 _DENSE = 5_040
-#: Number of times that the tabu search is started.
+#: Number of starts of the tabu search.
 _STARTS = 60
-#: An upper bound on the rounding error of a computed eigenvalue, larger than necessary.
+#: A generous upper bound on the rounding error of a computed eigenvalue.
 _ERROR = 1e-6
-#: The largest absolute entry of an eigenvector that was rounded to whole numbers, and the
-#: denominator of the multipliers in a certificate.
+#: Eigenvectors are scaled so that their largest absolute entry is `_SCALE`, and then rounded to
+#: whole numbers. `_DENOMINATOR` is the denominator of the multipliers in a certificate.
 _SCALE, _DENOMINATOR = 1_000, 10**15
 #: Approximate number of eigenvectors that the linear program starts with; there may be up to twice
 #: as many.
@@ -60,7 +60,8 @@ _DESCENTS = 60
 #: the number of candidates for the first of the two entries that a step changes. The vectors that
 #: close the gap on S_6 have sums of more than 40.
 _SIZES, _SUMS, _STEEPEST = tuple(range(1, 23, 2)), (20, 40, 80, 160), 25
-#: Number of rounds of cutting planes without progress after which the bound is accepted.
+#: Number of rounds of cutting planes without progress after which the search for a better bound
+#: ends.
 _PATIENCE = 15
 
 Floats = NDArray[np.float64]
@@ -197,9 +198,9 @@ def _tabu(
 
 def _formula(graph: Topology, target: int) -> tuple[Formula, NDArray[np.int32]]:
     """Return the formula that at most ``target`` links are cut, and its variables ``side``."""
-    # On some topologies the number of links between halves always has the same parity. There, a
-    # target of the wrong parity is replaced by the next smaller number, so that the formula of a
-    # proof can be written again from the bound in the record.
+    # On some topologies the number of links between halves always has the same parity. A target of
+    # the other parity is then replaced by the next smaller number of the right parity. So the
+    # formula of a proof can be derived from the bound in the record alone.
     rounded = round_cut(graph, target)
     most = rounded if rounded == target else rounded - 2
     formula = Formula()
@@ -249,8 +250,8 @@ def bound_cuts(graph: Topology, target: int, budget: Budget) -> Decision:
     linked = np.zeros(int(orbit.max()) + 1)
     for port in graph.ports:
         np.add.at(linked, orbit[np.arange(graph.nodes), graph.neighbours(port)], 1)
-    # All processes share the clock of the end time. It is earlier than the time limit, so that a
-    # process has time to send its answer.
+    # The end time is valid in all processes, because they share the clock. It is earlier than the
+    # time limit, so that a process has time to send its answer.
     work = (orbit, linked, graph.links, monotonic() + 0.7 * budget.left)
     answer = race(find_certificate, work, budget, f"cutting planes for halves of {graph.spec}")
     if answer is None:
@@ -360,7 +361,7 @@ class _Program:
 
 
 def _violated(matrix: Floats, generator: np.random.Generator) -> list[Integers]:
-    """Return vectors whose inequality is violated by the averages, a matrix over all node pairs."""
+    """Return vectors whose inequality is violated by the averages, given for all node pairs."""
     values, vectors = np.linalg.eigh(matrix)
     found = [_scaled(vector) for vector in vectors[:, values < -_TOLERANCE].T[:10]]
     found += _triangles(matrix, generator)
@@ -383,8 +384,8 @@ def _triangles(matrix: Floats, generator: np.random.Generator) -> list[Integers]
     for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
         sums = a * first[:, None] + b * first[None, :] + a * b * matrix
         pairs = np.argwhere(sums < -1 - _TOLERANCE)
-        # Only some of the thousands of triangles are added, because most of their inequalities are
-        # nearly the same.
+        # There are thousands of such vectors. Only some are added, because most of their
+        # inequalities are nearly the same.
         for u, v in generator.permutation(pairs)[:20].tolist():
             if len({0, u, v}) == 3:
                 vector = np.zeros(len(matrix), dtype=np.int64)

@@ -27,8 +27,8 @@ from starcast.search.problem import (
 )
 from starcast.topologies import Topology
 
-#: The number of last rounds that the local search changes. Each start uses the next of these
-#: numbers, and the first one after the last.
+#: The number of last rounds that the local search changes. Each start of the search uses the next
+#: of these numbers; after the last number, the first one follows.
 _SEARCHED = (3, 4, 5, 6)
 #: Number of steps in a part of the local search. The time limit is checked after each part.
 _STEPS = 50_000
@@ -47,7 +47,8 @@ def counting_bound(nodes: int, degree: int) -> int:
     the neighbour that informed it has the message already. Hence the root sends in the first
     ``degree`` rounds, and every other node in the ``degree - 1`` rounds after it was informed.
     """
-    informed = [1]  # number of nodes newly informed in each round; in round 0, only the root
+    # The number of nodes that are informed in each round; in round 0 this is only the root.
+    informed = [1]
     while sum(informed) < nodes:
         now = len(informed)
         senders = sum(informed[max(now - degree + 1, 1) :])
@@ -123,7 +124,7 @@ def _single(free: int, links: int) -> tuple[int, ...]:
 
 
 def _send(free: tuple[int, ...], senders: int) -> list[int]:
-    """Let some nodes of a part send out of the clique; return the free links after this round.
+    """Let nodes of a part send out of the clique; return the part's free links after this round.
 
     Nodes with the most free links send first.
 
@@ -181,12 +182,12 @@ def _start(graph: Topology, budget: Budget) -> Witness:
 
 
 def _search_trees(graph: Topology, target: int, budget: Budget) -> Decision:
-    """Match all rounds at random, then change the last rounds until all nodes are informed."""
+    """Choose random matchings for all rounds; change the last rounds until all are informed."""
     table = _table(graph)
     chance = np.random.default_rng(budget.seed)
     with _exchanges(budget) as search:
-        # The best number of last rounds depends on the topology. All numbers are tried, because a
-        # start takes little time.
+        # The best number of last rounds depends on the topology. All numbers are tried in turn,
+        # which is possible because a start takes little time.
         for searched in cycle(_SEARCHED):
             tree = search.matched_tree(table, target, searched, chance)
             for _ in range(_LEAST_PARTS + int(tree.counts[0]) // _NODES_PER_PART):

@@ -1,8 +1,8 @@
-"""The solvers, CaDiCaL (python-sat) and CP-SAT (OR-tools), run in separate processes.
+"""The solvers CaDiCaL (python-sat) and CP-SAT (OR-tools), which run in separate processes.
 
 A process can be killed at its time limit, and the operating system limits its memory. If there are
-several processes, each has another seed, and the first answer counts. The libraries belong to the
-extra ``starcast[search]`` and are imported only when used.
+several processes, each has a different seed, and the first answer is used. The libraries belong to
+the extra ``starcast[search]`` and are imported only when used.
 """
 
 import ctypes
@@ -30,7 +30,7 @@ from starcast.support.signals import start_blocked
 from starcast.support.vocabulary import ENGINES, Engine
 
 _CADICAL = "cadical195"
-#: The option of prctl(2), from <linux/prctl.h>.
+#: The option PR_SET_PDEATHSIG of prctl(2), from <linux/prctl.h>.
 _PR_SET_PDEATHSIG = 1
 #: Seconds between two reports of progress.
 _INTERVAL = 1.0
@@ -181,7 +181,8 @@ def _started(
     context.set_forkserver_preload([__name__, "pysat.solvers"])
     running: Running = {}
     try:
-        # With another seed a solver may take a tenth of the time, so the first answer counts.
+        # Depending on its seed, a solver may take only a tenth of the time, so the first answer is
+        # used.
         for number in range(budget.jobs):
             receiving, sending = context.Pipe(duplex=False)
             arguments = (sending, function, work, budget.seed + number, budget.memory)
@@ -199,7 +200,7 @@ def _started(
 
 
 def _receive(running: Running, connection: Any) -> Any:
-    """Return the answer of a process; if it died without one, it ran out of memory."""
+    """Return the answer of a process. A process that died without answer ran out of memory."""
     process = running.pop(connection)
     try:
         is_answer, answer = connection.recv()
@@ -274,7 +275,7 @@ def _cp_sat(work: _Work, seed: int) -> tuple[str, list[int]] | None:
 
 
 def _end_with_parent() -> None:
-    """Have the kernel kill this process when its parent ends, since a solver blocks all threads."""
+    """Ask the kernel to kill this process when its parent ends, as a solver blocks all threads."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     parent = multiprocessing.parent_process()
     if parent is None or not parent.is_alive():

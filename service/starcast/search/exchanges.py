@@ -2,9 +2,9 @@
 
 The first rounds are maximum matchings of informed with uninformed nodes; if there are several, the
 choice is random. In the last rounds the tree is changed: a node that misses the message takes the
-cheapest place (a neighbour and a round), and the nodes that are in its way are freed, so that they
-miss the message instead. Freeing a node costs less if it has not moved for a long time, and random
-noise decides between similar costs.
+cheapest place (a neighbour that informs it, and a round). The nodes that are in its way are freed:
+they lose their places and then miss the message instead. Freeing a node costs less if it has not
+moved for a long time, and random noise decides between similar costs.
 """
 
 from typing import NamedTuple
@@ -17,9 +17,10 @@ from starcast.support.compiled import jit
 #: Approximate number of steps after which freeing a moved node becomes cheap again, and the range
 #: of the random noise that is added to the cost of a place.
 _TENURE, _NOISE = 1_000, 1.5
-#: If a place costs at least this much, informing a neighbour earlier is tried too.
+#: If the cheapest place of a node costs at least this much, the search also tries to inform a
+#: neighbour of the node earlier.
 _DEAR = 2.0
-#: After this number of steps without improvement, the nodes near missing nodes are freed.
+#: Number of steps without improvement after which all nodes near missing nodes are freed.
 _PATIENCE = 10_000
 #: The range of the noise that is added to a receiver's weight in a matching.
 _MATCHING_NOISE = 0.5
@@ -38,11 +39,11 @@ class BroadcastTree(NamedTuple):
             nodes that no node informs.
         child: the node that each node informs in each slot, int32 ``[nodes, slots]``; -1 if none.
         moved: the step in which each node took its place, int64 ``[nodes]``.
-        missing: the nodes that are not informed; ``position`` contains the index of each in this
-            list.
+        missing: the nodes that are not informed; ``position`` contains the index of each missing
+            node in this list.
         counts: the number of missing nodes, its minimum so far, the steps since that minimum, and
             the number of all steps.
-        first: the last round before the searched rounds.
+        first: the number of the last round before the searched rounds.
     """
 
     table: NDArray[np.int32]
@@ -68,8 +69,8 @@ def matched_tree(
         chance: source of randomness.
     """
     nodes = len(table)
-    # Early rounds are not searched: few of their choices matter, and each step would become more
-    # expensive.
+    # Early rounds are not searched, because few of their choices matter, and searching them would
+    # make each step slower.
     first = max(target - searched, 0)
     informer, rounds = np.full((2, nodes), -1, dtype=np.int32)
     informer[0] = rounds[0] = 0
@@ -174,8 +175,8 @@ def _augment(
                 following = sender_of[node]
                 receiver_of[sender], sender_of[node] = node, sender
                 sender = following if node != receiver else -1
-            # After a failure the senders stay marked, because no later augmenting path can use
-            # them.
+            # If the search fails, the senders that it reached stay marked, because no later
+            # augmenting path can use them.
             for position in range(reached):
                 reached_from[trail[position]] = -1
             return
@@ -246,7 +247,7 @@ def _cheapest_place(
     best_informer, best_slot, least = -1, -1, np.inf
     for port in range(tree.table.shape[1]):
         informer = tree.table[node, port]
-        # At nodes other than the root, round 0 means that they miss the message.
+        # Round 0 means that a node misses the message, unless it is the root.
         if informer != 0 and tree.rounds[informer] == 0:
             continue
         for slot in range(max(tree.rounds[informer] - tree.first, 0), before):
@@ -282,7 +283,7 @@ def _bring_forward(
         if sender < 0:
             continue
         # Unlike a freed node, the neighbour does not miss the message afterwards, so informing it
-        # earlier has a cost of its own only if it has moved recently.
+        # earlier costs something only if it has moved recently.
         price += _price(tree, near) - 1 + _cost(tree, node, near, found + 1)
         if price < cost:
             cost, forward, place, earlier = price, near, sender, found

@@ -2,8 +2,8 @@
 
 Faults make two nodes distant if every short path between them contains a fault as an inner node.
 The search proposes a set of faults, finds short paths that avoid it, requires a fault on each of
-these paths, and repeats. If no set of faults is left, the paths form a small unsatisfiable formula,
-which has a proof.
+these paths, and repeats. When no set of faults meets all requirements, the paths form a small
+unsatisfiable formula, for which a solver can write a proof.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def targets(graph: Topology) -> list[int]:
 
 
 def path_formula(graph: Topology, paths: list[Path]) -> Formula:
-    """Return the formula that for at least one target, every given path to it contains a fault.
+    """Return the formula that all given paths to at least one of the targets contain a fault.
 
     Args:
         graph: the topology.
@@ -49,7 +49,7 @@ def path_formula(graph: Topology, paths: list[Path]) -> Formula:
     ends = targets(graph)
     is_target = dict(zip(ends, formula.new(len(ends)).tolist(), strict=True))
     formula.add(*is_target.values())
-    # The distance is measured between working nodes, so neither end of a path is faulty.
+    # Distances are defined between nodes without faults, so neither end of a path is faulty.
     formula.add(-int(is_faulty[0]))
     for end, literal in is_target.items():
         formula.add(-literal, -int(is_faulty[end]))
@@ -78,12 +78,12 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
         "none",
         formula=path_formula(graph, paths),
         evidence={"paths": _as_array(paths)},
-        target=max(map(len, paths)),  # the length is in nodes, one more than in links
+        target=max(map(len, paths)),  # counted in nodes, which are one more than the links
     )
 
 
 class _Work(NamedTuple):
-    """The input of `find_faults`: neighbours, possible distant nodes, fault limit and distance."""
+    """Input of `find_faults`: neighbours, possible distant nodes, number of faults, distance."""
 
     table: Table
     ends: list[int]
@@ -99,8 +99,8 @@ def find_faults(work: _Work, seed: int) -> tuple[list[int] | None, int, list[Pat
         seed: random seed.
 
     Returns:
-        The faults, or None if there are none; the distant node; and, if there are no faults, the
-        paths that exclude all sets of faults.
+        The faults, or None if no set of faults has this effect; the distant node; and, without
+        faults, the paths that exclude all sets of faults.
     """
     paths: list[Path] = []
     for end in work.ends:

@@ -44,7 +44,7 @@ def distances_without_root(graph: Topology, start: int) -> NDArray[np.int64]:
 
 
 def _best_construction(graph: Topology, congestion: int) -> Forest | None:
-    """Return the lowest constructed forest within a congestion limit; None if there is none."""
+    """Return the lowest constructed forest within a congestion limit, or None."""
     candidates = [
         forest(graph, name)
         for name in constructions(graph)
@@ -73,7 +73,7 @@ def _formula(graph: Topology, congestion: int, height: int) -> tuple[Formula, ND
             for port in range(graph.degree):
                 formula.at_most(chosen[:, node, port].tolist(), congestion)
     if congestion == 1:
-        # Each tree gets a fixed link of the root, because permuting the trees gives no new
+        # Each tree is assigned one fixed link of the root, because permuting the trees gives no new
         # solutions.
         for tree, child in enumerate(table[:, 0].tolist()):
             port = int(np.flatnonzero(table[:, child] == 0)[0])
@@ -89,13 +89,13 @@ def _one_tree(
     within: NDArray[np.int32],
     distance: int,
 ) -> None:
-    """Require that a node has one parent in a tree, and that the parent is closer to the root."""
+    """Require that a node has exactly one parent in a tree, which is closer to the root."""
     height = within.shape[1] - 1
     if node == 0:
         for port in range(len(table)):
             formula.add(-int(chosen[0, port]))
-        # The root counts as within every level, so the clauses for its children are the same as
-        # for all other nodes.
+        # The root is declared to be within every level, so that the clauses for its children are
+        # the same as for all other nodes.
         for level in range(height + 1):
             formula.add(int(within[0, level]))
         return
@@ -203,8 +203,8 @@ class CongestionTrees(SearchProblem):
         found = _best_construction(graph, self.congestion)
         if found is not None:
             return {"parent_port": found.parent_port}
-        # The height limit only has to be large enough: by Edmonds' theorem trees exist, because
-        # there are enough links.
+        # Any sufficiently large height limit will do: by Edmonds' theorem, such trees exist,
+        # because there are enough links.
         outcome = self._solve(graph.diameter + 6, budget)
         if outcome.witness is None:
             raise LimitError(
@@ -215,7 +215,8 @@ class CongestionTrees(SearchProblem):
 
     def methods(self) -> Sequence[Method]:
         methods = [Method("formula", self._solve)]
-        # One tree determines a rotated forest, so the formula is smaller by a factor of the degree.
+        # If the trees are rotations of one another, one tree determines the forest. So the formula
+        # is smaller by a factor of the degree.
         images = rotation(self.topology)
         if images is not None:
             turned = partial(self._solve_rotated, images)
@@ -258,15 +259,15 @@ class CongestionTrees(SearchProblem):
             _one_tree(formula, table, node, chosen, within, int(distances[node]))
         port_image = _port_images(table, images)
         for orbit in _link_orbits(graph.nodes, degree, images, port_image):
-            # Each pair that is chosen in the first tree makes ``repeated`` trees use every link of
-            # its orbit.
+            # For each (node, port) pair that is chosen in the first tree, every link of the pair's
+            # orbit is used by ``repeated`` trees.
             repeated = degree // len(orbit)
             formula.at_most(
                 [int(chosen[node, port]) for node, port in orbit], self.congestion // repeated
             )
         status, values = solve(formula, budget, subject)
         if values is None or status != "satisfiable":
-            return OPEN  # other forests may exist even if there is no rotated one
+            return OPEN  # other forests may exist, even if none consists of rotated trees
         row = values[chosen]
         rows = [row]
         for _ in range(degree - 1):

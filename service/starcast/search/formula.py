@@ -18,7 +18,8 @@ _PAIRWISE = 6
 class Formula:
     """A formula as a list of clauses, with variables numbered from 1.
 
-    The clauses depend only on the problem, so the same formula can be written again.
+    The clauses depend only on the problem. So the formula can be written again later and is then
+    the same.
     """
 
     def __init__(self) -> None:
@@ -67,8 +68,8 @@ class Formula:
             return
         # count[i, j] means that more than j of the first i + 1 literals are true.
         count = self.new(len(numbers), bound)
-        # The sequential counter (Sinz 2005) needs more variables, but with it unit propagation
-        # finds every contradiction.
+        # The sequential counter (Sinz 2005) needs additional variables, but it lets unit
+        # propagation find every contradiction.
         for i, literal in enumerate(numbers):
             self.add(-literal, int(count[i, 0]))
             if i == 0:
@@ -91,7 +92,7 @@ class Formula:
 
 
 def require_fit(literals: int, memory: int, subject: str) -> None:
-    """Refuse a formula that would not fit into a solver's memory, before it is written.
+    """Check, before a formula is written, that it will fit into a solver's memory.
 
     Args:
         literals: an estimate of the number of literals.

@@ -30,8 +30,9 @@ from starcast.topologies import Topology
 _LENGTHS = (4, 6, 8)
 #: The probability that an exchange that adds a cycle is kept, while many cycles are left.
 _NOISE = 0.002
-#: Exchanges that do not change the number of cycles are always kept if the cycles are at most this
-#: long. They add variety, but all nodes of the cycles have to be renumbered.
+#: Exchanges that do not change the number of cycles add variety, but all nodes of their cycles have
+#: to be renumbered. So they are always kept only up to this mean length of the cycles, and with a
+#: smaller probability above it.
 _CHEAP = 800
 #: Maximum number of nodes for which quotients are tried, and the number of translations tried.
 _MAX_NODES = 50_000
@@ -84,7 +85,7 @@ class _Factor:
 
         Every node is an end of at most one removed link, and of at most one added link.
         """
-        # Cycles are counted only in 2-factors, not among the links that belong to none of them.
+        # Links that belong to no 2-factor form no cycles that have to be counted.
         if not self.is_counted:
             return 0
         by_cycle: dict[int, list[tuple[int, int, int]]] = {}
@@ -162,7 +163,7 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
 
 
 def _search_quotient(graph: Topology, target: int, budget: Budget) -> Decision:
-    """Search in a quotient by a translation for cycles that lift to Hamiltonian cycles."""
+    """Search in a quotient of the topology for cycles that lift to Hamiltonian cycles."""
     chance = random.Random(budget.seed)  # noqa: S311 - not a secret
     classes = quotient(graph, chance)
     if classes is None:
@@ -176,7 +177,8 @@ def _search_quotient(graph: Topology, target: int, budget: Budget) -> Decision:
         if not _join_cycles(graph, factors, everything, chance, budget):
             return OPEN
         lifted = [_lift(graph, factor.adjacent, classes) for factor in factors]
-        # A Hamiltonian cycle of the quotient may lift to several cycles; `quotient` explains when.
+        # A Hamiltonian cycle of the quotient may lift to several cycles of the topology; see
+        # `quotient`.
         if all(_Factor(each, is_counted=True).count == 1 for each in lifted):
             return _finished(graph, lifted)
     return OPEN
@@ -191,8 +193,8 @@ def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None
     T^i(v) for some i. If i and the order of T have no common divisor, the cycle lifts to one
     Hamiltonian cycle of the topology.
 
-    Even orders are not tried: if T swaps the two colour classes of a bipartite topology, i is even
-    for every cycle of even length.
+    Even orders are not tried. In a bipartite topology, if T swaps the two colour classes, i is even
+    for every cycle of even length, so that 2 divides both i and the order.
 
     Returns:
         int64 ``[nodes]``, or None if there is no such translation.
@@ -276,7 +278,8 @@ def _step(factors: list[_Factor], chance: random.Random, nodes: int) -> None:
         links = list(zip(walk, ends, strict=True))
         own, others = links[::2], links[1::2]
         added = first.change(own, others) + second.change(others, own)
-        # When few cycles are left, joining an additional cycle takes too many steps.
+        # When few cycles are left, exchanges that add a cycle are not kept, because joining this
+        # cycle again takes too many steps.
         many = first.count + second.count > 6
         cheap = _CHEAP * (first.count + second.count) / (2 * nodes)
         is_kept = added < 0 or (added == 0 and chance.random() < cheap)

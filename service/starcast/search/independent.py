@@ -2,8 +2,8 @@
 
 By Araki (2014), k such trees exist if and only if the nodes can be partitioned into k classes such
 that each class induces a connected graph, and no component of the links between two classes is a
-tree. The search finds the partition by simulated annealing. Some automorphisms move all nodes in
-cycles of the same length. If this length is a multiple of k, the search looks for a partition in
+tree. The search finds the partition by simulated annealing. Under some automorphisms, all cycles of
+nodes have the same length. If this length is a multiple of k, the search looks for a partition in
 which the automorphism maps each class to the next one. Such a partition corresponds to a partition
 of a quotient, which is much smaller.
 """
@@ -35,7 +35,8 @@ Table = list[list[int]]
 _SAMPLES, _MAX_NODES = 300, 50_000
 #: The temperatures of an annealing run, and the number of steps at each temperature.
 _COOLING, _STEPS = np.geomspace(1.0, 0.1, 100), 2_000
-#: How often a quotient is tried if its partitions are not valid partitions of the topology.
+#: Maximum number of attempts on a quotient if its partitions do not give valid partitions of the
+#: topology.
 _REPEATS = 10
 
 
@@ -49,7 +50,8 @@ class Quotient(NamedTuple):
         number: the node of the quotient to which each node belongs, int64 ``[nodes]``.
         table: the neighbours in the quotient, int64 ``[combined, ports]``.
         members: nodes of the quotient, int64 ``[bundles, classes]``; each column is the image of
-            the previous column under the automorphism. Without one there is a single column.
+            the previous column under the automorphism. Without an automorphism, there is a single
+            column.
     """
 
     number: Images
@@ -90,7 +92,7 @@ def _search(graph: Topology, target: int, budget: Budget) -> Decision:
 def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator) -> Images:
     """Return a random class for each node of a quotient.
 
-    The automorphism of the quotient, if any, maps each class to the next.
+    If the quotient has an automorphism, it maps each class to the next.
     """
     labels = np.empty(len(quotient.table), np.int64)
     first = chance.integers(0, classes, len(quotient.members))
@@ -111,8 +113,8 @@ def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> lis
             for number in chance.integers(0, len(fixing), 20 * bool(fixing)):
                 images = fixing[number][images]
             order = _common_order(images)
-            # One quotient per order of the automorphism suffices, because only the size of the
-            # quotient matters.
+            # One quotient per order of the automorphism is enough, because all quotients for this
+            # order have the same size.
             if order % classes == 0 and order not in found:
                 found[order] = _quotient(graph, images, classes)
     everything = np.arange(graph.nodes)
@@ -163,8 +165,8 @@ def _trees(graph: Topology, chosen: NDArray[np.int64], classes: int) -> NDArray[
     """Return the trees of a partition: each tree spans a class, and has all other nodes as leaves.
 
     A leaf is attached by a link between its own class and the tree's class. In each component of
-    these links every node gets a link of its own, which is possible since a component has at least
-    as many links as nodes.
+    these links, every node is assigned a different link. This is possible because a component has
+    at least as many links as nodes.
     """
     table = graph.table().T.tolist()
     labels = chosen.tolist()

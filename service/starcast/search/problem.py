@@ -16,7 +16,7 @@ from starcast.topologies import Topology
 
 
 class TheoryBound(NamedTuple):
-    """A bound from theory on the value of all objects, with the reason."""
+    """A bound from theory that no object's value can beat, with the reason."""
 
     value: int
     reason: str
@@ -30,10 +30,10 @@ class Decision(NamedTuple):
             ``open``.
         witness: the object.
         formula: the formula that was refuted.
-        evidence: arrays from which the formula or the bound can be derived, to be kept in the
+        evidence: arrays from which the formula or the bound can be derived. They are stored in the
             record.
-        target: the worst value that no object reaches, if it is worse than the target of the
-            attempt.
+        target: the worst value that the attempt has excluded, if it is worse than the attempt's
+            target.
     """
 
     result: Literal["witness", "none", "open"]
@@ -56,7 +56,8 @@ class Method:
     Attributes:
         name: a short description for records.
         run: the search.
-        share: the share of the remaining time for this method; the last method gets all.
+        share: the share of the remaining time that this method may use. The last method may use
+            all.
         solves_formulas: whether the method uses the solver (`Budget.engine`).
     """
 
@@ -71,11 +72,11 @@ class SearchProblem(ABC):
 
     Attributes:
         name: the name of the problem.
-        question: the number that the search determines, as a noun phrase.
+        question: the quantity that the search determines, as a noun phrase.
         variables: the variables of the formula.
         constraints: the constraints of the formula.
-        symmetry: the symmetry that the search uses, and why it loses no solution, or to which
-            solutions it is restricted.
+        symmetry: the symmetry that the search uses, with the reason why no solution is lost, or the
+            solutions to which the search is restricted.
         arguments: the arguments of the problem, with their defaults.
         least_nodes: the smallest number of nodes for which the problem makes sense.
         values: the values of the arguments.
@@ -112,7 +113,7 @@ class SearchProblem(ABC):
 
     @abstractmethod
     def statement(self, target: int) -> str:
-        """Return the statement that a refuted formula for a target proves."""
+        """Return the statement that is proved if the formula for a target is refuted."""
 
     def literals(self, target: int) -> int:  # noqa: ARG002 - of the formula of a target
         """Return an estimate of the formula's number of literals; 0 if there is no formula."""

@@ -158,11 +158,11 @@ def _write_lrat(clauses: list[list[int]], path: Path) -> None:
 
 
 def _renumber(raw: Path, count: int, target: Path) -> None:
-    """Renumber a proof so that the formula's clauses have the ids from 1, as LRAT requires.
+    """Renumber a proof so that the ids of the formula's clauses start at 1, as LRAT requires.
 
     CaDiCaL numbers clauses in the order in which it meets them, and a clause that it derives while
-    reading the formula takes the next id. So the formula's clauses have the ids that no line of the
-    proof adds, in order.
+    reading the formula takes the next id. So the ids of the formula's clauses, in order, are those
+    that no line of the proof adds.
 
     Args:
         raw: the file that CaDiCaL wrote.
@@ -212,7 +212,7 @@ def _run_verified_checker(program: str, formula: Formula, proof: Path, seconds: 
         )
     except subprocess.TimeoutExpired:
         return False
-    # The output decides, not the exit code.
+    # The verdict is read from the output, not from the exit code.
     if result.stdout.strip() != _ACCEPTED:
         words = f"{result.stdout} {result.stderr}".split()
         raise rejected_proof(" ".join(words) or "it prints nothing", VERIFIED_CHECKER)
@@ -224,7 +224,7 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
 
     The evidence is an LRAT proof that `starcast.records.lrat` accepts. If making and checking the
     proof takes too long, CP-SAT, which shares no code with CaDiCaL, has to refute the formula too.
-    Unlike a proof, its result cannot be checked.
+    Unlike a proof, the result of CP-SAT cannot be checked.
 
     Raises:
         RejectedError: the checker rejects the proof, or the second solver contradicts the first.
@@ -259,7 +259,7 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
 
 
 def verify_bound(record: Record) -> None:
-    """Check that a record's bound follows from theory, or that its proof is about this bound.
+    """Check that a record's bound follows from theory, or that its proof is for the right formula.
 
     The formula that the proof refutes is written again, and must have the recorded SHA-256. The
     proof itself is not made again; `starcast.search.check_record` can do this, which takes longer.
@@ -309,7 +309,7 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
         )
     problem = _problem_of(record)
     refuted = record.bound - 1 if problem.sense == "least" else record.bound + 1
-    # The refutation of a negative number of rounds or links would be trivial.
+    # A negative number of rounds or links is impossible, so no proof is needed to refute it.
     if refuted < 0:
         raise RejectedError(
             f"{record.id} has the bound {record.bound}, which needs no proof", hint="search again"
@@ -377,7 +377,7 @@ def check_record_proof(record: Record, proof: str) -> str:
 
 
 def _is_drat(words: list[str]) -> bool:
-    """Return whether a proof's line has the DRAT form: no ids, and a single 0 at the end."""
+    """Return whether a line of a proof is DRAT: it has no ids, and a single 0 at its end."""
     if "d" in words:
         return words[0] == "d"
     return words.count("0") == 1

@@ -15,8 +15,8 @@ from starcast.search.proofs import make_proof
 from starcast.search.verification import check_record
 from starcast.topologies import Topology, as_topology
 
-#: The search first looks for an object that reaches the bound. This is the share of the remaining
-#: time for this attempt; the rest remains for smaller improvements of the record.
+#: The share of the remaining time in which the search looks for an object that reaches the bound.
+#: The other time is for smaller improvements of the record.
 _BEST_FIRST = 0.5
 #: Minimum number of literals of a formula per directed link.
 _LITERALS = 3
@@ -58,10 +58,10 @@ def search(
     declared = find_problem(problem)
     declared.check_topology(graph)
     asked = declared(graph, declared.resolve_arguments(arguments))
-    # The budget is copied, because its time starts when it is created.
+    # The budget is copied, because the time of a budget starts when the object is created.
     limits = Budget() if budget is None else replace(budget)
-    # This check uses a lower bound on the size of any formula, so that a topology that is far too
-    # large fails at once. Later each problem estimates the size of its own formula.
+    # This check uses a lower bound on the size of any formula, so that the search fails at once if
+    # the topology is far too large. Later each problem estimates the size of its own formula.
     require_fit(_LITERALS * graph.nodes * graph.degree, limits.memory, f"{problem} on {graph.spec}")
     return _Search(asked, limits, keep).run(known)
 
@@ -95,13 +95,13 @@ class _Search:
             record = self._look_for(record, record.value - self._sign, 1.0)
             if record.value == before.value and record.bound == before.bound:
                 break
-        # Attempts without a result are recorded too.
+        # The record is also stored if no attempt had a result, because it lists all attempts.
         if not record.optimal:
             self._keep(record)
         return record
 
     def _first(self, known: Record | None) -> Record:
-        """Return the record to start from: the known record, or the record of a first witness."""
+        """Return the record to start from: the known record, or that of a simple first object."""
         bound = self._problem.bound()
         if known is not None:
             check_record(known)
@@ -125,7 +125,7 @@ class _Search:
         return record
 
     def _from_the_bound(self, record: Record) -> Record:
-        """Look for the best value that the bound allows; improve the bound when it is refuted."""
+        """Look for an object that reaches the bound; improve the bound when this is refuted."""
         while not record.optimal and self._budget.left > 0:
             is_last = abs(record.value - record.bound) == 1
             improved = self._look_for(record, record.bound, 1.0 if is_last else _BEST_FIRST)

@@ -64,7 +64,7 @@ def plan_searches(
     arguments: Mapping[str, int],
     seeds: Sequence[int],
 ) -> list[SearchTask]:
-    """Return searches for all problems on all topologies with all seeds, ordered by seed.
+    """Return one search for each problem, topology and seed, in the order of seeds.
 
     Raises:
         InputError: a problem, topology or argument is unknown, a problem is not defined on a
@@ -99,8 +99,8 @@ def run_searches(
         budget: the limits of each search; its seed is not used.
         find_known: returns the record from which a search starts.
         keep: receives each improved record.
-        executor: runs the searches; by default they run one after another in this process, and each
-            starts from the records of the previous ones.
+        executor: runs the searches. By default they run one after another in this process, and each
+            search starts from the records of the previous searches.
 
     Raises:
         LimitError: a worker of the executor does not have enough memory, or was killed repeatedly.
@@ -109,7 +109,7 @@ def run_searches(
         yield from _run_in_turn(tasks, budget, find_known, keep)
         return
     items = [(task, find_known(task)) for task in tasks]
-    # Tasks with the same subject run at the same time, so none can start from another's result.
+    # Tasks with the same subject run at the same time, so all start from the known record.
     best = {task.subject: known for task, known in items if known is not None}
     work = parallel.Workload(
         partial(_search_in_worker, replace(budget, reporter=Silent())),
@@ -136,7 +136,7 @@ def search_shard(
     find_known: FindKnown,
     executor: Executor | None = None,
 ) -> list[Record]:
-    """Run the searches of a shard, and write their records to a file and nowhere else.
+    """Run the searches of a shard, and write their records only to a file.
 
     Args:
         tasks: all searches.

@@ -1,8 +1,8 @@
 """Automorphisms of topologies, as arrays of images; they are checked against the links.
 
 A search may use two kinds of automorphisms: translations, which can map any node to any other, and
-automorphisms that fix the identity node (rank 0). For topology families from plug-ins, none of the
-second kind are known except the identity map.
+automorphisms that fix the identity node (rank 0). For topology families from plug-ins, the only
+known automorphism of the second kind is the identity map.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ def rotation(graph: Topology) -> Images | None:
 
 
 def translation_order(images: Images) -> int:
-    """Return the order of a translation: how often to repeat it until each node maps to itself.
+    """Return the order of a translation: the number of repetitions that map each node to itself.
 
     A translation moves either no node or all nodes. All its cycles have the same length, so
     following the cycle of rank 0 suffices.

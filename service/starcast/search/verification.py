@@ -24,7 +24,8 @@ class CheckedRecord(NamedTuple):
 
     Attributes:
         record: the record. Its witness has the stated value unless it is rejected.
-        verification: how far the record's bound was verified, or that the record is wrong.
+        verification: the extent to which the record's bound was verified, or ``rejected`` if the
+            record is wrong.
         reason: why the bound is not verified, or a remark on the new proof.
         proof: the new proof of the bound, if one was made.
     """
@@ -125,7 +126,7 @@ def _failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
 
 
 def find_unsettled(records: Sequence[Record], seconds: float) -> StarcastError | None:
-    """Return an error that states why some records of a search are not settled; None if all are.
+    """Return the error for records that a search did not settle, or None if it settled all.
 
     Args:
         records: the records after the search.

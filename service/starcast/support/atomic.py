@@ -1,4 +1,4 @@
-"""Atomic writes: a file or folder appears under its name complete and on disk, or not at all.
+"""Atomic writes: a file or folder gets its name only when it is complete and on disk.
 
 Data is written to a file without a name, which the operating system deletes if the process is
 killed. Folders, and files on file systems that do not support unnamed files, have a hidden
@@ -20,8 +20,8 @@ from typing import BinaryIO
 
 from starcast.support.errors import InputError
 
-#: Prefix of temporary names. A temporary name does not contain the target's name, because it would
-#: be too long if the target's name has the maximum length.
+#: Prefix of temporary names. A temporary name does not contain the name of the target. Otherwise it
+#: would be too long for a target whose name has the maximum length.
 PREFIX = ".starcast-"
 #: Errors of file systems and kernels that do not support unnamed files.
 _NO_UNNAMED_FILES = {errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL}
@@ -113,7 +113,7 @@ def temporary_folder(path: Path) -> Iterator[Path]:
         _try_lock(descriptor)
         yield temporary
         if path.exists():
-            # Now the old folder has the temporary name, so it is deleted when the stack closes.
+            # Now the old folder has the temporary name, so closing the stack deletes it.
             _exchange(temporary, path)
         else:
             temporary.rename(path)
@@ -148,7 +148,8 @@ def _exchange(first: Path, second: Path) -> None:
         return
     if ctypes.get_errno() not in _NO_EXCHANGE:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(second))
-    # The system cannot exchange names in one step, so ``second`` is missing for a moment.
+    # The system cannot exchange names in one step, so for a moment no folder has the name
+    # ``second``.
     aside = _temporary_path(second)
     second.rename(aside)
     first.rename(second)
@@ -185,6 +186,6 @@ def _try_lock(descriptor: int) -> bool:
     """Lock a file or folder until it is closed; return whether the lock was acquired."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # locked by another process, or locks are not supported
+    except OSError:  # another process holds the lock, or the file system does not support locks
         return False
     return True

@@ -20,7 +20,7 @@ from starcast.support.vocabulary import EXECUTION_MODELS, Collective, Ports
 
 #: Upper bound of all numerators and denominators, so that computed values fit into a double.
 LARGEST = 10**30
-#: Words for counts that depend on the other axes: ``best`` is the number of segments with the
+#: Words that users can write instead of a number. ``best`` is the number of segments with the
 #: smallest closed-form time, and ``degree`` is the degree of the topology.
 BEST, DEGREE = "best", "degree"
 #: The largest seed, which is the largest value of PostgreSQL's type bigint.
@@ -28,8 +28,8 @@ MAX_SEED = 2**63 - 1
 #: The value of the axis ``faults`` if there are no faults.
 NONE = "none"
 
-# A text must match before it is given to `Fraction`, which would expand a large exponent such as
-# 1e999999999 to all its digits.
+# A text must match this pattern before it is passed to `Fraction`, which would expand a large
+# exponent such as 1e999999999 to all its digits.
 _NUMBER = re.compile(
     r"[+-]?(\d{1,31}/\d{1,31}|(\d{1,31}\.?\d{0,30}|\.\d{1,30})([eE][+-]?\d{1,2})?)", re.ASCII
 )
@@ -124,8 +124,8 @@ def read_axis(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[A
     values = given if isinstance(given, list | tuple) else [given]
     if not values:
         raise InputError(f"the grid has no {axis}", hint=f"give at least one: {axis} = [...]")
-    # Without this check, ``str`` of a nested list would be read as a value, and the error message
-    # would be misleading.
+    # Without this check, a nested list would be converted to text and read as a value, and the
+    # error message would be misleading.
     nested = next((value for value in values if isinstance(value, list | tuple | dict)), None)
     if nested is not None:
         raise InputError(
@@ -153,16 +153,16 @@ def read_faults(value: object, axis: str) -> str:
 
 
 def drawn_faults(text: str) -> tuple[int, str] | None:
-    """Return the number and kind (node or link) of random faults, such as (2, "node").
+    """Return the requested number and kind (node or link) of random faults, such as (2, "node").
 
-    The result is None if the text has labels of faulty nodes and links instead.
+    The result is None if the text lists the labels of faulty nodes and links instead.
     """
     drawn = _DRAWN.fullmatch(text)
     return None if drawn is None else (int(drawn[1]), drawn[2])
 
 
 def split_fault(word: str) -> tuple[list[str], int] | None:
-    """Return the labels of a faulty node or link such as ``12345-21345@3``, and the first step.
+    """Return the labels in a fault such as ``12345-21345@3``, and the step in which it begins.
 
     The result is None if the word does not have this form.
     """
@@ -192,8 +192,8 @@ def check_execution(name: str) -> None:
 class Axis:
     """The declaration of a parameter of a run.
 
-    The attributes from ``name`` on are set only in `AXES`; they follow from the axis's field in
-    `Parameters`.
+    The attributes from ``name`` on have values only in `AXES`. They are derived from the field of
+    the axis in `Parameters`.
 
     Attributes:
         help: the help text of the axis's option.
@@ -211,12 +211,13 @@ class Axis:
         is_structural: whether the axis affects a synchronous execution itself, not only its costs.
         matching: ``question`` if comparable runs must have equal values, ``choice`` if their values
             may differ, None if comparisons ignore the axis.
-        not_crossed: why ``compare --across`` does not allow the axis; empty if it does.
-        spare: a narrow table omits the columns with the highest ``spare`` first; 0 if the column is
-            never omitted.
+        not_crossed: the reason why ``compare --across`` does not allow the axis; empty if it allows
+            the axis.
+        spare: how early a table that is too narrow omits the axis's column. Columns with the
+            highest number are omitted first, columns with 0 never.
         name: the name of the axis.
         type: the type of the values in a `starcast.experiments.point.Point`.
-        has_usual: whether there is a usual value, which tables and commands omit.
+        has_usual: whether the axis has a usual value. Tables and commands omit the usual value.
         usual: the usual value.
         is_derived: whether the value follows from other axes, so that experiment points do not
             specify it.
@@ -272,18 +273,18 @@ class Parameters:
     it, and it is the value of runs stored before the axis existed.
 
     Attributes:
-        algorithm: the name; arguments that are not axes, which plug-ins may have, follow in
-            parentheses: ``two-phase(depth=3)``. Default values are omitted.
-        base: the construction given to the algorithm, by default the algorithm's default; None if
-            the algorithm takes no construction.
+        algorithm: the name. Algorithms of plug-ins may have arguments that are not axes; these
+            follow in parentheses, such as ``two-phase(depth=3)``. Default values are omitted.
+        base: the construction whose trees the algorithm uses, if it takes one as an argument; by
+            default the algorithm's own default, and None for other algorithms.
         message_bytes: size of the message in bytes, m in the papers.
         segments: number of pieces of each tree's share of the message. For an algorithm that sends
             unit messages, the number of packets that it sends one after the other (Tseng & Sheu
             1997, Table 1, row [16]); 1 for an algorithm that takes neither segments nor messages.
         messages: number of unit messages in the schedule; 1 if the algorithm takes no messages.
         copies: number of trees that carry each unit; 1 if the algorithm has no such argument.
-        faults: faulty nodes and links in ascending order, as text in the form of
-            `starcast.judges.simulator.Fault`; a tuple, or a list if stored.
+        faults: faulty nodes and links in ascending order, each as a text that
+            `starcast.judges.simulator.Fault` can parse; a tuple, but stored as a list.
         seed: the random seed of the faults; 0 without faults.
         t_s, t_c: time per packet and time per byte, T_s and T_c in the papers.
     """
@@ -477,7 +478,7 @@ def _read_declaration() -> dict[str, Axis]:
 
 #: The axes by name, in the order of `Parameters`.
 AXES: Mapping[str, Axis] = _read_declaration()
-#: The axes that an experiment point specifies; the values of all other axes follow from these.
+#: The axes that an experiment point specifies. The values of all other axes follow from them.
 POINT_AXES = tuple(name for name, axis in AXES.items() if not axis.is_derived)
 #: The axes in which comparable runs must agree (``QUESTION``), and those in which they may differ
 #: (``CHOICE``). Comparisons match runs by the axes of ``CHOICE`` in this order; segments come last,

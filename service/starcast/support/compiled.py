@@ -30,13 +30,14 @@ def jit(function: Function) -> Function:
     compiler = partial(numba.njit, nogil=True, forceinline=True)
     try:
         compiled = compiler(cache=True)(function)
-    except RuntimeError:  # no writable folder for the cache, so every process compiles
+    # There is no writable folder for the cache, so every process compiles the function.
+    except RuntimeError:
         compiled = compiler()(function)
     return cast("Function", compiled)
 
 
 class _Announcement(event.Listener):
-    """Reports the first compilation. A function that is loaded from the cache causes no event."""
+    """Reports the first compilation. No event is sent if a function is loaded from the cache."""
 
     def __init__(self, reporter: Reporter, subject: str) -> None:
         self._reporter = reporter

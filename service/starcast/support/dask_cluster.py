@@ -38,7 +38,7 @@ _ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[\w.-]+):(\d{1,5})", re.
 #: A Dask server first sends the length of its greeting, which is always below `_MAX_GREETING`.
 _LENGTH = struct.Struct("Q")
 _MAX_GREETING = 2**20
-#: The software that determines results: version by name.
+#: The versions of the software on which results depend, by name.
 Identity = dict[str, str]
 
 
@@ -138,7 +138,7 @@ class DaskExecutor(Executor):
     @staticmethod
     def memory_limit() -> int:
         """Return how many bytes this worker may still use; to be called on a worker."""
-        # Imported here, because the client need not have these packages.
+        # The packages are imported here, because the client need not have them.
         import psutil  # noqa: PLC0415
         from distributed import get_worker  # noqa: PLC0415
 
@@ -180,7 +180,8 @@ class DaskExecutor(Executor):
             future.set_result(result)
         elif isinstance(error, KilledWorker):
             future.set_exception(WorkerKilledError(error.allowed_failures + 1))
-        elif task.status in ("error", "finished"):  # finished, but its result was lost
+        # If there is an error, the status "finished" means that the result was lost.
+        elif task.status in ("error", "finished"):
             future.set_exception(error)
         else:
             future.set_exception(

@@ -19,7 +19,7 @@ _LONG_ECHO = re.compile(
 
 
 def escape(text: str) -> str:
-    """Return text with unprintable characters, such as line breaks, as Python escapes."""
+    """Return a text in which unprintable characters, such as line breaks, are Python escapes."""
     if text.isprintable():
         return text
     return "".join(

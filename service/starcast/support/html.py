@@ -125,7 +125,7 @@ def _environment() -> "Environment":
     environment = Environment(
         loader=FileSystemLoader(_WEB / "templates"),
         autoescape=True,
-        # By default, Jinja2 prints nothing for a missing value, which would hide a defect.
+        # By default, Jinja2 prints nothing for a missing value, so a defect could remain unnoticed.
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

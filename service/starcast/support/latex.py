@@ -12,8 +12,9 @@ from starcast.support.text import format_value
 if TYPE_CHECKING:
     from pylatexenc.latexencode import UnicodeToLatexEncoder
 
-#: Characters that pylatexenc keeps but TeX would misread. For example, it would take brackets and
-#: stars after ``\\`` for arguments, and print a bar as a dash in its oldest font encoding.
+#: Characters that pylatexenc leaves unchanged although TeX would misread them. For example, it
+#: would take brackets and stars after ``\\`` for arguments, and print a bar as a dash in its oldest
+#: font encoding.
 _PROTECTED = {
     "[": "{[}",
     "]": "{]}",

@@ -21,8 +21,8 @@ MB = 10**6
 #: Maximum size in bytes of a text file that people write, such as a grid or settings.
 SMALL_TEXT = MB
 _GZIP = b"\x1f\x8b"
-#: Maximum number of bytes read at once from an archive. It limits the archive's directory, which
-#: `zipfile` reads at once.
+#: Maximum number of bytes in a single read from an archive. This limits the size of the archive's
+#: directory, because `zipfile` reads the directory in a single read.
 _CHUNK = 2 * MB
 #: The bit that is set in the flags of an encrypted archive member.
 _ENCRYPTED = 1
@@ -40,7 +40,7 @@ DAMAGE = (
     EOFError,
     MemoryError,
     OverflowError,
-    RuntimeError,  # includes NotImplementedError and RecursionError
+    RuntimeError,  # the base class of NotImplementedError and RecursionError, which are also raised
     SyntaxError,
     TokenError,  # raised by numpy's header parser
 )

@@ -61,8 +61,8 @@ class ArrayArchive:
                 raise ValueError(f"{name} has another format")
             shape, _, dtype = _READ_HEADER[version](member, max_header_size=_HEADER)
             size = member.tell() + prod(shape) * dtype.itemsize
-        # If a value had 0 bytes, the header could claim any number of values without affecting the
-        # size.
+        # If values had 0 bytes each, the header could claim any number of values, and the size
+        # would still agree.
         is_valid = min(shape, default=0) >= 0 and dtype.itemsize > 0 and not dtype.hasobject
         if not is_valid or info.file_size != size:
             raise ValueError(f"{name} does not have the size of its array")

@@ -90,8 +90,8 @@ def is_count(value: object) -> bool:
 #: Maximum memory in bytes for the Python objects of a JSON text.
 _JSON_MEMORY = 400 * MB
 #: Memory of the Python objects in a JSON text, in bytes per occurrence of a character. A brace or
-#: bracket costs the minimum size of an object or array, each of a string's two quotes 32 bytes, and
-#: a comma 32 bytes for a number and 8 for its entry in an array.
+#: bracket counts as the minimum size of an object or array. Each of the two quotes of a string
+#: counts as 32 bytes. A comma counts as 40 bytes: 32 for a number and 8 for its entry in an array.
 _JSON_COSTS = {b"{": 232, b"[": 80, b'"': 32, b",": 40, b":": 60}
 
 
@@ -100,12 +100,12 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
-#: Escapes of NUL and of UTF-16 surrogates, of which a pair encodes one character.
+#: Escapes of NUL and of UTF-16 surrogates. A pair of surrogates encodes one character.
 _SPECIAL = re.compile(r"(?<!\\)(?:\\\\)*\\u(0000|[dD][89a-fA-F])")
 _INCOMPLETE = "its text is incomplete or damaged"
 _BLANKS = re.compile(rb"[ \t\n\r]*")
-#: Sizes in bytes of the part of the text that is parsed for one value. A larger part is parsed only
-#: if the value does not end in a smaller one, which is rare.
+#: To read one value, a part of the text with the first of these sizes, in bytes, is parsed. Only if
+#: the value does not end in this part, which is rare, the next larger size is tried.
 _WINDOWS = (2**14, 2**18, 2**23)
 
 
@@ -187,15 +187,16 @@ class JsonCursor:
             yield key
 
     def items(self) -> Iterator[None]:
-        """Yield once for each value of an array, which the caller then reads."""
+        """Yield once before each value of an array; the caller then reads the value."""
         return self._elements(b"[", b"]")
 
     def value(self) -> Any:
         """Return the next value, which has at most 8 MB of text."""
         self.skip_blanks()
         for size in _WINDOWS:
-            # In Latin-1, every byte is one character, so a position in the text is also a position
-            # in the bytes. Parsing needs only JSON's punctuation, which is ASCII.
+            # The part is decoded as Latin-1, in which every byte is one character, so a position in
+            # the text is also a position in the bytes. Other characters do not matter here, because
+            # the punctuation of JSON is ASCII.
             window = self.data[self.position : self.position + size].decode("latin-1")
             is_last = self.position + size >= len(self.data)
             with suppress(json.JSONDecodeError):

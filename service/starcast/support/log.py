@@ -87,8 +87,8 @@ def start(target: Target) -> OSError | None:
     handler.setFormatter(_JsonLines())
     handler.setLevel(target.level.upper())
     LOGGER.addHandler(handler)
-    # The level may only become lower: a handler of the calling program may need records of a lower
-    # level than this one.
+    # The level of the logger is never raised, because a handler of the calling program may need
+    # records of a lower level than ``level``.
     LOGGER.setLevel(min(handler.level, LOGGER.level or handler.level))
     _target = target
     return None
@@ -140,7 +140,7 @@ class _JsonFile(WatchedFileHandler):
         )
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record; ignore errors, such as that of a removed folder."""
+        """Write a record, and ignore errors, for example if the folder was removed."""
         with suppress(OSError):
             super().emit(record)
 

@@ -1,9 +1,9 @@
 """Parallel work on any `concurrent.futures.Executor`, limited by its workers and their memory.
 
 One task per item is started, in the order of the items and about as many at a time as the executor
-has workers. If the worker of a task is killed, `processes.ProcessExecutor` or Dask runs the task
-again. If they give up a task, the others continue, and an error at the end names the tasks that
-were given up.
+has workers. If the worker of a task is killed, the executor (`processes.ProcessExecutor` or Dask)
+runs the task again. If the executor gives up a task, the other tasks continue, and an error at the
+end names the tasks that were given up.
 """
 
 import logging
@@ -95,8 +95,9 @@ class _Run(Generic[Item, Result]):
     def results(self, waiting: deque[Item]) -> Iterator[tuple[Item, Result]]:
         yield from self._work(waiting)
         if self._is_remote and self._killed:
-            # Dask also gives up tasks that were only queued on killed workers. So all tasks that it
-            # gave up run once more, one at a time, which shows the tasks that kill a worker.
+            # Dask also gives up tasks that were only queued on killed workers. So all tasks that
+            # Dask gave up run once more, one at a time. This shows which tasks really kill a
+            # worker.
             suspects = deque(item for item, _ in self._killed)
             self._killed.clear()
             yield from self._work(suspects, slots=1)
@@ -114,11 +115,12 @@ class _Run(Generic[Item, Result]):
             if not self.running and not self._is_remote:
                 free = self._workload.free()
                 self._workload.demand(waiting[0], free)
-            # Slots are counted each time, because workers may join and leave a cluster.
+            # Slots are counted before each start, because workers may join and leave a cluster.
             while waiting and len(self.running) < (slots or count_slots(self._executor)):
                 size = self._workload.needed(waiting[0])
                 used = sum(size for _, size in self.running.values())
-                # If no other item is running, `demand` has already checked this item.
+                # If no other item is running, the call of `demand` above has already checked this
+                # item.
                 if self.running and not self._is_remote and size + used > free:
                     break
                 self._start(waiting.popleft(), size)
@@ -158,7 +160,7 @@ def count_slots(executor: Executor) -> int:
 
 @dataclass(frozen=True)
 class Admission(Generic[Item]):
-    """The memory that a task needs, which the worker checks before the task begins.
+    """The memory that a task needs. A worker checks that it is free before the task begins.
 
     Attributes:
         needed: the approximate number of bytes that the item needs.
@@ -200,7 +202,8 @@ _reservations: list[int] = []
 def _reserved(item: Item, admission: Admission[Item]) -> Iterator[None]:
     """Wait until enough memory for a task is free, and reserve it among the worker's threads.
 
-    Only a task that fits into the machine's memory waits; other processes may free enough memory.
+    A task waits only if it fits into the machine's memory, because then other processes may free
+    enough memory.
 
     Raises:
         LimitError: the task needs more memory than the machine has, or not enough memory becomes

@@ -41,7 +41,7 @@ def data_folder(name: str) -> Path:
 
 
 def is_declared(group: str) -> bool:
-    """Return whether any installed package may declare entry points of a group.
+    """Return whether an installed package may declare entry points of a group.
 
     The result is also True if a package archive is on the import path, because archives are not
     searched.
@@ -64,6 +64,6 @@ def _declares(folder: str, header: bytes) -> bool:
                 with open(f"{folder}/{name}/entry_points.txt", "rb") as file:  # noqa: PTH123
                     if header in file.read():
                         return True
-            except OSError:  # most packages have no entry points
+            except OSError:  # most packages have no file with entry points
                 continue
     return False

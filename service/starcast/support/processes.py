@@ -56,13 +56,13 @@ def check_jobs(jobs: int | None) -> None:
 
 
 def choose_jobs(items: int, jobs: int | None, *, worth_it: bool) -> int:
-    """Return the number of processes to use, at most one per item; 1 means only this process.
+    """Return the number of processes to use, at most one per item; 1 means no further processes.
 
     Args:
         items: the number of items.
         jobs: the number of processes that the user requests; None lets starcast choose.
-        worth_it: whether the work takes longer than starting processes. If not, and ``jobs`` is
-            None, the result is 1.
+        worth_it: whether the work takes longer than starting processes. If it does not, and
+            ``jobs`` is None, the result is 1.
 
     Raises:
         InputError: ``jobs`` is less than 1.
@@ -115,7 +115,8 @@ class ProcessExecutor(Executor):
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit a call to a worker process; see `concurrent.futures.Executor.submit`."""
-        # Pickled here, so that `submit` raises the error if an argument cannot be pickled.
+        # The call is pickled here, so that `submit` raises an error if an argument cannot be
+        # pickled.
         call = _Call(bytes(ForkingPickler.dumps((function, args, kwargs))))
         with self._lock:
             if self._is_closed:
@@ -178,7 +179,8 @@ class ProcessExecutor(Executor):
         finally:
             for worker in self._workers:
                 worker.kill()
-                if worker.call is not None:  # otherwise the caller would wait for ever
+                # The future must get a result or an error, or the caller would wait for ever.
+                if worker.call is not None:
                     worker.call.future.set_exception(CancelledError())
             with self._lock:
                 self._bell.close()
@@ -224,7 +226,8 @@ class ProcessExecutor(Executor):
             call.kills += 1
             if call.kills <= RERUNS:
                 with self._lock:
-                    # The call goes first, because it was submitted before all waiting calls.
+                    # The call is put first in the queue, because it was submitted before all
+                    # waiting calls.
                     self._waiting.appendleft(call)
                 return
             error = WorkerKilledError(call.kills)
@@ -254,13 +257,14 @@ class _Worker:
         if self._process is None:
             self._start_process()
         self.call = call
-        # If the process has ended, `receive` raises the error.
+        # If the process has ended, the error is ignored here, because `receive` raises it.
         with suppress(BrokenPipeError):
             self.connection.send_bytes(call.pickled)
 
     def _start_process(self) -> None:
         self.connection, remote = multiprocessing.Pipe()
-        # Spawned, because a forked process would share the parent's database connection.
+        # The process is spawned, because a forked process would share the parent's database
+        # connection.
         arguments = (remote, log.current_target())
         process = SpawnProcess(target=_serve, args=arguments, daemon=True)
         try:
@@ -305,7 +309,7 @@ def _serve(connection: Connection, target: log.Target | None) -> None:
 def _attempt(connection: Connection) -> tuple[Any, BaseException | None]:
     received = connection.recv_bytes()
     try:
-        # Unpickling is within the try block because it imports modules, which can fail.
+        # Unpickling is within the try block, because it imports modules, and an import can fail.
         function, args, kwargs = ForkingPickler.loads(received)
         return function(*args, **kwargs), None
     except Exception as error:  # noqa: BLE001 - the parent raises it

@@ -55,7 +55,7 @@ class ProgressLines:
 
     Args:
         say: writes a line.
-        interval: seconds without a line after which the progress is written.
+        interval: the number of seconds without any line after which the progress is written.
     """
 
     def __init__(self, say: Callable[[str], None], interval: float = INTERVAL) -> None:

@@ -1,4 +1,7 @@
-"""Provenance of results: code and machine. All workers and shards must run the same code."""
+"""Provenance of results: the code and the machine that computed them.
+
+All workers and shards of a job must run the same code.
+"""
 
 import hashlib
 import platform

@@ -230,13 +230,13 @@ def _absolute(path: Path) -> Path:
 
 
 def _nearest(name: str, known: Collection[str]) -> str | None:
-    # The cutoff is stricter than in `did_you_mean`, because all variables share a prefix.
+    # Names must be more similar than for `did_you_mean`, because all variables share a prefix.
     return next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), None)
 
 
 @contextmanager
 def _without_plugins() -> Iterator[None]:
-    """Keep pydantic from searching all installed packages for pydantic plug-ins."""
+    """Prevent pydantic from searching all installed packages for its plug-ins."""
     previous = os.environ.get(_NO_PLUGINS)
     os.environ[_NO_PLUGINS] = "1"
     try:
@@ -284,7 +284,7 @@ def _read_file() -> dict[str, Any]:
 
 
 def _input_error(details: "ErrorDetails", flags: Collection[str]) -> InputError:
-    """Convert a pydantic error to an error that names the flag, or else the setting."""
+    """Convert a pydantic error to an error that names the flag or the setting."""
     name = ".".join(str(part) for part in details["loc"])
     message = details["msg"].removeprefix("Value error, ")
     message = _MESSAGES.get(details["type"], message[:1].lower() + message[1:])

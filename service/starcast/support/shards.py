@@ -31,7 +31,7 @@ _FORMAT = "starcast shard 1"
 _SHARD = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})", re.ASCII)
 #: Maximum size of a shard's file after decompression, in bytes.
 _MAX_BYTES = 100 * MB
-#: Number of digits at which a task number is certainly too large.
+#: Number of digits from which on a task number is certainly too large.
 _DIGITS = 20
 #: Maximum number of missing shards named in a message.
 _SHOWN = 8
@@ -130,7 +130,7 @@ def write_shard(file: Path, job: Job, shard: Shard, results: Mapping[int, Any]) 
     }
     content["sha256"] = _checksum(content)
     text = json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
-    # Without a time stamp, equal results give identical files.
+    # The file has no time stamp, so that equal results give identical files.
     with atomic_write(file) as output:
         output.write(gzip.compress(text, mtime=0) if file.suffix == ".gz" else text)
 

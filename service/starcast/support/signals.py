@@ -39,8 +39,8 @@ def sigterm_as_interrupt() -> Iterator[None]:
 def block_signals() -> Iterator[None]:
     """Block Ctrl-C and SIGTERM within the context.
 
-    A process started in this context inherits the block and never receives these signals. Its
-    parent decides when it ends.
+    A process started in this context inherits the block and never receives these signals, so that
+    only its parent decides when it ends.
     """
     previous = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
@@ -55,7 +55,8 @@ def start_blocked(process: BaseProcess) -> None:
     Raises:
         OSError: the process cannot be started.
     """
-    # With the first process, Python starts its resource tracker, which unblocks the signals.
+    # With its first process, Python also starts its resource tracker, which unblocks the signals.
+    # So the tracker is started here, before they are blocked.
     resource_tracker.ensure_running()
     with block_signals():
         process.start()

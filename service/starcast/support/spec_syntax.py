@@ -32,7 +32,7 @@ def format_arguments(arguments: Mapping[str, str | int]) -> str:
 
 
 def normalize_id(artifact_id: str) -> str:
-    """Return an artifact's id in its stored form, with the label at its end in lower case."""
+    """Return an artifact's id as it is stored: the label at its end is in lower case."""
     head, colon, label = artifact_id.rpartition(":")
     return f"{head}:{label.lower()}" if colon else artifact_id
 

@@ -60,7 +60,7 @@ class Table:
         columns: the names of the columns, in order.
         rows: one dictionary per row, with a value for each column.
         note: a sentence about the rows, for example that more rows exist; may be empty.
-        failure: the error that the rows report, if any; the command then ends with it.
+        failure: the error that the rows report, if any; the command then ends with this error.
         spare: the columns that may be omitted in a narrow terminal, in this order.
     """
 
@@ -184,7 +184,8 @@ class Table:
         ]
         lines += ["</tr>", "</thead>", "<tbody>"]
         emphasized = self.best or [()] * len(self.rows)
-        # Not strict: `head` removes rows from a table but keeps all entries of `best`.
+        # `best` may be longer than the rows, because `head` removes rows but keeps all entries of
+        # `best`.
         for row, best in zip(self.rows, emphasized, strict=False):
             lines.append("<tr>")
             for name, side in zip(self.columns, sides, strict=True):
@@ -239,7 +240,7 @@ class Facts(dict[str, Any]):
     Attributes:
         sentence: text printed instead of the values. If it is empty, the values are printed. If it
             is None, neither is printed, because messages have already reported the result.
-        failure: the error that the values report, if any; the command then ends with it.
+        failure: the error that the values report, if any; the command then ends with this error.
     """
 
     def __init__(
@@ -291,7 +292,7 @@ def _as_plain(value: Any) -> Any:
 def _series(polars: Any, name: str, values: Sequence[Any]) -> Any:
     plain = [_as_plain(value) for value in values]
     kinds = {type(value) for value in plain if value is not None}
-    # In a column of text, polars would replace numbers by nulls.
+    # polars would replace numbers in a column of text by nulls.
     if len(kinds) > 1 and not kinds <= {int, float, bool}:
         plain = [None if value is None else format_value(value, exact=True) for value in plain]
     return polars.Series(name, plain, strict=False)

@@ -62,7 +62,7 @@ def describe_activity(task: str, seconds: float | None) -> str:
     return f"another process has been {task} since {since:%H:%M:%S}, for {format_duration(seconds)}"
 
 
-#: From this value on, human readers see numbers without decimals.
+#: From this value on, numbers are shown without decimals in tables for human readers.
 _WHOLE = 1000
 
 
@@ -95,7 +95,7 @@ def format_value(value: Any, *, exact: bool = False) -> str:
 
 
 def to_json(value: Any) -> Any:
-    """Convert a value that JSON does not support; an argument ``default`` for `json.dumps`."""
+    """Convert a value that JSON does not support: the function ``default`` for `json.dumps`."""
     if isinstance(value, Fraction):
         return float(value)
     if isinstance(value, datetime):

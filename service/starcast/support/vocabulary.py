@@ -72,7 +72,7 @@ LAYOUT_NAMES: tuple[LayoutName, ...] = get_args(LayoutName)
 Engine = Literal["cadical", "cp-sat"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
 
-#: Minimum level of the records in starcast's log; ``off`` disables the log.
+#: Minimum level of the records in starcast's log. The level ``off`` disables the log.
 LogLevel = Literal["debug", "info", "warning", "error", "off"]
 
 #: Levels of verifying claims; each level includes the sizes of the levels before it.

@@ -39,7 +39,7 @@ class RankedValueReader:
         """Return the array's values at the neighbours of a chunk's nodes."""
         if chunk != self._chunk:
             self._chunk, self._ranks = chunk, self._neighbour_ranks(chunk)
-        # All ranks are in range; mode "clip" only spares numpy the check.
+        # All ranks are in range. With the mode "clip", numpy does not check this again.
         return np.take(values, self._ranks, mode="clip")
 
 
@@ -166,7 +166,7 @@ class Topology(Displayable, ABC):
         return [slice(start, min(start + _CHUNK, self.nodes)) for start in starts]
 
     def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
-        """Return a function that takes one of `chunks` and returns the ranks across a port, int32.
+        """Return a function from one of `chunks` to its neighbours' ranks across a port, int32.
 
         Data that all chunks share is computed once.
 
@@ -288,7 +288,7 @@ class Topology(Displayable, ABC):
         array = array.astype(np.int64)
         outside = array[(array < 0) | (array >= self.nodes)]
         if len(outside):
-            self.node(int(outside[0]))  # raises the error
+            self.node(int(outside[0]))  # raises the error for an unknown rank
         return array
 
     def _require_memory(self, bytes_per_node: int, content: str) -> None:
@@ -308,7 +308,8 @@ class Topology(Displayable, ABC):
         return f"topology({self.spec!r})"
 
     def __eq__(self, other: object) -> bool:
-        # The spec decides, because a worker process unpickles separate objects of one topology.
+        # Specs are compared, because a worker process may have several objects for the same
+        # topology, which it has unpickled.
         return isinstance(other, Topology) and other.spec == self.spec
 
     def __hash__(self) -> int:

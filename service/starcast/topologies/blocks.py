@@ -20,8 +20,11 @@ from numpy.typing import NDArray
 from starcast.topologies import permutations
 from starcast.topologies.permutations import Perms, Ranks
 
-CHUNK = 64  # blocks computed together: their temporaries fit into the second-level cache
-_SUFFIX = 6  # 6! = 720 orders: a block's row and most tables fit into the first-level cache
+# Number of blocks computed together: their temporary arrays fit into the second-level cache.
+CHUNK = 64
+# Largest length of a suffix: a block's 6! = 720 values, and most tables, fit into the first-level
+# cache.
+_SUFFIX = 6
 _TRIPLE = 3  # number of suffix positions whose fixed points are looked up together
 
 
@@ -214,13 +217,15 @@ class Distances(_StarArray):
         super().__init__(n)
         blocks = self._blocks
         width = n - blocks.m
-        home = permutations.inverse(root).astype(np.int16) - 1  # [symbol - 1]: index in the root
+        # home[s - 1] is the index of symbol s in the root.
+        home = permutations.inverse(root).astype(np.int16) - 1
         prefix, rest = home[blocks.prefix - 1], home[blocks.rest - 1]
         base, exits = through_prefix(prefix, rest, width)
         self._base = (base + n - 2 * (blocks.prefix[:, 0] != root[0])).astype(np.uint8)
         self._pattern = permutations.rank((exits + 1).astype(np.uint8))
         self._cycles = permutations.cycle_count_table(blocks.m)
-        # m stands for a position whose root symbol is in the prefix; it is never a fixed point.
+        # The value m marks a position at which the root has a symbol of the prefix. Such a position
+        # is never a fixed point.
         at_home = np.full((len(prefix), blocks.m), blocks.m)
         block, k = np.nonzero(rest >= width)
         at_home[block, rest[block, k] - width] = k

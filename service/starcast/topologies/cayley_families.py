@@ -16,7 +16,8 @@ from starcast.topologies.families import family
 from starcast.topologies.permutations import Ranks
 from starcast.topologies.profiles import hypercube_profile
 
-SMALLEST, LARGEST = 1, 28  # 2^28 < 12!: all hypercubes are smaller than S_12, the largest star
+# 2^28 < 12!, so all hypercubes have fewer nodes than S_12, the largest star graph.
+SMALLEST, LARGEST = 1, 28
 
 
 class Hypercube(Topology):
@@ -44,7 +45,7 @@ class Hypercube(Topology):
         return hypercube_profile(self.n)
 
     def reverse_port(self, port: int) -> int:
-        """Return the same port: flipping twice leads back."""
+        """Return the port itself, because flipping the same bit twice leads back."""
         return self._check_port(port)
 
     def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:

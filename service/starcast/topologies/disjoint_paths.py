@@ -52,9 +52,9 @@ def find_disjoint_paths(topology: Topology, source: int, target: int) -> list[li
 class _Flow:
     """The disjoint paths found so far, stored as directed links, and the search for one more.
 
-    Each side (entry or exit) of a node has a price: a lower bound on the cost from it to the
-    target, at first the distance. If costs are reduced by these prices, no step has a negative
-    cost, and the search visits few nodes.
+    Each side (entry or exit) of a node has a price, which is a lower bound on the cost of a path
+    from this side to the target. The first price is the distance. If costs are reduced by these
+    prices, no step has a negative cost, and the search visits few nodes.
     """
 
     def __init__(self, topology: Topology, source: int, target: int) -> None:
@@ -93,7 +93,8 @@ class _Flow:
                     heappush(heap, (total, other))
         if end not in settled:
             return False
-        # Sides that are not settled are at least as far away as the end: their prices stay valid.
+        # Sides that are not settled cost at least as much to reach as the end, so their prices stay
+        # valid.
         for side in settled:
             self._price[side] = self._priced(side) + cost[end] - cost[side]
         sides = [end]

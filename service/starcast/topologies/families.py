@@ -19,7 +19,7 @@ from starcast.topologies.groups import (
     SignedPermutations,
 )
 
-#: Text for messages: the characters that a spec may contain. Specs are parts of ids in files of
+#: The characters that a spec may contain, as text for messages. Specs are parts of ids in files of
 #: many formats, so no character with a special meaning in one of these formats is allowed.
 SPEC_CHARACTERS = "at most 50 ASCII letters, digits, and the characters , . _ + -"
 _SPEC = re.compile(r"[A-Za-z0-9][A-Za-z0-9,._+-]{0,49}")
@@ -28,7 +28,8 @@ _SPEC = re.compile(r"[A-Za-z0-9][A-Za-z0-9,._+-]{0,49}")
 _FOREIGN = re.compile(r"\\[^dw.+,-]|[^A-Za-z0-9,._+\\()\[\]{}*?|^$-]")
 _GROUP = re.compile(r"\(\?(P<\w+>|[:=!])")
 
-#: The groups by name. The entry of residues is None, because their moduli come from the spec.
+#: The groups by name. The entry for residues is None, because each spec has its own moduli and thus
+#: its own group.
 _GROUPS: dict[str, type[Permutations] | None] = {
     "permutations": Permutations,
     "even permutations": EvenPermutations,
@@ -91,7 +92,8 @@ def family(
         many = noun or f"{name} graphs"
 
         def build(spec: str, *numbers: int) -> Topology:
-            # Checked before the call, because the function's own error would not name the sizes.
+            # The size is checked before the call, because the function's own error would not name
+            # the allowed sizes.
             if sizes and numbers and numbers[0] not in sizes:
                 first = next(iter(inspect.signature(function).parameters), "n")
                 raise InputError(
@@ -141,7 +143,8 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
             hint=f"specs consist of {SPEC_CHARACTERS}",
         )
     shipped = [each for each in FAMILIES.values() if each.origin.is_shipped and each.name != name]
-    # It is hard to decide if two patterns can match the same text, so examples are tried.
+    # It is hard to decide whether two patterns can match the same text, so only sample specs are
+    # tested.
     taken = next(filter(compiled.fullmatch, chain.from_iterable(map(_examples, shipped))), None)
     if taken is not None:
         letters = [each.pattern.pattern.partition("(")[0] for each in shipped]
@@ -161,7 +164,7 @@ def _spell(pattern: str, noun: str, sizes: range) -> str:
 
 
 def _examples(shipped: Family) -> Iterator[str]:
-    """Yield sample specs of a family, such as S1, S2, ..: its first spelling, other numbers."""
+    """Yield sample specs such as S1, S2, ..: the first spec in a family's spelling, renumbered."""
     first, *later = re.findall(r"\D+", shipped.spelling.split()[0])
     for number, other in product(range(1, 36), (1, 2)):
         yield f"{first}{number}" + "".join(f"{text}{other}" for text in later)
@@ -187,7 +190,7 @@ def topology(spec: str) -> Topology:
             groups = [group for group in match.groups() if group is not None]
             try:
                 numbers = [int(group) for group in groups]
-            except ValueError:  # only a plug-in's pattern has such groups
+            except ValueError:  # a group is not a number, which only a plug-in's pattern allows
                 raise InputError(
                     f"'{text}' matches the pattern of the family '{entry.name}', but not each of"
                     " its groups is a number",
@@ -213,7 +216,7 @@ def count_nodes(spec: str) -> int:
 
 
 def as_topology(topology_or_spec: Topology | str) -> Topology:
-    """Return the topology for an object or a spec.
+    """Return a topology unchanged, or the topology of a spec.
 
     Raises:
         InputError: see `topology`.

@@ -18,7 +18,7 @@ from starcast.topologies.permutations import Ranks
 Elements = NDArray[np.integer[Any]]
 #: The digits that represent residues in labels.
 _DIGITS = f"0{permutations.SYMBOLS}"
-_MAX_NODES = factorial(12)  # as many nodes as the largest star graph: ranks are int32
+_MAX_NODES = factorial(12)  # the number of nodes of the largest star graph; ranks are int32
 
 
 @dataclass(frozen=True)

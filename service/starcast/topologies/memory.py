@@ -6,7 +6,8 @@ from pathlib import Path
 
 from starcast.support.errors import LimitError
 
-#: Building or verifying trees needs an array of ranks (int32) and one of distances (uint8).
+#: Bytes per node that building or verifying trees needs in addition to the trees themselves: an
+#: array of ranks (int32) and an array of distances (uint8).
 _WORKING_BYTES = 5
 
 _SMALLER = (
@@ -22,7 +23,7 @@ def physical() -> int:
 def available() -> int:
     """Return the memory in bytes that can be allocated without swapping.
 
-    Linux reports it; on other systems it is the unused memory.
+    Linux reports this number. On other systems, the result is the unused memory.
     """
     with suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()

@@ -74,8 +74,8 @@ def necklaces(n: int) -> Necklaces:
     period = np.full(count, n - 1, dtype=np.uint8)
     rotated = nodes
     for turns in range(1, n - 1):
-        # Ranks are rotated instead of labels: this takes one look-up per node, instead of rotating
-        # n symbols and ranking the result.
+        # Ranks are rotated instead of labels, because this takes only one look-up per node. With
+        # labels, n symbols per node would have to be rotated, and the result ranked.
         rotated = turn[rotated]
         # The number of rotations that first return to a node is its period, n-1 at most.
         period = np.where((rotated == nodes) & (period == n - 1), np.uint8(turns), period)
@@ -93,7 +93,7 @@ def short_necklaces(n: int) -> Perms:
     Returns:
         uint8 ``[count, n]``.
     """
-    # Few nodes commute with a rotation, so they are generated: a search would visit all n! nodes.
+    # The nodes are generated, because they are few, and a search would have to visit all n! nodes.
     divisors = [g for g in range(1, n - 1) if (n - 1) % g == 0]
     nodes = {row for g in divisors for row in _commuting(n, g)}
     return np.array(sorted(nodes - {tuple(range(1, n + 1))}), dtype=np.uint8).reshape(-1, n)
@@ -111,8 +111,8 @@ def _commuting(n: int, turns: int) -> Iterator[tuple[int, ...]]:
             yield (1, *(image % size + 2 for image in images))
 
 
-# The number that replaces that of a cycle for nodes with 2 in position 2. It is larger than the
-# number of any cycle, so these nodes come last in their necklaces.
+# The number of the cycle containing 2, for nodes with 2 in position 2. It is larger than the number
+# of any other cycle, so these nodes come last in their necklaces.
 _NO_CYCLE = np.iinfo(np.int64).max
 
 
@@ -121,7 +121,7 @@ def displacements(n: int, orbits: Necklaces | None = None) -> NDArray[np.uint8]:
 
     Args:
         n: the number of symbols of S_n.
-        orbits: `necklaces(n)`, if the caller has them.
+        orbits: the result of `necklaces(n)`, if the caller has it already.
     """
     orbits = necklaces(n) if orbits is None else orbits
     perms = permutations.arrangements(n, n)
@@ -135,7 +135,8 @@ def displacements(n: int, orbits: Necklaces | None = None) -> NDArray[np.uint8]:
 
 def _from_generator(orbits: Necklaces, cycle: NDArray[np.int64]) -> NDArray[np.uint8]:
     """Return, for every node, how many rotations map its necklace's generator to the node."""
-    order = np.lexsort((cycle, orbits.leader))  # stable: equal cycles stay in rank order
+    # The sort is stable, so nodes with equal cycles stay in rank order.
+    order = np.lexsort((cycle, orbits.leader))
     leaders, first = np.unique(orbits.leader[order], return_index=True)
     generator = np.empty_like(orbits.leader)
     generator[leaders] = order[first]

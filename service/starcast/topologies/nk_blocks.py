@@ -18,9 +18,8 @@ from starcast.topologies import permutations
 from starcast.topologies.blocks import NodeArray, chunk_slices, missing_symbols, through_prefix
 from starcast.topologies.permutations import Perms, Ranks
 
-_MAX_PATTERNS = (
-    1000  # patterns per block: the temporaries of a chunk fit into the second-level cache
-)
+# Maximum number of patterns per block: a chunk's temporary arrays fit into the second-level cache.
+_MAX_PATTERNS = 1000
 
 Indices = NDArray[np.intp]
 

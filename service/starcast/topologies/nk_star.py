@@ -1,9 +1,10 @@
 """The (n,k)-star S_{n,k} (Li, Chen, Xiang & Yao; docs/definitions/nk-star.md).
 
 Nodes are the arrangements of k symbols of 1..n. Ports 2..k exchange positions 1 and i, as in S_n.
-Ports k+s, s = 1..n-k, are the residual links. Replacing p_1 by a missing symbol links n-k+1 nodes
-in a clique; port k+s moves s places in the sorted cyclic order of their first symbols. Every port
-is thus a permutation of the nodes, and port k + (n-k+1-s) leads back over port k+s.
+Ports k+s, s = 1..n-k, are the residual links. They replace p_1 by a missing symbol, so they link
+n-k+1 nodes to a clique. Port k+s leads s places further in the sorted cyclic order of the clique's
+first symbols. Every port is thus a permutation of the nodes, and port k + (n-k+1-s) leads back over
+port k+s.
 """
 
 from collections.abc import Callable
@@ -20,9 +21,10 @@ from starcast.topologies.permutations import Perms, Ranks
 from starcast.topologies.profiles import nk_star_profile
 
 SMALLEST, LARGEST = 2, len(permutations.SYMBOLS)
-MAX_NODES = perm(12, 12)  # as many nodes as the largest star graph: ranks are int32
+MAX_NODES = perm(12, 12)  # the number of nodes of the largest star graph; ranks are int32
 
-_ROWS = 2**15  # labels processed together, so that they and their cliques stay in the cache
+# Number of labels processed at a time, so that they and their cliques fit into the cache.
+_ROWS = 2**15
 
 
 def largest_k(n: int) -> int:
@@ -43,7 +45,8 @@ class NkStar(Topology):
         self.nodes = perm(n, k)
         self.ports = tuple(range(2, n + 1))
         # Residual ports are numbered by the order of a clique's symbols, which a translation may
-        # change. A clique of two has one residual port only.
+        # change. If n - k = 1, a clique has two nodes and each of them only one residual port,
+        # which cannot change.
         self.translation_keeps_ports = n - k == 1
 
     @property

@@ -45,17 +45,17 @@ def hypercube_profile(d: int) -> tuple[int, ...]:
 
 
 def _cycles(largest: int) -> list[Polynomial]:
-    """Return, for each j, how many permutations of j positions have each cost of their cycles."""
+    """Return, for each j, the polynomial that counts the permutations of j positions by cost."""
     ways: list[Polynomial] = [[1]]
     for j in range(1, largest + 1):
-        # The last position is a fixed point or on a cycle of m positions.
+        # The last position is a fixed point, or it is on a cycle of m positions.
         in_cycle = (_shifted(ways[j - m], m + 1, perm(j - 1, m - 1)) for m in range(2, j + 1))
         ways.append(_sum([ways[j - 1], *in_cycle]))
     return ways
 
 
 def _chains(positions: int, externals: int) -> Polynomial:
-    """Return how many ways of dividing positions into external chains have each cost."""
+    """Return the polynomial that counts the divisions of positions into external chains by cost."""
     if positions == 0:
         return [1]
     counts = [0] * (2 * positions + 2)

@@ -42,7 +42,7 @@ class Star(Topology):
         return star_profile(self.n)
 
     def reverse_port(self, port: int) -> int:
-        """Return the same port: exchanging twice leads back."""
+        """Return the port itself, because exchanging the same two symbols twice leads back."""
         return self._check_port(port)
 
     def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:

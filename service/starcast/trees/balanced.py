@@ -100,7 +100,8 @@ def merging_dimension(slab: Slab) -> NDArray[np.uint8]:
     positions, k = slab.positions, slab.positions[1]
     outside = _outside_cycle_of_1(positions)
     dimension = np.full(positions.shape[1], slab.first, dtype=np.uint8)
-    # The first match in the order k+1, .., n, 2, .., k-1 counts, so it is written last.
+    # The first position in the order k+1, .., n, 2, .., k-1 that qualifies is needed, so it is
+    # written last.
     for position in range(len(positions) - 1, 1, -1):
         dimension[outside[position] & (position < k)] = position
     for position in range(len(positions) - 1, 1, -1):
@@ -144,7 +145,7 @@ def _first_nodes(n: int, leader: NDArray[np.int64], begin: NDArray[np.int64]) ->
     symbol = np.take_along_axis(perms, v[:, None].astype(np.intp) - 1, axis=1)[:, 0]
     fit = nodes[symbol != v][::-1]
     first = np.zeros(len(leader), dtype=np.int64)
-    first[leader[fit]] = fit  # the lowest node is written last and remains
+    first[leader[fit]] = fit  # the lowest node is written last, so it is kept
     return first
 
 
@@ -163,8 +164,8 @@ def _one_tree(
 def _write_repeated_leaves(n: int, rows: NDArray[np.uint8]) -> None:
     """Write the parent ports of the nodes that start with 1 into all trees.
 
-    Tree l-2 has such a node x, with port l, if l-2 equals the displacement d(x) modulo the period
-    p(x).
+    Tree l-2 contains such a node x if l-2 equals the displacement d(x) modulo the period p(x). The
+    port of x is then l.
     """
     orbits = necklaces(n)
     displacement = displacements(n, orbits)[: rows.shape[1]]
@@ -182,7 +183,8 @@ def _outside_cycle_of_1(positions: Positions) -> NDArray[np.bool_]:
     """
     outside: NDArray[np.bool_] = positions != np.arange(len(positions), dtype=np.uint8)[:, None]
     position = positions[1]
-    # The loop follows the cycle of 1 backwards, several times around if the cycle is short.
+    # The loop follows the cycle of 1 backwards. It makes n steps for all nodes together, so in a
+    # short cycle it goes around several times.
     for _ in range(len(positions) - 1):
         index = position[None, :].astype(np.intp)
         np.put_along_axis(outside, index, values=False, axis=0)

@@ -58,12 +58,14 @@ def forest(
     values = entry.resolve_arguments(topology, given)
     rank = topology.node(root)
     trees = entry.count_trees(topology)
-    # Checked before the first array is allocated, so the error message can name sizes.
+    # The memory is checked before the first array is allocated, so that the error message can name
+    # the trees and the size of the topology.
     memory.require(
         memory.forest_bytes(topology.nodes, trees),
         f"trees of '{entry.name}' on the {topology.nodes:,} nodes of {topology.spec}",
     )
-    # Bases are built at the identity, because the construction itself moves them to the root.
+    # The base is built with the identity as root, because the construction itself moves it to the
+    # requested root.
     bases = {
         argument.name: forest(topology, str(values[argument.name]))
         for argument in entry.arguments
@@ -98,7 +100,7 @@ def forest_from_id(forest_id: str) -> Forest:
 
 
 def find_difference(built: Forest) -> str | None:
-    """Compare a forest with the trees of the construction that it names; describe a difference.
+    """Compare a forest with the trees that its construction builds, and describe a difference.
 
     Args:
         built: any forest, such as one read from a file; its construction is checked, not trusted.
@@ -145,7 +147,7 @@ def count_edges(topology: Topology | str, construction: str, **arguments: int | 
     topology = as_topology(topology)
     entry = find(construction, topology)
     values = entry.resolve_arguments(topology, arguments)
-    if "base" in values:  # a changed tree has as many edges as the original
+    if "base" in values:  # a label or dimension change keeps the number of edges
         return count_edges(topology, str(values["base"]))
     if entry.name in _PARTIAL:
         return _PARTIAL[entry.name](topology.n)

@@ -83,14 +83,14 @@ def label_change(topology: Topology, root: int, base: Base) -> Forest:
     source="Tseng & Sheu 1997, Def. 4", exclusion=_no_dimension_change,
 )  # fmt: skip
 def dimension_change(topology: Topology, root: int, base: Base, i: Shift) -> Forest:
-    """Return DC(i, T), translated to the root, for every tree T of a forest at the identity.
+    """Return DC(i, T), translated to the root, for every tree T of a base rooted at the identity.
 
     Args:
         topology: the topology of the forest.
         root: rank of the root.
         base: the trees T, rooted at the identity.
-        i: by how many places the dimensions move, 0 to n-2. The definition takes i modulo n-1; the
-            smaller range gives every tree a single name.
+        i: by how many places the dimensions move, 0 to n-2. The definition takes i modulo n-1. With
+            the smaller range, every tree has only one id.
 
     Reference: Tseng & Sheu 1997, Def. 4.
     """
@@ -123,7 +123,7 @@ def _rotate_nodes(topology: Topology, nodes: NDArray[np.integer], i: int) -> Ran
 def _rotate_ports(
     topology: Topology, nodes: NDArray[np.integer], rows: NDArray[np.uint8], i: int
 ) -> NDArray[np.uint8]:
-    """Return the ports to which R^i maps the nodes' ports, uint8 ``[trees, count]``; 0 stays 0."""
+    """Return the images of the nodes' ports under R^i, uint8 ``[trees, count]``; 0 stays 0."""
     if topology.k != 1:
         symbols = _rotated_symbols(topology.n, i)
         return np.concatenate([[0, 0], symbols[2:]]).astype(np.uint8)[rows]

@@ -15,7 +15,8 @@ Positions = NDArray[np.uint8]
 class Slab(NamedTuple):
     """All nodes of S_n with the same first symbol: (n-1)! consecutive ranks.
 
-    The other symbols take all their orders, so one table of positions serves all slabs.
+    In every slab, the other symbols occur in all their orders. So the positions in all slabs follow
+    from one table.
 
     Attributes:
         first: the first symbol.
@@ -77,7 +78,7 @@ def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
 
 
 def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.uint8]]]:
-    """Iterate over the slabs of first symbols 2..n, and their views of ``rows``."""
+    """Yield the slab of each first symbol 2..n, and a view of its nodes' columns of ``rows``."""
     later = _position_table(n - 1) + np.uint8(1)
     for first, part in enumerate(np.split(rows, n, axis=1)[1:], start=2):
         yield Slab(first, np.insert(later, first, 1, axis=0)), part

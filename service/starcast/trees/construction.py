@@ -21,8 +21,9 @@ class Construction(Entry):
 
     Attributes:
         description: the trees, as a noun phrase.
-        build: ``build(topology, root, **arguments)`` returns the forest; for an argument that names
-            a construction, it receives that construction's forest at the identity.
+        build: ``build(topology, root, **arguments)`` returns the forest. If an argument is a
+            construction, the function receives the forest that this construction builds at the
+            identity.
         one_tree_per_port: whether it yields a tree for each port rather than a single tree.
         partial: whether its trees do not reach all nodes.
     """
@@ -73,7 +74,8 @@ def construction(
         one_tree_per_port: whether it yields a tree for each port rather than a single tree.
         partial: whether its trees do not reach all nodes.
         smallest: the smallest n for which it is defined.
-        exclusion: returns the reason if it is not defined on a topology of its families, else None.
+        exclusion: returns the reason why the construction is not defined on a topology of its
+            families, or None if it is.
 
     Raises:
         InputError: the name is taken or malformed, a family is unknown, or the function has a wrong
@@ -124,7 +126,8 @@ def _check_parent_ports(entry: Construction, result: Any, topology: Topology) ->
             f"{topology.spec}",
             hint=f"return parent ports, uint8 [{expected[0]}, {expected[1]}]: 0 at the root",
         )
-    # Checked before the conversion to uint8, which would turn 256 into the valid entry 0.
+    # The range is checked before the conversion to uint8, which would turn 256 into the valid entry
+    # 0.
     if array.size and (int(array.min()) < 0 or int(array.max()) > 255):
         raise InputError(
             f"the construction '{name}' ({origin}) returned the port {int(array.max())}",
@@ -152,7 +155,7 @@ def plain_constructions(topology: Topology | str | None = None) -> tuple[str, ..
 
 
 def single_trees(topology: Topology | str | None = None) -> tuple[str, ...]:
-    """Return the names of the plain constructions that yield a single spanning tree."""
+    """Return the names of the constructions without arguments that build a single spanning tree."""
     entries = (CONSTRUCTIONS[name] for name in plain_constructions(topology))
     return tuple(
         construction.name

@@ -79,7 +79,7 @@ from starcast.trees.model import Forest
     source="Fragopoulou & Akl 1996, Def. 6", partial=True,
 )  # fmt: skip
 def shortest_path(topology: Topology, root: int) -> Forest:
-    """Return the shortest-path tree SPT, which omits the nodes that start as the root does.
+    """Return the shortest-path tree SPT, which omits all other nodes with the root's first symbol.
 
     For the identity as root, the branch across dimension k has the nodes with symbol 1 in position
     k.
@@ -101,8 +101,8 @@ def shortest_path(topology: Topology, root: int) -> Forest:
 def shortest_path_graph(topology: Topology, root: int) -> Forest:
     """Return the n-1 trees of SPG: each is a branch of SPT together with the nodes that SPT omits.
 
-    Tree l-2, l = 2..n, is the branch across dimension l. The added nodes start with the same symbol
-    as the root, and their parents are across dimension l.
+    Tree l-2, l = 2..n, is the branch across dimension l. The nodes that SPT omits have the root's
+    first symbol. In this tree, their parents are across dimension l.
 
     Reference: Fragopoulou & Akl 1996, Def. 7.
     """
@@ -172,7 +172,8 @@ def _write_slab(slab: Slab, rows: NDArray[np.uint8]) -> None:
             row[:] = np.where(case_2, home, k)
             continue
         row[:] = slab.positions[tree]
-        # If the tree's symbol is in position p(x), it is q, so these entries are for tree q.
+        # The symbol in position p(x) is q. So the condition selects the nodes x for which this tree
+        # is tree q.
         np.copyto(row, in_tree_q, where=slab.positions[tree] == home)
         np.copyto(row, home, where=k == tree)
 

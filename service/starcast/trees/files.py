@@ -25,7 +25,7 @@ from starcast.support.limited_arrays import ArrayArchive
 from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.topologies import Topology, memory, topology
 
-#: Schedules store tree numbers as uint8.
+#: Maximum number of trees of a forest: schedules store the number of a tree as uint8.
 MAX_TREES = 256
 _MAX_LENGTH = 200
 _SHOWN = 40
@@ -48,7 +48,7 @@ def check_spec(construction: object, arguments: object) -> None:
 
     Raises:
         InputError: the construction is not text, the arguments are not a mapping to strings and
-            integers, or the text of an id with them would not be read as the same values.
+            integers, or an id with this text could not be parsed into the same values.
     """
     if not isinstance(arguments, Mapping):
         raise InputError(
@@ -70,7 +70,8 @@ def _is_parsed_again(construction: str, arguments: Mapping[str, str | int]) -> b
     try:
         text = format_spec(construction, arguments)
         return len(text) <= _MAX_LENGTH and parse_spec(text) == (construction, dict(arguments))
-    except (InputError, TypeError, ValueError):  # mixed key types, or long integers
+    # The errors are raised for keys of several types, and for integers that are too long.
+    except (InputError, TypeError, ValueError):
         return False
 
 
@@ -107,7 +108,8 @@ def write_fields(path: str | os.PathLike[str], fields: ForestFields) -> None:
         "topology": np.array(fields["topology"].spec),
         "root": np.array(fields["root"]),
         "construction": np.array(fields["construction"]),
-        # Stored as JSON: numpy would pickle a mapping, and a pickle can run code when it is read.
+        # The arguments are stored as JSON, because numpy would pickle a mapping, and a pickle can
+        # run code when it is read.
         "arguments": np.array(json.dumps(dict(fields["arguments"]))),
         "spanning": np.array(fields["spanning"]),
         "verify_hubs": np.array(list(fields["verify_hubs"] or ()), dtype=np.int64),
@@ -227,7 +229,8 @@ def _read_ports(
             memory.forest_bytes(network.nodes, shape[0]),
             f"the {shape[0]} trees of {path} on the {network.nodes:,} nodes of {network.spec}",
         )
-    # A small array of another shape is read, because `Forest` rejects it with a clearer error.
+    # A small array of any other shape is read, because `Forest` then rejects it with a clearer
+    # error.
     elif prod(shape) > _SMALL_PART:
         raise _damaged(path)
     return parts.read("parent_port")
@@ -237,7 +240,7 @@ def _parse_arguments(text: str) -> dict[str, str | int]:
     arguments = json.loads(text)
     if not isinstance(arguments, dict):
         raise TypeError("arguments must be an object")
-    if "tree" in arguments:  # the former name of ``base``
+    if "tree" in arguments:  # in older files, ``base`` is named ``tree``
         arguments["base"] = arguments.pop("tree")
     return arguments
 

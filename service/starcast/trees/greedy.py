@@ -113,7 +113,7 @@ def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) 
 class _Front(NamedTuple):
     """The nodes informed in the last step, as parallel arrays.
 
-    Each node is the source in a substar S_dim1 (Rule 1 of the paper). Unless dim2 is 0, it also is
+    Each node is the source in a substar S_dim1 (Rule 1 of the paper). Unless dim2 is 0, it is also
     a relay for S_dim2 (Rule 2).
     """
 

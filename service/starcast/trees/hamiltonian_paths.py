@@ -32,8 +32,10 @@ def path_word(m: int) -> Word:
 
     Reference: Knuth, The Art of Computer Programming, 7.2.1.2, Algorithm E.
     """
-    word = np.zeros(0, dtype=np.intp)  # the word, as indices in the table at the word's start
-    after = np.arange(m)  # where each entry of the table at the word's end was at its start
+    # The path's word: each entry is an index in the table b as it is when the word begins.
+    word = np.zeros(0, dtype=np.intp)
+    # For each entry of the table when the word ends, its index when the word began.
+    after = np.arange(m)
     for k in range(1, m):
         reversal = np.r_[0, np.arange(k - 1, 0, -1), np.arange(k, m)]
         table = after
@@ -66,8 +68,9 @@ def walk(n: int, word: Word) -> Ranks:
     nodes = np.empty((side, side, n), dtype=np.uint8)
     run = np.arange(side)
     current = np.tile(np.arange(1, n + 1, dtype=np.uint8), (side, 1))
-    # All parts are followed at the same time, each from the identity, and joined by the second
-    # loop. So Python loops over about 2 sqrt(len(word)) steps only.
+    # The word is divided into about sqrt(len(word)) parts. The first loop follows all parts at the
+    # same time, each from the identity. The second loop joins them. So the two loops together have
+    # only about 2 sqrt(len(word)) steps.
     for step, position in enumerate(positions.T):
         current[run, 0], current[run, position] = current[run, position], current[run, 0]
         nodes[:, step] = current
@@ -82,13 +85,15 @@ def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Wo
     Args:
         position: the free positions of each substar, ascending from 1, ``[count, m]``.
         start: the symbols of the path's first node in these positions, ``[count, m]``.
-        goal: the symbols of its last node there, an odd permutation of ``start``.
+        goal: the symbols of the path's last node in these positions, an odd permutation of
+            ``start``.
     """
     count, m = position.shape
     if m == _BASE:
         return _paths_in_s4(position, start, goal)
     rows = np.arange(count)
-    fixed = m - 1 - np.argmax((start != goal)[:, ::-1], axis=1)  # the last difference
+    # The last position in which start and goal differ.
+    fixed = m - 1 - np.argmax((start != goal)[:, ::-1], axis=1)
     kept = np.arange(m - 1) + (np.arange(m - 1) >= fixed[:, None])
     legs = _legs(
         _visiting_order(start, start[rows, fixed], goal[rows, fixed]),
@@ -98,15 +103,16 @@ def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Wo
     inner = np.repeat(np.take_along_axis(position, kept, axis=1), m, axis=0)
     words = np.empty((count, m, factorial(m - 1)), dtype=np.uint8)
     words[:, :, :-1] = _paths_between(inner, *legs).reshape(count, m, -1)
-    words[:, :, -1] = position[rows, fixed][:, None]  # to the next substar; unused after the last
+    # The last entry leads to the next substar; it is not used after the last substar.
+    words[:, :, -1] = position[rows, fixed][:, None]
     return words.reshape(count, -1)[:, :-1]
 
 
 def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.uint8]) -> Perms:
     """Return the order in which a path visits substars, as the symbols that identify them.
 
-    A substar fixes one position. The start's symbol there comes first, the goal's last, and the
-    others between them in ascending order.
+    Each substar fixes the symbol in one position. The path begins in the substar with the start's
+    symbol there and ends in that with the goal's symbol. It visits the others in ascending order.
     """
     # The sort key 256 puts the goal's symbol last, but does not fit into uint8.
     key = symbols.astype(np.int16)

@@ -283,7 +283,8 @@ class Forest(Displayable):
         only the other nodes are followed to the root.
 
         Raises:
-            RejectedError: a tree is invalid; the message has its first invalid node, and why.
+            RejectedError: a tree is invalid; the message names its first invalid node and the
+                reason.
         """
         few = _ENTRIES if self.verify_hubs is None else _FEW_NODES
         if self.topology.nodes > few:
@@ -364,8 +365,9 @@ class Forest(Displayable):
         return self.topology.nodes // 64 + self.topology.degree
 
     def _reach_root(self, tree: int, exceptions: NDArray[np.int64]) -> bool:
-        """Return whether the exceptions are few and all reach the root; then all nodes reach it."""
-        # In a partial tree, a chain of parents may end outside it; distances do not show this.
+        """Return whether the exceptions are few and all reach the root; then so do all nodes."""
+        # In a partial tree, a chain of parents may end at a node outside the tree. Comparing
+        # distances does not detect this.
         if not self.spanning or len(exceptions) > self._most_exceptions:
             return False
         row = self.parent_port[tree]
@@ -459,7 +461,7 @@ def _check_array(parent_port: ArrayLike, topology: Topology) -> NDArray[np.uint8
     ports_hint = "give uint8, or integers 0..255"
     try:
         array = np.asarray(parent_port)
-    except ValueError:  # rows of different lengths
+    except ValueError:  # the rows have different lengths
         raise InputError(
             f"every row of a forest on {topology.spec} must have {topology.nodes} entries",
             hint=rows_hint,
@@ -486,8 +488,8 @@ def _check_array(parent_port: ArrayLike, topology: Topology) -> NDArray[np.uint8
 def _follow_parents(parents: Ranks) -> tuple[Ranks, Ranks]:
     """Return the length and the end of each node's chain of parents, by pointer doubling.
 
-    A chain that leads into a cycle has no end; in its place a node on the cycle is returned. Unlike
-    an end, this node has a parent.
+    A chain that leads into a cycle has no end; in its place a node on the cycle is returned. The
+    caller recognizes such a chain because this node has a parent, and an end has none.
     """
     top = np.where(parents >= 0, parents, np.arange(len(parents), dtype=np.int32))
     steps = (parents >= 0).astype(np.int32)

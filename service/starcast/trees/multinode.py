@@ -19,11 +19,12 @@ the rotation R) at distance k are numbered in this order:
 2. the necklaces of nodes that do not start with 1, sorted by their smallest node;
 3. the necklaces of nodes that start with 1, sorted likewise.
 
-Within a necklace, a first node is followed by its rotations. Nodes and dimensions rotate together,
-so what holds for the first node holds for the whole necklace. Let v be the dimension of the next
-unused number. The first node of a necklace is the smallest node whose neighbour across v is closer
-to the root. In N_k1 it is the rotation of G_k that maps the dimension t_k, towards the parent of
-G_k, to v. In cycle notation (a symbol s is followed by x_s)
+Within a necklace, a first node is followed by its rotations. If a node is rotated, so are the
+dimensions of its links. So a property of the first node's link to its parent holds, rotated, for
+the whole necklace. Let v be the dimension of the next unused number. The first node of a necklace
+is the smallest node whose neighbour across v is closer to the root. In N_k1 it is the rotation of
+G_k that maps the dimension t_k, towards the parent of G_k, to v. In cycle notation (a symbol s is
+followed by x_s)
 
 * G_k = (k+1, k, .., 2, 1) and t_k = k+1 for k <= n-1;
 * G_k = (n, n-1)(n-2, n-3) .. (a+2, a+1)(a, a-1, .., 1), with k+1-n pairs, and t_k = a+1 for k >= n.

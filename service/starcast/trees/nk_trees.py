@@ -10,7 +10,8 @@ The first symbol v_1 determines the link from v to its parent:
 * v_1 = 1: exchange positions 1 and i, for the smallest i >= 2 in which v differs from the root;
 * 2 <= v_1 <= k: exchange positions 1 and v_1;
 * v_1 external: replace v_1 by the smallest desired symbol of the *other* external symbols of v, or
-  by its own, d(v_1), if v has no other. The smallest has the lowest position in the root.
+  by its own, d(v_1), if v has no other. The smallest desired symbol is the one with the lowest
+  position in the root.
 """
 
 from math import perm
@@ -26,7 +27,8 @@ from starcast.trees.common import reroot
 from starcast.trees.construction import construction
 from starcast.trees.model import Forest
 
-_ROWS = 2**15  # labels processed together: they and their tables stay in the cache
+# Number of labels processed at a time, so that they and their tables fit into the cache.
+_ROWS = 2**15
 
 
 @construction(

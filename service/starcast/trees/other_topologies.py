@@ -38,7 +38,7 @@ def binomial(topology: Topology, root: int) -> Forest:
     Reference: Johnsson & Ho 1989.
     """
     row = np.zeros((1, topology.nodes), dtype=np.uint8)
-    for port in topology.ports:  # the nodes whose leftmost 1 is this bit are a run
+    for port in topology.ports:  # the nodes whose leftmost 1 is this bit have consecutive ranks
         first = topology.nodes >> port
         row[0, first : 2 * first] = port
     rows = translate_ports(topology, row, root)
@@ -60,7 +60,8 @@ def edge_disjoint_binomial(topology: Topology, root: int) -> Forest:
     for i, row in zip(topology.ports, rows, strict=True):
         row.fill(i)
         cube = row.reshape((2,) * d)  # a view with one axis per bit, the leftmost first
-        for steps in range(d - 1, 0, -1):  # the nearest 1 is written last
+        # The loop runs from the furthest bit to the nearest, so the nearest 1 is written last.
+        for steps in range(d - 1, 0, -1):
             p = (i - 1 + steps) % d + 1
             ones = tuple(1 if port in {i, p} else slice(None) for port in topology.ports)
             cube[ones] = p
@@ -88,7 +89,7 @@ def _no_optimal_record(topology: Topology) -> str | None:
 )  # fmt: skip
 def optimal_edge_disjoint(topology: Topology, root: int) -> Forest:
     """Return directed edge-disjoint spanning trees of minimum height, as many as the degree."""
-    # Imported only when needed, because records load pydantic.
+    # This module is imported only when needed, because it loads pydantic.
     from starcast.records import shipped_record  # noqa: PLC0415
 
     rows = shipped_record(_PROBLEM, topology.spec).witness["parent_port"].copy()

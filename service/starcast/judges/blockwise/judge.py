@@ -29,9 +29,9 @@ from starcast.support.compiled import jit
 
 #: Maximum number of exceptions recorded per call. A forest with more exceptions is wrong.
 MAX_EXCEPTIONS = 1_000
-#: Number of nodes with the largest potential that are recorded per tree and call.
+#: Maximum number of nodes with the largest potential that are recorded per tree and call.
 WITNESSES = 16
-#: Bits per port in the integer that counts how many trees use each port of a node.
+#: Number of bits per port in the integer that counts how many trees use each port of a node.
 _COUNTER = 4
 
 
@@ -56,7 +56,7 @@ class _Findings(NamedTuple):
     """Arrays of fixed size in which the compiled code collects the data of `Found`.
 
     Attributes:
-        exceptions, load, largest: as in `Found`.
+        exceptions, load, largest: these arrays have the same meaning as in `Found`.
         exception_count: the number of recorded exceptions, int64 ``[1]``.
         witnesses: block and index of each witness, int64 ``[trees, WITNESSES, 2]``.
         counts: the number of recorded witnesses, int64 ``[trees]``.
@@ -73,7 +73,7 @@ class _Findings(NamedTuple):
 def examine(blocks: Blocks, tables: Tables, start: int, stop: int) -> Found:
     """Examine the tree edge from every node in the blocks start, .., stop-1 to its parent.
 
-    At most `MAX_EXCEPTIONS` exceptions are returned; the examination stops early if there are more.
+    The examination stops early when it has found `MAX_EXCEPTIONS` exceptions.
     """
     trees = len(blocks.homes)
     found = _Findings(
@@ -99,8 +99,8 @@ def read_block(blocks: Blocks, tables: Tables, block: int) -> tuple[Array, Array
     """Return the labels, ports and potentials of all nodes in a block.
 
     Returns:
-        The labels of the nodes, uint8 ``[m!, n]``; and, uint8 ``[trees, m!]`` each, the ports to
-        their parents and their potentials.
+        Three arrays: the labels of the nodes, uint8 ``[m!, n]``; for each tree, the ports to their
+        parents, uint8 ``[trees, m!]``; and their potentials, of the same shape and type.
     """
     n, m = blocks.n, blocks.m
     x, rest = np.zeros(n + 1, dtype=np.uint8), np.zeros(m, dtype=np.uint8)
@@ -135,12 +135,12 @@ def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop:
     ports = np.zeros((trees, m * size), dtype=np.uint8)
     potentials = np.zeros((trees, m * size), dtype=np.uint8)
     is_varying = np.zeros(trees, dtype=np.bool_)
-    # Padded to a multiple of 8 bytes, so that `_any_flag` can test 8 nodes at a time.
+    # The array is padded to a multiple of 8 bytes, so that `_any_flag` can test 8 nodes at a time.
     flags = np.zeros((size + 7) // 8 * 8, dtype=np.uint8)
     neighbours = tables.neighbours
     largest, counts = found.largest, found.counts
-    # Changes are sorted by block, and the loop below visits the blocks in this order. So only the
-    # first change has to be searched.
+    # Changes are sorted by block, and the loop below visits the blocks in the same order. So a
+    # search is needed only for the first change.
     next_change = int(np.searchsorted(blocks.changes[:, 0], start))
     for block in range(start, stop):
         read_tail(block, n, m, x, rest)
@@ -164,8 +164,8 @@ def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop:
                 elif 2 <= port <= m:
                     _read_parents(neighbours[port, begin : begin + size], level, flags)
                 elif m < port <= n and blocks.kind == GREEDY:
-                    # The parents are a row of another block: they differ from these nodes only
-                    # in the first symbol and the tail, so the formula for rows applies.
+                    # The parents form a row of another block. They differ from these nodes only in
+                    # the first symbol and the tail, so the formula for rows gives their potentials.
                     x[1], x[port] = x[port], x[1]
                     fill_distances(n, m, x, others, tables, blocks.homes[tree], flags[:size])
                     x[1], x[port] = x[port], x[1]
@@ -227,7 +227,8 @@ def _read_parents_of_ports(
 ) -> bool:
     """Write the parents' potentials for a row; return False if a parent is in another block."""
     for order in range(len(row)):
-        # In uint8 the subtraction wraps around, so ports 0 and 1 become large numbers too.
+        # The subtraction of uint8 numbers wraps around, so ports 0 and 1 become large numbers and
+        # are detected, too.
         parents[order] = np.uint8(row[order] - np.uint8(2)) > np.uint8(m - 2)
     if _any_flag(parents):
         return False
@@ -245,7 +246,8 @@ def _is_plain(own: Array, flags: Array, recorded: int) -> bool:
     limit = np.uint8(recorded)
     for order in range(len(own)):
         value = own[order]
-        # The difference is 0 if the parent's potential is smaller by 1; uint8 wraps around.
+        # The difference is 0 if the parent's potential is smaller by 1. For a potential of 0 it
+        # could wrap around to 0, so this potential is detected separately.
         flags[order] = (
             np.uint8(value - flags[order] - np.uint8(1))
             | np.uint8(value == 0)
@@ -361,7 +363,7 @@ def _count_loads(
 
 @jit
 def _counter_of(n: int, port: int) -> np.uint64:
-    """Return the integer to add to packed counters to count a port; 0 if it does not exist."""
+    """Return the integer that counts a use of a port in packed counters; 0 for an invalid port."""
     if 2 <= port <= n:
         return np.uint64(1) << np.uint64(_COUNTER * (port - 2))
     return np.uint64(0)
@@ -377,7 +379,8 @@ def _trees_of(users: np.uint64, port: int) -> np.uint64:
 def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
     """Add the links to ``nodes`` nodes to the histogram ``load``.
 
-    The nodes agree in the number of trees that use each port, given by the counters ``users``.
+    Each port is used by the same number of trees at all these nodes. The counters ``users`` contain
+    these numbers.
     """
     for port in range(2, n + 1):
         load[_trees_of(users, port)] += nodes
@@ -385,9 +388,9 @@ def _add_loads(n: int, users: np.uint64, nodes: int, load: Array) -> None:
 
 @jit
 def _move_loads(n: int, users: np.uint64, row: Array, load: Array) -> None:
-    """Correct the histogram ``load`` for one more tree, in which the nodes have the ports ``row``.
+    """Add one more tree, in which the nodes have the ports ``row``, to the histogram ``load``.
 
-    Before, the nodes were counted with the counters ``users`` of all other trees.
+    The histogram already counts these nodes for all other trees, with the counters ``users``.
     """
     nodes = np.zeros(256, dtype=np.int64)
     for order in range(len(row)):

@@ -115,7 +115,7 @@ class Blocks(NamedTuple):
 @jit
 def read_tail(block: int, n: int, m: int, x: Array, rest: Array) -> None:
     """Write a block's tail into positions m+1, .., n of x, and the other symbols into ``rest``."""
-    # (n-1)!/m! tails begin with the same symbol in position m+1.
+    # The number of tails that begin with the same symbol, in position m+1, is (n-1)!/m!.
     weight = 1
     for size in range(m + 1, n):
         weight *= size
@@ -144,7 +144,7 @@ def read_tail(block: int, n: int, m: int, x: Array, rest: Array) -> None:
 
 @jit
 def read_row(first: int, m: int, rest: Array, others: Array) -> None:
-    """Write the symbols outside a block's tail in ascending order, without the one at an index."""
+    """Write the symbols outside a block's tail, ascending, without the symbol at an index."""
     for index in range(m - 1):
         others[index] = rest[index + (index >= first)]
 
@@ -221,7 +221,7 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
     size = len(out)
     used = 0
     for position in range(2, m + 1):
-        # This is overwritten below for the nodes that agree with r in this position too.
+        # For the nodes that agree with r in this position too, the value is overwritten below.
         out[start : start + size] = position
         digit = 0
         index = -1
@@ -230,8 +230,8 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
                 index = other
                 break
             digit += 1 - (used >> other & 1)
-        # The tail contains the symbol that r has here, so no node of the row agrees with r any
-        # further.
+        # The tail contains the symbol that r has in this position, so no node of the row agrees
+        # with r in this position.
         if index < 0:
             return
         used |= 1 << index
@@ -305,7 +305,7 @@ def relabel(n: int, m: int, x: Array, y: Array) -> tuple[int, int]:
 
 @jit
 def first_displaced(n: int, x: Array, k: int) -> int:
-    """Return the first position of k+1, .., n, 2, .., k-1 whose symbol is displaced; else k."""
+    """Return the first of the positions k+1, .., n, 2, .., k-1 with a displaced symbol, else k."""
     for position in range(k + 1, n + 1):
         if x[position] != position:
             return position

@@ -113,7 +113,8 @@ def fill_distances(
     """
     free = m - 1
     exits = np.empty(free, dtype=np.uint8)
-    #: For each free position, the index of the symbol whose home it is; ``free`` if there is none.
+    #: For each free position, the index in ``others`` of the symbol whose home it is; ``free`` if
+    #: ``others`` lacks that symbol.
     at_home = np.full(2 * TRIPLE, free, dtype=np.int64)
     visited = 0
     for index in range(free):
@@ -131,7 +132,7 @@ def fill_distances(
     low = tables.fixed[0, (at_home[0] * m + at_home[1]) * m + at_home[2]]
     high = tables.fixed[1, (at_home[3] * m + at_home[4]) * m + at_home[5]]
     for order in range(len(out)):
-        # uint8 wraps around, so the intermediate values need no wider type.
+        # The result is right even if intermediate values wrap around, so uint8 suffices.
         out[order] = np.uint8(np.uint8(offset + cycles[order]) - np.uint8(low[order] + high[order]))
 
 
@@ -188,7 +189,7 @@ def edge_disjoint_levels(n: int, x: Array, first: int, last: int, out: Array) ->
     (1 x_1 .. k) that contains symbol 1, and on its length L. If L = 1, symbol 1 is at home, and a
     hop across dimension l displaces symbol l if it is at home too.
     """
-    on_cycle = 0  # a bit set of positions
+    on_cycle = 0  # the positions on the cycle, as a bit set
     length = 0
     position = 1
     k = 1

@@ -178,7 +178,7 @@ def _check_arguments(n: int, name: str, arguments: dict[str, int | str]) -> int:
 def _blocks(n: int, m: int, base: str) -> tuple[Blocks, frozenset[Address]]:
     """Return the formulas of a construction with the identity as root, and its exceptions.
 
-    The base of a label or dimension change is given, since it has the formulas.
+    For a label or dimension change, ``base`` is the construction that it changes.
     """
     identity = np.arange(1, n + 1, dtype=np.uint8)
     hubs = [identity]
@@ -190,8 +190,8 @@ def _blocks(n: int, m: int, base: str) -> tuple[Blocks, frozenset[Address]]:
         row[1:] = permutations.inverse(hub)
     changes: list[tuple[int, int, int, int]] = []
     if base == "multiple":
-        # Tseng & Sheu 1997, Def. 2: on the path between root and hub, the ports do not follow the
-        # formula, because the root is not the hub.
+        # The formula leads to the hub, which is not the root. So on the path between root and hub
+        # the ports differ from the formula (Tseng & Sheu 1997, Def. 2).
         for tree, hub in enumerate(hubs):
             path, ports = _greedy_path(identity, hub)
             changes += [
@@ -243,5 +243,5 @@ def label(source: Source, node: NDArray[np.uint8]) -> str:
 
 
 def locate(source: Source, node: Perms, tree: int) -> Address:
-    """Return the address of a node in a tree; the node is not yet mapped to its image."""
+    """Return the address of a node in a tree of the forest that has the identity as root."""
     return _address(node, tree, source.blocks.m)

@@ -1,9 +1,9 @@
 """Verify forests given by formulas: examine ranges of blocks and combine the results into a proof.
 
 *Spanning.* The module `judge` shows for every node and tree that the parent's potential is smaller
-by 1, except at the nodes that the closed form declares as exceptions. Each exception is followed,
-parent by parent, to the root. Every other node has an ancestor that is an exception or the root,
-since potentials are not negative. So every node reaches the root.
+by 1, except at the nodes that the closed form declares as exceptions. The module follows the
+parents of each exception up to the root. Every other node has an ancestor that is an exception or
+the root, since potentials are not negative. So every node reaches the root.
 
 *Heights.* Let e be the first exception on the path from a node to the root. Then the node has the
 level
@@ -67,7 +67,7 @@ class RangeResult:
         largest: the largest potential of each tree.
         witnesses: nodes that have the largest potential of their tree.
         exceptions: the nodes whose parent's potential is not smaller by 1. The closed form declares
-            all of them, since others are an error.
+            all of them; any other exception is an error.
     """
 
     blocks: Range

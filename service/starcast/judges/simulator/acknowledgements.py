@@ -1,11 +1,11 @@
 """Simulate the allgather that waits for acknowledgements (Fragopoulou & Akl 1996, section 4.4).
 
-In each tree of each source the messages travel depth first: a node passes them to its next child
-when the previous child has acknowledged them, and acknowledges them itself when it has no more
-children. An acknowledgement takes no extra step. Without faults the rows are executed in the steps
-of the schedule, since the rows of one source and tree already have the order of this traversal.
-With faults, a blocked hop is never acknowledged, so the nodes that wait for the acknowledgement
-wait forever: the traversal *stalls*.
+In each tree of each source the messages travel depth first: a node sends them to its next child
+when the previous child has acknowledged them. When all children have acknowledged them, the node
+sends an acknowledgement to its parent. An acknowledgement takes no extra step. Without faults the
+rows are executed in the steps of the schedule, since the rows of one source and tree already have
+the order of this traversal. With faults, a blocked hop is never acknowledged, so the nodes that
+wait for the acknowledgement wait forever: the traversal *stalls*.
 """
 
 from collections.abc import Iterable
@@ -30,8 +30,8 @@ class AcknowledgedRun:
         source: int64 ``[stalled]``, rank of the source of each traversal that stalled.
         tree: int64 ``[stalled]``, the tree of the traversal.
         hops: int64 ``[stalled]``, the number of hops that the traversal completed; 0 if its first
-            hop was blocked. If it completed all hops, only the source waits, for the last
-            acknowledgement.
+            hop was blocked. If the traversal completed all hops, only the last acknowledgement, to
+            the source, is missing.
     """
 
     simulation: Simulation
@@ -46,7 +46,7 @@ class AcknowledgedRun:
 
 
 def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> AcknowledgedRun:
-    """Execute an allgather whose nodes wait for acknowledgements instead of steps.
+    """Execute an allgather in which nodes wait for acknowledgements, not for fixed steps.
 
     Args:
         schedule: an allgather that traverses each tree depth first, such as ``edge-disjoint``. All
@@ -146,7 +146,7 @@ class _Traversals:
         return np.asarray(np.minimum.reduceat(values, self._first_hop))
 
     def _find_last_hops_beyond(self, source: Indices) -> Indices:
-        """Return, for each hop, the last hop below its receiver; if there is none, the hop itself.
+        """Return, for each hop, the last hop in the subtree of its receiver, or the hop itself.
 
         Raises:
             InputError: the hops of a subtree are not consecutive, so the traversal is not depth
@@ -181,8 +181,8 @@ class _Traversals:
         reached = self._traversal_of_hop * nodes + self._receiver
         wanted = self._traversal_of_hop * nodes + self._sender
         order = np.argsort(reached)
-        # If no hop reached a sender, `searchsorted` gives a hop with another receiver. The mask
-        # `wrong` below detects such hops.
+        # If no hop reached a sender, `searchsorted` returns a hop to another node. The mask `wrong`
+        # below detects these cases.
         found = np.minimum(np.searchsorted(reached, wanted, sorter=order), max(len(order) - 1, 0))
         parent = np.where(self._sender == source, -1, order[found])
         wrong = (parent >= 0) & ((reached[parent] != wanted) | (parent >= hop))

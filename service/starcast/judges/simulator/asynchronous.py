@@ -160,7 +160,7 @@ class AsynchronousExecution:
         return np.asarray(np.maximum(self._clock[step] - max(early, 0), 0), self._ticks.dtype)
 
     def _row_order(self, batch: Batch, order: Indices) -> Indices:
-        """Return the rows of a batch for its packets in the given order."""
+        """Return the rows of a batch, counted from its first row, in the given packet order."""
         if self._packets.single:
             return order
         units = self._packets.units[batch.packets][order]
@@ -181,8 +181,9 @@ class _Queue:
 
     Attributes:
         order: the packets grouped by link or node, and in the order of steps within a group.
-        is_first: whether each packet in this order is the first of its queue.
-        first_free: for each packet in this order, when its link or node is free before the batch.
+        is_first: for each packet in this order, whether it is the first of its queue.
+        first_free: for each packet in this order, the time from which its link or node is free
+            after earlier batches.
     """
 
     def __init__(self, number: Column, free: Times) -> None:
@@ -196,7 +197,7 @@ class _Queue:
         """Return, for each packet, when the previous packet in its queue ends.
 
         For the first packet of a queue, this is the time from which its link or node is free. The
-        end times of all packets are given.
+        argument ``end`` contains the end times of all packets.
         """
         free = np.where(self.is_first, self.first_free, np.roll(end[self.order], 1))
         result = np.empty_like(free)
@@ -204,7 +205,7 @@ class _Queue:
         return result
 
     def release(self, end: Times) -> None:
-        """Record when the link or node of each queue is free after the batch."""
+        """Record the time from which the link or node of each queue is free after the batch."""
         last = self.order[np.append(self.is_first[1:], True)]
         self._free[self._number[last]] = end[last]
 
@@ -276,7 +277,7 @@ class TracedPacket(NamedTuple):
         row: the row of the packet whose sender and receiver are reported.
         start: the start of the packet.
         end: the end of the packet.
-        waits_for: the reason why the packet did not start earlier, as in `CriticalSend`.
+        waits_for: the reason why the packet did not start earlier; see `CriticalSend.waits_for`.
     """
 
     packet: int
@@ -287,7 +288,7 @@ class TracedPacket(NamedTuple):
 
 
 def trace_steps(packets: Packets, clock: Times) -> list[TracedPacket]:
-    """Return the largest packet of each step (if there are several, the first).
+    """Return the largest packet of each step (the first one, if several are equally large).
 
     The argument ``clock`` contains the end time of each step.
     """
@@ -314,7 +315,7 @@ def trace_steps(packets: Packets, clock: Times) -> list[TracedPacket]:
 def trace_data(
     packets: Packets, dependencies: Dependencies, execution: AsynchronousExecution
 ) -> list[TracedPacket]:
-    """Return the chain of packets that waited for one another, up to the one that ends last."""
+    """Return the critical path: the chain of waiting packets up to the packet that ends last."""
     if not len(packets):
         return []
     end = execution.end
@@ -325,7 +326,7 @@ def trace_data(
     gives = dependencies.gives(every_row)
     giver = np.full(dependencies.size, -1, dtype=np.int64)
     # If several rows deliver at the earliest time, the row with the smallest number is kept: rows
-    # are written in reverse order, and the last value written stays.
+    # are written in reverse order, and the value written last is kept.
     first = np.flatnonzero(end[row_packet] == execution.arrival[gives])[::-1]
     giver[gives[first]] = first
     path = []

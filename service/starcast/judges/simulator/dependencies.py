@@ -2,10 +2,10 @@
 
 An entry of the table is the arrival time of a unit at a node. Every row *needs* the entry of its
 unit at its sender and *gives* the entry of its unit at its receiver. If every node must receive
-every unit (broadcast, allgather), the table has an entry for every (node, unit) pair. A unit with
-one destination makes a journey from node to node: then each row has an entry, which the next row of
-the journey needs. If journeys branch, meet or return to a node (copies of units along several
-trees), the (node, unit) pairs that occur are sorted, and pairs are looked up in this list.
+every unit (broadcast, allgather), the table has an entry for every (node, unit) pair. If each unit
+has one destination, it makes a journey from node to node. Then each row has an entry, which the
+next row of the journey needs. If journeys branch, meet or return to a node (copies of units along
+several trees), the (node, unit) pairs that occur are sorted, and pairs are looked up in this list.
 
 In a reduction each row that sends a partial sum gives a separate entry. A row that sends the sum of
 a node needs the entries of all rows whose sums this node has added in earlier steps; the latest of
@@ -30,8 +30,8 @@ from starcast.judges.simulator.simulation import Executed
 from starcast.judges.simulator.sums import Sums
 from starcast.judges.simulator.ticks import Times
 
-#: Maximum number of hops of a unit for which returns are checked. The schedules of starcast need at
-#: most one hop more than the diameter.
+#: Maximum number of hops of a unit up to which `_never_returns` can check it. In starcast's
+#: schedules, units make at most one hop more than the diameter.
 _MAX_HOPS = 32
 
 
@@ -185,7 +185,7 @@ class SumDependencies(Dependencies):
     def completes(self, node: Indices, unit: Indices) -> Needs:
         """Return the entries that must have arrived before each node has the complete unit.
 
-        They have no meaning for a node that never has the complete unit.
+        The result has no meaning for a node that never has the complete unit.
         """
         every = np.ones(len(node), dtype=bool)
         return self._needs(node, unit, unit, np.zeros_like(node), every)
@@ -305,7 +305,8 @@ def find_awaited(packets: Packets, executed: Executed) -> Indices:
     ends = every if begins is None else begins
     row = np.repeat(every, np.diff(ends, append=len(entries)))
     giver = np.full(sums.size, -1, dtype=np.int64)
-    # Written in reverse order, so the first of several deliveries is written last and stays.
+    # Rows are written in reverse order. So if there are several deliveries, the first one is
+    # written last and is kept.
     giver[sums.gives(every)[::-1]] = every[::-1]
     awaited = giver[entries]
     return np.stack([row, awaited])[:, awaited >= 0]

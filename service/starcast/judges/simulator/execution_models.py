@@ -116,7 +116,7 @@ def timing(
     ``t_s + units * unit_bytes * t_c``, and its units are at the receiver when it ends.
 
     *synchronous*: all packets of a step start together, and a step lasts as long as its largest
-    packet (a step without packets: ``t_s``). The times of the steps add up.
+    packet. A step without packets lasts ``t_s``. The total time is the sum over all steps.
 
     *asynchronous*: a packet starts as soon as all its units are at the sender and its directed link
     is free. The packets of a link keep the order of their steps. In the one-port model, a node
@@ -125,7 +125,7 @@ def timing(
 
     All times are computed as integer multiples of the largest time that divides both parts of a
     packet's duration. The integers are int64 if they fit, else Python integers, which are about 50
-    times slower. A float is taken as its exact binary fraction. Faults drop the same rows as in
+    times slower. A float stands for its exact binary value. Faults drop the same rows as in
     `starcast.simulate`. The rows of a symmetric schedule are executed without expanding it, unless
     translation changes ports (in most S_{n,k}) or there are faults.
 
@@ -260,7 +260,8 @@ def _find_required(sums: Sums) -> tuple[Indices, Indices, Indices]:
     """Return the nodes and units that must be complete at the end of a reduction.
 
     Returns:
-        A node and a unit for each required pair, and the step after which the pair is complete.
+        For each required pair, its node, its unit, and the step after which the node has the
+        complete unit.
     """
     postcondition = sums.postcondition
     unit = np.arange(postcondition.units)
@@ -275,14 +276,14 @@ def _find_required(sums: Sums) -> tuple[Indices, Indices, Indices]:
 def _find_completions(
     executed: Executed, packets: Packets, ticks: Ticks, node: Indices, first: Times
 ) -> Times:
-    """Return when each node has all of its units, ``[nodes]``, in ticks, for a reduction.
+    """Return when each node of a reduction has all of its units, ``[nodes]``, in ticks.
 
     Args:
         executed: the executed rows and their postcondition.
         packets: the same rows in the order of packets.
         ticks: the dtype of times.
-        node: the node of each required pair of a node and a complete unit.
-        first: when each of these pairs is first complete, in ticks.
+        node: the node of each required (node, unit) pair; the node needs the complete unit.
+        first: for each of these pairs, when the node first has the complete unit, in ticks.
     """
     arrivals = ticks.full(executed.postcondition.nodes, 0)
     np.maximum.at(arrivals, node, first)
@@ -344,9 +345,9 @@ def _find_arrivals(
 
 
 def _represent_all(arrivals: Times, executed: Executed, packets: Packets, ticks: Ticks) -> Times:
-    """Return arrival times that cover the units of all sources; dead nodes have none.
+    """Extend arrival times to the units of all sources, and remove those of dead nodes.
 
-    For a symmetric schedule, the given times are those for the units of one source.
+    In a symmetric schedule, the given times are only those for the units of one source.
     """
     alive = executed.alive
     # By symmetry, all nodes receive their last unit at the same time.

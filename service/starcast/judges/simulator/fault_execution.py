@@ -31,8 +31,8 @@ def execute_under_faults(
         attempted: bool ``[rows]``, the rows that are attempted; by default all rows.
 
     Returns:
-        Which rows are executed, bool ``[rows]``; which nodes hold which units at the end; and the
-        partial sums of a reduction.
+        Three values: which rows are executed, bool ``[rows]``; which nodes hold which units at the
+        end; and the partial sums of a reduction.
     """
     possible = _find_links_up(rows, outages)
     if attempted is not None:

@@ -38,7 +38,7 @@ class Fault:
     step: int = 1
 
     def __post_init__(self) -> None:
-        # Typed as object, so that mypy accepts checks for values that the annotation excludes.
+        # The type is object, so that mypy accepts checks for values that the annotation excludes.
         what: object = self.what
         if isinstance(what, list | tuple):
             # A list is converted, because it would make the frozen class unhashable.
@@ -79,7 +79,7 @@ class Fault:
         return self.what if isinstance(self.what, tuple) else (self.what,)
 
     def on(self, topology: Topology) -> "Fault":
-        """Return this fault with the node labels of a topology; of a link, the lower rank is first.
+        """Return this fault with labels of a topology's nodes; in a link, the lower rank is first.
 
         Raises:
             InputError: the topology has no such node or link.
@@ -104,7 +104,7 @@ FaultLike = Fault | End | tuple[End, End]
 
 
 class Outages:
-    """The faults of a simulation; each faulty node or link occurs once, with its earliest step.
+    """The faults of a simulation. Each faulty node or link is kept once, with its earliest step.
 
     Raises:
         InputError: a fault is neither a node nor a link of the topology.

@@ -131,18 +131,19 @@ def derive_postcondition(schedule: Schedule) -> Postcondition:
             f"a {schedule.collective} on {topology.spec} cannot have {units:,} units",
             hint=f"give a multiple of {parts:,}" if units >= 0 else "give 0 or more",
         )
-    # Other methods divide by the multiplicity, so it is at least 1 even if there are no units.
+    # The multiplicity is at least 1 even if there are no units, because other methods divide by it.
     multiplicity = max(units // parts, 1)
     return Postcondition(collective, topology.nodes, units, schedule.root, multiplicity)
 
 
-#: ``held(node, unit)`` returns, for each index, whether this node holds this unit.
+#: The type of a function ``held(node, unit)``, which returns for each index i whether ``node[i]``
+#: holds ``unit[i]``.
 Held = Callable[[Indices, Indices], Mask]
 
 #: Maximum number of (node, unit) pairs in a table, which has one or two bytes per pair.
 _MAX_PAIRS = 2**31
-#: Maximum number of units with one destination each. No schedule can have the rows that are needed
-#: to deliver more units.
+#: Maximum number of units that have one destination each. Delivering more units would take more
+#: rows than a schedule can have.
 _MAX_UNITS = 2**27
 _CHUNK = 2**20
 _NOT_HELD = "the sender does not hold the unit yet"
@@ -267,7 +268,7 @@ class ArrivalTimes(Deliveries):
         super().__init__(postcondition, rows, end)
         self.pair_index = pair_index or Table(postcondition)
         # The table is read and written in random order, which is faster if the table is small. So
-        # its dtype has one byte if there are few steps.
+        # if there are few steps, an entry has only one byte.
         dtype = np.min_scalar_type(int(rows.step[end - 1]) + 1 if end else 1)
         self._never = int(np.iinfo(dtype).max)
         self._time = np.full(self.pair_index.size, self._never, dtype=dtype)
@@ -300,7 +301,8 @@ class ArrivalTimes(Deliveries):
     def held_after(self, done: int) -> Held:
         """Return which pairs are held after the first ``done`` rows."""
         step = self._never if done == len(self.rows) else int(self.rows.step[done])
-        # At least 1, so that units held from the start (time 0) count even if no row is done.
+        # The limit is at least 1, so that units held from the start (time 0) are included even
+        # before any row has been executed.
         before = min(max(step, 1), self._never)
         return lambda node, unit: np.asarray(self._time[self.pair_index.of(node, unit)] < before)
 
@@ -316,8 +318,8 @@ class SortedRows(NamedTuple):
         unit: the unit of the row at each index.
         receiver: the receiver of the row at each index.
         departs: whether the sender of the row is the source of the unit.
-        continues: ``[rows - 1]``, whether the next row forwards the unit that this row has
-            delivered.
+        continues: ``[rows - 1]``, for each row but the last, whether the next row forwards the unit
+            that this row has delivered.
     """
 
     order: Indices
@@ -386,7 +388,7 @@ class Journeys(Deliveries):
         return lambda node, unit: arrived[unit] | (postcondition.source(unit) == node)
 
     def _find_suspects(self) -> Indices:
-        """Return the rows whose sender possibly lacks the unit, ascending.
+        """Return, in ascending order, the rows whose sender may lack the unit.
 
         The sender of such a row is neither the unit's source nor a node to which the previous row
         of the journey has delivered the unit.
@@ -400,7 +402,7 @@ class Journeys(Deliveries):
 def find_missing(
     postcondition: Postcondition, held: Held, alive: Mask | None, examples: int
 ) -> tuple[int, list[tuple[int, int]]]:
-    """Return how many required (node, unit) pairs are missing, and the first of them.
+    """Return the number of required (node, unit) pairs that are not held, and the first of them.
 
     Args:
         postcondition: the required pairs.

@@ -24,7 +24,7 @@ from starcast.judges.simulator.rows import (
 )
 from starcast.judges.simulator.simulation import Executed
 
-#: Number of rows per batch of small steps.
+#: Number of rows per batch, if steps are small enough to be executed in batches.
 _BATCH = 2**16
 #: Average number of rows per step above which executing single steps is faster than batches.
 _LARGE_STEP = 1000
@@ -108,7 +108,8 @@ class Packets:
             same = (self.port,) if self.symmetric else (self.sender, self.port)
             self.begins = np.flatnonzero(~repeats_previous(self.step, *same))
         else:
-            # Without packets, the simulator has checked that a link carries one unit per step.
+            # If units do not travel in packets, the simulator has checked that a link carries one
+            # unit per step.
             self.begins = np.arange(len(self.step))
         self.units = np.diff(self.begins, append=len(self.step))
         self.single = len(self.begins) == len(self.step)
@@ -160,7 +161,7 @@ class Packets:
         return (Chain("link", self.first_of(self.link), self.links.count),)
 
     def batches(self) -> Iterator[Batch]:
-        """Yield batches of complete steps; if steps are large on average, yield single steps."""
+        """Yield batches of complete steps. If steps are large on average, yield each step alone."""
         steps = int(self.step[-1] - self.step[0]) + 1 if len(self.step) else 1
         size = 1 if len(self.step) > steps * _LARGE_STEP else _BATCH
         for rows in complete_steps(self.step, size):
@@ -176,7 +177,7 @@ class Packets:
 
 
 def find_previous(number: Column) -> Indices:
-    """Return, for each packet, the previous packet with the same link or node; -1 if there is none.
+    """Return, for each packet, the previous packet on its link or at its node; -1 for the first.
 
     Args:
         number: ``[packets]``, the link or node that each packet uses, as in `Chain`.

@@ -82,7 +82,7 @@ class Rows:
         return Violation(row, f"step {self.step[row]}: {sends}: {rule}")
 
     def first_violation(self, begin: int, *checks: tuple[Mask, str]) -> Violation | None:
-        """Return the first violation among the rows from ``begin`` on.
+        """Return the first violation among the rows from ``begin`` on, or None.
 
         Args:
             begin: the number of the row at index 0 of the masks.
@@ -134,7 +134,8 @@ def _is_sorted(columns: list[Column]) -> bool:
     """Return whether rows are sorted by the given columns; the first column is the primary key."""
     length = len(columns[0])
     for begin in range(0, length, _BATCH):
-        # Parts overlap by one row, so the last row of a part is compared with the next one, too.
+        # Parts overlap by one row, so the last row of each part is also compared with the row after
+        # it.
         part = slice(begin, begin + _BATCH + 1)
         if not _is_part_sorted([column[part] for column in columns]):
             return False
@@ -149,7 +150,7 @@ def _is_part_sorted(columns: list[Column]) -> bool:
 
 
 class SortedKeys(NamedTuple):
-    """Sorted keys, and the original index of each of them; equal keys keep their order."""
+    """Sorted keys, with the index of each key before sorting; equal keys keep their order."""
 
     keys: Indices
     order: Indices
@@ -177,7 +178,7 @@ _TREE_NUMBERS = 256
 class Links:
     """Numbers the directed links by port and sender; ports are in the topology's order.
 
-    Links over ports that do not exist get negative numbers.
+    For a port that does not exist, the result is a negative number.
     """
 
     def __init__(self, topology: Topology) -> None:

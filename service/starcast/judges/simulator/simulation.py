@@ -153,7 +153,7 @@ class ExpandedTraffic(Traffic):
         if violation is None:
             return None
         # The violating row may belong to another source, so it may not be one of the given rows.
-        # The first given row of its step stands for it.
+        # The first given row of the same step is reported instead.
         step = self._all.rows.step[violation.row]
         return Violation(int(np.searchsorted(self.rows.step, step)), violation.sentence)
 
@@ -367,7 +367,8 @@ def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
     # Each check examines only the rows before the first known violation, so a violation that it
     # finds is an earlier one.
     violation = find_invalid_address(rows)
-    # Rows from the first invalid address on are not counted, since their links may not exist.
+    # From the first row with an invalid node, port or unit on, rows are not counted, because their
+    # links may not exist.
     violation = traffic.find_violation(_end(rows, violation)) or violation
     if postcondition.reduces:
         violation = find_double_count(postcondition, rows, _end(rows, violation)) or violation

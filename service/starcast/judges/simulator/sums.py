@@ -9,14 +9,14 @@ complete at a node if its sum is complete in any lane.
 disjoint union is the sum of the sizes. So as long as no contribution is counted twice, these
 numbers are exact, and a sum of N contributions is complete.
 
-*Nothing is counted twice* in a lane in which each node sends its sum at most once, after it has
-received all sums sent to it. The rows of such a lane form a forest, since the steps ascend from
+*No contribution is counted twice* in a lane in which each node sends its sum at most once, after it
+has received all sums sent to it. The rows of such a lane form a forest, since the steps ascend from
 each row to the next. The sum of a node contains the contributions of the nodes below it, and the
 sums of different children are disjoint. Other lanes, which can occur in schedules saved by users,
 are executed with sets of contributions, one bit per node.
 
-Faults only remove rows, and without these rows the sets are smaller. So a schedule that counts
-nothing twice without faults counts nothing twice under faults either.
+Faults only remove rows, and without these rows the sets are smaller. So if a schedule counts no
+contribution twice without faults, the same holds under faults.
 """
 
 from collections.abc import Iterator
@@ -127,7 +127,7 @@ class Sums(Deliveries):
         return np.asarray(np.minimum(self.summed[pair], self.taken[pair]))
 
     def contributions(self) -> Indices:
-        """Return, for each node and unit, how many contributions it holds at the end.
+        """Return the number of contributions that each node holds for each unit at the end.
 
         The shape is ``[nodes, units]``.
         """
@@ -214,7 +214,7 @@ def find_double_count(postcondition: Postcondition, rows: Rows, end: int) -> Vio
 def _find_overlap(
     postcondition: Postcondition, rows: Rows, lanes: Lanes, added: Indices, odd: Indices
 ) -> int | None:
-    """Execute the lanes ``odd`` with sets of contributions.
+    """Execute the lanes ``odd`` with sets of contributions, which reveal double counting.
 
     Returns:
         The first row whose sum overlaps the receiver's sum, or None.

@@ -33,7 +33,7 @@ CONFIGURATION = (
     "network/weight-S:0",
     "network/crosstraffic:0",
 )
-#: Exit code if this interpreter does not have SimGrid.
+#: Exit code of the program if the interpreter does not have SimGrid's module.
 NOT_INSTALLED = 3
 
 
@@ -233,7 +233,7 @@ class Processes:
     def _holds(self, packet: Packet, unit: int, row: int) -> bool:
         """Return whether the sender has the unit or sum that a row sends.
 
-        In the synchronous model, it must have received a unit in an earlier step.
+        In the synchronous model, it must have received the unit in an earlier step.
         """
         if self._sums is not None and self._sums.are_ready(row):
             return True

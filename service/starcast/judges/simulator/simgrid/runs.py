@@ -25,7 +25,8 @@ from starcast.judges.simulator.ticks import Number, Ticks, simplify
 from starcast.support.errors import LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.support.vocabulary import ExecutionModel
 
-#: Maximum number of ticks: SimGrid computes with floats and a precision of 1e-9.
+#: Maximum number of ticks of an execution. SimGrid computes times as floats with a precision of
+#: 1e-9, so larger times would be inexact.
 MAX_TICKS = 10**9
 #: Maximum number of processes: each SimGrid process is a thread of the operating system.
 MAX_PROCESSES = 10_000
@@ -90,7 +91,7 @@ class SimGridProblem(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The id of the schedule and the execution model, as text for messages."""
+        """Text for messages, with the id of the schedule and the execution model."""
         return f"{self.executed.rows.schedule.id} ({self.execution})"
 
 
@@ -295,8 +296,8 @@ def _interpreters(installation: Path | None) -> Iterator[tuple[Path, dict[str, s
         yield Path(sys.executable), {}
         yield SYSTEM_PYTHON, {}
     elif installation.is_dir():
-        # The packages are unpacked but not installed, so Python and the library loader would not
-        # find them.
+        # These variables are needed because the packages are unpacked but not installed: Python and
+        # the library loader would not find them.
         libraries = [str(folder) for folder in sorted(installation.glob("usr/lib/*-linux-gnu*"))]
         yield (
             SYSTEM_PYTHON,
@@ -310,6 +311,6 @@ def _interpreters(installation: Path | None) -> Iterator[tuple[Path, dict[str, s
 
 
 def _exact(time: float, ticks: Ticks) -> int | Fraction:
-    """Convert a time of SimGrid's clock, a float in ticks, to the exact time that it stands for."""
+    """Convert a time of SimGrid's clock from ticks, and remove its rounding error."""
     nearest = round(time)
     return simplify((nearest if abs(time - nearest) < _ROUNDING else Fraction(time)) * ticks.tick)
