@@ -136,7 +136,7 @@ def test_commands_that_read_stored_verdicts_need_a_server(
             ("check", "TS.L5", "--sizes", "Q3"),
             2,
             "claim TS.L5 is not about Q3",
-            "it is verified on S3, S4",
+            "verify it on S3, S4",
         ),
         (("check", "TS.L5", "--sizes", "T3"), 2, "unknown topology 'T3'", ""),
         (("check", "TS.L5", "--sizes", ","), 2, "the list of topologies is empty", "S4,S5"),

@@ -302,7 +302,7 @@ def test_the_html_page_shows_the_stored_steps(starcast: Starcast) -> None:
 def test_out_requires_html_and_leaves_no_partial_file(starcast: Starcast, tmp_path: Path) -> None:
     refused = starcast("compare", *SIDES, "--out", str(tmp_path / "page.html"))
     assert refused.code == 2
-    assert "--out writes html, and the format is table" in refused.err
+    assert "--out writes only html, but the format is table" in refused.err
     assert "add --format html" in refused.err
     nowhere = starcast(
         "compare", *SIDES, "-f", "html", "--out", str(tmp_path / "none" / "page.html")
@@ -397,8 +397,8 @@ def test_option_across_compares_topologies_with_their_sizes_and_option_where_sel
     [
         (("--across", "speed"), 2, "'speed' is not an axis of a comparison"),
         (("--across", "message_bytes"), 2, "cannot differ in message_bytes"),
-        (("--across", "algorithm"), 2, "runs may always differ in it"),
-        (("--where", "topology"), 2, "'topology' is not a condition"),
+        (("--across", "algorithm"), 2, "algorithm need not be named"),
+        (("--where", "topology"), 2, "'topology' is not a valid condition"),
         (("--where", "speed=1"), 2, "'speed' cannot be used in a condition"),
         (("--where", "topology=S9"), 3, "no run of this comparison has topology = S9"),
         (("--where", "topology=S4", "--where", "algorithm=binomial"), 3, "'sizes' has no run with"),
@@ -509,8 +509,8 @@ def test_the_example_on_the_page_for_papers_compiles_in_latex(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("ours", "theirs", "--plot", "plot.gif"), "ends in none of them: plot.gif"),
-        (("ours", "theirs", "--plot", "plot"), "ends in none of them: plot"),
+        (("ours", "theirs", "--plot", "plot.gif"), "must end in .svg, .pdf or .png: plot.gif"),
+        (("ours", "theirs", "--plot", "plot"), "must end in .svg, .pdf or .png: plot"),
         (("ours", "theirs", "--plot", "no/such/plot.svg"), "cannot be written"),
     ],
 )

@@ -306,7 +306,7 @@ BLOCKS = ("forest", "verify", "S9", "greedy", "--blocks")
         ((*BLOCKS, "--shard", "1/2"), "--shard is given without --out FILE"),
         ((*BLOCKS, "--shard", "3/2", "--out", "x"), "3/2 is out of range"),
         ((*BLOCKS, "--jobs", "0"), "the number of jobs is 0, less than 1"),
-        ((*BLOCKS, "--workers", "slurm"), "'slurm' does not name workers"),
+        ((*BLOCKS, "--workers", "slurm"), "'slurm' is not the address of a Dask scheduler"),
         (
             (*BLOCKS, "--workers", "dask:tcp://a:1", "--jobs", "2"),
             "--jobs and --workers cannot be combined",

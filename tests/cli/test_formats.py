@@ -79,7 +79,7 @@ def test_topologies_and_forests_are_exported(starcast: Starcast) -> None:
         (("schedule", "export", *MULTIPLE, "--to", "parquet"), 2, "parquet is not text"),
         (("schedule", "export", *MULTIPLE, "--to", "goal", "--unit-bytes", "0"), 2,
          "unit_bytes is 0"),
-        (("schedule", "export", *MULTIPLE, "--to", "csv", "--t-s", "1"), 2, "has no 't_s'"),
+        (("schedule", "export", *MULTIPLE, "--to", "csv", "--t-s", "1"), 2, "has no option 't_s'"),
         (("schedule", "export", *MULTIPLE, "--to", "chrome-trace", "--t-c", "-1"), 2,
          "t_c is -1, a negative number"),
         (("schedule", "export", "S7", "broadcast", "greedy", "--to", "msccl-xml"), 7,

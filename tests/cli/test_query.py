@@ -180,7 +180,7 @@ def test_running_a_query_needs_a_server(starcast: Starcast) -> None:
         ),
         (("neighbours", "topology=S4", "node=1244"), 2, "1244"),
         (("neighbours", "topology=T4", "node=1234"), 2, "unknown topology 'T4'"),
-        (("neighbours", "S4"), 2, "'S4' is not a parameter"),
+        (("neighbours", "S4"), 2, "'S4' does not give a parameter a value"),
         (
             ("neighbours", "topology=S4", "topology=S5"),
             2,

@@ -60,7 +60,7 @@ def ask(starcast: Starcast, home: Path, *words: str) -> list[dict[str, object]]:
         (["RETURN $a AS a", "a=1", "b=2"], 2, "the statement has no parameter $b"),
         (["RETURN $a AS a", "a=1", "a:=2"], 2, "the parameter 'a' is given twice"),
         (["RETURN $a AS a", "a:=[1"], 2, "the value of 'a:=[1' is not JSON"),
-        (["RETURN $a AS a", "5"], 2, "'5' is not a parameter"),
+        (["RETURN $a AS a", "5"], 2, "'5' does not give a parameter a value"),
         (["nowhere.cypher"], 2, "nowhere.cypher cannot be read"),
         (["RETURN 1 AS a"], 4, "is not running"),
     ],

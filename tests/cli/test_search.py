@@ -113,7 +113,7 @@ def test_no_solver_outlives_a_killed_search() -> None:
         ("search bisection-width S4 --timeout -1", 2, "timeout"),
         ("search bisection-width S4 --shard 3/2 --out x", 2, "3/2 is out of range"),
         ("search bisection-width S4 --shard 1/2", 2, "--shard is given without --out FILE"),
-        ("search bisection-width S4 --workers tcp://a:1", 2, "does not name workers"),
+        ("search bisection-width S4 --workers tcp://a:1", 2, "is not the address of a Dask"),
         ("search bisection-width S4 --workers dask:a:1", 2, "is not the address of a Dask"),
         (
             "search bisection-width S4 --jobs 2 --workers dask:tcp://a:1",

@@ -366,5 +366,5 @@ def test_a_dump_can_be_read_without_starcast(file: Path, bare: Engine, tmp_path:
 
 
 def test_the_client_programs_must_have_the_version_of_the_server() -> None:
-    with pytest.raises(UnavailableError, match="the server is PostgreSQL 11, and its programs"):
+    with pytest.raises(UnavailableError, match="the server is PostgreSQL 11, but pg_dump"):
         find_client_programs(11)

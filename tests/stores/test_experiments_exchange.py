@@ -185,7 +185,7 @@ def test_a_run_with_other_figures_is_refused_and_nothing_is_stored(
 def test_an_experiment_with_another_grid_is_refused(file: Path, colleague: Engine) -> None:
     run_experiment(colleague, "a", SMALL, Silent(), jobs=1)
     before = rows(colleague)
-    with pytest.raises(InputError, match="the experiment 'a' has another grid"):
+    with pytest.raises(InputError, match="the stored experiment 'a' has another grid"):
         import_experiments(colleague, file)
     assert rows(colleague) == before
 

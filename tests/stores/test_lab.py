@@ -259,7 +259,7 @@ def test_plots_are_written_to_one_file(filled: Lab, tmp_path: Path) -> None:
     comparison = filled.compare("ours", "theirs")
     comparison.plots(tmp_path / "plot.svg")
     assert b"<svg" in (tmp_path / "plot.svg").read_bytes()
-    with pytest.raises(InputError, match="svg, pdf and png"):
+    with pytest.raises(InputError, match=r"must end in \.svg, \.pdf or \.png"):
         comparison.plots(tmp_path / "plot.gif")
 
 

@@ -42,7 +42,7 @@ def test_line_breaks_in_a_statement_are_removed() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"id": "NK.L1"}, "'NK.L1' needs an id that begins with 'TS.'"),
+        ({"id": "NK.L1"}, "the id of claim 'NK.L1' does not begin with 'TS.'"),
         ({"words": ""}, "claim TS.X1 has unknown keys: words"),
         ({"record": "optimal-trees"}, "claim TS.X1 points to the records of an unknown problem"),
         ({"sizes": {"family": "torus"}}, "claim TS.X1 has unknown family 'torus'"),

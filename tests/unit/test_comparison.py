@@ -370,7 +370,7 @@ def test_the_baseline_may_be_any_experiment_given_by_name_or_number() -> None:
         comparison = compare(sides, baseline)
         assert [each.name for each in comparison.sides] == ["run 17", "a"]
         assert comparison.rows()[0]["verdict"] == WORSE
-    with pytest.raises(NotFoundError, match="baseline 'd' is not a side"):
+    with pytest.raises(NotFoundError, match="baseline 'd' is not part"):
         compare(sides, "d")
 
 

@@ -390,7 +390,7 @@ def test_a_value_that_no_run_has_is_refused_with_the_existing_values() -> None:
         NotFoundError, match="no run of this comparison has topology = S9"
     ) as refused:
         select_runs([sweep("S5", "Q7")], read_conditions(["topology=S5", "topology=S9"]))
-    assert refused.value.hint == "there are S5, Q7"
+    assert refused.value.hint == "choose one of its values: S5, Q7"
 
 
 def test_conditions_that_leave_an_experiment_without_runs_are_refused() -> None:

@@ -454,7 +454,7 @@ def test_a_comparison_without_anything_to_plot_is_refused() -> None:
     with pytest.raises(InputError, match="nothing to plot") as refusal:
         plots.plot_file(single, {}, ".svg")
     assert refusal.value.hint
-    with pytest.raises(InputError, match="svg, pdf and png"):
+    with pytest.raises(InputError, match=r"must end in \.svg, \.pdf or \.png"):
         plots.check_plot(Path("plot.gif"))
 
 

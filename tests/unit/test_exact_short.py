@@ -171,7 +171,7 @@ def test_missing_idle_cells_are_an_internal_error() -> None:
 def test_too_few_full_necklaces_are_an_internal_error() -> None:
     begun = exact_alltoall.Opening((), (), 9, np.zeros((3, 4), dtype=np.int64))
     length = np.array([1, 2])
-    with refused("2 groups of full necklaces and idle cells for 4", exit_code=1):
+    with refused("2 groups of full necklaces are too few for 4 idle cells", exit_code=1):
         _group_begins(length, np.array([True, True]), begun)
 
 

@@ -118,7 +118,7 @@ CONTRADICTIONS: dict[str, tuple[Change, str]] = {
     "its bytes": (lambda run: cost(run, "lower bound").update(bytes="1/7"), "lower bound, bytes"),
     "missing units": (lambda run: run.update(missing=3), "missing units is 3"),
     "no profile": (lambda run: run.update(profile=[]), "simulated, steps"),
-    "links": (lambda run: run["profile"][0].__setitem__(0, 9), "a step has 9 links"),
+    "links": (lambda run: run["profile"][0].__setitem__(0, 9), "a step cannot have 9 links"),
     "packets without units": (lambda run: run["profile"][0].__setitem__(2, 0), "up to 0 units"),
 }
 
@@ -139,7 +139,7 @@ def test_a_run_with_contradictory_figures_is_refused_in_one_sentence(
 INVALID: dict[str, tuple[Change, str]] = {
     "a failed run with a profile": (
         lambda run: run.update(status="failed", error="it failed", costs=[]),
-        "a failed run has a profile",
+        "a failed run cannot have a profile",
     ),
     "no closed form": (lambda run: run["costs"].pop(0), "contradict its status"),
     "a cost twice": (lambda run: run["costs"].append(run["costs"][0]), "contradict its status"),

@@ -284,7 +284,7 @@ def test_an_invalid_point_is_refused_with_a_hint() -> None:
         ({"message_bytes": Fraction(-1)}, "message_bytes is -1, less than 0"),
         ({"t_s": Fraction(-1)}, "t_s is -1, less than 0"),
         ({"t_c": Fraction(-1, 2)}, "t_c is -1/2, less than 0"),
-        ({"t_s": Fraction(0), "t_c": Fraction(0)}, "do not describe a machine"),
+        ({"t_s": Fraction(0), "t_c": Fraction(0)}, "t_s and t_c cannot both be 0"),
         ({"segments": 10**400}, "segments is out of range"),
         ({"message_bytes": Fraction(10**30 + 1)}, "message_bytes is out of range"),
         ({"t_s": Fraction(10**31)}, "t_s is out of range"),

@@ -326,23 +326,35 @@ def test_a_goal_file_that_was_not_written_by_starcast_is_read(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("num_ranks 4", "num_ranks 5", "line 2 has 5 ranks, and the topology has 4 nodes"),
+        ("num_ranks 4", "num_ranks 5", "line 2 declares 5 ranks, but the topology has 4 nodes"),
         ("num_ranks 4\n", "", "line 2 precedes 'num_ranks'"),
-        ("rank 3", "rank 2", "line 19 has the rank 2 twice"),
-        ("rank 3", "rank 9", "line 19 has the rank 9 of 4"),
+        ("rank 3", "rank 2", "line 19 begins rank 2 a second time"),
+        ("rank 3", "rank 9", "line 19 begins rank 9 in a file of 4 ranks"),
         ("rank 3 {\nrecv 1b from 1 tag 0\n}", "", "has no rank 3"),
         ("from 1 tag 0\n}", "from 1 tag 0\n", "line 21 ends within rank 3"),
-        ("recv 1b from 1 tag 0", "", "line 13 sends to rank 3, which does not receive"),
+        ("recv 1b from 1 tag 0", "", "line 13 sends a packet to rank 3, which does not receive it"),
         ("recv 1b from 1 tag 0", "recv 2b from 1 tag 0", "line 20 receives 2 bytes"),
         ("recv 1b from 1 tag 0", "recv 1b from 1 tag 7", "receives 1 bytes with the tag 7"),
-        ("recv 1b from 1", "recv 1b from -1", "line 20 has 'recv 1b from -1 tag 0'"),
-        ("b: send 1b to 2", "b: send 1b to 7", "line 5 has 'b: send 1b to 7'"),
-        ("b: send", "b: sned", "line 5 has 'b: sned 1b to 2'"),
-        ("b: send", "a: send", "line 5 has the label a twice"),
+        (
+            "recv 1b from 1",
+            "recv 1b from -1",
+            "line 20 has the unsupported line 'recv 1b from -1 tag 0'",
+        ),
+        (
+            "b: send 1b to 2",
+            "b: send 1b to 7",
+            "line 5 has the invalid operation 'b: send 1b to 7'",
+        ),
+        ("b: send", "b: sned", "line 5 has the unsupported line 'b: sned 1b to 2'"),
+        ("b: send", "a: send", "line 5 uses the label a a second time"),
         ("c requires l1", "c requires l9", "line 12 names the unknown label l9"),
         ("c requires l1", "c requires c", "requires an operation that waits for it"),
-        ("rank 1 {", "rank 1 {\n// unit 0 tree 0 step 1", "follows units of a packet"),
-        ("a: send", "// unit 0 tree 0 step 1\na: send", "line 6 has a send without its units"),
+        ("rank 1 {", "rank 1 {\n// unit 0 tree 0 step 1", "is not the send that must follow"),
+        (
+            "a: send",
+            "// unit 0 tree 0 step 1\na: send",
+            "line 6 has a send without comments on its units",
+        ),
         ("l1: recv", "x" * 5000, "line 10 has more than 4096 bytes"),
         ("l1: recv", "\N{LATIN SMALL LETTER E WITH ACUTE}", "line 10 is not text"),
         ("rank 2 {\n", "send 1b to 1\nrank 2 {\n", "outside a rank"),
@@ -483,9 +495,9 @@ def test_a_corrupted_msccl_file_is_detected() -> None:
 @pytest.mark.parametrize(
     ("spec", "algorithm", "segments", "message"),
     [
-        ("S4", "multiple", 2000, "XML elements to keep; MSCCL XML has less than 4,096 per rank"),
-        ("S3", "greedy", 9000, "36 channels of 256 steps; MSCCL XML has at most 32 channels"),
-        ("S7", "greedy", 1, "5,040 nodes; MSCCL XML has at most 1,024 GPUs"),
+        ("S4", "multiple", 2000, "XML elements; MSCCL XML supports fewer than 4,096 per rank"),
+        ("S3", "greedy", 9000, "36 channels of 256 steps; MSCCL XML supports at most 32 channels"),
+        ("S7", "greedy", 1, "5,040 nodes; MSCCL XML supports at most 1,024 GPUs"),
     ],
 )
 def test_the_error_for_a_schedule_that_exceeds_msccl_names_the_limit(
@@ -560,15 +572,15 @@ def test_an_asynchronous_chrome_trace_has_the_times_of_the_packets(
         ("graphml", {}, "unknown format 'graphml' for a schedule"),
         ("goal", {"unit_bytes": 0}, "unit_bytes is 0"),
         ("goal", {"unit_bytes": 1.5}, "unit_bytes is 1.5"),
-        ("goal", {"t_s": 1}, "the format goal of a schedule has no 't_s'"),
-        ("csv", {"unit_bytes": 64}, "the format csv of a schedule has no 'unit_bytes'"),
+        ("goal", {"t_s": 1}, "the format goal of a schedule has no option 't_s'"),
+        ("csv", {"unit_bytes": 64}, "the format csv of a schedule has no option 'unit_bytes'"),
         ("chrome-trace", {"t_s": -1}, "t_s is -1, a negative number"),
         ("chrome-trace", {"t_c": "x"}, "t_c is 'x'"),
         ("chrome-trace", {"execution": "clocked"}, "unknown execution model 'clocked'"),
-        ("goal", {"execution": "synchronous"}, "has no 'execution'"),
+        ("goal", {"execution": "synchronous"}, "has no option 'execution'"),
         ("goal", {"dialect": "simgrid"}, "unknown dialect 'simgrid'"),
-        ("csv", {"dialect": "atlahs"}, "has no 'dialect'"),
-        ("csv", {"tree": 1}, "has no 'tree'"),
+        ("csv", {"dialect": "atlahs"}, "has no option 'dialect'"),
+        ("csv", {"tree": 1}, "has no option 'tree'"),
     ],
 )
 def test_bad_options_are_refused_and_nothing_is_written(
@@ -586,7 +598,7 @@ def test_a_schedule_that_does_not_deliver_all_units_is_not_exported(tmp_path: Pa
     lacks = {**columns, "step": [], "sender": [], "port": [], "unit": []}
     pair = starcast.schedule_from_columns(lacks, "S2", "broadcast")
     for own, words in ((pair, "1 unit is undelivered"), (path, "4 units are undelivered")):
-        with pytest.raises(RejectedError, match=f"is not exported: {words}"):
+        with pytest.raises(RejectedError, match=f"cannot be exported in this format: {words}"):
             export(own, tmp_path / "out", "goal")
 
 
@@ -594,7 +606,7 @@ def test_a_schedule_that_does_not_deliver_all_units_is_not_exported(tmp_path: Pa
 def test_an_invalid_schedule_is_not_exported(tmp_path: Path, to: Any) -> None:
     columns = {"step": [1, 1], "sender": [0, 2], "port": [2, 3], "unit": [0, 0]}
     own = starcast.schedule_from_columns(columns, "S3", "broadcast")
-    with pytest.raises(RejectedError, match="is not exported"):
+    with pytest.raises(RejectedError, match="cannot be exported"):
         export(own, tmp_path / "out", to)
     assert not list(tmp_path.iterdir())
 

@@ -182,30 +182,30 @@ RING = 'type="rcs" srcbuf="o" srcoff="3" dstbuf="o" dstoff="3"'
         ("<algo", "<!DOCTYPE algo [<!ENTITY a 'b'>]><algo", "line 2 declares a document type"),
         ("<algo", "<?xml version='1.0' encoding='utf-7'?>x<algo", "line 2 is not XML"),
         ("</algo>", "", "line 8 is not XML: no element found"),
-        ("\n</algo>", "text</algo>", "line 6 has the text 'text'"),
-        ("<tb ", "<op/><tb ", "line 3 has an element 'op' in 'gpu'"),
-        ("</tb>", "<tb/></tb>", "line 3 has an element 'tb' in 'tb'"),
+        ("\n</algo>", "text</algo>", "line 6 has text outside of tags: 'text'"),
+        ("<tb ", "<op/><tb ", "line 3 has an invalid element 'op' in 'gpu'"),
+        ("</tb>", "<tb/></tb>", "line 3 has an invalid element 'tb' in 'tb'"),
         ("allgather", "allreduce", "line 2 is for the collective 'allreduce', not allgather"),
-        ('ngpus="4"', 'ngpus="8"', "line 2 has 8 GPUs; S4,1 has 4 nodes"),
-        ('gpu id="1"', 'gpu id="0"', "line 4 has GPU 0 twice"),
+        ('ngpus="4"', 'ngpus="8"', "line 2 has 8 GPUs, but S4,1 has 4 nodes"),
+        ('gpu id="1"', 'gpu id="0"', "line 4 has GPU 0 a second time"),
         ('<gpu id="1" i_chunks="0" o_chunks="4" s_chunks="0">.*</gpu>', "", "has no GPU 1"),
-        ('o_chunks="4"', 'o_chunks="40000"', "line 3 has the o_chunks '40000'"),
-        ('o_chunks="4"', 'o_chunks="5"', "buffers of 5 chunks are not for 4 GPUs"),
+        ('o_chunks="4"', 'o_chunks="40000"', "line 3 has the invalid o_chunks '40000'"),
+        ('o_chunks="4"', 'o_chunks="5"', "buffers of 5 chunks do not suit 4 GPUs"),
         (' o_chunks="4"', "", "line 3 has a gpu without 'o_chunks'"),
         ('tb id="0"', 'tb id="1"', "line 3 has thread block 1 instead of 0"),
-        ('recv="3"', 'recv="9"', "line 3 has the recv '9'"),
+        ('recv="3"', 'recv="9"', "line 3 has the invalid recv '9'"),
         ('step s="1"', 'step s="2"', "line 3 has step 2 instead of 1"),
-        ('type="rcs"', 'type="rrc"', "line 3 has a step of the type 'rrc', a reduction"),
+        ('type="rcs"', 'type="rrc"', "line 3 has a step of the type 'rrc', which adds data"),
         ('type="rcs"', 'type="d"', "line 3 has a step of the unknown type 'd'"),
         ('send="1"', 'send="-1"', "line 3 has a step of the type 's' in a thread block without"),
-        ('srcbuf="o" srcoff="0"', 'srcbuf="q" srcoff="0"', "line 3 has the srcbuf 'q'"),
-        ('srcbuf="o" srcoff="0"', 'srcbuf="o" srcoff="4"', "line 3 has the srcoff '4'"),
-        ('cnt="1"', 'cnt="99"', "line 3 has the cnt '99'"),
-        ('cnt="1"', 'cnt="1e3"', "line 3 has the cnt '1e3'"),
-        ('hasdep="0"', 'hasdep="0" step="0"', "line 3 has the step '0'"),
+        ('srcbuf="o" srcoff="0"', 'srcbuf="q" srcoff="0"', "line 3 has the unknown srcbuf 'q'"),
+        ('srcbuf="o" srcoff="0"', 'srcbuf="o" srcoff="4"', "line 3 has the invalid srcoff '4'"),
+        ('cnt="1"', 'cnt="99"', "line 3 has the invalid cnt '99'"),
+        ('cnt="1"', 'cnt="1e3"', "line 3 has the invalid cnt '1e3'"),
+        ('hasdep="0"', 'hasdep="0" step="0"', "line 3 has the invalid step '0'"),
         ('depid="-1" deps="-1"', 'depid="1" deps="0"', "block 1, step 0, which does not exist"),
         ('depid="-1" deps="-1"', 'depid="0" deps="1"',
-         "rank 0, thread block 0, step 0 waits for thread block 0, step 1, which has hasdep 0"),
+         "step 0 waits for thread block 0, step 1, which does not report its end"),
     ],
 )  # fmt: skip
 def test_the_error_for_a_damaged_file_names_the_line(
@@ -310,7 +310,7 @@ def test_two_thread_blocks_with_the_same_peer_and_channel_are_refused(tmp_path: 
 
 def test_an_in_place_scatter_is_refused(tmp_path: Path) -> None:
     text = written(schedule("S3", "scatter", "one-port")).replace('inplace="0"', 'inplace="1"')
-    with pytest.raises(InputError, match="has a scatter in place"):
+    with pytest.raises(InputError, match="has an unsupported scatter in place"):
         read(text, tmp_path, "S3", "scatter")
 
 
@@ -367,7 +367,7 @@ def test_local_reductions_within_a_rank_are_read(tmp_path: Path) -> None:
         ('type="rrs"', 'type="rcs"',
          "rank 0, thread block 0, step 5 leaves unit 3 without the contribution of rank 0 in o[3]"),
         ('type="rrcs" srcbuf="i" srcoff="1"', 'type="rrcs" srcbuf="i" srcoff="0"',
-         "rank 0, thread block 0, step 3 adds unit 1 to unit 0"),
+         "rank 0, thread block 0, step 3 adds unit 1 to the different unit 0"),
         ('type="rcs" srcbuf="i" srcoff="0"', 'type="rrcs" srcbuf="i" srcoff="0"',
          "rank 0, thread block 0, step 4 counts the contribution of rank 0 to unit 0 twice"),
         ('type="rrcs"', 'type="rrs"', "leaves unit 1 without the contribution of rank 3 in o[1]"),

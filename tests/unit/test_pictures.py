@@ -268,7 +268,7 @@ def test_the_levels_layout_without_a_source_is_refused() -> None:
 
 def test_a_picture_with_too_many_nodes_to_read_is_refused() -> None:
     with pytest.raises(
-        LimitError, match=f"720 nodes, and a picture is readable up to {READABLE}"
+        LimitError, match=f"720 nodes, but a drawing is readable only up to {READABLE}"
     ) as refused:
         draw_subgraph(members("S6"))
     assert "--limit" in refused.value.hint

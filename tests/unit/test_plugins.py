@@ -143,8 +143,8 @@ def test_loading_a_plug_in_again_replaces_the_names_that_it_declared(
         ("def f(:", "SyntaxError"),
         ("@starcast.construction('greedy', source='x')\ndef f(topology, root): ...", "exists alr"),
         ("@starcast.construction('A b', source='x')\ndef f(topology, root): ...", "mine.py:2"),
-        ("@starcast.construction('f', source='x')\ndef f(root): ...", "has the parameters root"),
-        ("@starcast.construction('f', source='x')\ndef f(): ...", "has the parameters none"),
+        ("@starcast.construction('f', source='x')\ndef f(root): ...", "with topology, root: root"),
+        ("@starcast.construction('f', source='x')\ndef f(): ...", "topology, root: none"),
         (
             "@starcast.construction('f', source='x', families=['a'])\ndef f(topology, root): ...",
             "unknown family 'a'",
@@ -167,7 +167,7 @@ def test_loading_a_plug_in_again_replaces_the_names_that_it_declared(
         ),
         (
             "@starcast.algorithm('gather', 'f', source='', ports=['two'])\ndef f(): ...",
-            "the port models of 'f' are ['two']",
+            "the port models of 'f' are invalid: ['two']",
         ),
         ("@starcast.family('star', pattern=r'T(\\d+)', source='x')\ndef f(n): ...", "exists alr"),
         ("@starcast.family('t', pattern=r'S(\\d+)', source='x')\ndef f(n): ...", "matches 'S1'"),
@@ -205,14 +205,14 @@ def test_results_that_are_not_arrays_of_parent_ports_are_refused(
 @pytest.mark.parametrize(
     ("result", "sentence"),
     [
-        ("5", "returned int"),
-        ("{}", "has no 'step'"),
-        ("dict(step=[1], sender=[0], port=[2], unit=[0], time=[1])", "the unknown 'time'"),
-        ("dict(step=[1], sender=[0], port=[9], unit=[0])", "row 0 of the schedule has the port 9"),
+        ("5", "of type int, not a schedule"),
+        ("{}", "has no column 'step'"),
+        ("dict(step=[1], sender=[0], port=[2], unit=[0], time=[1])", "the unknown column 'time'"),
+        ("dict(step=[1], sender=[0], port=[9], unit=[0])", "row 0 of the schedule uses port 9"),
         ("dict(step=[1], sender=[99], port=[2], unit=[0])", "no node of rank 99"),
         ("dict(step=[1, 2], sender=[0], port=[2], unit=[0])", "differ in length"),
-        ("dict(step=[1.5], sender=[0], port=[2], unit=[0])", "has dtype float64"),
-        ("dict(step=[[1]], sender=[0], port=[2], unit=[0])", "has 2 dimensions"),
+        ("dict(step=[1.5], sender=[0], port=[2], unit=[0])", "cannot have dtype float64"),
+        ("dict(step=[[1]], sender=[0], port=[2], unit=[0])", "cannot have 2 dimensions"),
     ],
 )
 def test_schedule_columns_with_impossible_values_are_refused(

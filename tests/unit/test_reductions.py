@@ -179,10 +179,10 @@ def test_dead_nodes_need_not_contribute() -> None:
 @pytest.mark.parametrize(
     ("collective", "combine", "message"),
     [
-        ("broadcast", [True], "a schedule of a broadcast has the column 'combine'"),
-        ("reduce", None, "a schedule of a reduce has no column 'combine'"),
-        ("reduce", [2], "'combine' of a schedule has the value 2"),
-        ("reduce", ["yes"], "'combine' of a schedule has dtype"),
+        ("broadcast", [True], "a schedule of a broadcast cannot have the column 'combine'"),
+        ("reduce", None, "a schedule of a reduce needs the column 'combine'"),
+        ("reduce", [2], "'combine' of a schedule has the invalid value 2"),
+        ("reduce", ["yes"], "'combine' of a schedule cannot have dtype"),
         ("reduce", [True, False], "differ in length"),
     ],
 )

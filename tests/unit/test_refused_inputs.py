@@ -310,7 +310,7 @@ PLUGINS = {
     "families that are numbers": Case(construction(families=[1]), "option 'families'"),
     "a source that is missing": Case(construction(source=None), "option 'source'"),
     "a flag in words": Case(construction(partial="no"), "option 'partial'"),
-    "a name that is a list": Case(construction(name=[]), "is not a name"),
+    "a name that is a list": Case(construction(name=[]), "is not a valid name"),
     "a class": Case(declared(int), "not a function"),
     "a value": Case(declared("trees"), "not a function"),
     "a default that is a list": Case(with_default([]), "is not an int or a str"),

@@ -235,7 +235,7 @@ def test_a_row_with_an_unknown_tree_is_a_violation(tree: int, row: int) -> None:
     wrong = changed(plan, row, tree=tree)
     run = simulate(wrong)
     assert run.violation
-    assert "the forest has trees 0 to 3, and the row names another" in run.violation
+    assert "the forest has trees 0 to 3, but the row names another" in run.violation
     assert not run.complete
     assert not simulate(wrong, faults=[17]).complete
 
@@ -251,7 +251,7 @@ def test_steps_count_from_1(step: int) -> None:
     run = simulate(changed(broadcast(5, "greedy", "all", 1), 0, step=step))
     assert run.violation is not None
     assert f"step {step}:" in run.violation
-    assert "count from 1" in run.violation
+    assert "steps are numbered from 1" in run.violation
 
 
 def test_a_schedule_without_rows_delivers_nothing() -> None:

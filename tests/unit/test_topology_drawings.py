@@ -66,5 +66,5 @@ def test_no_link_of_s4_crosses_the_box_of_another_node() -> None:
 
 
 def test_a_topology_too_large_to_read_is_refused() -> None:
-    with pytest.raises(LimitError, match=f"S6 has 720 nodes, and a drawing .* {READABLE}"):
+    with pytest.raises(LimitError, match=f"S6 has 720 nodes, but a drawing .* {READABLE} nodes"):
         draw_topology(topology("S6"))

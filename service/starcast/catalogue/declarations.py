@@ -24,10 +24,10 @@ _KINDS: Mapping[Any, Literal["integer", "text"]] = {
 _OPTIONS: Mapping[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(
         ("collective", "source", "description", "noun", "pattern", "spelling", "group"),
-        ((str,), "a text"),
+        ((str,), "a string"),
     ),
     **dict.fromkeys(
-        ("families", "ports"), ((list, tuple, set, frozenset), "a list of texts")
+        ("families", "ports"), ((list, tuple, set, frozenset), "a list of strings")
     ),
     **dict.fromkeys(("one_tree_per_port", "partial"), ((bool, np.bool_), "True or False")),
     "smallest": ((int, np.integer), "a whole number"),
@@ -50,7 +50,8 @@ def check_options(origin: Origin, subject: str, options: Mapping[str, Any]) -> N
             is_valid = all(isinstance(each, str) for each in value)
         if not is_valid:
             raise InputError(
-                f"{origin}: the option '{option}' of {subject} is of type {type(value).__name__}",
+                f"{origin}: the option '{option}' of {subject} is not {expected}: "
+                f"its type is {type(value).__name__}",
                 hint=f"give {option} as {expected}",
             )
 
@@ -72,7 +73,8 @@ def check_declaration(
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         shown = repr(name) if isinstance(name, str) else f"a value of type {type(name).__name__}"
         raise InputError(
-            f"{origin}: {shown} is not a name", hint="write lower-case words joined by hyphens"
+            f"{origin}: {shown} is not a valid name",
+            hint="write lower-case words joined by hyphens",
         )
     subject = f"the {kind} '{name}'"
     check_options(origin, subject, {"families": families, **options})
@@ -95,9 +97,9 @@ def read_arguments(
     parameters = list(inspect.signature(function).parameters.values())
     if [parameter.name for parameter in parameters[: len(fixed)]] != list(fixed):
         raise InputError(
-            f"{origin}: the function of '{name}' has the parameters "
-            f"{', '.join(parameter.name for parameter in parameters) or 'none'}",
-            hint=f"begin with {', '.join(fixed)}",
+            f"{origin}: the parameters of the function of '{name}' do not begin with "
+            f"{', '.join(fixed)}: {', '.join(each.name for each in parameters) or 'none'}",
+            hint=f"declare {', '.join(fixed)} as the first parameters",
         )
     return tuple(_read_argument(name, origin, each) for each in parameters[len(fixed) :])
 

@@ -68,8 +68,9 @@ def loadable() -> tuple[str, ...]:
     for (kind, name), origin in ORIGINS.items():
         if origin.module == "__main__":
             raise InputError(
-                f"the {kind} '{name}' is defined in {origin.file}, which is run as a script",
-                hint="move it to a file of its own and import that, or use one process",
+                f"other processes cannot import the {kind} '{name}': it is defined in "
+                f"{origin.file}, which is run as a script",
+                hint="move it to a file of its own and import that file, or use one process",
             )
         if origin.file not in files:
             names[origin.module] = None
@@ -92,7 +93,7 @@ def _import(name: str, action: Callable[[], object]) -> None:
     except BaseException as error:  # includes SystemExit, which would end the command
         raise InputError(
             f"the plug-in '{name}' cannot be imported: {describe(error)}",
-            hint="correct it; STARCAST_DEBUG=1 shows its traceback",
+            hint="correct the plug-in; STARCAST_DEBUG=1 shows its traceback",
         ) from error
 
 

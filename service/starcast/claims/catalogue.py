@@ -79,7 +79,9 @@ def claim_entries() -> dict[str, ClaimEntry]:
             entries[entry.id] = entry
     for entry in entries.values():
         if entry.is_conjunction and not part_ids(entry.id, entries):
-            raise StarcastError(f"claim {entry.id} is a conjunction without parts")
+            raise StarcastError(
+                f"claim {entry.id} is a conjunction, but no id of a claim begins with '{entry.id}.'"
+            )
     return entries
 
 
@@ -100,7 +102,7 @@ def parse_entry(table: Mapping[str, Any], paper: Paper) -> ClaimEntry:
     """
     claim_id = table.get("id", "")
     if not isinstance(claim_id, str) or not claim_id.startswith(f"{paper.key}."):
-        raise StarcastError(f"claim {claim_id!r} needs an id that begins with '{paper.key}.'")
+        raise StarcastError(f"the id of claim {claim_id!r} does not begin with '{paper.key}.'")
     unknown = sorted(table.keys() - _KEYS)
     if unknown:
         raise StarcastError(f"claim {claim_id} has unknown keys: {', '.join(unknown)}")

@@ -118,7 +118,8 @@ def load_newest(session: Session, before: int | None = None) -> ClaimRun:
     if run is None:
         earlier = "" if before is None else f" before run {before}"
         raise NotFoundError(
-            f"no verification run is stored{earlier}", hint="'starcast claims check' stores one"
+            f"no verification run is stored{earlier}",
+            hint="run 'starcast claims check', which stores one",
         )
     return run
 

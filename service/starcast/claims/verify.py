@@ -66,7 +66,10 @@ def run_check(
     """
     if claim.check is None:
         parts = ", ".join(claim.parts)
-        raise InputError(f"{claim.id} is a conjunction of other claims", hint=f"verify {parts}")
+        raise InputError(
+            f"{claim.id} has no check of its own, because it is a conjunction of other claims",
+            hint=f"verify {parts}",
+        )
     require_memory(claim, spec)
     begin = time.perf_counter()
     claim_check = recorder(objects.topology(spec), objects)
@@ -103,17 +106,15 @@ def requested_sizes(
         InputError: the level is unknown, no size is given, or the claim is not about a size.
     """
     if level not in LEVELS:
-        raise InputError(f"unknown level '{level}'", hint=f"levels: {', '.join(LEVELS)}")
+        raise InputError(f"unknown level '{level}'", hint=f"write one of {', '.join(LEVELS)}")
     if sizes is None:
         return (*claim.sizes.beyond, *claim.sizes.at(level))
     if not sizes or isinstance(sizes, str):
-        raise InputError(f"{sizes!r} is not a list of sizes", hint='list topologies: ["S4", "S5"]')
+        raise InputError(f"{sizes!r} is not a list of sizes", hint='write a list: ["S4", "S5"]')
     for spec in sizes:
         if not applies_to(claim, spec):
             quick = ", ".join(claim.sizes.quick)
-            raise InputError(
-                f"claim {claim.id} is not about {spec}", hint=f"it is verified on {quick}"
-            )
+            raise InputError(f"claim {claim.id} is not about {spec}", hint=f"verify it on {quick}")
     return sort_sizes(sizes)
 
 

@@ -99,8 +99,9 @@ def _require_embedded(settings: "Settings") -> None:
     ]
     if servers:
         raise InputError(
-            f"the demo runs on the embedded stack, but the settings name: {' and '.join(servers)}",
-            hint="unset it",
+            "the demo runs on the embedded stack, but the settings name other servers: "
+            f"{' and '.join(servers)}",
+            hint="remove these settings",
         )
 
 

@@ -43,11 +43,12 @@ def open_executor(workers: str | None, jobs: int | None) -> Iterator[Executor | 
     if jobs is not None:
         raise InputError(
             "--jobs and --workers cannot be combined",
-            hint="the workers of a cluster decide how many tasks they run; remove --jobs",
+            hint="remove --jobs: the workers of a cluster decide how many tasks they run",
         )
     if not workers.startswith(_DASK):
         raise InputError(
-            f"'{workers}' does not name workers", hint="give --workers dask:tcp://HOST:PORT"
+            f"'{workers}' is not the address of a Dask scheduler",
+            hint="give --workers dask:tcp://HOST:PORT",
         )
     from starcast.catalogue.plugins import pack
     from starcast.support.dask_cluster import connect

@@ -140,7 +140,9 @@ def confirm(question: str, unchanged: str) -> None:
         InputError: there is no terminal.
     """
     if not sys.stdin.isatty():
-        raise InputError(f"{unchanged}: there is no terminal to ask", hint="add --yes")
+        raise InputError(
+            f"{unchanged}: the question needs a terminal", hint="add --yes to skip the question"
+        )
     # The question goes to stderr, because stdout holds only data.
     if not typer.confirm(question, err=True):
         say(unchanged)

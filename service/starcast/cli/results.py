@@ -171,8 +171,8 @@ def comparison(
     """Print a comparison with remarks, in the first layout that fits the terminal."""
     if out is not None and output is not Format.HTML:
         raise InputError(
-            f"--out writes html, and the format is {output}",
-            hint=f"add --format html for a page, or write the {output} with > {out}",
+            f"--out writes only html, but the format is {output}",
+            hint=f"add --format html for a page, or redirect the {output} with > {out}",
         )
     if out is not None:
         check_suffix(out, ".html", ".htm")

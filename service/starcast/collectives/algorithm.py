@@ -119,7 +119,7 @@ class Algorithm(Entry):
             return None
         if construction in CONSTRUCTIONS and CONSTRUCTIONS[construction].supports(topology):
             return None
-        return f"its construction '{construction}' is not"
+        return f"its construction '{construction}' is not defined there"
 
     def resolve_arguments(
         self, topology: Topology, arguments: Mapping[str, object]
@@ -216,8 +216,8 @@ def algorithm(
         )  # fmt: skip
         if not ports or set(ports) - set(get_args(Ports)):
             raise InputError(
-                f"{origin}: the port models of '{name}' are {list(ports)}",
-                hint="give a list of 'all' and 'one'",
+                f"{origin}: the port models of '{name}' are invalid: {list(ports)}",
+                hint="give a list with 'all', 'one' or both",
             )
 
         def build(topology: Topology, root: int, model: Ports, **arguments: Any) -> Schedule:
@@ -257,7 +257,7 @@ def _read_schedule(noun: str, origin: Origin, result: Any, declared: Mapping[str
         columns = result
     else:
         raise InputError(
-            f"{noun} ({origin}) returned {type(result).__name__}",
+            f"{noun} ({origin}) returned a value of type {type(result).__name__}, not a schedule",
             hint=f"return a mapping with the columns {', '.join(REQUIRED)}, or a Schedule",
         )
     with Located(noun, origin):

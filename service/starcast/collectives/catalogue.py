@@ -137,7 +137,7 @@ def _check_size(algorithm: Algorithm, topology: Topology, ports: str, arguments:
     raise LimitError(
         f"{algorithm} on {topology.spec} with {' and '.join(counts) or 'all its messages'} has"
         f" {rows:,} rows, about {rows * BYTES_PER_ROW / 1e9:,.0f} GB;"
-        f" at most {MAX_ROWS:,} are built",
+        f" at most {MAX_ROWS:,} rows are supported",
         hint="use fewer segments or messages, or a smaller topology",
     )
 

@@ -85,7 +85,9 @@ def schedule_from_columns(
     missing = [name for name in REQUIRED if name not in columns]
     unknown = [name for name in columns if name not in (*REQUIRED, *OPTIONAL)]
     if missing or unknown:
-        problem = f"has no '{missing[0]}'" if missing else f"has the unknown '{unknown[0]}'"
+        problem = (
+            f"has no column '{missing[0]}'" if missing else f"has the unknown column '{unknown[0]}'"
+        )
         raise InputError(
             f"the mapping of columns {problem}",
             hint=f"give {', '.join(REQUIRED)}; {', '.join(OPTIONAL)} are optional",
@@ -110,7 +112,7 @@ def schedule_from_columns(
     forest = columns.get("forest")
     if forest is not None and not isinstance(forest, Forest):
         raise InputError(
-            f"the forest of a schedule is a value of type {type(forest).__name__}",
+            f"the forest of a schedule cannot be a value of type {type(forest).__name__}",
             hint="give a Forest, or omit it",
         )
     values: dict[str, Any] = {**arrays}
@@ -160,7 +162,7 @@ def _check_column(topology: Topology, name: str, values: Any) -> NDArray[np.int6
     array = np.asarray(values)
     if array.ndim != 1:
         raise InputError(
-            f"the column '{name}' of a schedule has {array.ndim} dimensions",
+            f"the column '{name}' of a schedule cannot have {array.ndim} dimensions",
             hint="give one value per row",
         )
     if array.dtype.kind == "U" and name in ("sender", "receiver"):
@@ -174,14 +176,15 @@ def _check_column(topology: Topology, name: str, values: Any) -> NDArray[np.int6
         array = array.astype(np.int64)
     if array.size and array.dtype.kind not in "iu":
         raise InputError(
-            f"the column '{name}' of a schedule has dtype {array.dtype}", hint="give integers"
+            f"the column '{name}' of a schedule cannot have dtype {array.dtype}",
+            hint="give integers",
         )
     least = 1 if name == "step" else 0
     most = 1 if name == "combine" else int(np.iinfo(DTYPES[name]).max)
     if array.size and (int(array.min()) < least or int(array.max()) > most):
         wrong = int(array.min()) if int(array.min()) < least else int(array.max())
         raise InputError(
-            f"the column '{name}' of a schedule has the value {wrong}",
+            f"the column '{name}' of a schedule has the invalid value {wrong}",
             hint=f"give integers from {least} to {most}",
         )
     return array.astype(np.int64)
@@ -196,8 +199,9 @@ def _check_places(topology: Topology, sender: Integers, port: Integers) -> None:
     wrong = np.flatnonzero(~np.isin(port, topology.ports))
     if len(wrong):
         raise InputError(
-            f"row {int(wrong[0])} of the schedule has the port {int(port[wrong[0]])}",
-            hint=f"the ports of {topology.spec} are {topology.ports[0]} to {topology.ports[-1]}",
+            f"row {int(wrong[0])} of the schedule uses port {int(port[wrong[0]])}, which "
+            f"{topology.spec} does not have",
+            hint=f"use ports from {topology.ports[0]} to {topology.ports[-1]}",
         )
 
 
@@ -343,7 +347,11 @@ class _Reader:
         missing = [name for name in REQUIRED if name not in names]
         unknown = [name for name in names if name not in CSV_COLUMNS]
         if missing or unknown:
-            problem = f"has no column '{missing[0]}'" if missing else f"has '{unknown[0]}'"
+            problem = (
+                f"has no column '{missing[0]}'"
+                if missing
+                else f"has the unknown column '{unknown[0]}'"
+            )
             if not header:
                 raise InputError(f"{self._path} has no line of column names", hint=_HINT)
             raise self._fail(problem, f"{_HINT}; {' and '.join(OPTIONAL)} are optional")
@@ -360,11 +368,13 @@ class _Reader:
 
     def _number(self, name: str, text: str, allowed: Sequence[int]) -> int:
         if not _NUMBER.fullmatch(text):
-            raise self._fail(f"has the {name} '{text}'", "write a whole number, without a sign")
+            raise self._fail(
+                f"has the invalid {name} '{text}'", "write a whole number, without a sign"
+            )
         number = int(text)
         if number not in allowed:
-            hint = f"{name}s go from {allowed[0]} to {allowed[-1]}"
-            raise self._fail(f"has the {name} {number}", hint)
+            hint = f"write a {name} from {allowed[0]} to {allowed[-1]}"
+            raise self._fail(f"has the {name} {number}, which is out of range", hint)
         return number
 
     def _ranks(
@@ -394,7 +404,9 @@ class _Reader:
                 return self._topology.node(int(number))
             return self._topology.rank(text)
         except InputError as error:
-            raise self._fail(f"has the {name} '{text}': {error.message}", error.hint) from None
+            raise self._fail(
+                f"has the invalid {name} '{text}': {error.message}", error.hint
+            ) from None
 
     def _fail(self, problem: str, hint: str) -> InputError:
         return InputError(f"{self._path}, line {self._line} {problem}", hint=hint)

@@ -172,7 +172,8 @@ def schedule_words(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...
 def internal_error(what: str) -> StarcastError:
     """Return the error for a state that the proof in docs/exact-alltoall.md excludes."""
     return StarcastError(
-        f"the exact alltoall: {what}", hint="this is a defect of starcast: please report it"
+        f"the exact alltoall cannot be built: {what}",
+        hint="this is a defect of starcast: please report it",
     )
 
 
@@ -351,7 +352,7 @@ def _group_begins(
     idle_cells = opening.idle.shape[1]
     if np.count_nonzero(early) < idle_cells:
         raise internal_error(
-            f"there are {len(length)} groups of full necklaces and idle cells for {idle_cells}"
+            f"{len(length)} groups of full necklaces are too few for {idle_cells} idle cells"
         )
     return np.asarray(opening.length + np.cumsum(length - early) - length)
 

@@ -139,12 +139,12 @@ class Schedule(Displayable):
         if self.symmetric and self.collective not in MULTI_SOURCE:
             raise InputError(
                 f"a schedule of a {self.collective} cannot be symmetric",
-                hint=f"it has one root; {', '.join(MULTI_SOURCE)} have not",
+                hint=f"omit symmetric: only {', '.join(MULTI_SOURCE)} have symmetric schedules",
             )
         if len(self) and self.units < 1:
             raise InputError(
                 f"a {self.collective} of {self.units} units cannot have {len(self):,} rows",
-                hint="give the number of units: units are numbered from 0 to units - 1",
+                hint="pass the number of units, which is the highest unit number plus 1",
             )
 
     def _checked_columns(self) -> dict[str, NDArray[Any]]:
@@ -292,12 +292,12 @@ def check_combine(collective: str, combine: object) -> None:
         return
     if combine is None:
         raise InputError(
-            f"a schedule of a {collective} has no column 'combine'",
-            hint="give each row true, if the receiver adds what arrives, or else false",
+            f"a schedule of a {collective} needs the column 'combine'",
+            hint="give true for each row whose receiver adds the unit to its own, else false",
         )
     raise InputError(
-        f"a schedule of a {collective} has the column 'combine'",
-        hint=f"only {', '.join(REDUCTIONS)} add contributions: remove the column",
+        f"a schedule of a {collective} cannot have the column 'combine'",
+        hint=f"remove the column: only {', '.join(REDUCTIONS)} add contributions",
     )
 
 
@@ -333,12 +333,12 @@ def _checked_column(name: str, values: object, kinds: str = "iu") -> NDArray[Any
     column = np.asarray(values)
     if column.dtype.kind not in kinds:
         raise InputError(
-            f"the column '{name}' of a schedule has dtype {column.dtype}",
+            f"the column '{name}' of a schedule cannot have dtype {column.dtype}",
             hint="give integers" if kinds == "iu" else "give true or false",
         )
     if column.ndim != 1:
         raise InputError(
-            f"the column '{name}' of a schedule has {column.ndim} dimensions",
+            f"the column '{name}' of a schedule cannot have {column.ndim} dimensions",
             hint="give one value per row",
         )
     return frozen_copy(column)

@@ -52,7 +52,7 @@ def reverse_schedule(schedule: Schedule) -> Schedule:
     if schedule.collective not in _INVERSES:
         raise InputError(
             f"a schedule of a {schedule.collective} cannot be reversed",
-            hint=f"only {', '.join(_INVERSES)} can",
+            hint=f"give a schedule of {', '.join(_INVERSES)}",
         )
     collective = _INVERSES[schedule.collective]
     rows = Columns(

@@ -253,8 +253,8 @@ class Comparison:
             shown = ", ".join([*self.columns(), "best"])
             raise InputError(
                 f"'{name}' is not a column of this comparison",
-                hint=f"the columns are {shown}; to sort by the smallest value of all sides, "
-                f"give one of {', '.join(least)} without the name of a side",
+                hint=f"give one of {shown}; to sort by the smallest value in each row, "
+                f"give one of {', '.join(least)} without the name of an experiment or run",
             )
         cells = [(self._cell(match, aliases.get(name, name)), match) for match in self.matches]
         valued = [pair for pair in cells if pair[0] is not None]

@@ -161,9 +161,8 @@ def list_repetitions(repetitions: Sequence[Repetition], name: str) -> Table:
         ("run", *POINT_AXES, "agrees", *FIGURES),
         f"all figures agree in {len(repetitions) - different} of {total}",
         RejectedError(
-            f"{pluralize(different, 'run has', 'runs have')} figures that differ from the stored"
-            " ones",
-            hint="'starcast run show' lists the code and machine of a stored run",
+            f"{pluralize(different, 'run differs', 'runs differ')} from the stored figures",
+            hint="use 'starcast run show' to find the code and machine of a stored run",
         )
         if different
         else None,
@@ -224,7 +223,8 @@ def require_complete(run: models.Run) -> None:
     """
     if run.status != "complete":
         raise RejectedError(
-            f"the run failed: {run.error}", hint="a failed run has no figures and is never compared"
+            f"the run failed: {run.error}",
+            hint="correct the cause and repeat the run; failed runs are not compared",
         )
 
 

@@ -56,7 +56,7 @@ def table_of(experiment: models.Experiment) -> str:
         if title and title == _shipped_title(name):
             return name
     raise InputError(
-        f"the experiment '{experiment.name}' is not that of a paper's table",
+        f"the experiment '{experiment.name}' does not belong to a table of a paper",
         hint=f"name a table with --table: {', '.join(PAPER_TABLES)}",
     )
 
@@ -162,7 +162,7 @@ def paper_rows(table: PaperTable, runs: Sequence[models.Run]) -> Iterator[tuple[
     if is_empty:
         raise NotFoundError(
             f"no run executes a row of {table.source}",
-            hint="run the shipped grid of the table: 'starcast experiment examples'",
+            hint="run the grid of the table, which 'starcast experiment examples' lists",
         )
 
 

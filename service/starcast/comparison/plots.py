@@ -105,7 +105,7 @@ def check_plot(file: Path) -> None:
     """
     if file.suffix.lower().removeprefix(".") not in _FORMATS:
         raise InputError(
-            f"plots are written as svg, pdf and png, and the name ends in none of them: {file}",
+            f"the name of a plot's file must end in .svg, .pdf or .png: {file}",
             hint="name a file that ends in .svg, .pdf or .png",
         )
 

@@ -114,7 +114,7 @@ def find_side(sides: Sequence[Side], name: str) -> int:
     known |= {each.removeprefix("run "): each for each in names if each.startswith("run ")}
     if name not in known:
         raise NotFoundError(
-            f"the baseline '{name}' is not a side of this comparison",
+            f"the baseline '{name}' is not part of this comparison",
             hint=f"give one of {', '.join(names)}",
         )
     return names.index(known[name])
@@ -133,7 +133,8 @@ def read_conditions(texts: Iterable[str]) -> Conditions:
         axis, equals, text = (part.strip() for part in condition.partition("="))
         if not equals or not text:
             raise InputError(
-                f"'{condition}' is not a condition", hint="write AXIS=VALUE, such as topology=S5"
+                f"'{condition}' is not a valid condition",
+                hint="write AXIS=VALUE, such as topology=S5",
             )
         if axis not in POINT_AXES:
             raise InputError(
@@ -156,7 +157,7 @@ def select_runs(sides: Sequence[Side], conditions: Conditions) -> list[Side]:
         if missing:
             raise NotFoundError(
                 f"no run of this comparison has {axis} = {missing[0]}",
-                hint=f"there are {', '.join(present)}",
+                hint=f"choose one of its values: {', '.join(present)}",
             )
     selected = [
         replace(side, runs=tuple(run for run in side.runs if _meets(run, conditions)))
@@ -169,7 +170,7 @@ def select_runs(sides: Sequence[Side], conditions: Conditions) -> list[Side]:
             )
             raise NotFoundError(
                 f"'{side.name}' has no run with {' and '.join(parts)}",
-                hint="values of one axis are alternatives; several axes must all hold",
+                hint="give fewer conditions: a run must have one of the values given for each axis",
             )
     return selected
 
@@ -225,15 +226,15 @@ def check_crossed(axes: Iterable[str]) -> tuple[str, ...]:
     """
     named = set(axes)
     for axis in sorted(named - set(CROSSABLE)):
-        hint = f"cross {', '.join(CROSSABLE)}"
+        hint = f"choose among {', '.join(CROSSABLE)}"
         if axis in CHOICE:
             raise InputError(
-                f"{axis} is not part of the question; runs may always differ in it",
+                f"{axis} need not be named, because compared runs may always differ in it",
                 hint=f"omit it; {hint}",
             )
         if axis in AXES and AXES[axis].not_crossed:
             raise InputError(
-                f"the sides of a comparison cannot differ in {axis}: {AXES[axis].not_crossed}",
+                f"compared runs cannot differ in {axis}: {AXES[axis].not_crossed}",
                 hint=hint,
             )
         raise InputError(f"'{axis}' is not an axis of a comparison", hint=hint)

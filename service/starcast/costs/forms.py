@@ -407,6 +407,6 @@ def _find(topology: Topology, collective: str, name: str) -> tuple[Algorithm, En
     if (collective, name) not in FORMS:
         raise InputError(
             f"{algorithm} has no closed form",
-            hint="execute it: 'starcast run once' and 'starcast cost table --simulate' price it",
+            hint="execute it with 'starcast run once' or 'starcast cost table --simulate'",
         )
     return algorithm, FORMS[collective, name]

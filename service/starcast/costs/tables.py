@@ -372,15 +372,17 @@ def execute_row(problem: Problem, row: CostRow, max_rows: int) -> Cost | None:
     if rows > max_rows:
         at_least = "at least " if too_large else ""
         raise LimitError(
-            f"{algorithm} on {topology.spec} has {at_least}{rows:,} rows and is not simulated",
-            hint=f"at most {max_rows:,} rows are simulated",
+            f"{algorithm} on {topology.spec} has {at_least}{rows:,} rows, but at most {max_rows:,} "
+            "rows can be simulated",
+            hint="use a smaller topology, or fewer segments or messages",
         )
     built = schedule(topology, collective, row.name, ports=problem.ports, **row.arguments)
     unit = Fraction(problem.message_bytes) / max(1, built.message_units)
     simulation, critical = execute_in_model(built, unit, problem.machine, problem.execution)
     if simulation.violation or not simulation.complete:
         raise RejectedError(
-            f"{algorithm} on {topology.spec}: {simulation.violation or 'incomplete'}",
+            f"{algorithm} on {topology.spec} is invalid: "
+            f"{simulation.violation or 'units are undelivered'}",
             hint="please report it",
         )
     return price_simulation(simulation, unit, problem.machine, critical)

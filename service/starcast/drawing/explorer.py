@@ -88,7 +88,7 @@ def _check(topology: Topology, forests: Sequence[Forest], schedules: Sequence[Sc
         if built.topology != topology:
             raise InputError(
                 f"{built.id} is on {built.topology.spec}, not on {topology.spec}",
-                hint="a page shows one topology",
+                hint=f"give only forests and schedules on {topology.spec}",
             )
     for built in schedules:
         if len(built) > MAX_ROWS:

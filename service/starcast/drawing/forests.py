@@ -184,8 +184,8 @@ def draw_tree(forest: Forest, tree: int = 0, force: bool = False) -> str:
     nodes = len(drawn.level)
     if nodes > READABLE and not force:
         raise LimitError(
-            f"tree {tree} of {forest.id} has {nodes:,} nodes, and a drawing is readable up to "
-            f"{READABLE}",
+            f"tree {tree} of {forest.id} has {nodes:,} nodes, but a drawing is readable only up to "
+            f"{READABLE} nodes",
             hint="draw it on S5 or smaller, or add --force (force=True) for a very wide picture",
         )
     leaves = int(forest.leaves[tree])
@@ -217,8 +217,8 @@ def draw_forest(forest: Forest, layout: str | None = None) -> str:
     nodes = forest.trees * forest.topology.nodes
     if nodes > MAX_NODES:
         raise LimitError(
-            f"the trees of {forest.id} have {nodes:,} nodes, and a drawing of all trees is readable"
-            f" up to {MAX_NODES:,}",
+            f"the trees of {forest.id} have {nodes:,} nodes, but a drawing of all trees is readable"
+            f" only up to {MAX_NODES:,} nodes",
             hint="draw a single tree: starcast forest draw --tree 0",
         )
     # The forest is verified first, because notebooks also draw unverified forests, and an array

@@ -104,7 +104,7 @@ def layout(topology: str | Topology, name: str | None = None) -> Positions:
     chosen = choose_layout(network, name)
     if network.nodes > MAX_NODES:
         raise LimitError(
-            f"{network.spec} has {network.nodes:,} nodes, and layouts have at most {MAX_NODES:,}",
+            f"{network.spec} has {network.nodes:,} nodes, but layouts have at most {MAX_NODES:,}",
             hint="choose a smaller topology, such as S9",
         )
     positions = np.ascontiguousarray(_LAYOUTS[chosen](network), dtype=np.float32)

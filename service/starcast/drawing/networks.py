@@ -203,8 +203,8 @@ def draw_topology(topology: Topology, layout: str | None = None) -> str:
     """
     if topology.nodes > READABLE:
         raise LimitError(
-            f"{topology.spec} has {topology.nodes:,} nodes, and a drawing is readable up to "
-            f"{READABLE}",
+            f"{topology.spec} has {topology.nodes:,} nodes, but a drawing is readable only up to "
+            f"{READABLE} nodes",
             hint=f"open it in the explorer: starcast explore {topology.spec} --out page.html",
         )
     frame = Frame(topology, layout, 1)

@@ -49,8 +49,8 @@ def draw_schedule(schedule: Schedule) -> str:
     _check_steps(schedule, range(1, schedule.steps + 1))
     if schedule.steps > MAX_PANELS:
         raise LimitError(
-            f"{schedule.id} has {schedule.steps:,} steps, and a drawing is readable up to "
-            f"{MAX_PANELS}",
+            f"{schedule.id} has {schedule.steps:,} steps, but a drawing is readable only up to "
+            f"{MAX_PANELS} steps",
             hint="draw a schedule with fewer segments or messages, or list its rows",
         )
     sizes = (

@@ -138,12 +138,13 @@ def _check(subgraph: Subgraph, layout: Layout | None) -> None:
         )
     if layout is Layout.LEVELS and subgraph.source is None:
         raise InputError(
-            "levels are counted from a node, and the query names none", hint="use --layout ring"
+            "the layout levels needs a node to count from, but the query names none",
+            hint="use --layout ring",
         )
     if len(subgraph.drawn) > READABLE:
         raise LimitError(
-            f"the result has {len(subgraph.drawn):,} nodes, and a picture is readable up to "
-            f"{READABLE}",
+            f"the result has {len(subgraph.drawn):,} nodes, but a drawing is readable only up to "
+            f"{READABLE} nodes",
             hint="ask for fewer rows (--limit), or use another format",
         )
 

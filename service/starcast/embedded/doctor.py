@@ -79,7 +79,10 @@ def failure(findings: list[Finding]) -> StarcastError | None:
     for verdict, error in ((Verdict.DOWN, UnavailableError), (Verdict.WRONG, RejectedError)):
         named = [finding.check for finding in findings if finding.verdict == verdict]
         if named:
-            return error(f"{', '.join(named)}: {verdict}", hint="see the column 'advice'")
+            return error(
+                f"the verdict of some checks is '{verdict}': {', '.join(named)}",
+                hint="follow the advice in the column 'advice'",
+            )
     return None
 
 
@@ -147,7 +150,7 @@ def _servers(settings: Settings) -> Iterator[Finding]:
             "stores",
             Verdict.WRONG,
             f"the graph belongs to the database {graph_store}, but this database is {store}",
-            "point both settings to stores that belong together, or ingest again",
+            "name two servers that belong together in the settings, or ingest again",
         )
 
 

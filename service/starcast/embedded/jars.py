@@ -117,7 +117,7 @@ class JarSet:
             names = ", ".join(changed[:3]) + ", ..." * (len(changed) > 3)
             raise RejectedError(
                 f"{pluralize(len(changed), 'jar')} in {self.folder / 'jars'} changed after the "
-                f"download, the SHA-256 differs from the lock file: {names}",
+                f"download (the SHA-256 differs from the lock file): {names}",
                 hint=f"find out what changed the files, delete {self.folder}, then run "
                 "'starcast up', which downloads them again",
             )

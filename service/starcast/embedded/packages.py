@@ -87,7 +87,7 @@ def find_client_programs(major: int) -> "Programs":
         if _major(folder / "pg_dump") == major and (folder / "pg_restore").exists():
             return Programs(folder / "pg_dump", folder / "pg_restore")
     raise UnavailableError(
-        f"the server is PostgreSQL {major}, and its programs pg_dump and pg_restore are not"
+        f"the server is PostgreSQL {major}, but pg_dump and pg_restore of this version are not"
         " installed",
         hint=f"install the package postgresql-client-{major}"
         + (", or 'starcast[backup]'" if major == 18 else ""),

@@ -374,7 +374,8 @@ class Startup:
                 " repeat 'starcast up' and run 'starcast graph rebuild'",
             )
         self._reporter.say(
-            f"{server.title} cannot open its data, as after a full disk: trying without the damaged"
-            " end of its log; then 'starcast graph verify' says whether anything is missing"
+            f"{server.title} cannot open its data, perhaps because the disk was full. It is"
+            " started again without the damaged end of its log. Run 'starcast graph verify'"
+            " afterwards to see whether data are missing"
         )
         return self._launch(server)

@@ -57,7 +57,7 @@ def find_traces(settings: Settings) -> list[Trace]:
     # home.
     usual = Settings.model_construct()
     is_other = settings.home != usual.home
-    kept = "other homes use it; uninstall the usual home to delete it"
+    kept = "other homes use it; uninstall the default home to delete it"
     downloads = _existing(settings.cache, _CACHE_PATTERNS)
     stays = kept if is_other and settings.cache == usual.cache else ""
     traces += [Trace("cache", path, stays) for path in downloads]

@@ -72,7 +72,7 @@ class Design:
             problem = "is outside the [[grid]] tables" if other in AXES else "is not a known key"
             raise InputError(
                 f"'{other}' {problem}",
-                hint="move it into the tables, or write one grid without a table",
+                hint="write all axes in the [[grid]] tables, or write one grid without a table",
             )
         return cls(tuple(_read_grids(axes[_GRID], options or {})), **texts)
 
@@ -109,7 +109,7 @@ def check_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise InputError(
             f"'{name}' is not a valid name for an experiment",
-            hint="write letters, digits, '.', '_' and '-', not digits alone",
+            hint="use letters, digits, '.', '_' and '-', but not only digits",
         )
     return name
 

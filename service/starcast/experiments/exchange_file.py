@@ -101,7 +101,7 @@ class IncomingExperiment:
         if not seen:
             raise InputError("it has no runs")
         if self.points is not None and len(seen) > self.points:
-            raise InputError(f"it has {len(seen)} runs of {self.points} points")
+            raise InputError(f"it has {len(seen)} runs, but only {self.points} points")
         return self
 
     def _check_source(self, run: RunRecord) -> None:
@@ -117,7 +117,7 @@ class IncomingExperiment:
             return None
         points = set(Design.from_json(self.grid).points())
         if self.points not in {None, len(points)}:
-            raise InputError(f"its grid has {len(points)} points, not {self.points}")
+            raise InputError(f"its grid has {len(points)} points, but it states {self.points}")
         return points
 
 
@@ -176,7 +176,7 @@ def read_file(file: Path) -> list[IncomingExperiment]:
     except ValueError as error:
         raise invalid(file, str(error)) from None
     except LimitError as error:
-        raise LimitError(f"{file} is refused: {error.message}", hint=error.hint) from None
+        raise LimitError(f"{file} cannot be imported: {error.message}", hint=error.hint) from None
 
 
 def read_records(
@@ -337,7 +337,7 @@ def check_figures(point: Point, run: RunRecord) -> None:
         raise InputError("a run has costs or an error message that contradict its status")
     if not complete:
         if run.profile:
-            raise InputError("a failed run has a profile")
+            raise InputError("a failed run cannot have a profile")
         return
     judge = _Judge(point)
     for kind, formula in formulas.items():
@@ -386,12 +386,14 @@ class _Judge:
         for links, sent, units in profile:
             # A busy link carries one packet in a step, so there are as many packets as busy links.
             if links != sent or (sent == 0) != (units == 0):
-                self._reject(f"a step has {links} links with {sent} packets of up to {units} units")
+                self._reject(
+                    f"a step cannot have {links} links with {sent} packets of up to {units} units"
+                )
         self.compare("simulated, steps", cost.steps, len(profile))
         if cost.transmissions is None or not packets <= cost.transmissions <= most_units:
             self._reject(
-                f"simulated, transmissions is {_shown(cost.transmissions)}, and its profile has"
-                f" {packets} packets of at most {most_units} units together"
+                f"simulated, transmissions is {_shown(cost.transmissions)}, but its profile allows"
+                f" only {packets} to {most_units}"
             )
         if cost.start_ups is None or cost.bytes is None:
             self._reject("its execution has no start-ups or bytes")

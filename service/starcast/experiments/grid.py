@@ -116,7 +116,7 @@ class Grid(_Axes):
             if key not in AXES:
                 raise InputError(
                     f"'{key}' is not an axis of a grid",
-                    hint=f"{did_you_mean(key, AXES)}there are {', '.join(AXES)}",
+                    hint=f"{did_you_mean(key, AXES)}the axes are {', '.join(AXES)}",
                 )
         axes = {
             axis: read_axis(axis, stored[axis], declared.read)

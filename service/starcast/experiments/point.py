@@ -67,7 +67,8 @@ class Point(Parameters):
                 continue
             if max(abs(value.numerator), value.denominator) > LARGEST:
                 raise InputError(
-                    f"{name} is out of range", hint="numerator and denominator are at most 10^30"
+                    f"{name} is out of range",
+                    hint="give a numerator and a denominator of at most 10^30",
                 )
             if value < axis.least:
                 raise InputError(
@@ -75,9 +76,7 @@ class Point(Parameters):
                     hint=f"give {axis.option} {axis.least} or more",
                 )
         if self.t_s == self.t_c == 0:
-            raise InputError(
-                "t_s = 0 and t_c = 0 do not describe a machine", hint="give one that is not 0"
-            )
+            raise InputError("t_s and t_c cannot both be 0", hint="give a positive t_s or t_c")
         read_seed(self.seed)
 
     def _normalize_algorithm(self, topology: Topology) -> str:
@@ -85,8 +84,8 @@ class Point(Parameters):
         axis = next((each for each in own if each in ARGUMENT_AXES), None)
         if axis is not None:
             raise InputError(
-                f"'{self.algorithm}' has '{axis}' in parentheses, which is given separately",
-                hint=f"give --{axis}",
+                f"'{self.algorithm}' cannot have '{axis}' in parentheses",
+                hint=f"give it as the option --{axis}",
             )
         if not own:
             return name
@@ -205,7 +204,7 @@ def resolve_faults(topology: Topology, text: str, seed: int) -> tuple[str, ...]:
     if amount > most:
         besides = " besides the root" if kind == "node" else ""
         raise InputError(
-            f"{topology.spec} has fewer than {amount} {kind}s{besides}", hint=f"it has {most}"
+            f"{topology.spec} has fewer than {amount} {kind}s{besides}", hint=f"give at most {most}"
         )
     draw = _draw_nodes if kind == "node" else _draw_links
     return canonical_faults(topology, draw(topology, amount, np.random.default_rng(seed)))
@@ -254,7 +253,9 @@ def _read_fault(topology: Topology, word: str) -> tuple[tuple[int, ...], str]:
             f"the fault '{word}' is not on {topology.spec}: {error.message}", hint=error.hint
         ) from None
     if step < 1:
-        raise InputError(f"the fault '{word}' begins in step {step}", hint="steps count from 1")
+        raise InputError(
+            f"the fault '{word}' cannot begin in step {step}", hint="steps are numbered from 1"
+        )
     neighbours = _neighbours(topology, ends[0])
     if len(ends) == 2 and topology.label(ends[1]) not in neighbours:
         raise InputError(

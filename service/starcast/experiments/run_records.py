@@ -147,7 +147,7 @@ class RunRecord(_Axes):
             value = getattr(self, axis)
             if value != getattr(point, axis):
                 raise InputError(
-                    f"a run of {point.algorithm} has {axis} = {value}, which does not fit the rest"
+                    f"a run of {point.algorithm} has {axis} = {value}, which contradicts the rest"
                 )
         return point
 

@@ -45,8 +45,8 @@ def write_goal(executed: Executed, unit_bytes: int, dialect: GoalDialect) -> Ite
     limit = MAX_INTERFACES // 2 if dialect == "atlahs" else MAX_INTERFACES
     if schedule.ports == "all" and topology.degree > limit:
         raise LimitError(
-            f"nodes of {topology.spec} have {topology.degree} ports; a GOAL file for {dialect} has "
-            f"at most {limit}",
+            f"nodes of {topology.spec} have {topology.degree} ports; a GOAL file for {dialect} "
+            f"supports at most {limit}",
             hint="use a topology of a smaller degree, or --ports one",
         )
     packets = Packets(executed)

@@ -138,7 +138,7 @@ class _Reader:
             else:
                 self._read_operation(text, self._rank)
         if self._rank is not None:
-            self.fail(f"ends within rank {self._rank}", "the file is cut off: copy it again")
+            self.fail(f"ends within rank {self._rank}", "copy the file again: it is cut off")
         if len(ranks) < self._nodes:
             missing = min(set(range(self._nodes)) - ranks)
             raise InputError(
@@ -161,7 +161,7 @@ class _Reader:
             try:
                 text = line.decode("ascii").strip()
             except UnicodeDecodeError:
-                self.fail("is not text", "give a GOAL file as text, before txt2bin")
+                self.fail("is not text", "give the text file, not the output of txt2bin")
             while inside or text.startswith("/*"):
                 _, end, rest = text.partition("*/")
                 inside = not end
@@ -174,16 +174,18 @@ class _Reader:
     def _check_count(self, count: int) -> None:
         if count != self._nodes:
             self.fail(
-                f"has {count} ranks, and the topology has {self._nodes} nodes",
-                "name the topology that the file is for",
+                f"declares {count} ranks, but the topology has {self._nodes} nodes",
+                "name the topology for which the file was written",
             )
 
     def _begin_rank(self, rank: int, ranks: set[int]) -> None:
         if self._rank is not None:
             self.fail(f"begins rank {rank} within rank {self._rank}", "end each rank with }")
         if rank >= self._nodes or rank in ranks:
-            problem = "twice" if rank in ranks else f"of {self._nodes}"
-            self.fail(f"has the rank {rank} {problem}", f"ranks go from 0 to {self._nodes - 1}")
+            problem = "a second time" if rank in ranks else f"in a file of {self._nodes} ranks"
+            self.fail(
+                f"begins rank {rank} {problem}", f"give each rank from 0 to {self._nodes - 1} once"
+            )
         ranks.add(rank)
         self._rank = rank
 
@@ -199,7 +201,10 @@ class _Reader:
 
     def _check_comments(self) -> None:
         if self._rows:
-            self.fail("follows units of a packet without its send", "write the send after them")
+            self.fail(
+                "is not the send that must follow the comments on the units of a packet",
+                "write the send directly after its comments",
+            )
 
     def _read_operation(self, text: str, rank: int) -> None:
         if match := _REQUIREMENT.fullmatch(text):
@@ -219,20 +224,26 @@ class _Reader:
             name, kind, size, preposition, peer, tag = match.groups()
             if (kind == "send") != (preposition == "to") or int(peer) >= self._nodes:
                 self.fail(
-                    f"has '{text}'", f"write send .. to, or recv .. from, 0 to {self._nodes - 1}"
+                    f"has the invalid operation '{text}'",
+                    f"write 'send ... to' or 'recv ... from' a rank from 0 to {self._nodes - 1}",
                 )
             operation = _Operation(kind, self._line, rank, int(peer), int(size), int(tag or 0))
         elif match := _CALCULATION.fullmatch(text):
             name = match[1]
             operation = _Operation("calc", self._line, rank)
         else:
-            self.fail(f"has '{text}'", f"GOAL has {_FORMS}; any source and any tag are unsupported")
+            self.fail(
+                f"has the unsupported line '{text}'",
+                f"use only {_FORMS}, with a source and a tag that are numbers",
+            )
         if operation.kind == "send":
             operation.rows, self._rows = self._rows, []
         self._check_comments()
         if name is not None:
             if name in self._names:
-                self.fail(f"has the label {name} twice", "give each operation its own label")
+                self.fail(
+                    f"uses the label {name} a second time", "give each operation its own label"
+                )
             self._names[name] = len(self._operations)
         self._operations.append(operation)
 
@@ -253,7 +264,11 @@ def _columns(
     # comments.
     if any(described) and not all(described):
         line = operations[sends[described.index(False)]].line
-        reader.fail("has a send without its units", "describe all sends or none", line)
+        reader.fail(
+            "has a send without comments on its units, unlike other sends",
+            "write such comments for all sends or for none",
+            line,
+        )
     steps = {} if all(described) else _derive_steps(reader, operations, receives)
     rows = []
     combine: list[int | None] = []
@@ -298,7 +313,7 @@ def _match(reader: _Reader, operations: list[_Operation]) -> dict[int, int]:
     if left:
         send = operations[min(left)]
         reader.fail(
-            f"sends to rank {send.peer}, which does not receive",
+            f"sends a packet to rank {send.peer}, which does not receive it",
             "the file is damaged: write it again",
             send.line,
         )
@@ -363,7 +378,7 @@ def _find_ports(
         reader.fail(
             f"sends from rank {sender[first]} to rank {receiver[first]}, which are not linked in "
             f"{topology.spec}",
-            "name the topology that the file is for",
+            "name the topology for which the file was written",
             int(line[first]),
         )
     return ports

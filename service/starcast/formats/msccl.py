@@ -137,7 +137,7 @@ def write_msccl(rows: Rows) -> Iterator[str]:
     nodes = schedule.topology.nodes
     if nodes > MAX_CHILDREN:
         raise LimitError(
-            f"{schedule.topology.spec} has {nodes:,} nodes; MSCCL XML has at most "
+            f"{schedule.topology.spec} has {nodes:,} nodes; MSCCL XML supports at most "
             f"{MAX_CHILDREN:,} GPUs",
             hint="use a smaller topology",
         )
@@ -175,7 +175,7 @@ class _Program:
         if self.channels > MAX_CHANNELS:
             raise LimitError(
                 f"a link carries {longest:,} units, which take {self.channels} channels of "
-                f"{MAX_STEPS} steps; MSCCL XML has at most {MAX_CHANNELS} channels",
+                f"{MAX_STEPS} steps; MSCCL XML supports at most {MAX_CHANNELS} channels",
                 hint=_HINT,
             )
         self._channel = (place // _SENDS_PER_CHANNEL).tolist()
@@ -224,16 +224,16 @@ class _Program:
         )
 
     def _check(self, rank: int, blocks: list[str], copy: _Copy) -> None:
-        subject = f"{self._schedule.id} has for node {self._schedule.topology.label(rank)}"
+        subject = f"node {self._schedule.topology.label(rank)} of {self._schedule.id} needs"
         if len(blocks) > min(MAX_BLOCKS, MAX_DEPENDED_BLOCKS):
             raise LimitError(
-                f"{subject} {len(blocks)} thread blocks; MSCCL XML has at most "
+                f"{subject} {len(blocks)} thread blocks; MSCCL XML supports at most "
                 f"{MAX_DEPENDED_BLOCKS} that depend on each other",
                 hint=_HINT,
             )
         if copy.chunks > MAX_STEPS * MAX_CHUNKS_PER_STEP:
             raise LimitError(
-                f"{subject} {copy.chunks:,} chunks to copy; MSCCL XML copies at most "
+                f"{subject} copies of {copy.chunks:,} chunks; MSCCL XML supports at most "
                 f"{MAX_STEPS * MAX_CHUNKS_PER_STEP:,}",
                 hint=_HINT,
             )
@@ -243,14 +243,14 @@ class _Program:
         elements += sum(block.count("<step ") for block in blocks)
         if elements >= MAX_ELEMENTS:
             raise LimitError(
-                f"{subject} {elements:,} XML elements to keep; MSCCL XML has less than "
+                f"{subject} {elements:,} XML elements; MSCCL XML supports fewer than "
                 f"{MAX_ELEMENTS:,} per rank",
                 hint=_HINT,
             )
         largest = max(self._scratch_sizes[rank], *(each.chunks for each in self._buffers[rank]))
         if largest - 1 > MAX_OFFSET:
             raise LimitError(
-                f"{subject} a buffer of {largest:,} chunks; MSCCL XML has offsets up to "
+                f"{subject} a buffer of {largest:,} chunks; MSCCL XML supports offsets up to "
                 f"{MAX_OFFSET:,}",
                 hint=_HINT,
             )

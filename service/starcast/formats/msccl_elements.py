@@ -157,12 +157,12 @@ class ElementReader:
 
     def _read_text(self, text: str) -> None:
         if text.strip():
-            self._fail(f"has the text '{text.strip()}'")
+            self._fail(f"has text outside of tags: '{text.strip()}'")
 
     def _begin_element(self, name: str, attributes: dict[str, str]) -> None:
         if _PARENTS.get(name) != self._open[-1]:
-            hint = "MSCCL XML has algo, in it gpu, in it tb, and in it step"
-            self._fail(f"has an element '{name}' in '{self._open[-1]}'", hint)
+            hint = "nest the elements in the order algo, gpu, tb, step"
+            self._fail(f"has an invalid element '{name}' in '{self._open[-1]}'", hint)
         self._open.append(name)
         self._attributes = attributes
         self._begin[name]()
@@ -175,7 +175,9 @@ class ElementReader:
     def _number(self, name: str, least: int, greatest: int) -> int:
         text = self._text(name)
         if not _NUMBER.fullmatch(text) or not least <= int(text) <= greatest:
-            self._fail(f"has the {name} '{text}'", f"{name} goes from {least} to {greatest}")
+            self._fail(
+                f"has the invalid {name} '{text}'", f"write a number from {least} to {greatest}"
+            )
         return int(text)
 
     def _optional(self, name: str, least: int, greatest: int) -> int:
@@ -189,16 +191,18 @@ class ElementReader:
         if self._text("coll") not in names:
             self._fail(f"is for the collective '{self._text('coll')}', not {collective}")
         if self._text("ngpus") != str(nodes):
-            self._fail(f"has {self._text('ngpus')} GPUs; {self._topology.spec} has {nodes} nodes")
+            self._fail(
+                f"has {self._text('ngpus')} GPUs, but {self._topology.spec} has {nodes} nodes"
+            )
         self.in_place = bool(self._optional("inplace", 0, 1))
         if self.in_place and collective not in _IN_PLACE:
-            hint = f"only {', '.join(_IN_PLACE)} are read in place"
-            self._fail(f"has a {collective} in place", hint)
+            hint = f"use separate buffers; only {', '.join(_IN_PLACE)} can be in place"
+            self._fail(f"has an unsupported {collective} in place", hint)
 
     def _begin_gpu(self) -> None:
         rank = self._number("id", 0, self._topology.nodes - 1)
         if rank in self.gpus:
-            self._fail(f"has GPU {rank} twice")
+            self._fail(f"has GPU {rank} a second time")
         chunks = {name: self._number(f"{name}_chunks", 0, MAX_OFFSET + 1) for name in "ios"}
         self._gpu = self.gpus[rank] = Gpu(rank, chunks)
 
@@ -223,12 +227,12 @@ class ElementReader:
             self._fail(f"has step {number} instead of {len(block.steps)}")
         kind = self._text("type")
         if kind in ADDS and self._collective not in REDUCTIONS:
-            hint = f"a {self._collective} only moves data"
-            self._fail(f"has a step of the type '{kind}', a reduction", hint)
+            hint = f"use other types: a {self._collective} only moves data"
+            self._fail(f"has a step of the type '{kind}', which adds data", hint)
         if kind not in _TYPES:
-            self._fail(f"has a step of the unknown type '{kind}'", f"types are {', '.join(_TYPES)}")
+            self._fail(f"has a step of the unknown type '{kind}'", f"use {', '.join(_TYPES)}")
         if (kind in SENDS and block.send < 0) or (kind in RECEIVES and block.receive < 0):
-            self._fail(f"has a step of the type '{kind}' in a thread block without that peer")
+            self._fail(f"has a step of the type '{kind}' in a thread block without a peer for it")
         step = Instruction(
             kind,
             self._place("src") if kind in _READS else ("", 0),
@@ -244,7 +248,7 @@ class ElementReader:
     def _place(self, end: str) -> tuple[str, int]:
         buffer = self._text(f"{end}buf")
         if buffer not in self._gpu.chunks:
-            self._fail(f"has the {end}buf '{buffer}'", "the buffers are i, o and s")
+            self._fail(f"has the unknown {end}buf '{buffer}'", "use i, o or s")
         chunks = self._number("cnt", 1, MAX_CHUNKS_PER_STEP)
         return buffer, self._number(f"{end}off", 0, self._gpu.chunks[buffer] - chunks)
 
@@ -259,4 +263,6 @@ def _check_needs(gpu: Gpu, block: Block) -> None:
         if other >= len(gpu.blocks) or not 0 <= needed < len(gpu.blocks[other].steps):
             raise InputError(f"{needs}, which does not exist", hint=HINT)
         if not gpu.blocks[other].steps[needed].has_dependent:
-            raise InputError(f"{needs}, which has hasdep 0", hint="a step with hasdep 1 reports it")
+            raise InputError(
+                f"{needs}, which does not report its end", hint='write hasdep="1" in that step'
+            )

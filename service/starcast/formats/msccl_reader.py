@@ -188,7 +188,7 @@ class _Execution:
         chunks = max(max(gpu.chunks["i"], gpu.chunks["o"]) for gpu in elements.gpus.values())
         units, rest = divmod(chunks, 1 if collective in VECTORS else nodes)
         if rest or not units:
-            raise InputError(f"buffers of {chunks} chunks are not for {nodes} GPUs", hint=HINT)
+            raise InputError(f"buffers of {chunks} chunks do not suit {nodes} GPUs", hint=HINT)
         self._buffers = [lay_out(collective, nodes, units, root, rank) for rank in range(nodes)]
         # If a collective is executed in place, the input of an allgather is a part of its output,
         # and the output of a reduce-scatter is a part of its input.
@@ -259,7 +259,7 @@ class _Execution:
         if step.type in RECEIVES:
             units, sent = self._wires[wire].popleft()
             if len(units) != step.chunks:
-                run.fail(f"receives {step.chunks} chunks, and {len(units)} are sent")
+                run.fail(f"receives {step.chunks} chunks, but {len(units)} are sent")
             run.now = run.now._replace(arrived=max(run.now.arrived, sent))
         elif step.type != "nop":
             units = self._read(run, step, step.source)
@@ -278,7 +278,7 @@ class _Execution:
         sums = []
         for one, other in zip(own, units, strict=True):
             if one.unit != other.unit:
-                run.fail(f"adds unit {other.unit} to unit {one.unit}")
+                run.fail(f"adds unit {other.unit} to the different unit {one.unit}")
             twice = one.ranks & other.ranks
             if twice:
                 rank = twice.bit_length() - 1
@@ -295,7 +295,9 @@ class _Execution:
             raise InputError(f"{problem} {self._topology.spec}", hint=HINT)
         arrived, sent = run.now.arrived, run.now.sent
         if step.row_step and step.row_step < max(arrived + 1, sent):
-            run.fail(f"sends in step {step.row_step} of the schedule, before what it waits for")
+            run.fail(
+                f"sends in step {step.row_step} of the schedule, before the steps that it waits for"
+            )
         row_step = step.row_step or max(arrived, sent) + 1
         for unit, ranks in units:
             combine = int(ranks != self._complete)

@@ -225,18 +225,24 @@ def _check_options(kind: type[Artifact], to: str, options: Values) -> Values:
     for name in given:
         if name not in FORMATS[kind][to].options:
             users = [other for other, item in FORMATS[kind].items() if name in item.options]
-            hint = f"it is for {' and '.join(users)}" if users else "remove it"
-            raise InputError(f"the format {to} of a {_NOUNS[kind]} has no '{name}'", hint=hint)
+            hint = f"use it only for {' and '.join(users)}" if users else "remove it"
+            raise InputError(
+                f"the format {to} of a {_NOUNS[kind]} has no option '{name}'", hint=hint
+            )
     values = {**_DEFAULTS, **given}
     size = values["unit_bytes"]
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-        raise InputError(f"unit_bytes is {size!r}", hint="give a whole number of bytes, 1 or more")
+        raise InputError(
+            f"unit_bytes is {size!r}, not a positive number of bytes",
+            hint="give a whole number of bytes, 1 or more",
+        )
     for name in ("t_s", "t_c"):
         try:
             Fraction(values[name])
         except (ValueError, TypeError, ZeroDivisionError, OverflowError):
             raise InputError(
-                f"{name} is {values[name]!r}", hint="give a number, such as 100, 2.5 or 23/3"
+                f"{name} is {values[name]!r}, which is not a number",
+                hint="give a number, such as 100, 2.5 or 23/3",
             ) from None
     return values
 
@@ -254,7 +260,7 @@ def _execute(schedule: Schedule) -> Executed:
             f"{pluralize(simulation.missing, 'unit is', 'units are')} undelivered"
         )
         raise RejectedError(
-            f"{schedule.id} is not exported: {problem}",
-            hint="correct its rows; csv and parquet hold any rows",
+            f"{schedule.id} cannot be exported in this format: {problem}",
+            hint="correct its rows, or export it as csv or parquet",
         )
     return executed

@@ -127,7 +127,7 @@ def closed_form(
     if base not in _KINDS:
         raise InputError(
             f"'{base or entry.name}' cannot be verified by blocks"
-            + ("" if base else ": name the construction that it changes"),
+            + ("" if base else " without a base, the construction that it changes"),
             hint=f"choose {', '.join(_KINDS)}, or {' or '.join(_CHANGES)} based on one of them",
         )
     identity = np.arange(1, n + 1, dtype=np.uint8)
@@ -150,11 +150,13 @@ def _read_size(spec: str) -> int:
     n = int(spec[1:])
     if n > LARGEST:
         raise LimitError(
-            f"{spec} is larger than S{LARGEST}", hint=f"name a star graph, S3 to S{LARGEST}"
+            f"{spec} is too large to be verified by blocks",
+            hint=f"name a star graph, S3 to S{LARGEST}",
         )
     if n < 3:
         raise InputError(
-            f"{spec} is too small for blocks", hint="omit --blocks: the forest fits into memory"
+            f"{spec} is too small to be verified by blocks",
+            hint="omit --blocks: the forest fits into memory",
         )
     return n
 
@@ -164,8 +166,8 @@ def _check_arguments(n: int, name: str, arguments: dict[str, int | str]) -> int:
     expected = {"base", "i"} if name == "dimension-change" else {"base"}
     if set(arguments) != expected:
         raise InputError(
-            f"'{name}' takes the arguments {', '.join(sorted(expected))}",
-            hint=f"such as '{name}(base=multiple{',i=2' if 'i' in expected else ''})'",
+            f"'{name}' needs exactly the arguments {', '.join(sorted(expected))}",
+            hint=f"write '{name}(base=multiple{',i=2' if 'i' in expected else ''})'",
         )
     turns = arguments.get("i", 0)
     if not isinstance(turns, int) or not 0 <= turns <= n - 2:

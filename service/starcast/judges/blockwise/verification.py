@@ -252,7 +252,7 @@ def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification
     starts = [*(result.blocks[0] for result in found), source.count]
     if ends != starts:
         raise RejectedError(
-            f"the results do not cover the {source.count} blocks of {source.id} once",
+            f"the results do not cover the {source.count} blocks of {source.id} exactly once each",
             hint="merge the results of all ranges of one job",
         )
     follower = _Follower(source)
@@ -289,7 +289,7 @@ def _check_addresses(source: Source, result: RangeResult) -> None:
     )
     if not is_valid:
         raise RejectedError(
-            f"the result of the blocks {first} to {stop - 1} is not one of {source.id}",
+            f"the result of the blocks {first} to {stop - 1} does not belong to {source.id}",
             hint="run the shards again",
         )
 
@@ -315,7 +315,7 @@ class _Follower:
         if not above:  # the root is always an exception, since its port is 0
             raise RejectedError(
                 f"{self._source.id} is not a forest: tree {tree} has no root",
-                hint="the port of the root is 0",
+                hint="give the root the port 0",
             )
         bound = largest + max(above)
         attained = 0

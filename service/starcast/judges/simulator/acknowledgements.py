@@ -194,5 +194,5 @@ class _Traversals:
     def _refusal(self) -> InputError:
         return InputError(
             f"{self.rows.schedule.id} does not traverse each tree of a source depth first",
-            hint="only the allgather of edge-disjoint trees has acknowledgements to wait for",
+            hint="use the allgather of edge-disjoint trees",
         )

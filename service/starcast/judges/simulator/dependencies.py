@@ -145,7 +145,7 @@ class SumDependencies(Dependencies):
 
     def __init__(self, packets: Packets, executed: Executed) -> None:
         if not isinstance(executed.deliveries, Sums):
-            raise TypeError("a reduction is executed with its sums")
+            raise TypeError("a reduction must be executed with its sums")
         self._packets = packets
         self.sums = executed.deliveries
         self._units = self.sums.postcondition.units

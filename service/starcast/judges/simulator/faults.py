@@ -46,7 +46,7 @@ class Fault:
         if isinstance(what, list | tuple) and len(what) != 2:
             raise InputError(
                 f"{what!r} is neither a node nor a link",
-                hint="a faulty link is a pair of neighbours",
+                hint="give a faulty link as a pair of neighbours",
             )
         step: object = self.step
         is_integer = isinstance(step, int | np.integer) and not isinstance(step, bool)
@@ -91,7 +91,7 @@ class Fault:
         if not _ports_between(topology, *ranks):
             raise InputError(
                 f"{labels[0]} and {labels[1]} are not linked in {topology.spec}",
-                hint="a faulty link is a pair of neighbours",
+                hint="give a faulty link as a pair of neighbours",
             )
         return Fault((labels[0], labels[1]), self.step)
 

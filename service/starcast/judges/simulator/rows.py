@@ -227,7 +227,7 @@ class Receivers:
 def find_invalid_address(rows: Rows) -> Violation | None:
     """Return the first row with an invalid step, sender, port, receiver, unit or tree."""
     if len(rows) and rows.step[0] < 1:
-        return rows.violation(0, "steps count from 1")
+        return rows.violation(0, "steps are numbered from 1")
     topology = rows.schedule.topology
     units = rows.schedule.units
     forest = rows.schedule.forest
@@ -245,7 +245,7 @@ def find_invalid_address(rows: Rows) -> Violation | None:
             (_out_of_range(rows.unit[batch], units), f"the collective has units 0 to {units - 1}"),
             (
                 _out_of_range(rows.tree[batch], trees),
-                f"the forest has trees 0 to {trees - 1}, and the row names another",
+                f"the forest has trees 0 to {trees - 1}, but the row names another",
             ),
         )
         if violation:

@@ -45,14 +45,14 @@ Checks = Iterator[tuple[Mask, str]]
 _DUPLICATE = "the packet already carries this unit of this tree"
 _BUSY = "the directed link already carries a unit in this step"
 _TRANSLATED_BUSY = (
-    "translated to all sources, every directed link of that port already carries a unit in this "
-    "step"
+    "after translation to all sources, every directed link of that port already carries a unit in "
+    "this step"
 )
 _SENDS_TWICE = "one-port: the sender already sends over another port in this step"
 _RECEIVES_TWICE = "one-port: the receiver already receives from another node in this step"
 _TRANSLATED_SENDS_TWICE = (
-    "one-port: translated to another source, the sender already sends over another port in this "
-    "step"
+    "one-port: after translation to another source, the sender already sends over another port in "
+    "this step"
 )
 
 
@@ -224,7 +224,7 @@ def _last_step(step: Column, width: int = 2) -> int:
     last = int(step[-1]) if len(step) else 0
     if 8 * width * last > memory.physical():
         raise LimitError(
-            f"the figures of {last:,} steps do not fit into memory",
+            f"the results of {last:,} steps do not fit into memory",
             hint="number the steps from 1, without gaps",
         )
     return last

@@ -274,7 +274,7 @@ def _add_sets(
 
 def _combine(rows: Rows) -> Mask:
     if rows.combine is None:
-        raise TypeError("the rows of a reduction have the column 'combine'")
+        raise TypeError("the rows of a reduction must have the column 'combine'")
     return rows.combine
 
 

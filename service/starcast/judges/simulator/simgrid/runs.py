@@ -36,10 +36,10 @@ MAX_ROWS = 1_000_000
 SYSTEM_PYTHON = Path("/usr/bin/python3")
 #: Largest rounding error of SimGrid's clock, in ticks.
 _ROUNDING = 1e-3
-_TESTED = "starcast is tested with SimGrid 3.32"
+_TESTED = "use SimGrid 3.32, with which starcast is tested"
 _INSTALL = (
-    "Debian, Ubuntu: apt install python3-simgrid; or set STARCAST_SIMGRID to an interpreter that "
-    "has the module simgrid, or to a folder with the unpacked packages"
+    "run 'apt install python3-simgrid' on Debian or Ubuntu, or set STARCAST_SIMGRID to an "
+    "interpreter that has the module simgrid, or to a folder with the unpacked packages"
 )
 
 
