@@ -153,7 +153,7 @@ def test_bash_completes_stored_ids(bash: Terminal) -> None:
 
 
 def candidates(shell: str, words: str) -> list[str]:
-    """Return the completions of a line that the program passes to zsh or fish."""
+    """Return the completions that the program passes to zsh or fish for a line."""
     variables = {"_STARCAST_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": words}
     variables["_TYPER_COMPLETE_FISH_ACTION"] = "get-args"
     result = subprocess.run(

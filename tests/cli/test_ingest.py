@@ -66,7 +66,7 @@ def untouched(stores: Stores) -> bool:
 
 @pytest.mark.slow
 def test_everything_on_s5_is_ingested_once(starcast: Starcast, stores: Stores) -> None:
-    """A second ingest creates nothing and reports it."""
+    """A second ingest creates nothing, and its output says so."""
     first = starcast("ingest", "S5", "--trees", "all", "--schedules", "all", "--format", "json")
     assert first.code == 0
     what = plan("S5", "all", "all")
@@ -181,7 +181,7 @@ def test_an_ingest_that_is_too_large_is_refused(starcast: Starcast, stores: Stor
 def test_an_offline_import_into_an_external_server_is_refused(
     starcast: Starcast, stores: Stores
 ) -> None:
-    """Exit code 2: the server would have to be stopped; the hint names the alternative."""
+    """Exit code 2: an import would have to stop the server. A hint names the alternative."""
     assert "Bolt" in refused(starcast("ingest", "S4", "--method", "import"), 2)[1]
     assert {name: count for name, count in stored_counts(stores).items() if count} == {}
 
@@ -381,7 +381,7 @@ def test_ids_of_forests_with_arguments_are_accepted_by_every_command(
 
 
 def test_a_topology_is_shown_as_computed_or_as_stored(starcast: Starcast, stores: Stores) -> None:
-    """Show computes the figures; --stored reads them from the store."""
+    """`topology show` computes the properties; with --stored, it reads them from the store."""
     del stores
     starcast("ingest", "S4")
     computed = json.loads(starcast("topology", "show", "S4", "-f", "json").out)

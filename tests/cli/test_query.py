@@ -49,7 +49,8 @@ def starcast(starcast: Starcast, tmp_path: Path) -> Starcast:
 def home(stack_settings: Settings, graph_address: GraphAddress) -> Iterator[Path]:
     """Yield the home of a running stack whose graph holds S3, S4 and S5,3.
 
-    With as many trees on fewer nodes, the planner would scan all nodes instead of tree edges.
+    If the graph had as many trees but fewer nodes, the planner would scan all nodes instead of
+    tree edges.
     """
     with Graph.open(graph_address) as graph, loaded(graph, ["S3", "S4", "S5,3"]):
         yield stack_settings.home
@@ -57,7 +58,7 @@ def home(stack_settings: Settings, graph_address: GraphAddress) -> Iterator[Path
 
 @pytest.fixture
 def packs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Set ``packs`` to a folder with one pack, and return the folder."""
+    """Name a folder with one query pack in the setting ``packs``, and return the folder."""
     folder = tmp_path / "packs"
     write(folder / "mine" / "nodes.cypher")
     monkeypatch.setenv("STARCAST_PACKS", str(folder))

@@ -105,7 +105,7 @@ def test_an_expanded_schedule_gives_the_same_results(starcast: Starcast) -> None
 
 
 def test_units_missing_under_faults_are_not_an_error(starcast: Starcast) -> None:
-    """Missing units are counted; a survived fault leaves the schedule complete."""
+    """Missing units are counted. If each has another copy, the schedule is complete."""
     words = ("schedule", "simulate", "S4", "broadcast", "edge-disjoint(copies=2)", "-f", "json")
     survived = properties(starcast(*words, "--fault", "2134"))
     assert survived["complete"] is True
@@ -256,7 +256,10 @@ def test_rows_that_cannot_be_read_are_refused(
 def test_the_python_api_takes_and_returns_objects_where_a_shell_has_text(
     starcast: Starcast,
 ) -> None:
-    """The objects are topologies, ranks, faults and paths; a rejection is part of the result."""
+    """The objects are topologies, ranks, faults and paths.
+
+    A rejection by the simulator is part of the result instead of an exception.
+    """
     faults = ("--root", "1342", "--fault", "#5", "--fault", "2134@2")
     words = ("schedule", "simulate", "S4", "broadcast", "greedy", *faults, "-f", "json")
     s4, lab = topology("S4"), Lab(Settings.load)

@@ -21,7 +21,7 @@ VARIABLE = re.compile(r"(?<!\$)\$\{(?P<name>\w+)(?P<default>:?-[^}]*)?\}")
 
 
 def variables() -> dict[str, set[str | None]]:
-    """Return the defaults of each variable of the compose file, with None for a use without one."""
+    """Return the defaults of each variable in the compose file; None means a missing default."""
     defaults: dict[str, set[str | None]] = {}
     for match in VARIABLE.finditer(CODE):
         default = match["default"]
@@ -45,7 +45,7 @@ def services() -> dict[str, str]:
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
-def test_every_variable_has_one_default() -> None:
+def test_every_variable_has_the_same_default_wherever_it_is_used() -> None:
     assert variables()
     assert {
         name: defaults

@@ -161,7 +161,7 @@ def perfectly_balanced(root: Node) -> tuple[Tree, ...]:
 
 @cache
 def running_numbers(n: int, first: int = 1) -> dict[Node, int]:
-    """Number the nodes that start with 1, except the identity, from ``first`` on."""
+    """Assign numbers, from ``first`` on, to the nodes that start with 1 except the identity."""
     numbers: dict[Node, int] = {}
     m = first
     for ring in [ring for ring in nearest_first(n) if ring[0][0] == 1]:

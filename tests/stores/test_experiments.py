@@ -128,7 +128,7 @@ def test_stored_figures_of_every_run_equal_those_of_the_python_functions(engine:
         assert time(run, "lower bound") <= time(run, "simulated") <= time(run, "closed form")
 
 
-def test_segments_become_messages_for_algorithms_that_send_unit_messages(engine: Engine) -> None:
+def test_the_axis_segments_sets_the_messages_of_algorithms_without_segments(engine: Engine) -> None:
     run_experiment(engine, "all", GRID, Silent())
     for run in runs(engine, "all"):
         assert (run.segments if run.algorithm == "recursive-substar" else 1) == run.messages
@@ -187,7 +187,7 @@ def test_another_grid_under_the_same_name_is_refused_without_replace(engine: Eng
     assert [Point.of(run) for run in runs(engine, "all")] == other.points()
 
 
-def test_points_that_share_a_schedule_build_it_once(
+def test_a_schedule_shared_by_several_points_is_built_once(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built: list[tuple[Any, ...]] = []
@@ -290,7 +290,7 @@ def test_a_lock_lost_after_the_last_run_is_not_an_error(engine: Engine) -> None:
 def test_a_concurrent_write_of_another_process_is_reported_as_busy(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
-    """The lock is lost after its check, and another process writes before the transaction ends."""
+    """The lock is lost after the last check, and another process writes before the commit."""
     if kept:
         with pytest.raises(KeyboardInterrupt):
             run_experiment(engine, "all", GRID, Interrupted(kept))
@@ -373,7 +373,7 @@ def test_a_single_run_is_not_stored_in_an_experiment_with_a_grid_created_meanwhi
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_remark_of_several_runs_is_reported_once_with_their_number(
+def test_a_remark_about_several_runs_is_reported_once_with_the_number_of_runs(
     engine: Engine, jobs: int
 ) -> None:
     heard = Recorder()

@@ -69,8 +69,10 @@ def test_a_result_that_exceeds_the_memory_is_refused(
     assert len(graph.run("UNWIND range(1, 25000) AS i RETURN i", row_limit=30_000).rows) == 25_000
 
 
-@pytest.mark.usefixtures("bolt")  # its indexes make starcast's labels known to the server
-def test_notices_of_the_server_are_kept(graph: Graph, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("bolt")  # creates indexes, by which the server knows the labels
+def test_notices_of_the_server_are_part_of_the_result(
+    graph: Graph, capfd: pytest.CaptureFixture[str]
+) -> None:
     """A cartesian product is reported in the result, and not printed by the driver."""
     answer = graph.run("EXPLAIN MATCH (a:Node), (b:Node) RETURN a.rank, b.rank")
     assert [notice.severity for notice in answer.notices] == ["INFORMATION"]
@@ -86,7 +88,7 @@ def test_a_simple_result_has_no_plan_and_no_notices(graph: Graph) -> None:
     assert (answer.plan, answer.notices) == (None, ())
 
 
-def test_reading_cannot_write(graph: Graph) -> None:
+def test_a_read_transaction_cannot_write(graph: Graph) -> None:
     """The server itself refuses the write, since every read is a READ transaction."""
     with pytest.raises(InputError, match="may only read"):
         graph.read("CREATE (:Thing)")
@@ -104,7 +106,7 @@ def test_a_wrong_statement_is_an_input_error(graph: Graph, cypher: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_runaway_statement_is_stopped(graph: Graph) -> None:
+def test_a_statement_that_exceeds_its_time_limit_is_stopped(graph: Graph) -> None:
     """The error names the time limit, and the hint says how to narrow the query."""
     with pytest.raises(LimitError, match="longer than 1 s") as caught:
         graph.read(
@@ -141,7 +143,7 @@ def test_a_wrong_password_is_reported_and_not_shown(graph_address: GraphAddress)
     assert graph_address.password not in repr(graph_address)
 
 
-def test_a_missing_database_is_named(graph_address: GraphAddress) -> None:
+def test_the_error_for_a_missing_database_names_it(graph_address: GraphAddress) -> None:
     """Neo4j Community has one database; any other name is unknown."""
     error = refused(graph_address, database="elsewhere")
     assert isinstance(error, UnavailableError)

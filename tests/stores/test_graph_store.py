@@ -20,7 +20,7 @@ from support.checks import check_nodes, check_relationships, counts, same_rows
 
 
 class Counting:
-    """A task that adds up its advances."""
+    """A progress task that adds up its advances."""
 
     def __init__(self) -> None:
         self.done = 0

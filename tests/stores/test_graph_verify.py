@@ -54,7 +54,7 @@ LEVEL = (
 
 
 def test_verification_finds_no_problems_after_an_ingest(stores: Stores, stored_plan: Plan) -> None:
-    """There are none with any sample size, nor with checksums."""
+    """This holds for samples of any size, and if checksums are compared."""
     assert {artifact.id for artifact in stored_plan.artifacts} == {"S4", GREEDY, TREES, SENDS}
     for sample in (Sample(1), Sample(24, seed=1), Sample(1000)):
         assert verify(stores, sample=sample) == []
@@ -261,7 +261,7 @@ def at_node(built_forest: Forest, rank: int) -> int:
     return int((parents == rank).sum() + (parents[:, rank] >= 0).sum())
 
 
-def test_ids_limit_the_verification(stores: Stores, stored_plan: Plan) -> None:
+def test_verification_can_be_restricted_to_given_ids(stores: Stores, stored_plan: Plan) -> None:
     """Only the named artifacts and their dependents are verified; an unknown id is refused."""
     del stored_plan
     stores.graph.write(LEVEL)

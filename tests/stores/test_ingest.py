@@ -126,8 +126,8 @@ def test_missing_artifacts_are_added(stores: Stores) -> None:
     }
 
 
-def test_the_stages_come_in_order(few: Stores, stored_plan: Plan) -> None:
-    """Every artifact passes all stages in order; the tests below interrupt at each stage."""
+def test_every_artifact_passes_all_stages_in_order(few: Stores, stored_plan: Plan) -> None:
+    """The tests below interrupt an ingest at each of these stages."""
     observed: list[tuple[str, str]] = []
     ingest(
         few, stored_plan, on_stage=lambda stage, artifact: observed.append((artifact.kind, stage))
@@ -139,8 +139,13 @@ def test_the_stages_come_in_order(few: Stores, stored_plan: Plan) -> None:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_nothing_is_complete_while_loading(few: Stores, stored_plan: Plan, stage: str) -> None:
-    """At every stage, an artifact that either store calls complete is complete."""
+def test_no_artifact_is_called_complete_while_it_is_loaded(
+    few: Stores, stored_plan: Plan, stage: str
+) -> None:
+    """PostgreSQL calls an artifact complete only at the stage `complete`.
+
+    Neo4j may call it complete from the stage `finished` on.
+    """
 
     def look(at: str, artifact: Artifact) -> None:
         if at != stage:
@@ -163,7 +168,7 @@ class PowerCut(BaseException):
     """An exception that no handler catches: as after kill -9, no cleanup runs."""
 
 
-#: Interruptions without any cleanup, at every stage; those with a cleanup are mostly marked slow.
+#: Interruptions without cleanup at every stage, and with a cleanup at two. The others are slow.
 INTERRUPTIONS = [
     *((PowerCut, "forest", stage) for stage in STAGES),
     (KeyboardInterrupt, "topology", "batch"),
@@ -467,7 +472,7 @@ def test_an_unknown_id_is_not_found(
 
 
 def test_stored_artifacts_are_listed_and_described(stores: Stores, stored_plan: Plan) -> None:
-    """The description of a forest includes its figures."""
+    """The description of a forest includes its metrics."""
     ingest(stores, stored_plan)
     built_forest = forest("S4", "multiple")
     with open_session(stores.engine) as session:

@@ -81,7 +81,7 @@ def test_a_stored_forest_is_loaded_from_its_stored_array(engine: Engine, stores:
         assert (structure.parent_port == other.parent_port).all()
 
 
-def test_complete_artifacts_come_in_the_order_of_building(engine: Engine, stores: Stores) -> None:
+def test_complete_artifacts_are_listed_in_build_order(engine: Engine, stores: Stores) -> None:
     """Incomplete artifacts are omitted."""
     chosen = plan("S4", ["multiple"], ["broadcast:multiple"]).artifacts
     for artifact in (*plan("S3").artifacts, *chosen):

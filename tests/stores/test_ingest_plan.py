@@ -87,10 +87,10 @@ def test_collective_all_selects_the_algorithms_of_that_collective() -> None:
     assert set.union(*of_each) == set(plan_ids("S4", schedules="all"))
     assert sum(len(actual) for actual in of_each) > len(
         set.union(*of_each)
-    )  # several schedules share a forest
+    )  # schedules of several collectives share a forest
 
 
-def test_arguments_in_parentheses_are_for_one_schedule() -> None:
+def test_arguments_in_parentheses_apply_to_one_schedule() -> None:
     """A schedule's own arguments take precedence over common arguments, then over defaults."""
     words = (
         "alltoall:exact(messages=2),allgather:dimension-change(base=necklace),"
@@ -126,7 +126,7 @@ def test_an_impossible_named_schedule_is_refused(
         plan("S4", schedules=words, **options)
 
 
-def test_impossible_schedules_covered_by_all_are_skipped() -> None:
+def test_all_skips_schedules_that_are_impossible() -> None:
     """The reported reason is a message count not divisible by n-1 or a missing port model."""
     chosen_plan = plan("S4", schedules="scatter:all", messages=4)
     assert not any("perfectly-balanced" in artifact.id for artifact in chosen_plan.artifacts)
@@ -141,7 +141,7 @@ def test_impossible_schedules_covered_by_all_are_skipped() -> None:
 def test_schedule_rows_are_counted_without_building_the_schedules(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """No array over all nodes is created, so that rows are known even on S12."""
+    """Rows can be counted even on S12, since no array over all nodes is created."""
 
     def nothing(*_: object) -> None:
         raise AssertionError("an array was built")
@@ -345,7 +345,7 @@ def test_the_estimate_over_bolt_allows_for_a_server_that_has_just_started() -> N
     assert reason == "over Bolt: 50,394 rows in about 1 s, or 7 s if Neo4j has just started"
 
 
-def test_stored_artifacts_count_only_for_an_offline_import() -> None:
+def test_stored_artifacts_are_counted_only_for_an_offline_import() -> None:
     """An import loads stored artifacts again, so it can be slower or exceed the limit."""
     assert choose_method(LoadMethod.AUTO, NINE, [], embedded=True).method is LoadMethod.IMPORT
     assert choose_method(LoadMethod.AUTO, NINE, TEN * 2, embedded=True).method is LoadMethod.BOLT

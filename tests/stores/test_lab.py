@@ -129,7 +129,7 @@ def test_an_array_that_is_not_a_forest_is_not_stored(lab: Lab) -> None:
     assert not lab.query("MATCH (f:Forest) RETURN f").rows
 
 
-def test_queries_from_files_with_and_without_a_header(filled: Lab, tmp_path: Path) -> None:
+def test_query_files_run_with_and_without_a_header(filled: Lab, tmp_path: Path) -> None:
     free = tmp_path / "free.cypher"
     free.write_text("MATCH (n:Node {label: $label})\nRETURN n.rank AS rank;\n", encoding="utf-8")
     answer = filled.query(free, label="4321")

@@ -281,7 +281,7 @@ def test_an_experiment_cannot_have_two_runs_of_the_same_point(engine: Engine) ->
             repository.save_run(session, run)
 
     save()
-    with pytest.raises(IntegrityError, match="uq_run_point"):  # even if neither has a base
+    with pytest.raises(IntegrityError, match="uq_run_point"):  # even without a base construction
         save()
 
 

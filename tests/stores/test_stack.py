@@ -123,7 +123,7 @@ def test_two_stacks_run_at_the_same_time(own: Settings, stack_settings: Settings
     assert both_answer(other)
 
 
-def test_up_twice_does_nothing(stack_settings: Settings) -> None:
+def test_a_second_up_changes_nothing(stack_settings: Settings) -> None:
     """The second `up` reports that the stack is running, and the servers are unchanged."""
     before = Home(stack_settings.home).published()
     reporter = Recording()
@@ -470,7 +470,7 @@ def test_a_home_that_is_a_file_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_second_down_does_nothing(own: Settings) -> None:
+def test_a_second_down_finds_nothing_to_stop(own: Settings) -> None:
     """The first `down` stops both servers cleanly."""
     reporter = Recording()
     living = [psutil.Process(server.pid) for server in Home(own.home).published().values()]
