@@ -48,8 +48,8 @@ def execute(
 def packets(trees: Sequence[Tree], p: int, n: int, k: int, one_port: bool) -> list[int]:
     """Broadcast p segments per tree; return the largest packet of each step, in segments.
 
-    If one-port, sub-slots without a transmission take no time. This reading favours the claim
-    most.
+    If one-port, sub-slots without a transmission take no time. Of all readings of the paper, this
+    one favours the claim most.
     """
     root = identity(k)
     rows = pipelined(trees, root, segments(len(trees), p), lambda a, b: port_between(a, b, n))

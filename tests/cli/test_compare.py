@@ -108,7 +108,7 @@ def test_a_terminal_shows_the_best_time_in_bold(
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_legend_explains_the_letter_B_even_if_the_experiment_is_called_runB(
+def test_the_legend_explains_the_letter_of_an_experiment_even_if_its_name_ends_with_it(
     starcast: Starcast,
 ) -> None:
     assert (

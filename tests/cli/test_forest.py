@@ -81,7 +81,7 @@ def test_build_writes_the_forest_and_prints_its_summary(starcast: Starcast) -> N
         ("dimension-change(i=2)", "--base", "greedy"),
     ],
 )
-def test_construction_arguments_are_options_or_in_parentheses(
+def test_construction_arguments_can_be_options_or_in_parentheses(
     starcast: Starcast, words: tuple[str, ...]
 ) -> None:
     assert starcast("forest", "build", "S5", *words, "--out", "f.npz").code == 0
@@ -319,7 +319,7 @@ BLOCKS = ("forest", "verify", "S9", "greedy", "--blocks")
     ids=lambda case: " ".join(case)[:80],
 )
 def test_bad_input_is_refused(starcast: Starcast, words: tuple[str, ...], named: str) -> None:
-    """Exit code 2 and an error that names the wrong value, without a server."""
+    """The exit code is 2, and the error names the wrong value. No server is needed."""
     forest("S4", "greedy").save("f.npz")
     Path("half.npz").write_bytes(Path("f.npz").read_bytes()[:400])
     assert named in refused(starcast(*words), 2)[0]
@@ -382,7 +382,7 @@ def test_a_file_that_names_an_unknown_construction_is_accepted(starcast: Starcas
 
 
 def test_the_python_api_also_takes_forest_objects(tmp_path: Path) -> None:
-    """Each operation takes a `Forest`; the command line has only names and files."""
+    """The command line takes a forest as a name or a file. Python also takes a `Forest`."""
     lab = Lab(Settings.load)
     s3 = topology("S3")
     mine = Forest(s3, np.array([[0, 3, 2, 2, 2, 3]], np.uint8), construction="mine")

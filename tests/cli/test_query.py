@@ -243,7 +243,7 @@ def test_the_error_for_a_query_that_writes_names_the_line(
 
 
 def test_an_invalid_query_does_not_affect_the_others(starcast: Starcast, packs: Path) -> None:
-    """A listing reports the query. Commands that use it or check its pack fail."""
+    """Listings report the invalid query. Only commands that use it or check its pack fail."""
     path = write(packs / "mine" / "evil.cypher", OWN.replace("RETURN", "DETACH DELETE n RETURN"))
     words = f"{path}:11: queries must be read-only: DETACH writes"
     listed = starcast("query", "list", "-f", "json")
@@ -325,7 +325,7 @@ def test_the_hops_of_a_path_are_formatted_with_their_ports(
 def test_check_before_the_first_ingest_reports_missing_indexes(
     starcast: Starcast, stack_settings: Settings, graph_address: GraphAddress, tmp_path: Path
 ) -> None:
-    """Plans without indexes are accepted; queries that the server refuses are not."""
+    """A query whose plan lacks indexes is accepted, but not a query that the server refuses."""
     path = write(tmp_path / "bad" / "unknown.cypher", OWN.replace("count(n)", "count(m)"))
     with Graph.open(graph_address) as graph, without_indexes(graph):
         shipped = starcast("query", "check", "-f", "json", home=stack_settings.home)
@@ -458,7 +458,7 @@ def test_a_picture_is_written_to_stdout_or_to_a_file(
 
 
 def test_a_picture_shows_the_hops_of_all_rows(starcast: Starcast, home: Path) -> None:
-    """Every hop of every path is drawn; the title has the parameters."""
+    """Every hop of every path is drawn, and the title contains the parameters."""
     words = ("query", "run", "shortest-paths", "topology=S4", "source=1234", "target=2143")
     rows = json.loads(starcast(*words, "-f", "json", home=home).out)
     drawn = starcast(*words, "-f", "svg", home=home).out

@@ -408,7 +408,7 @@ def test_experiment_show_prints_how_to_run_several_grids_again(
 
 
 @pytest.mark.usefixtures("database")
-def test_run_once_takes_other_collectives_and_reports_units_lost_to_faults(
+def test_run_once_executes_an_allgather_and_reports_units_lost_to_faults(
     starcast: Starcast,
 ) -> None:
     words = (

@@ -130,7 +130,7 @@ def test_a_fault_at_the_root_is_allowed_and_reported(starcast: Starcast) -> None
 def test_acknowledged_execution_loses_units_that_fixed_steps_deliver(
     starcast: Starcast,
 ) -> None:
-    """Section 4.4 of Fragopoulou & Akl 1996 as printed, with one dead node of S4."""
+    """With acknowledgements, the allgather follows section 4.4 of Fragopoulou & Akl 1996."""
     named = ("S4", "allgather", "edge-disjoint", "--copies", "3")
     words = ("schedule", "simulate", *named, "--fault", "2134", "-f", "json")
     assert properties(starcast(*words))["complete"] is True
@@ -146,7 +146,7 @@ def test_a_profile_has_a_row_for_each_step(starcast: Starcast) -> None:
     assert [row["links_used"] for row in found] == result.links_used.tolist()
 
 
-def test_rows_prints_the_columns_with_labels(starcast: Starcast) -> None:
+def test_schedule_rows_prints_every_column_with_labels_of_nodes(starcast: Starcast) -> None:
     result = starcast("schedule", "rows", "S3", "alltoall", "exact", "--format", "csv")
     listed = list(csv.DictReader(io.StringIO(result.out)))
     built = schedule("S3", "alltoall", "exact")

@@ -222,11 +222,11 @@ def test_commands_log_in_as_the_writer_and_only_setup_as_the_owner() -> None:
 
 
 def test_the_dockerfile_works_with_older_builders() -> None:
-    """Older builders lack heredocs and --link; a syntax line would require a registry."""
+    """Older builders support neither heredocs nor --link. A syntax line would need a registry."""
     assert re.findall(r"^# *syntax=|<<|--link", DOCKERFILE, flags=re.MULTILINE) == []
 
 
-def test_the_image_does_not_run_as_root_and_names_its_base_once() -> None:
+def test_the_image_does_not_run_as_root_and_its_base_image_is_named_once() -> None:
     assert re.findall(r"^ARG PYTHON=python:[\d.]+-slim$", DOCKERFILE, flags=re.MULTILINE)
     assert set(re.findall(r"^FROM (\S+)", DOCKERFILE, flags=re.MULTILINE)) == {
         "${PYTHON}",

@@ -48,7 +48,7 @@ def contest(x: Node) -> dict[Node, Cycle]:
 
 
 def generator(x: Node) -> Node:
-    """Return the generator of the necklace of x; if several fit Definition 7, the lowest one."""
+    """Return the generator of the necklace of x: the lowest node that fits Definition 7."""
     if x[0] != 1:
         (result,) = (y for y in necklace(x) if y[1] == 1)
         return result

@@ -57,7 +57,7 @@ def test_a_result_has_at_most_the_requested_rows(graph: Graph) -> None:
 def test_a_result_that_exceeds_the_memory_is_refused(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The limit is the available memory, not a number of rows; the connection stays usable."""
+    """The limit is the available memory, not a number of rows. The connection can still be used."""
     left = iter([2**40, 2**40, 2**27])
     monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=next(left)))
     with pytest.raises(
@@ -311,7 +311,7 @@ ROWS = "UNWIND range(1, 20000) AS i RETURN i, 'text ' + i AS words"
 def test_a_query_is_repeated_after_a_lost_connection(
     cut_at: Callable[..., GraphAddress], fault: Fault, scheme: str
 ) -> None:
-    """The connection is lost in the middle of the rows; each row still arrives exactly once."""
+    """The connection is lost in the middle of the rows, but each row arrives exactly once."""
     with Graph.open(with_scheme(cut_at(fault, 100_000), scheme)) as graph:
         assert [row["i"] for row in graph.read(ROWS)] == list(range(1, 20_001))
 
@@ -462,7 +462,7 @@ def busy(graph: Graph, striking: threading.Thread) -> None:
 def test_ctrl_c_during_a_statement_is_not_reported_as_a_connection_error(
     graph: Graph, moment: int
 ) -> None:
-    """Interrupts come at various moments; the driver alone would hang or report an error."""
+    """Interrupts come at various moments. The driver alone would hang or report an error."""
     with ctrl_c(0.02 + moment / 300) as striking, pytest.raises(KeyboardInterrupt):
         busy(graph, striking)
     assert graph.read("RETURN 1 AS one") == [{"one": 1}]

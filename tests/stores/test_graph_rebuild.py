@@ -193,7 +193,7 @@ def test_nodes_of_other_programs_are_kept(stores: Stores, stored_plan: Plan) -> 
 def test_foreign_relationships_are_deleted_only_with_the_option(
     stores: Stores, stored_plan: Plan
 ) -> None:
-    """Recreating a node would delete its foreign relationships; a rebuild of trees keeps them."""
+    """Recreating nodes would delete their foreign relationships. A rebuild of trees keeps them."""
     stores.graph.write("MATCH (n:Node {rank: 3}) CREATE (:Person)-[:LIKES]->(n)")
     before = counts(stores.graph)
     with pytest.raises(

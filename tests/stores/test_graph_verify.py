@@ -128,7 +128,7 @@ def test_a_duplicate_artifact_node_is_repaired(stores: Stores, stored_plan: Plan
 
 @pytest.mark.slow
 def test_a_sample_depends_on_the_random_seed(stores: Stores, stored_plan: Plan) -> None:
-    """All rows at sampled nodes are compared; edits of values elsewhere are not detected."""
+    """All rows at sampled nodes are compared, but changed values elsewhere are not detected."""
     topology = stored_plan.artifacts[0].topology
     drawn = Sample(4, seed=7).ranks(topology)
     assert drawn.tolist() == Sample(4, seed=7).ranks(topology).tolist()

@@ -394,7 +394,9 @@ def test_a_second_concurrent_ingest_is_refused_or_waits(stores: Stores, stored_p
     assert_stored(stores, stored_plan)
 
 
-def test_a_foreign_graph_is_unchanged(stores: Stores, stored_plan: Plan) -> None:
+def test_an_ingest_does_not_change_a_graph_of_another_program(
+    stores: Stores, stored_plan: Plan
+) -> None:
     """Nothing is written to either store."""
     stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
     with pytest.raises(UnavailableError, match=":Person"):
@@ -403,7 +405,9 @@ def test_a_foreign_graph_is_unchanged(stores: Stores, stored_plan: Plan) -> None
     assert set(stored_counts(stores).values()) == {0}
 
 
-def test_a_graph_of_another_database_is_unchanged(stores: Stores, stored_plan: Plan) -> None:
+def test_an_ingest_does_not_change_a_graph_of_another_database(
+    stores: Stores, stored_plan: Plan
+) -> None:
     """The ids of graph and database are compared before anything is written."""
     stores.graph.write("CREATE (:Store {id: 'another', schema: 3})")
     with pytest.raises(UnavailableError, match="another PostgreSQL database"):
@@ -412,7 +416,9 @@ def test_a_graph_of_another_database_is_unchanged(stores: Stores, stored_plan: P
     assert set(stored_counts(stores).values()) == {0}
 
 
-def test_a_drop_names_the_dependents(stores: Stores, stored_plan: Plan) -> None:
+def test_a_drop_of_an_artifact_with_dependents_is_refused_and_names_them(
+    stores: Stores, stored_plan: Plan
+) -> None:
     """With cascade, the dependents are dropped first."""
     ingest(stores, stored_plan)
     before = counts(stores.graph), stored_counts(stores)

@@ -336,7 +336,7 @@ def test_the_faster_load_method_is_chosen(
 
 
 def test_the_estimate_over_bolt_allows_for_a_server_that_has_just_started() -> None:
-    """A cold server adds a bounded time; the message states the time with and without it."""
+    """A server that has just started needs a bounded extra time. The message states both times."""
     seven = plan("S7", "multiple").artifacts
     size = Estimate.of(seven)
     assert 3 * size.seconds < size.cold_seconds < size.seconds + 6
@@ -393,7 +393,7 @@ def test_dropping_by_an_impossible_import_is_refused() -> None:
 
 
 def test_a_server_of_the_user_has_a_row_limit_and_no_import() -> None:
-    """Too many rows over Bolt are a limit error; an import is an input error."""
+    """Too many rows over Bolt raise LimitError, and a requested import raises InputError."""
     many = plan("S10", "multiple").artifacts
     with pytest.raises(LimitError, match="over Bolt") as limit:
         choose_method(LoadMethod.AUTO, many, [], embedded=False)

@@ -87,7 +87,7 @@ def test_forests_defined_by_the_user_are_stored_under_their_own_names(lab: Lab) 
 
 
 def test_a_script_can_be_run_twice(lab: Lab) -> None:
-    """Stored results are kept; only a different grid under the same name is refused."""
+    """The second run keeps the stored results. Only another grid under the same name is refused."""
 
     def run_script() -> tuple[list[int], Any]:
         lab.ingest("S4", trees="multiple", schedules="broadcast:multiple")

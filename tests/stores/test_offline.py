@@ -264,7 +264,7 @@ def test_ctrl_c_ends_the_import_and_keeps_the_server(own: Settings) -> None:
 
 @pytest.mark.slow
 def test_data_of_other_programs_are_kept(own: Settings) -> None:
-    """An import is refused while the graph has nodes of other programs; Bolt still works."""
+    """An import is refused while the graph has nodes of other programs, but Bolt still works."""
     with open_stores(own) as stores:
         stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
         with pytest.raises(
@@ -407,7 +407,7 @@ def test_a_drop_by_import_killed_at_the_switch_is_finished_by_the_next_command(
 def test_a_drop_deletes_rows_if_an_import_would_lose_data_or_exceed_the_disk(
     own: Settings, both: set[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By default rows are deleted; an import requested explicitly is refused."""
+    """By default, rows are deleted instead. An import that is requested explicitly is refused."""
     monkeypatch.setattr(load_methods, "DELETED_PER_SECOND", 0.001)
     before = in_force(own)
     with open_stores(own) as stores:

@@ -386,7 +386,7 @@ def test_a_server_that_exits_during_startup_is_reported(own: Settings) -> None:
 
 @pytest.mark.slow
 def test_a_wrong_password_file_is_reported(own: Settings) -> None:
-    """The error names the file and the server is stopped; with the right file, `up` works."""
+    """The error names the file, and the server is stopped. With the right file, `up` works."""
     kill(own, "postgres")
     file = Home(own.home).password_file("postgres")
     kept = file.read_text(encoding="utf-8")
@@ -403,7 +403,7 @@ def test_a_wrong_password_file_is_reported(own: Settings) -> None:
 def test_an_interrupted_up_leaves_no_published_server(
     own: Settings, tmp_path: Path, number: signal.Signals
 ) -> None:
-    """Ctrl-C leaves no server; kill -9 leaves an unpublished one, which the next command stops."""
+    """Ctrl-C leaves no server. kill -9 leaves an unpublished one, which the next command stops."""
     home = tmp_path / "home"
     with subprocess.Popen(
         [*STARCAST, "up", "--home", home], stderr=subprocess.PIPE, text=True
