@@ -113,7 +113,7 @@ _SMALL = Grid.from_json({
 
 @cache
 def _experiments() -> dict[str, Any]:
-    """Return the content of a file with two experiments: one with a grid, and one single run."""
+    """Return the content of a file with a grid experiment and an experiment of a single run."""
     runs = []
     for point in _SMALL.points():
         execution = execute(point)

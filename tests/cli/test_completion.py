@@ -213,8 +213,8 @@ def test_zsh_completes_stored_ids(shell_home: Path) -> None:
 @pytest.mark.parametrize(
     "address",
     [
-        "postgresql://nobody@127.0.0.1:1/nothing",  # refuses connections
-        "postgresql://nobody@192.0.2.1:5432/nothing",  # never answers
+        "postgresql://nobody@127.0.0.1:1/nothing",  # a port that refuses connections
+        "postgresql://nobody@192.0.2.1:5432/nothing",  # a host that never answers
         "not a URI",
     ],
 )

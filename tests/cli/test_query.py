@@ -517,7 +517,7 @@ def test_an_artifact_that_is_not_stored_is_not_found(starcast: Starcast, home: P
 
 
 def test_an_unknown_schedule_is_not_found(starcast: Starcast, home: Path) -> None:
-    """The query has no parameter ``topology``."""
+    """This also holds for a query without a parameter ``topology``."""
     words = ("query", "run", "schedules/deliveries", "schedule=nothing", "node=2134")
     result = starcast(*words, home=home)
     assert result.code == 3

@@ -226,7 +226,7 @@ def test_missing_runs_of_an_experiment_are_reported_by_every_command(
 
 @pytest.mark.usefixtures("database")
 def test_experiments_with_an_invalid_grid_are_listed(starcast: Starcast, engine: Engine) -> None:
-    """A grid written by another version is listed as it is stored, and other grids as usual."""
+    """A grid that is invalid in this version is listed as stored, and other grids as usual."""
     for name in ("old", "ours"):
         assert starcast("experiment", "run", name, "--algorithm", "multiple", *GRID).code == 0
     with engine.begin() as connection:

@@ -105,7 +105,7 @@ def test_an_expanded_schedule_gives_the_same_results(starcast: Starcast) -> None
 
 
 def test_units_missing_under_faults_are_not_an_error(starcast: Starcast) -> None:
-    """Missing units are counted. If each has another copy, the schedule is complete."""
+    """Missing units are counted. If copies replace all of them, the schedule is complete."""
     words = ("schedule", "simulate", "S4", "broadcast", "edge-disjoint(copies=2)", "-f", "json")
     survived = properties(starcast(*words, "--fault", "2134"))
     assert survived["complete"] is True

@@ -437,9 +437,7 @@ def test_a_repeated_single_run_replaces_the_earlier_one(engine: Engine) -> None:
         assert len(session.scalars(select(models.Run)).all()) == 2
 
 
-def test_an_experiment_with_a_grid_refuses_single_runs_and_one_of_single_runs_a_grid(
-    engine: Engine,
-) -> None:
+def test_single_runs_and_grids_cannot_be_mixed_in_an_experiment(engine: Engine) -> None:
     run_experiment(engine, "grid", GRID, Silent())
     with pytest.raises(InputError, match="defined by a grid: no single run can be added"):
         run_once(engine, GRID.points()[0], "grid")

@@ -126,7 +126,7 @@ def test_a_duplicate_key_is_rejected(graph: Graph, bolt: BoltWriter) -> None:
 
 
 def refused(address: GraphAddress, **changes: str) -> StarcastError:
-    """Return the error that opening the address with these changes raises."""
+    """Return the error raised when the address is opened with these changes."""
     with pytest.raises(StarcastError) as caught:
         Graph.open(dataclasses.replace(address, **changes)).close()
     assert "\n" not in caught.value.message

@@ -26,7 +26,7 @@ TREES, SENDS = "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234"
 
 @pytest.fixture
 def stored_plan(stores: Stores) -> Plan:
-    """S4 with the multiple trees and a broadcast, stored."""
+    """The ingested plan: S4 with the multiple trees and a broadcast."""
     wanted = plan("S4", schedules="multiple", segments=2)
     ingest(stores, wanted)
     return wanted
@@ -272,7 +272,7 @@ def test_orphans_are_deleted(stores: Stores, stored_plan: Plan) -> None:
 
 
 def test_impossible_rebuild_requests_are_refused(stores: Stores, stored_plan: Plan) -> None:
-    """One is an import into a server of the user; the other comes while the stores are locked."""
+    """An import into a server of the user is impossible, and so is a rebuild of locked stores."""
     with pytest.raises(InputError, match="not the embedded one"):
         rebuild(stores, RebuildRequest(method=LoadMethod.IMPORT))
     with lock_stores(stores, False, Silent()), pytest.raises(BusyError):

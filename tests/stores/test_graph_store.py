@@ -275,7 +275,7 @@ def test_a_relationship_without_an_end_is_refused(
 
 
 def test_a_forest_without_its_topology_is_refused(bolt: BoltWriter) -> None:
-    """The forest's node would have no parent node."""
+    """Otherwise the forest's node would have no parent node."""
     with pytest.raises(RejectedError, match="depends on S4, which is not in the graph"):
         bolt.begin(graph_artifact(forest("S4", "greedy")))
 

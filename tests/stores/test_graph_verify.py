@@ -41,7 +41,7 @@ def stores(stores: Stores) -> Stores:
 
 @pytest.fixture
 def stored_plan(stores: Stores) -> Plan:
-    """S4 with the multiple trees, the greedy tree and a broadcast, stored."""
+    """The ingested plan: S4 with the multiple trees, the greedy tree and a broadcast."""
     wanted = plan("S4", "greedy", "multiple", segments=2)
     ingest(stores, wanted)
     return wanted

@@ -24,7 +24,7 @@ PLANS = (
 def test_an_artifact_is_rebuilt_from_its_id(
     engine: Engine, requested: tuple[str, list[str], list[str], str, str]
 ) -> None:
-    """Without stored data, the artifact has the same kind, id and size."""
+    """The artifact is built without stored data, and has the same kind, id and size."""
     spec, trees, schedules, root, ports = requested
     chosen = plan(spec, trees, schedules, root, ports).artifacts
     with open_session(engine) as session:

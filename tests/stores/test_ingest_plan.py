@@ -126,7 +126,7 @@ def test_an_impossible_named_schedule_is_refused(
         plan("S4", schedules=words, **options)
 
 
-def test_all_skips_schedules_that_are_impossible() -> None:
+def test_the_selection_all_skips_impossible_schedules() -> None:
     """The reported reason is a message count not divisible by n-1 or a missing port model."""
     chosen_plan = plan("S4", schedules="scatter:all", messages=4)
     assert not any("perfectly-balanced" in artifact.id for artifact in chosen_plan.artifacts)
@@ -385,7 +385,7 @@ def test_the_faster_method_for_dropping_artifacts_is_chosen(
 
 
 def test_dropping_by_an_impossible_import_is_refused() -> None:
-    """An import is impossible on a server of the user and for too many rows."""
+    """An import is impossible on a server that the user runs, and if there are too many rows."""
     with pytest.raises(InputError, match="not the embedded one"):
         choose_deletion(LoadMethod.IMPORT, TEN, [], embedded=False)
     with pytest.raises(LimitError, match="by offline import"):

@@ -174,7 +174,7 @@ def test_a_kill_before_the_server_stops_changes_nothing(own: Settings, stage: st
 
 @pytest.mark.slow
 def test_a_kill_during_the_comparison_keeps_the_old_store(own: Settings) -> None:
-    """An unpublished server is left, which `up` replaces by a server on the old directory."""
+    """A server without published address is left. `up` replaces it by one on the old directory."""
     before, stored_before = in_force(own), in_graph(own)
     dies(own, "compared")
     assert data_directories.current(Home(own.home).neo4j).name == before

@@ -235,7 +235,7 @@ def test_the_stack_survives_a_power_failure_and_a_reboot(
 ) -> None:
     """After kill -9, two concurrent `up` commands start one stack with all committed data.
 
-    The second server started in a home loads its classes from the archive that the first wrote.
+    The second Neo4j started in a home loads its Java classes from an archive that the first wrote.
     Meanwhile an unrelated process has the recorded process ids, and Neo4j's port is in use.
     """
     before = endpoints(own.home)
@@ -403,7 +403,10 @@ def test_a_wrong_password_file_is_reported(own: Settings) -> None:
 def test_an_interrupted_up_leaves_no_published_server(
     own: Settings, tmp_path: Path, number: signal.Signals
 ) -> None:
-    """Ctrl-C leaves no server. kill -9 leaves an unpublished one, which the next command stops."""
+    """Ctrl-C leaves no server running.
+
+    kill -9 leaves a server whose address is not published, and the next command stops it.
+    """
     home = tmp_path / "home"
     with subprocess.Popen(
         [*STARCAST, "up", "--home", home], stderr=subprocess.PIPE, text=True
