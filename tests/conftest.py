@@ -41,10 +41,10 @@ pytest_plugins = [
 
 #: Maximum processor time in seconds of a test that is not marked ``slow``. Waiting for servers and
 #: commands is not counted, because it depends on what else runs. The sweep allows twice as much,
-#: because Hypothesis tries more examples there, and three sessions share the caches.
+#: because Hypothesis tries more examples there, and three sessions share the processor's caches.
 MAX_SECONDS = 2.0
 
-#: Seconds that ``_standard_work`` takes on the idle reference machine for MAX_SECONDS.
+#: Seconds that ``_standard_work`` takes on the machine for which MAX_SECONDS was chosen, when idle.
 STANDARD_SECONDS = 0.06
 
 #: Hypothesis's time limit per example is off, since the machine can be slow.

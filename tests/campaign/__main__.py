@@ -37,7 +37,7 @@ def main() -> int:
     kinds = options.kinds.split(",") if options.kinds else list(KINDS)
     with sigterm_as_interrupt(), tempfile.TemporaryDirectory(prefix="starcast-campaign-") as name:
         folder = Path(name)
-        folder.chmod(0o755)  # under root, PostgreSQL runs as another user
+        folder.chmod(0o755)  # root starts PostgreSQL as another user, who needs access
         with _own_disk(folder) as is_own, _running(folder) as servers:
             if not is_own:
                 kinds = [kind for kind in kinds if not KINDS[kind].needs_home]

@@ -57,7 +57,7 @@ KINDS: dict[str, Kind] = {
 
 
 def choose(seed: int, number: int, kinds: list[str]) -> str:
-    """Return the kind of the action with a seed and number."""
+    """Return the kind of action that a seed and an action number determine."""
     draw = Random(f"{seed}:{number}:kind")  # noqa: S311 - repeatable
     return draw.choices(kinds, [KINDS[kind].weight for kind in kinds])[0]
 

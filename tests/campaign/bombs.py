@@ -22,7 +22,8 @@ MAX_BYTES = 600_000_000
 MAX_SECONDS = 30
 _DEADLINE = 300
 _PART = 10_000_000
-#: Texts to repeat. Parsed as JSON, most repetitions would take many times their length in memory.
+#: Texts that a bomb repeats. If parsed as JSON, most bombs would take many times their length in
+#: memory.
 _TEXTS = (b" ", b"\n", b"[", b'{"a":', b'["a",0],', b"1", b'"', b"x")
 _CLAIMED = 80_000_000_000_000
 

@@ -26,9 +26,10 @@ _SETTLED = {0, 2, 3, 7}
 
 
 def full_output(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
-    """Write an output to a disk that may be too small: it must be complete or unchanged.
+    """Let a command write its output to a disk that may be too small.
 
-    Under root, the disk is a small file system in memory; otherwise the file size is limited.
+    Afterwards the output file must be complete or unchanged. Under root, the disk is a small file
+    system in memory; otherwise the file size is limited.
 
     Returns:
         Description, result and problems.
@@ -110,7 +111,7 @@ def full_home(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
     words = ("ingest", spec, "--trees", "multiple,greedy")
     dropped = servers.run(
         "topology", "drop", spec, "--cascade"
-    )  # otherwise the ingest has nothing to write
+    )  # so that the ingest has something to write
     assert dropped.code in {0, NotFoundError.exit_code}, dropped.err
     left = int(2 ** draw.uniform(4, 13)) * _KB
     ballast = servers.home / "ballast"

@@ -130,7 +130,7 @@ def read_nothing(site: Site, draw: Random) -> None:
 
 
 def ask_for_much(site: Site, draw: Random) -> None:
-    """Send many large requests at once; each must be answered, if only by 503."""
+    """Send many large requests at once; each must get a response, possibly with status 503."""
     paths = [draw.choice(_HEAVY) for _ in range(draw.randint(8, 40))]
     with ThreadPoolExecutor(len(paths)) as pool:
         asked = [pool.submit(site.ask, make_request(path)) for path in paths]

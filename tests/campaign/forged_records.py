@@ -36,6 +36,6 @@ class RecordFile:
 
 
 def choose_record(folder: Path, draw: Random, problem: str = "*") -> RecordFile:
-    """Return a copy of a random small record; ``problem`` is a pattern for its problem."""
+    """Return a copy of a random small record; ``problem`` is a glob pattern for problem names."""
     files = [file for file in sorted(_SHIPPED.glob(f"{problem}/*.json")) if file.stem in _SMALL]
     return RecordFile(folder, draw.choice(files))

@@ -58,7 +58,7 @@ def exchange_witness(folder: Path, draw: Random) -> Path:
 
 
 def delay_broadcast(folder: Path, draw: Random) -> Path:
-    """Make a broadcast one round longer, and claim that no other takes fewer rounds."""
+    """Make a broadcast one round longer, and claim that no broadcast takes fewer rounds."""
     record = choose_record(folder, draw, "one-port-broadcast")
     arrays = _read(record)
     rounds = arrays["round"]
@@ -73,7 +73,7 @@ def delay_broadcast(folder: Path, draw: Random) -> Path:
 
 
 def _claim_proof(draw: Random) -> dict[str, Any]:
-    """Return the fields with which a record describes a proof; this proof does not exist."""
+    """Return the fields that describe a proof in a record, for a proof that does not exist."""
     digest = f"{draw.getrandbits(256):064x}"
     return {
         "statement": "no broadcast takes fewer rounds",

@@ -113,7 +113,7 @@ _SMALL = Grid.from_json({
 
 @cache
 def _experiments() -> dict[str, Any]:
-    """Return the content of a file with one experiment with a grid and one with a single run."""
+    """Return the content of a file with a grid experiment and an experiment of a single run."""
     runs = []
     for point in _SMALL.points():
         execution = execute(point)
@@ -180,7 +180,7 @@ def _merge(kind: Kind, file: Path) -> object:
 
 
 def shard_file(draw: Random, folder: Path) -> Case:
-    """Return a changed shard file with a correct checksum, unless its bytes are changed."""
+    """Return a changed shard file, which in most cases still has a correct checksum."""
     kind: Kind = draw.choice(get_args(Kind))
     content = dict(_shard(kind))
     del content["sha256"]

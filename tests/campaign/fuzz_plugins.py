@@ -148,7 +148,7 @@ def _options(draw: Random, right: dict[str, Any]) -> dict[str, Any]:
 
 
 def _mostly(draw: Random, right: Any) -> Any:
-    """Return the right value, or in one of twenty cases another."""
+    """Return the right value, or with a probability of 5 % a random one."""
     return right if draw.random() < 0.95 else draw.choice(_VALUES)
 
 

@@ -56,7 +56,8 @@ def kill(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
 def _wait_until_busy(process: subprocess.Popen[str], seconds: float, *, for_worker: bool) -> None:
     """Wait until a command has used an amount of CPU time, however busy the machine is.
 
-    For a worker, wait until one has started. Return at once when the command has ended.
+    If ``for_worker``, wait instead until the command has started a worker. Return at once when the
+    command has ended.
     """
     end = time.monotonic() + DEADLINE
     while time.monotonic() < end and process.poll() is None:
@@ -68,7 +69,7 @@ def _wait_until_busy(process: subprocess.Popen[str], seconds: float, *, for_work
 
 
 def _strike(pid: int, way: str, draw: Random) -> frozenset[int]:
-    """Send a signal; return the signals that may have ended the command itself."""
+    """Send a signal, and return the signals that can end the command itself."""
     with suppress(ProcessLookupError, psutil.NoSuchProcess):
         if way == "kill a worker":
             workers = workers_of(pid)
@@ -102,6 +103,6 @@ def _group(process: psutil.Process) -> int:
 
 
 def _without_start(done: Done) -> Done:
-    """Discard stderr if the interrupt came during Python's imports: its traceback is accepted."""
+    """Discard stderr if Python was interrupted during its imports: a traceback is allowed then."""
     is_import = "KeyboardInterrupt" in done.err and "<frozen importlib" in done.err
     return Done(done.words, done.code, done.out, "") if is_import else done

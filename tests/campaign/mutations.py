@@ -74,7 +74,7 @@ def _is_tree(topology: Topology, row: Sequence[int], root: int, *, spanning: boo
 
 
 def mutate_schedule(draw: Random) -> tuple[str, str, list[str]]:
-    """Change rows of a schedule; the simulator must agree with a simple step-by-step one.
+    """Change rows of a schedule; the simulator must agree with a simple step-by-step simulator.
 
     Returns:
         Description, result and problems.

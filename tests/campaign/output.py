@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from starcast.support.errors import EXIT_CODES
 
-#: The longest accepted message and hint, which may quote a path or a value.
+#: Maximum lengths of an error line and a hint line, which may quote a path or a value.
 _MAX_LENGTH = {"error": 1_100, "hint": 2_100}
 _TRACES = ("Traceback (most recent call last)", "Exception ignored in", "resource_tracker:")
 _INTERNAL = 1

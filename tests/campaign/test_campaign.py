@@ -142,7 +142,7 @@ def test_an_action_depends_only_on_its_seed_and_number(tmp_path: Path) -> None:
 
 @pytest.fixture
 def echo() -> Iterator[int]:
-    """The port of a server that echoes what it receives."""
+    """The port of an echo server."""
     server = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:

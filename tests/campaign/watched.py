@@ -12,7 +12,7 @@ import psutil
 from campaign.output import Done
 from campaign.servers import Servers, finish
 
-#: Limit in bytes for the data of a watched command, which protects the machine.
+#: Limit in bytes for the memory of a watched command, so that it cannot exhaust the machine's.
 _MAX_DATA = 4_000_000_000
 _INTERVAL = 0.05
 
@@ -39,7 +39,7 @@ def run_watched(servers: Servers, words: tuple[str, ...], deadline: float) -> Wa
     watched.rlimit(psutil.RLIMIT_DATA, (_MAX_DATA, _MAX_DATA))
     peak, seconds = 0, 0.0
     end = time.monotonic() + deadline
-    # The output is shorter than the buffer of a pipe, so that it can be read at the end.
+    # The output fits into the buffer of a pipe, so it need not be read before the end.
     while process.poll() is None and time.monotonic() < end:
         peak = max(peak, read_peak(process.pid))
         with suppress(psutil.Error):

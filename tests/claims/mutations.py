@@ -39,7 +39,7 @@ class ContradictingCheck(ClaimCheck):
         super().passes(replace(result, counterexample={"why": "broken on purpose"}), relation, of)
 
     def order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
-        """Record the quotient times n^2, as if it grew faster."""
+        """Record the quotient multiplied by n^2, so that it seems to grow faster."""
         super().order(what, lambda n, *k: quotient(n, *k) * n * n)
 
 
@@ -93,7 +93,7 @@ def _other_value(value: Any) -> Any:
 
 
 class CompletePapersCache(ObjectCache):
-    """An object cache in which no algorithm or value is absent from the papers."""
+    """An object cache that reports every algorithm and value as present in the papers."""
 
     def intercept(self, kind: str, key: tuple[Any, ...], value: Any) -> Any:  # noqa: ARG002
         """Return an empty text instead of the reason why something is absent from the papers."""

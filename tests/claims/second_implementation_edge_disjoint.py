@@ -24,7 +24,7 @@ Each digit is the dimension of the link from a node to its parent, in rank order
 
 
 def depth(trees: Iterable[Tree], n: int) -> int:
-    """Return the maximum depth of several trees on S_n with root 12..n."""
+    """Return the depth of the deepest of several trees on S_n with root 12..n."""
     return max(level for tree in trees for level in depths(tree, identity(n)).values())
 
 
@@ -254,5 +254,5 @@ def total_exchange_quotient(logarithm: float) -> float:
 
 @reimplements("EDT.hyper.te-time")
 def _order_of_total_exchange(spec: str) -> Place | None:
-    """Compare the order of (log n)/quotient with a constant; the claimed order is log n."""
+    """Check that (log n)/quotient is bounded, as it must be for the claimed order log n."""
     return unequal(growth(total_exchange_quotient), "bounded", n=size(spec))

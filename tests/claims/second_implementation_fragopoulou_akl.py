@@ -82,7 +82,7 @@ def runs_one_after_another(spec: str) -> Place | None:
 
 @reimplements("FA.MBST-clusters")
 def smaller_cluster(spec: str) -> Place | None:
-    """Find a step in which the MBST does not reach n-1 nodes (a cluster of another size)."""
+    """Find a cluster (the nodes that the MBST reaches in one step) without exactly n-1 nodes."""
     n = size(spec)
     rows = mbst_copies(n, 1)
     last, _, _ = allgather(rows, n)
@@ -145,7 +145,10 @@ def nodes_before_last_for_odd_n(spec: str) -> Place | None:
 
 @reimplements("FA.B.ones")
 def nodes_before_last_with_leading_1(spec: str) -> Place | None:
-    """Compare with n-1 the number of nodes that start with 1 and are at distance K-1."""
+    """Compare with n-1 the number of nodes that start with 1 and are at distance K-1.
+
+    K is the diameter.
+    """
     n = size(spec)
     return fewer(sum(node[0] == 1 for node in at_distance(n, diameter(n) - 1)), n - 1, n=n)
 
@@ -167,7 +170,7 @@ def named_generators(spec: str) -> Place | None:
 def printed_parents(node: Node, repeated: bool) -> set[int]:
     """Return the dimensions of the links to a node's parents, as printed in the paper.
 
-    They follow Definition 15 if repeated, else Definition 13.
+    They follow Definition 15 if ``repeated``, else Definition 13.
     """
     n = len(node)
     if node == identity(n):
@@ -181,7 +184,7 @@ def printed_parents(node: Node, repeated: bool) -> set[int]:
 def printed_children(node: Node, repeated: bool) -> set[int]:
     """Return the dimensions of the links to a node's children, as printed in the paper.
 
-    They follow Definition 15 if repeated, else Definition 13.
+    They follow Definition 15 if ``repeated``, else Definition 13.
     """
     n = len(node)
     k = position(node, 1)
@@ -375,7 +378,7 @@ def huge_mean_distance(n: float) -> float:
 
 
 def same(_: float) -> float:
-    """Return 1 for a quantity that is equal on both networks."""
+    """Return 1, which stands for any quantity that is equal on both networks."""
     return 1.0
 
 
@@ -412,7 +415,7 @@ def hypercube_exchange(spec: str) -> Place | None:
 
 @reimplements("FA.hyper.other")
 def other_cells(spec: str) -> Place | None:
-    """Compare the star graph and the hypercube, in both directions, in "any other case"."""
+    """Check for each of `OTHER_CELLS` that the quotients star/cube and cube/star are bounded."""
 
     def divide(first: Quantity, second: Quantity) -> Quantity:
         return lambda n: first(n) / second(n)

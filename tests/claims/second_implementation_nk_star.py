@@ -142,7 +142,7 @@ def dimension_changes(n: int, k: int) -> list[Tree]:
 def loads(n: int, k: int) -> list[Counter[tuple[Node, Node]]]:
     """Return the load of each directed link in each step of an allgather.
 
-    A load is the number of transmissions, each of the share of a message that one tree carries.
+    The load is a number of transmissions, each of which carries one tree's share of a message.
     """
     measured = [Counter[tuple[Node, Node]]() for _ in range(diameter(n, k))]
     for tree in dimension_changes(n, k):

@@ -48,8 +48,8 @@ def execute(
 def packets(trees: Sequence[Tree], p: int, n: int, k: int, one_port: bool) -> list[int]:
     """Broadcast p segments per tree; return the largest packet of each step, in segments.
 
-    If one-port, sub-slots without a transmission take no time. This reading favours the claim
-    most.
+    If one-port, sub-slots without a transmission take no time. Of all readings of the paper, this
+    one favours the claim most.
     """
     root = identity(k)
     rows = pipelined(trees, root, segments(len(trees), p), lambda a, b: port_between(a, b, n))
@@ -118,8 +118,8 @@ def _many_trees_one_port(spec: str) -> Place | None:
 def allgather(trees: Sequence[Tree], n: int, k: int, one_port: bool) -> list[int]:
     """Return the largest packet of each step of an allgather along the trees.
 
-    All sources use the trees level by level. A packet's unit is the share of a message that one
-    tree carries.
+    All sources use the trees level by level. Packets are measured in units, and a unit is the
+    share of a message that one tree carries.
     """
     held = {source: {(source, tree) for tree in range(len(trees))} for source in nodes(n, k)}
     return execute(nk_all_sources(trees, n), held, n, k, one_port)

@@ -72,7 +72,7 @@ def subslots(n: int, p: int) -> int:
 
 
 def first_late(n: int, steps: Callable[[int, int], int], factor: int) -> Place | None:
-    """Return m, T_s and T_c for which no p attains the stated time, or None.
+    """Return m, T_s and T_c for which every number p of segments takes too long, or None.
 
     The counterexample also has the best p. The stated time is multiplied by ``factor``.
     """
@@ -110,7 +110,7 @@ def one_port_time(spec: str) -> Place | None:
 
 @reimplements("TS.S62-equal")
 def translates(spec: str) -> Place | None:
-    """Compare with (n!-1)/(n-1) the number of translated trees that use each directed link."""
+    """Compare the number of translated trees on each directed link with (n!-1)/(n-1)."""
     n = size(spec)
     stated = Fraction(factorial(n) - 1, n - 1)
     for rows in (rotated_hamiltonian(n, 1), mbst_copies(n, 1)):

@@ -20,7 +20,10 @@ SIZES = 3
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
 def test_changing_the_stated_values_changes_the_verdict(claim: Claim) -> None:
-    """With other stated values, a claim that held fails, and a claim that failed holds."""
+    """If the check uses contradicting values, a claim that holds fails at some size.
+
+    If the check uses the measured values instead of the stated ones, a claim that fails holds.
+    """
     for spec in claim.sizes.quick:
         original = verdict_word(claim, spec)
         recorder = AgreeingCheck if original == "fails" else ContradictingCheck

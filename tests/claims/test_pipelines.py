@@ -44,7 +44,7 @@ def test_the_best_number_of_segments_equals_that_of_an_exhaustive_search() -> No
             assert float(line.least_whole(start, b)) == pytest.approx(float(min(times)))
 
 
-def test_parameters_are_ordered_and_loads_include_both_extremes() -> None:
+def test_parameters_are_all_combinations_and_loads_include_zero_costs() -> None:
     assert [tuple(row) for row in zip(*parameters((1, 2), (0, 1), (5,)), strict=True)] == [
         (1, 0, 5),
         (1, 1, 5),

@@ -40,7 +40,7 @@ def test_a_satisfied_equality_holds() -> None:
     )
 
 
-def test_a_satisfied_inequality_holds_as_a_bound() -> None:
+def test_a_satisfied_inequality_has_the_verdict_holds_as_a_bound() -> None:
     assert (
         verdict_of(
             lambda check: check.at_most("degree", check.topology.degree, check.topology.n)
@@ -53,7 +53,7 @@ def test_a_satisfied_inequality_holds_as_a_bound() -> None:
     )
 
 
-def test_a_satisfied_order_of_growth_holds_as_a_bound_with_its_largest_quotient() -> None:
+def test_a_satisfied_order_of_growth_holds_as_a_bound_and_states_its_largest_quotient() -> None:
     result = verdict_of(
         lambda check: check.order("D_n / n", lambda n: topology(f"S{min(n, 9)}").diameter)
     )
@@ -87,7 +87,7 @@ def test_the_smallest_counterexample_is_reported() -> None:
     assert "Fails at S4, S5, not at S3" in result.detail
 
 
-def test_failures_only_at_degenerate_sizes_are_described() -> None:
+def test_the_verdict_says_if_only_degenerate_sizes_fail() -> None:
     result = verdict_of(lambda check: check.true("n > 3", check.topology.n > 3))
     assert result.verdict == "fails"
     assert "Only degenerate sizes fail" in result.detail
@@ -120,7 +120,7 @@ def test_sizes_outside_the_claim_are_described_but_do_not_change_the_verdict() -
     )
 
 
-def test_sizes_outside_the_claim_at_which_its_check_is_undefined_are_described() -> None:
+def test_the_verdict_names_sizes_outside_the_claim_at_which_the_check_is_undefined() -> None:
     result = verdict_of(
         lambda check: check.equal(
             "quotient", 1 // (check.topology.n - 2), 1 // (check.topology.n - 2)
@@ -269,7 +269,7 @@ def test_an_unbounded_growth_is_described_without_a_size() -> None:
     assert result.detail == "n / 1: found growing like n, stated bounded."
 
 
-def test_the_quotient_and_its_reciprocal_are_described_for_equal_orders_of_growth() -> None:
+def test_the_verdict_on_equal_orders_of_growth_states_the_quotient_and_its_reciprocal() -> None:
     result = verdict_of(lambda check: check.same_order("2n / n", lambda n: Fraction(2 * n, n)))
     assert result.detail.endswith(
         "greatest quotient 2 (at S3), 2 at n = 2^256; its reciprocal 1/2 (at S3), 0.5 at n = 2^256."

@@ -38,8 +38,9 @@ def test_every_command_and_option_has_a_help_text(
 SLOW_PAGES = {"commands.md", "records.md"}
 
 
-#: Pages that other tests compare: the page of claims in tests/claims, which compute the verdicts,
-#: and the others in tests/unit, table by table (test_execution_axis.py, test_allreduce_page.py).
+#: Pages that other tests check. The page of claims is checked in tests/claims, where the verdicts
+#: are computed anyway. The tables of the others are checked by test_execution_axis.py and
+#: test_allreduce_page.py in tests/unit.
 COMPARED_ELSEWHERE = {"claims.md", "execution-models.md", "allreduce.md"}
 
 

@@ -102,7 +102,7 @@ def test_check_prints_the_details_if_there_are_few_claims(alone: Starcast) -> No
     assert f"TS.h: {check('TS.h', sizes=['S3']).detail}\n" in result.err
 
 
-def test_the_number_of_claims_that_are_not_about_the_given_sizes_is_reported(
+def test_check_reports_how_many_claims_are_omitted_because_of_the_given_sizes(
     alone: Starcast,
 ) -> None:
     result = alone(
@@ -265,7 +265,7 @@ def test_without_a_database_schema_the_error_names_the_upgrade_command(
 
 
 def failed(place: dict[str, int | str], of: str = "") -> Verdict:
-    """Return the verdict on a failed claim with a counterexample at a place of S4, S4,2 or Q3."""
+    """Return the verdict ``fails`` with a counterexample at a place in S4, S4,2 or Q3."""
     return Verdict(
         "TS.L5",
         "fails",

@@ -33,8 +33,8 @@ GRID = (
     "4096",
 )
 ALGORITHMS = ("multiple", "recursive-substar")
-#: Arguments of `compare`. Runs are matched by segments per tree: `multiple` has three trees, and so
-#: cuts the message into three times as many pieces.
+#: Arguments of `compare`. Runs are matched by the number of segments per tree. The total number of
+#: pieces would not match, because `multiple` sends segments down three trees.
 SIDES, SWEEP = ("ours", "theirs", "--by", "segments"), ("sweep", "--by", "segments")
 
 
@@ -108,7 +108,7 @@ def test_a_terminal_shows_the_best_time_in_bold(
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_legend_explains_the_letter_of_an_experiment_whose_name_ends_with_it(
+def test_the_legend_explains_the_letter_of_an_experiment_even_if_its_name_ends_with_it(
     starcast: Starcast,
 ) -> None:
     assert (
@@ -137,7 +137,7 @@ def test_sort_orders_the_rows_by_any_column_in_either_direction(starcast: Starca
 
 
 @pytest.mark.usefixtures("stored")
-def test_a_stacked_table_is_sorted_by_the_shortest_time_of_each_block(starcast: Starcast) -> None:
+def test_rows_with_several_times_are_sorted_by_the_shortest(starcast: Starcast) -> None:
     rows = json.loads(starcast("compare", *SWEEP, "--sort", "-time", "-f", "json").out)
     least = [
         min(row[f"time_sweep_{name.replace('-', '_')}"] for name in ALGORITHMS) for row in rows
@@ -147,7 +147,7 @@ def test_a_stacked_table_is_sorted_by_the_shortest_time_of_each_block(starcast: 
 
 
 @pytest.mark.usefixtures("stored")
-def test_best_segments_have_a_column_per_experiment_in_json_and_csv(
+def test_the_best_segment_count_has_a_column_per_experiment_in_json_and_csv(
     starcast: Starcast,
 ) -> None:
     grid = ("--topology", "S4", "--segments", "1", "--segments", "best", "-m", "1024")
@@ -299,7 +299,9 @@ def test_the_html_page_shows_the_stored_steps(starcast: Starcast) -> None:
 
 
 @pytest.mark.usefixtures("stored")
-def test_out_requires_html_and_leaves_no_partial_file(starcast: Starcast, tmp_path: Path) -> None:
+def test_option_out_requires_html_and_leaves_no_partial_file(
+    starcast: Starcast, tmp_path: Path
+) -> None:
     refused = starcast("compare", *SIDES, "--out", str(tmp_path / "page.html"))
     assert refused.code == 2
     assert "--out writes only html, but the format is table" in refused.err
@@ -347,7 +349,7 @@ def networks(stored: URL, starcast: Starcast) -> URL:
 
 
 @pytest.mark.usefixtures("networks")
-def test_option_across_compares_topologies_with_their_sizes_and_option_where_selects_them(
+def test_option_across_compares_topologies_that_option_where_selects(
     starcast: Starcast,
 ) -> None:
     apart = starcast("compare", "sizes")

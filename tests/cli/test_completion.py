@@ -153,7 +153,7 @@ def test_bash_completes_stored_ids(bash: Terminal) -> None:
 
 
 def candidates(shell: str, words: str) -> list[str]:
-    """Return the completions of a line that the program passes to zsh or fish."""
+    """Return the completions that the program passes to zsh or fish for a line."""
     variables = {"_STARCAST_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": words}
     variables["_TYPER_COMPLETE_FISH_ACTION"] = "get-args"
     result = subprocess.run(
@@ -213,8 +213,8 @@ def test_zsh_completes_stored_ids(shell_home: Path) -> None:
 @pytest.mark.parametrize(
     "address",
     [
-        "postgresql://nobody@127.0.0.1:1/nothing",  # refuses connections
-        "postgresql://nobody@192.0.2.1:5432/nothing",  # never answers
+        "postgresql://nobody@127.0.0.1:1/nothing",  # a port that refuses connections
+        "postgresql://nobody@192.0.2.1:5432/nothing",  # a host that never answers
         "not a URI",
     ],
 )

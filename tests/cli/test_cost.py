@@ -96,7 +96,7 @@ def test_option_hypercube_sets_the_hypercube_for_comparison(starcast: Starcast) 
         assert cube["steps"] == 2 ** (k - 1)
 
 
-def test_no_simulate_executes_no_schedule(
+def test_option_no_simulate_executes_no_schedule(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -139,7 +139,7 @@ def test_a_row_without_a_closed_form_has_a_note(starcast: Starcast) -> None:
     ("collective", "theorems"),
     [("broadcast", ["2 and 3", "8 and 9"]), ("allgather", ["4 and 5", "10"])],
 )
-def test_notes_explain_errors_in_the_printed_formulas_for_nk_stars(
+def test_notes_explain_errors_in_the_published_formulas_for_nk_stars(
     starcast: Starcast, ports: str, collective: str, theorems: list[str]
 ) -> None:
     """The simulated gap differs from the gap of the closed form."""
@@ -166,7 +166,7 @@ def test_csv_and_markdown_have_the_same_rows(starcast: Starcast) -> None:
     assert [line.split(" | ")[3] for line in lines[2:]] == names
 
 
-#: The start of a line below a table: the letter of a source, to which the rows refer.
+#: The start of a line below a table that describes a source. Table rows refer to it by its letter.
 BELOW = re.compile(r"[a-z]+\) ")
 
 
@@ -189,7 +189,7 @@ def test_a_table_fits_on_a_terminal_and_refers_to_the_sources_below(
     lines = [line.rstrip() for line in result.out.splitlines()]
     assert (
         max(len(line) for line in lines if not BELOW.match(line)) <= 120
-    )  # the lines below a table are sentences
+    )  # lines below a table may be longer, since they are sentences
     listed = rows_of(starcast, *words, "--collective", "broadcast")
     titles = [place for place, line in enumerate(lines) if line.startswith("broadcast on")]
     assert [lines[place].rpartition(", ")[2] for place in titles] == list(
@@ -214,7 +214,7 @@ def test_a_table_fits_on_a_terminal_and_refers_to_the_sources_below(
             assert ("(cited)" in reference) == row["cited"]
 
 
-def test_all_shows_all_columns(starcast: Starcast) -> None:
+def test_option_all_shows_all_columns(starcast: Starcast) -> None:
     words = ("cost", "table", "S4", "--collective", "broadcast")
     heads = [
         re.split(

@@ -81,7 +81,7 @@ def test_build_writes_the_forest_and_prints_its_summary(starcast: Starcast) -> N
         ("dimension-change(i=2)", "--base", "greedy"),
     ],
 )
-def test_construction_arguments_are_options_or_in_parentheses(
+def test_construction_arguments_can_be_options_or_in_parentheses(
     starcast: Starcast, words: tuple[str, ...]
 ) -> None:
     assert starcast("forest", "build", "S5", *words, "--out", "f.npz").code == 0
@@ -135,12 +135,12 @@ def test_a_forest_is_shown_with_its_metrics(starcast: Starcast) -> None:
 
 
 def trimmed(rows: list[list[int]]) -> list[list[int]]:
-    """Return rows without trailing zeros."""
+    """Return a copy of each row without its trailing zeros."""
     return [row[: max(at for at, value in enumerate(row) if value) + 1] for row in rows]
 
 
 def test_metrics_are_written_as_text_in_csv(starcast: Starcast) -> None:
-    """The heights on S3 are 5 and 4, whereas Lemma 5 states 5 for both trees."""
+    """The true heights on S3 are 5 and 4, although Tseng & Sheu's Lemma 5 states 5 for both."""
     result = starcast("forest", "show", "S3", "multiple", "-f", "csv")
     rows = {row["property"]: row for row in csv.DictReader(io.StringIO(result.out))}
     assert rows["heights"]["value"] == "5 4"
@@ -166,7 +166,7 @@ def test_a_file_and_its_construction_are_shown_in_the_same_way(starcast: Starcas
 
 
 def test_without_a_construction_the_stored_artifact_is_shown(starcast: Starcast) -> None:
-    """Reading from the stores fails here, since no server is running."""
+    """The command tries to read the stores, and fails because no server is running."""
     assert "127.0.0.1:1" in refused(starcast("forest", "show", "S5:multiple:12345"), 4)[0]
     zeros = starcast("forest", "show", "S5:multiple:12345", "--labels", "0")
     assert (zeros.code, zeros.err.splitlines()[0]) == (4, "stored forests have labels from 1")
@@ -319,7 +319,7 @@ BLOCKS = ("forest", "verify", "S9", "greedy", "--blocks")
     ids=lambda case: " ".join(case)[:80],
 )
 def test_bad_input_is_refused(starcast: Starcast, words: tuple[str, ...], named: str) -> None:
-    """Exit code 2 and an error that names the wrong value, without a server."""
+    """The exit code is 2, and the error names the wrong value. No server is needed."""
     forest("S4", "greedy").save("f.npz")
     Path("half.npz").write_bytes(Path("f.npz").read_bytes()[:400])
     assert named in refused(starcast(*words), 2)[0]
@@ -346,7 +346,7 @@ def test_a_file_that_names_another_construction_is_rejected(
     assert "build it again" in hint
 
 
-def test_show_and_draw_warn_of_trees_that_differ_from_the_construction(
+def test_show_and_draw_warn_if_a_file_names_a_construction_of_other_trees(
     starcast: Starcast, misnamed: str
 ) -> None:
     for words in (("show", misnamed), ("draw", misnamed, "--out", "f.svg")):
@@ -374,7 +374,7 @@ def test_the_error_says_how_a_file_differs_from_its_construction(
     assert difference in error
 
 
-def test_a_file_that_names_no_known_construction_is_not_compared(starcast: Starcast) -> None:
+def test_a_file_that_names_an_unknown_construction_is_accepted(starcast: Starcast) -> None:
     greedy = forest("S4", "greedy")
     for name in ("mine", "array"):
         Forest(greedy.topology, greedy.parent_port, construction=name).save("f.npz")
@@ -382,7 +382,7 @@ def test_a_file_that_names_no_known_construction_is_not_compared(starcast: Starc
 
 
 def test_the_python_api_also_takes_forest_objects(tmp_path: Path) -> None:
-    """Each operation takes a `Forest`; the command line has only names and files."""
+    """The command line takes a forest as a name or a file. Python also takes a `Forest`."""
     lab = Lab(Settings.load)
     s3 = topology("S3")
     mine = Forest(s3, np.array([[0, 3, 2, 2, 2, 3]], np.uint8), construction="mine")
@@ -399,7 +399,7 @@ def test_the_python_api_also_takes_forest_objects(tmp_path: Path) -> None:
         lab.show_forest(mine, root=1)
 
 
-def test_roots_and_pictures_can_number_symbols_from_0(starcast: Starcast, tmp_path: Path) -> None:
+def test_roots_and_pictures_can_use_labels_from_0(starcast: Starcast, tmp_path: Path) -> None:
     built = starcast(
         "forest", "build", "S3", "greedy", "--root", "210", "--labels", "0", "--out", "f.npz",
         "-f", "json",
@@ -418,7 +418,7 @@ def test_roots_and_pictures_can_number_symbols_from_0(starcast: Starcast, tmp_pa
     assert "--labels 0" in hint
 
 
-def test_messages_can_have_labels_from_0(starcast: Starcast) -> None:
+def test_error_messages_can_use_labels_from_0(starcast: Starcast) -> None:
     array = forest("S3", "greedy").parent_port.copy()
     array[0, 5] = 9
     Forest(topology("S3"), array, construction="mine").save("f.npz")

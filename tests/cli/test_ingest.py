@@ -66,7 +66,7 @@ def untouched(stores: Stores) -> bool:
 
 @pytest.mark.slow
 def test_everything_on_s5_is_ingested_once(starcast: Starcast, stores: Stores) -> None:
-    """A second ingest creates nothing and reports it."""
+    """A second ingest creates nothing, and its output says so."""
     first = starcast("ingest", "S5", "--trees", "all", "--schedules", "all", "--format", "json")
     assert first.code == 0
     what = plan("S5", "all", "all")
@@ -123,7 +123,7 @@ def test_a_dry_run_needs_no_server(
 def test_a_dry_run_also_estimates_an_ingest_that_is_too_large(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exit code 0: a remark says that the ingest is too large, and nothing is built."""
+    """The exit code is 0, a remark says that the ingest is too large, and nothing is built."""
     from starcast.trees import Forest
 
     def nothing(_: Forest) -> None:
@@ -163,13 +163,13 @@ def test_a_dry_run_also_estimates_an_ingest_that_is_too_large(
 def test_bad_input_is_refused(
     starcast: Starcast, stores: Stores, words: tuple[str, ...], named: str
 ) -> None:
-    """Exit code 2 and an error that names the wrong value; nothing is written."""
+    """The exit code is 2, the error names the wrong value, and nothing is written."""
     assert named in refused(starcast("ingest", *words), 2)[0]
     assert untouched(stores)
 
 
 def test_an_ingest_that_is_too_large_is_refused(starcast: Starcast, stores: Stores) -> None:
-    """Exit code 7 and an error with the numbers of nodes and relationships, bytes and time."""
+    """The exit code is 7. The error states the nodes, relationships, bytes and time."""
     error, hint = refused(starcast("ingest", "S11"), 7)
     assert "39,916,800 nodes and 199,584,000 relationships" in error
     assert "GB" in error
@@ -181,7 +181,7 @@ def test_an_ingest_that_is_too_large_is_refused(starcast: Starcast, stores: Stor
 def test_an_offline_import_into_an_external_server_is_refused(
     starcast: Starcast, stores: Stores
 ) -> None:
-    """Exit code 2: the server would have to be stopped; the hint names the alternative."""
+    """The exit code is 2, because an import would stop the server. A hint names the alternative."""
     assert "Bolt" in refused(starcast("ingest", "S4", "--method", "import"), 2)[1]
     assert {name: count for name, count in stored_counts(stores).items() if count} == {}
 
@@ -189,7 +189,7 @@ def test_an_offline_import_into_an_external_server_is_refused(
 def test_a_dry_run_reports_the_load_method_for_the_embedded_stack(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Offline import is used if it is faster or requested, otherwise Bolt; no server is needed."""
+    """It is offline import if that is faster or requested, else Bolt. No server is needed."""
     for name in ("NEO4J_URI", "POSTGRES_URI"):
         monkeypatch.delenv(f"STARCAST_{name}")
     monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "nothing"))
@@ -207,7 +207,7 @@ def test_a_dry_run_reports_the_load_method_for_the_embedded_stack(
 def test_a_server_that_is_not_running_is_reported(
     starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exit code 4 for either server; the other store remains empty."""
+    """The exit code is 4 for either server, and the store on the other server remains empty."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -221,7 +221,7 @@ def test_a_server_that_is_not_running_is_reported(
 
 
 def test_a_wrong_password_is_reported(starcast: Starcast, stores: Stores, tmp_path: Path) -> None:
-    """Exit code 4; the fixture checks that no password is printed."""
+    """The exit code is 4. The fixture checks that no password is printed."""
     (tmp_path / "NEO4J").write_text("not-the-password", encoding="utf-8")
     error, hint = refused(starcast("ingest", "S3"), 4)
     assert "refuses the login" in error
@@ -233,7 +233,7 @@ def test_a_wrong_password_is_reported(starcast: Starcast, stores: Stores, tmp_pa
 def test_a_graph_with_nodes_not_created_by_starcast_is_refused(
     starcast: Starcast, stores: Stores
 ) -> None:
-    """Exit code 4 and an error that names its labels; the graph remains unchanged."""
+    """The exit code is 4, the error names the labels of the graph, and the graph is unchanged."""
     stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
     assert ":Person" in refused(starcast("ingest", "S3"), 4)[0]
     assert counts(stores.graph) == (2, 1)
@@ -243,14 +243,14 @@ def test_a_graph_with_nodes_not_created_by_starcast_is_refused(
 def test_a_database_without_the_schema_is_refused(
     starcast: Starcast, fresh_database: URL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exit code 6 and a hint that names the command to run."""
+    """The exit code is 6, and a hint names the command to run."""
     monkeypatch.delenv("STARCAST_POSTGRES_PASSWORD_FILE")
     name_store(monkeypatch, fresh_database)
     assert "starcast db upgrade" in refused(starcast("ingest", "S3"), 6)[1]
 
 
 def test_a_concurrent_ingest_is_refused(starcast: Starcast, stores: Stores) -> None:
-    """Exit code 5 for ingest and for drop."""
+    """The exit code of `ingest` and of `drop` is 5."""
     with lock_stores(stores, wait=False, reporter=Silent()):
         assert "--wait" in refused(starcast("ingest", "S3"), 5)[1]
         refused(starcast("topology", "drop", "S3"), 5)
@@ -260,7 +260,7 @@ def test_a_concurrent_ingest_is_refused(starcast: Starcast, stores: Stores) -> N
 def test_ctrl_c_ends_an_ingest(
     starcast: Starcast, stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Exit code 130, one word and no traceback; complete artifacts remain stored."""
+    """The exit code is 130, one word is printed, and complete artifacts remain stored."""
 
     def interrupted(_: Forest) -> None:
         raise KeyboardInterrupt
@@ -322,7 +322,7 @@ def test_ctrl_c_ends_an_ingest_if_neo4j_has_stopped_responding(
 
 
 def test_the_list_commands_print_the_stored_artifacts(starcast: Starcast, stores: Stores) -> None:
-    """Every command group lists its artifacts; forests and schedules also by topology."""
+    """Every command group lists its artifacts. Forests and schedules can be listed by topology."""
     del stores
     assert json.loads(starcast("topology", "list", "-f", "json").out) == []
     starcast("ingest", "S4", "--schedules", "greedy")
@@ -341,7 +341,7 @@ def test_the_list_commands_print_the_stored_artifacts(starcast: Starcast, stores
 
 @pytest.mark.parametrize("noun", ["forest", "schedule"])
 def test_a_listing_on_an_invalid_topology_is_refused(starcast: Starcast, noun: str) -> None:
-    """Exit code 2; a valid topology that is not stored has an empty list."""
+    """The exit code is 2. For a valid topology that is not stored, the list is empty."""
     assert "T9" in refused(starcast(noun, "list", "T9"), 2)[0]
     assert json.loads(starcast(noun, "list", "S9", "-f", "json").out) == []
 
@@ -349,7 +349,7 @@ def test_a_listing_on_an_invalid_topology_is_refused(starcast: Starcast, noun: s
 def test_the_show_commands_print_properties_and_can_verify_the_graph(
     starcast: Starcast, stores: Stores
 ) -> None:
-    """With --verify they find a manual edit of the graph."""
+    """With --verify, the commands detect a manual edit of the graph."""
     starcast("ingest", "S4", "--trees", "multiple")
     shown = json.loads(starcast("forest", "show", "S4:multiple:1234", "-f", "json").out)
     assert (shown["trees"], shown["height"], shown["congestion"]) == (3, 8, 2)
@@ -381,7 +381,7 @@ def test_ids_of_forests_with_arguments_are_accepted_by_every_command(
 
 
 def test_a_topology_is_shown_as_computed_or_as_stored(starcast: Starcast, stores: Stores) -> None:
-    """Show computes the figures; --stored reads them from the store."""
+    """`topology show` computes the properties; with --stored, it reads them from the store."""
     del stores
     starcast("ingest", "S4")
     computed = json.loads(starcast("topology", "show", "S4", "-f", "json").out)
@@ -400,7 +400,7 @@ def test_a_topology_is_shown_as_computed_or_as_stored(starcast: Starcast, stores
 def test_an_unknown_id_is_not_found(
     starcast: Starcast, stores: Stores, noun: str, verb: str
 ) -> None:
-    """Exit code 3 and a hint with a similar id."""
+    """The exit code is 3, and a hint names a similar id."""
     del stores
     starcast("ingest", "S4", "--schedules", "greedy")
     near = {
@@ -417,7 +417,7 @@ def test_an_unknown_id_is_not_found(
 def test_the_drop_commands_refuse_artifacts_with_dependents(
     starcast: Starcast, stores: Stores
 ) -> None:
-    """Dependents are named in the error; --cascade drops them."""
+    """The error names the dependents. With --cascade, they are dropped too."""
     starcast("ingest", "S4", "--schedules", "greedy")
     error, hint = refused(starcast("topology", "drop", "S4"), 6)
     assert "S4 has dependents: S4:broadcast:greedy:all:segments=1:1234, S4:greedy:1234" in error

@@ -160,7 +160,7 @@ def test_a_matching_suffix_or_none_is_accepted(name: str) -> None:
 
 
 def test_long_work_prints_a_progress_line_every_few_seconds() -> None:
-    """Lines are printed even if the work advances rarely, or only reports a sentence."""
+    """Lines are also printed if the work advances rarely, or has only said what it is doing."""
     lines: Queue[str] = Queue()
 
     def read_until(pattern: str) -> None:
@@ -193,7 +193,7 @@ def test_short_work_prints_no_progress_and_frees_its_reporter() -> None:
 
 
 def test_no_progress_is_printed_after_the_end_of_a_command() -> None:
-    """An error that ends a command can keep its reporter alive."""
+    """The reporter must fall silent, because an error that ends a command can keep it alive."""
     lines: list[str] = []
     progress = ProgressLines(lines.append, interval=0.5)
     with progress.task("writing", 10, "rows"):

@@ -49,7 +49,8 @@ def starcast(starcast: Starcast, tmp_path: Path) -> Starcast:
 def home(stack_settings: Settings, graph_address: GraphAddress) -> Iterator[Path]:
     """Yield the home of a running stack whose graph holds S3, S4 and S5,3.
 
-    With as many trees on fewer nodes, the planner would scan all nodes instead of tree edges.
+    If the graph had as many trees but fewer nodes, the planner would scan all nodes instead of
+    tree edges.
     """
     with Graph.open(graph_address) as graph, loaded(graph, ["S3", "S4", "S5,3"]):
         yield stack_settings.home
@@ -57,7 +58,7 @@ def home(stack_settings: Settings, graph_address: GraphAddress) -> Iterator[Path
 
 @pytest.fixture
 def packs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Set ``packs`` to a folder with one pack, and return the folder."""
+    """Name a folder with one query pack in the setting ``packs``, and return the folder."""
     folder = tmp_path / "packs"
     write(folder / "mine" / "nodes.cypher")
     monkeypatch.setenv("STARCAST_PACKS", str(folder))
@@ -242,7 +243,7 @@ def test_the_error_for_a_query_that_writes_names_the_line(
 
 
 def test_an_invalid_query_does_not_affect_the_others(starcast: Starcast, packs: Path) -> None:
-    """A listing reports the query. Commands that use it or check its pack fail."""
+    """Listings report the invalid query. Only commands that use it or check its pack fail."""
     path = write(packs / "mine" / "evil.cypher", OWN.replace("RETURN", "DETACH DELETE n RETURN"))
     words = f"{path}:11: queries must be read-only: DETACH writes"
     listed = starcast("query", "list", "-f", "json")
@@ -324,7 +325,7 @@ def test_the_hops_of_a_path_are_formatted_with_their_ports(
 def test_check_before_the_first_ingest_reports_missing_indexes(
     starcast: Starcast, stack_settings: Settings, graph_address: GraphAddress, tmp_path: Path
 ) -> None:
-    """Plans without indexes are accepted; queries that the server refuses are not."""
+    """A query whose plan lacks indexes is accepted, but not a query that the server refuses."""
     path = write(tmp_path / "bad" / "unknown.cypher", OWN.replace("count(n)", "count(m)"))
     with Graph.open(graph_address) as graph, without_indexes(graph):
         shipped = starcast("query", "check", "-f", "json", home=stack_settings.home)
@@ -457,7 +458,7 @@ def test_a_picture_is_written_to_stdout_or_to_a_file(
 
 
 def test_a_picture_shows_the_hops_of_all_rows(starcast: Starcast, home: Path) -> None:
-    """Every hop of every path is drawn; the title has the parameters."""
+    """Every hop of every path is drawn, and the title contains the parameters."""
     words = ("query", "run", "shortest-paths", "topology=S4", "source=1234", "target=2143")
     rows = json.loads(starcast(*words, "-f", "json", home=home).out)
     drawn = starcast(*words, "-f", "svg", home=home).out
@@ -516,7 +517,7 @@ def test_an_artifact_that_is_not_stored_is_not_found(starcast: Starcast, home: P
 
 
 def test_an_unknown_schedule_is_not_found(starcast: Starcast, home: Path) -> None:
-    """The query has no parameter ``topology``."""
+    """This also holds for a query without a parameter ``topology``."""
     words = ("query", "run", "schedules/deliveries", "schedule=nothing", "node=2134")
     result = starcast(*words, home=home)
     assert result.code == 3

@@ -156,7 +156,7 @@ def test_the_number_of_rows_and_the_time_are_limited(starcast: Starcast, home: P
 def test_the_server_refuses_writes_that_pass_the_parser(
     graph_address: GraphAddress, home: Path
 ) -> None:
-    """The statement bypasses starcast's parser; the server refuses it in a read transaction."""
+    """The check of `query ask` is bypassed, but the server refuses writes in a read transaction."""
     del home
     from starcast.support.errors import InputError
 

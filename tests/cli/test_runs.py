@@ -26,14 +26,14 @@ POINT = ("S4", "broadcast", "multiple", "-m", "1024")
 
 @pytest.fixture
 def bare_database(fresh_database: URL, monkeypatch: pytest.MonkeyPatch) -> URL:
-    """Return an empty database that the settings name."""
+    """Name an empty database in the settings, and return its URL."""
     name_store(monkeypatch, fresh_database)
     return fresh_database
 
 
 @pytest.fixture
 def database(clean_database: URL, monkeypatch: pytest.MonkeyPatch) -> URL:
-    """Return a database with the current schema; the settings name it."""
+    """Name a database with the current schema in the settings, and return its URL."""
     name_store(monkeypatch, clean_database)
     return clean_database
 
@@ -226,7 +226,7 @@ def test_missing_runs_of_an_experiment_are_reported_by_every_command(
 
 @pytest.mark.usefixtures("database")
 def test_experiments_with_an_invalid_grid_are_listed(starcast: Starcast, engine: Engine) -> None:
-    """A grid written by another version is listed as it is stored, and other grids as usual."""
+    """A grid that is invalid in this version is listed as stored, and other grids as usual."""
     for name in ("old", "ours"):
         assert starcast("experiment", "run", name, "--algorithm", "multiple", *GRID).code == 0
     with engine.begin() as connection:
@@ -252,7 +252,7 @@ def test_experiments_with_an_invalid_grid_are_listed(starcast: Starcast, engine:
 
 
 @pytest.mark.usefixtures("database")
-def test_bases_and_seeds_of_an_experiment_are_listed(starcast: Starcast) -> None:
+def test_experiment_list_has_the_base_constructions_and_random_seeds(starcast: Starcast) -> None:
     words = (
         "--topology",
         "S4",
@@ -304,7 +304,7 @@ def test_a_grid_comes_from_a_file_and_options_replace_its_axes(
 
 @pytest.mark.usefixtures("database")
 def test_every_axis_of_a_grid_has_an_option(starcast: Starcast) -> None:
-    """The command that `experiment show` prints runs the same experiment, so it stores no run."""
+    """The command that `experiment show` prints has the same grid, so it stores no new run."""
     words = (
         "experiment", "run", "wide", "--topology", "S4", "--collective", "broadcast",
         "--collective", "allgather",
@@ -333,7 +333,7 @@ def test_every_axis_of_a_grid_has_an_option(starcast: Starcast) -> None:
 
 
 @pytest.mark.usefixtures("database")
-def test_the_base_is_an_axis_and_a_column_only_if_an_algorithm_takes_one(
+def test_the_column_base_is_shown_only_if_an_algorithm_takes_a_base_construction(
     starcast: Starcast,
 ) -> None:
     words = (
@@ -391,7 +391,7 @@ def test_an_example_grid_runs_by_name_and_can_be_exported_to_a_file(
 
 
 @pytest.mark.usefixtures("database")
-def test_an_experiment_of_several_grids_prints_how_to_run_it_again(
+def test_experiment_show_prints_how_to_run_several_grids_again(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     file = tmp_path / "two.toml"
@@ -408,7 +408,7 @@ def test_an_experiment_of_several_grids_prints_how_to_run_it_again(
 
 
 @pytest.mark.usefixtures("database")
-def test_run_once_takes_other_collectives_and_reports_units_lost_to_faults(
+def test_run_once_executes_an_allgather_and_reports_units_lost_to_faults(
     starcast: Starcast,
 ) -> None:
     words = (
@@ -459,7 +459,7 @@ def lines_of(
 
 
 def table_of(lines: list[str]) -> tuple[list[str], list[list[str]], str]:
-    """Return columns, cells and footer of a table; a folded cell would add a row."""
+    """Return the columns, cells and footer of a table. A folded cell would give another row."""
     (rule,) = [place for place, line in enumerate(lines) if line.strip() and not line.strip(" ─")]
     end = next((place for place in range(rule, len(lines)) if not lines[place]), len(lines))
     head = re.split(r" {2,}", lines[rule - 1].strip())
@@ -469,7 +469,7 @@ def table_of(lines: list[str]) -> tuple[list[str], list[list[str]], str]:
 
 @pytest.fixture
 def wide(filled_database: FilledDatabase, starcast: Starcast) -> URL:
-    """Store an experiment with long names and figures, copies and faults."""
+    """Store an experiment with wide tables: long names and numbers, copies and faults."""
     words = (
         "--topology", "S4", "--topology", "S5", "--collective", "broadcast", "--collective",
         "scatter",
@@ -487,7 +487,7 @@ def wide(filled_database: FilledDatabase, starcast: Starcast) -> URL:
 @pytest.mark.usefixtures("wide")
 @pytest.mark.parametrize("room", [100, 120, 160])
 @pytest.mark.parametrize("words", [("run", "list"), ("experiment", "show", "copies-under-faults")])
-def test_runs_are_listed_on_a_terminal_without_folding(
+def test_runs_are_listed_on_a_terminal_without_folded_cells(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch, room: int, words: tuple[str, ...]
 ) -> None:
     """Every hidden column is named below the table, or has the same value in all runs."""
@@ -519,7 +519,7 @@ def test_runs_are_listed_on_a_terminal_without_folding(
 
 
 @pytest.mark.usefixtures("wide")
-def test_all_columns_of_runs_are_printed_with_all_and_in_csv(
+def test_option_all_and_csv_show_every_column_of_runs(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for words in (("run", "list"), ("experiment", "show", "copies-under-faults")):
@@ -531,7 +531,7 @@ def test_all_columns_of_runs_are_printed_with_all_and_in_csv(
 
 
 @pytest.mark.usefixtures("wide")
-def test_reproduced_runs_and_experiments_fit_on_a_terminal_too(
+def test_tables_of_reproduced_runs_and_of_experiments_fit_on_a_terminal(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     head, cells, _ = table_of(
@@ -632,7 +632,7 @@ def test_compare_of_an_experiment_with_itself_says_that_nothing_differs(starcast
 
 
 @pytest.mark.usefixtures("two")
-def test_compare_takes_runs_by_number_and_a_baseline(starcast: Starcast) -> None:
+def test_compare_accepts_run_numbers_and_a_baseline(starcast: Starcast) -> None:
     (row,) = json.loads(starcast("compare", "1", "5", "--baseline", "5", "-f", "json").out)
     assert (row["algorithm_run_5"], row["algorithm_run_1"]) == ("recursive-substar", "multiple")
     assert row["change"] == row["time_run_1"] - row["time_run_5"]
@@ -647,7 +647,7 @@ def test_compare_reports_runs_that_cannot_be_compared(starcast: Starcast) -> Non
 
 
 @pytest.mark.usefixtures("database")
-def test_a_failed_run_is_rejected_and_kept_with_its_reason(
+def test_a_failed_run_is_reported_and_stored_with_the_reason(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def early(*words: Any, **arguments: Any) -> Schedule:

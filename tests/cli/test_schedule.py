@@ -105,7 +105,7 @@ def test_an_expanded_schedule_gives_the_same_results(starcast: Starcast) -> None
 
 
 def test_units_missing_under_faults_are_not_an_error(starcast: Starcast) -> None:
-    """Missing units are counted; a survived fault leaves the schedule complete."""
+    """Missing units are counted. If copies replace all of them, the schedule is complete."""
     words = ("schedule", "simulate", "S4", "broadcast", "edge-disjoint(copies=2)", "-f", "json")
     survived = properties(starcast(*words, "--fault", "2134"))
     assert survived["complete"] is True
@@ -130,7 +130,7 @@ def test_a_fault_at_the_root_is_allowed_and_reported(starcast: Starcast) -> None
 def test_acknowledged_execution_loses_units_that_fixed_steps_deliver(
     starcast: Starcast,
 ) -> None:
-    """Section 4.4 of Fragopoulou & Akl 1996 as printed, with one dead node of S4."""
+    """With acknowledgements, the allgather follows section 4.4 of Fragopoulou & Akl 1996."""
     named = ("S4", "allgather", "edge-disjoint", "--copies", "3")
     words = ("schedule", "simulate", *named, "--fault", "2134", "-f", "json")
     assert properties(starcast(*words))["complete"] is True
@@ -146,7 +146,7 @@ def test_a_profile_has_a_row_for_each_step(starcast: Starcast) -> None:
     assert [row["links_used"] for row in found] == result.links_used.tolist()
 
 
-def test_rows_prints_the_columns_with_labels(starcast: Starcast) -> None:
+def test_schedule_rows_prints_every_column_with_labels_of_nodes(starcast: Starcast) -> None:
     result = starcast("schedule", "rows", "S3", "alltoall", "exact", "--format", "csv")
     listed = list(csv.DictReader(io.StringIO(result.out)))
     built = schedule("S3", "alltoall", "exact")
@@ -259,7 +259,10 @@ def test_rows_that_cannot_be_read_are_refused(
 def test_the_python_api_takes_and_returns_objects_where_a_shell_has_text(
     starcast: Starcast,
 ) -> None:
-    """The objects are topologies, ranks, faults and paths; a rejection is part of the result."""
+    """The objects are topologies, ranks, faults and paths.
+
+    A rejection by the simulator is part of the result instead of an exception.
+    """
     faults = ("--root", "1342", "--fault", "#5", "--fault", "2134@2")
     words = ("schedule", "simulate", "S4", "broadcast", "greedy", *faults, "-f", "json")
     s4, lab = topology("S4"), Lab(Settings.load)

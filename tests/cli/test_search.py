@@ -169,8 +169,8 @@ def test_records_are_listed_and_shown(starcast: Starcast) -> None:
     assert (shown["value"], shown["optimal"]) == (8, True)
     table = starcast("records", "list", "--all").out
     assert sum(line.startswith(" one-port-broadcast ") for line in table.splitlines()) == len(some)
-    # The listing without --all fits a screen: it has one line per problem and range. The bound
-    # follows a value that is not known to be optimal.
+    # Without --all, the listing fits on a screen: it has one line per problem and range of
+    # topologies. A value that is not known to be optimal is followed by its bound in parentheses.
     brief = starcast("records", "list")
     lines = brief.out.splitlines()
     assert len(lines) < 25
@@ -221,7 +221,7 @@ def test_a_record_whose_proof_was_not_regenerated_is_not_called_verified(
     assert "fault-diameter:S4: not made again (proofs were not asked for)" in result.err
     path = save_record(tmp_path, shipped_record("edge-disjoint-trees", "S5"))
     result = starcast("records", "verify", str(path), "--proof-timeout", "0.1")
-    assert result.code in (0, 8)  # a fast machine may finish in time
+    assert result.code in (0, 8)  # a fast machine may regenerate the proof in time
 
 
 def second_solver(folder: Path) -> Path:

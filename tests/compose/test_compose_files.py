@@ -21,7 +21,7 @@ VARIABLE = re.compile(r"(?<!\$)\$\{(?P<name>\w+)(?P<default>:?-[^}]*)?\}")
 
 
 def variables() -> dict[str, set[str | None]]:
-    """Return the defaults of each variable of the compose file, with None for a use without one."""
+    """Return the defaults of each variable in the compose file; None means a missing default."""
     defaults: dict[str, set[str | None]] = {}
     for match in VARIABLE.finditer(CODE):
         default = match["default"]
@@ -45,7 +45,7 @@ def services() -> dict[str, str]:
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
-def test_every_variable_has_one_default() -> None:
+def test_every_variable_has_the_same_default_wherever_it_is_used() -> None:
     assert variables()
     assert {
         name: defaults
@@ -222,11 +222,11 @@ def test_commands_log_in_as_the_writer_and_only_setup_as_the_owner() -> None:
 
 
 def test_the_dockerfile_works_with_older_builders() -> None:
-    """Older builders lack heredocs and --link; a syntax line would require a registry."""
+    """Older builders support neither heredocs nor --link. A syntax line would need a registry."""
     assert re.findall(r"^# *syntax=|<<|--link", DOCKERFILE, flags=re.MULTILINE) == []
 
 
-def test_the_image_does_not_run_as_root_and_names_its_base_once() -> None:
+def test_the_image_does_not_run_as_root_and_its_base_image_is_named_once() -> None:
     assert re.findall(r"^ARG PYTHON=python:[\d.]+-slim$", DOCKERFILE, flags=re.MULTILINE)
     assert set(re.findall(r"^FROM (\S+)", DOCKERFILE, flags=re.MULTILINE)) == {
         "${PYTHON}",

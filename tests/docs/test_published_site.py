@@ -41,7 +41,7 @@ PAGES = (
 
 
 class Links(HTMLParser):
-    """The URLs in a page that a browser opens or loads."""
+    """The URLs that a page links to or loads."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -54,7 +54,7 @@ def test_the_readme_works_in_a_fresh_clone_and_leaves_nothing_in_it(work: Path) 
     assert sessions.play_readme(work) == README.read_text(encoding="utf-8")
     clone = work / "starcast"
     files = (path.relative_to(clone) for path in clone.rglob("*") if path.is_file())
-    # The session itself creates these files, and Python its caches.
+    # These folders are created by the session itself, and by Python for its caches.
     own = {".venv", ".records", "__pycache__"}
     assert [
         path for path in files if not own & set(path.parts) and not (ROOT / path).exists()

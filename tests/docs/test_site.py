@@ -93,7 +93,7 @@ def test_the_public_names_are_documented(pages: dict[Path, Reader]) -> None:
     assert set(starcast.__all__) <= anchors
 
 
-def test_sphinx_renders_no_docstring_as_a_type(pages: dict[Path, Reader]) -> None:
+def test_sphinx_takes_no_text_of_a_docstring_for_a_type(pages: dict[Path, Reader]) -> None:
     texts = {page: page.read_text(encoding="utf-8") for page in pages}
     assert [page for page, text in texts.items() if '>Type<span class="colon">' in text] == []
 

@@ -17,7 +17,7 @@ from starcast.embedded.neo4j import CONFIGURATION, Neo4j
 from starcast.support.errors import UnavailableError
 from starcast.support.settings import Settings
 
-#: ``python -m starcast.embedded.lockfile VERSION tests/lts/jars.lock`` writes its lock file.
+#: ``python -m starcast.embedded.lockfile VERSION tests/lts/jars.lock`` writes the lock file.
 VERSION = "5.26.30"
 LOCK = Path(__file__).with_name("jars.lock")
 

@@ -42,7 +42,7 @@ def nk_all_sources(trees: Sequence[Tree], n: int) -> set[Row]:
 
 
 def rotated_hamiltonian(n: int, messages: int) -> set[Row]:
-    """Return the rows of A2: phase 1 message by message, then a single phase 2 for all messages."""
+    """Return the rows of A2: phase 1 once per message, then phase 2 once for all messages."""
     length = max(row.step for row in phase_1(n))
     symbols = [2 + c % (n - 1) for c in range(messages)] if messages > 1 else [n]
     first = {

@@ -39,7 +39,7 @@ def ehrlich(m: int) -> list[int]:
 def depth_first(u: Node, goal: Node, free: Sequence[int]) -> list[int] | None:
     """Return the types of the first path from u to goal that depth-first search finds, or None.
 
-    The path visits exactly once each node that differs from u only in the free positions.
+    The path visits all nodes that differ from u only in the free positions, each exactly once.
     """
     total = factorial(len(free))
     types: list[int] = []
@@ -65,7 +65,7 @@ def depth_first(u: Node, goal: Node, free: Sequence[int]) -> list[int] | None:
 def ham_path(u: Node, goal: Node, free: frozenset[int]) -> list[int]:
     """Return the types of a path from u to goal, built recursively as the page describes.
 
-    The path visits exactly once each node that differs from u only in the free positions.
+    The path visits all nodes that differ from u only in the free positions, each exactly once.
     """
     m = len(free)
     if m <= 4:
@@ -88,8 +88,8 @@ def ham_path(u: Node, goal: Node, free: frozenset[int]) -> list[int]:
 def leaving(cur: Node, following: int, inner: frozenset[int]) -> Node:
     """Return f, the node at which the path of `ham_path` leaves a substar.
 
-    The first symbol of f is ``following``; the other inner symbols are in ascending order. The last
-    two are swapped if f and cur would otherwise have the same parity.
+    The first symbol of f is ``following``. The other symbols in the inner positions ascend, except
+    that the last two are swapped if f and cur would otherwise have the same parity.
     """
     f = list(cur)
     rest = sorted({cur[i - 1] for i in inner} - {following})
@@ -169,7 +169,7 @@ def phase_2(n: int, after: int, symbols: Sequence[int] | None = None) -> Iterato
 
 
 class Generator(NamedTuple):
-    """The generator G_k of a necklace: its node, and the type required of its parent link."""
+    """The generator G_k of a necklace: a node, and the type that its parent link must have."""
 
     node: Node
     type: int
@@ -195,7 +195,7 @@ class Numbered(NamedTuple):
 
 
 def numbered(n: int, generators: Mapping[int, Generator]) -> Numbered:
-    """Number all nodes and build the MBST by A3, given each generator G_k that is defined."""
+    """Assign numbers to all nodes and build the MBST by A3, given the defined generators G_k."""
     order: list[tuple[Node, ...]] = []
     count = 0
     for k in range(1, diameter(n) + 1):

@@ -21,8 +21,8 @@ _LINE = re.compile(
 class Operation:
     """A send or receive operation.
 
-    Of the operations that this one requires, ``left`` have not ended; all others had ended at the
-    time ``free``.
+    ``left`` is the number of required operations that have not ended yet. All other required
+    operations had ended by the time ``free``.
     """
 
     rank: int

@@ -25,7 +25,10 @@ def pancake(node: str) -> Iterator[str]:
 
 
 def burnt_pancake(node: str) -> Iterator[str]:
-    """Yield the neighbours in the burnt pancake graph: the first 1, 2, .. are turned over."""
+    """Yield the neighbours in the burnt pancake graph.
+
+    The order of the first 1, 2, .. symbols is reversed, and each of them is turned over.
+    """
     turned = str.maketrans("123456789abcdefghi", "abcdefghi123456789")
     for count in range(1, len(node) + 1):
         yield node[:count][::-1].translate(turned) + node[count:]
@@ -43,7 +46,10 @@ def bubble_sort_star(node: str) -> Iterator[str]:
 
 
 def modified_bubble_sort(node: str) -> Iterator[str]:
-    """Yield the neighbours: two symbols that are cyclically adjacent are swapped."""
+    """Yield the neighbours in the modified bubble-sort graph.
+
+    Two adjacent symbols, or the first and the last symbol, are swapped.
+    """
     yield from bubble_sort(node)
     yield exchange(node, 0, len(node) - 1)
 
@@ -55,7 +61,10 @@ def complete_transposition(node: str) -> Iterator[str]:
 
 
 def alternating_group(node: str) -> Iterator[str]:
-    """Yield the neighbours: the symbols in positions 1, 2 and one other are rotated, both ways."""
+    """Yield the neighbours in the alternating group graph.
+
+    The symbols in positions 1, 2 and one other position are rotated in either direction.
+    """
     for i in range(2, len(node)):
         a, b, between, c, after = node[0], node[1], node[2:i], node[i], node[i + 1 :]
         yield c + a + between + b + after
@@ -63,7 +72,10 @@ def alternating_group(node: str) -> Iterator[str]:
 
 
 def torus(*sides: int) -> Neighbours:
-    """Return the neighbours in a torus, where one coordinate changes by 1 modulo its side."""
+    """Return the function that yields the neighbours in a torus with these side lengths.
+
+    One coordinate changes by 1, modulo its side length.
+    """
 
     def neighbours(node: str) -> Iterator[str]:
         for place, side in enumerate(sides):
@@ -89,7 +101,7 @@ def search(start: str, neighbours: Neighbours) -> dict[str, int]:
 
 
 def multiply(factors: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Return the coefficients of the product of two polynomials."""
+    """Return the coefficients of the product of polynomials, given those of the factors."""
     product = [1]
     for factor in factors:
         longer = [0] * (len(product) + len(factor) - 1)
@@ -106,7 +118,7 @@ def star_levels(n: int) -> tuple[int, ...]:
     A node with m displaced symbols in c cycles has distance m + c if symbol 1 is in its place, and
     m + c - 2 otherwise (Akers & Krishnamurthy 1989).
     """
-    deranged = {(0, 0): 1}  # permutations of m symbols with c cycles, all displaced
+    deranged = {(0, 0): 1}  # permutations of m symbols with c cycles and without fixed symbols
     for m in range(1, n + 1):
         for c in range(1, n + 1):
             fewer = deranged.get((m - 1, c), 0) + deranged.get((m - 2, c - 1), 0)

@@ -87,9 +87,9 @@ class Addressed:
 def scatter_copies(n: int, messages: int, copies: int) -> list[Addressed]:
     """Return all copies that source 12..n sends, each with its tree.
 
-    The lowest node of a full necklace gets its copies in the trees in which it is nearest to the
-    root; the other nodes of the necklace get the same trees, rotated. The copies to nodes of short
-    necklaces are assigned to the trees in turn.
+    In a necklace of n-1 nodes, the lowest node gets its copies in the trees in which it is nearest
+    to the root, and the other nodes get theirs in the same trees, rotated. The copies to nodes of
+    shorter necklaces are assigned to the trees in turn.
     """
     home = identity(n)
     result: list[tuple[Node, int, int]] = []
@@ -137,7 +137,7 @@ def scatter(root: Node, messages: int, copies: int) -> set[Row]:
 def alltoall(root: Node, messages: int, copies: int) -> set[Row]:
     """Return the rows of one source in the alltoall of section 4.6: one group per node.
 
-    In the group of a node, subtree k carries the messages to the node rotated k-2 times.
+    In the group of node x, subtree k carries the messages to the node that is x rotated k-2 times.
     """
     n, rank, rows = len(root), ranks(len(root)), set[Row]()
     trees = edt(identity(n))

@@ -1,6 +1,6 @@
 """Execution times, computed event by event with dictionaries and fractions.
 
-The rows to time come from `oracles.simulator`, which executes those of all sources without using
+The rows come from `oracles.simulator`, which executes the rows of all sources without using
 symmetry.
 """
 
@@ -140,7 +140,7 @@ def finish(
 
 
 def resources(plan: Plan, packet: Packet) -> Iterable[Hashable]:
-    """Return the resources that a packet occupies: if one-port, both nodes; else the link."""
+    """Return the resources that a packet occupies: its link, or if one-port, both end nodes."""
     row = packet.rows[0]
     if plan.one_port:
         return [("sends", row.sender), ("receives", row.receiver)]

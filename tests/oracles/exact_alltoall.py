@@ -156,12 +156,12 @@ def full_necklaces(n: int) -> int:
 
 
 def short_hops(n: int) -> int:
-    """Return L, the displaced symbols plus the cycles of each node of X, summed over X."""
+    """Return L, the number of displaced symbols plus that of cycles, summed over all nodes of X."""
     return sum(len(cycle) + 1 for x in short_nodes(n) for cycle in cycles(x))
 
 
 def homeward(x: Node, entered: Mapping[Cycle, int]) -> list[int]:
-    """Return the dimensions of a path from x to the root that resolves the cycles of x in turn.
+    """Return the dimensions of a path from x to the root that resolves one cycle after another.
 
     ``entered`` has the symbol with which the path enters each cycle.
     """

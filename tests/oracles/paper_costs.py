@@ -98,7 +98,7 @@ def _piped(network: Size, asked: Asked, height: int, packet: Fraction, trees: in
 
 
 def _units(steps: Fraction | int, asked: Asked, transmissions: int | None) -> Cost:
-    """Return the cost of a number of steps (rounded up), with units of m/M bytes each."""
+    """Return the cost of a number of steps, rounded up, in which packets have m/M bytes."""
     return _equal_steps(ceil(steps), Fraction(1, asked.share), transmissions)
 
 
@@ -341,8 +341,8 @@ def bound_terms(network: Size, collective: str, ports: str) -> tuple[int, Fracti
 def least_steps(network: Size, collective: str, asked: Asked) -> int:
     """Return the lower bound on the number of steps.
 
-    It is that of Fragopoulou & Akl (1993, Tables 4, 5; 1996, Tables 1 to 3), plus the path of the
-    last message in a broadcast or reduce.
+    It is that of Fragopoulou & Akl (1993, Tables 4, 5; 1996, Tables 1 to 3). For a broadcast or
+    reduce, the steps that the last message takes along its path are added.
     """
     start_ups, through = bound_terms(network, collective, asked.ports)
     full = ceil(asked.share * asked.copies * through)

@@ -1,7 +1,7 @@
 """Execution of reductions by docs/definitions, with sets of contributing nodes.
 
 For each tree and unit a node holds a partial sum, represented by the set of nodes whose
-contributions are in it. Results never depend only on their number.
+contributions are in it. The number of contributions alone never decides a result.
 """
 
 from collections import defaultdict
@@ -87,7 +87,10 @@ class Awaited:
             self._find_complete(sums, list(step))
 
     def _find_complete(self, sums: Sums, now: Sequence[Row]) -> None:
-        """Record the alternative lists of rows that complete a unit at a node in this step."""
+        """Record the rows by which units become complete at nodes in this step.
+
+        If there are several ways, each is recorded as a list of rows.
+        """
         adding = [row for row in now if row.combine]
         sums.execute(adding)
         for row in adding:

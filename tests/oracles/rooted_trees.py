@@ -56,7 +56,7 @@ def depths(tree: Mapping[Place, Place], root: Place) -> dict[Place, int]:
 
     Raises:
         RuntimeError: the parents form a cycle.
-        KeyError: a node leads to another root.
+        KeyError: the path from a node ends at another root.
     """
     result = {root: 0}
     for start in tree:

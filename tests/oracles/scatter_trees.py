@@ -48,7 +48,7 @@ def contest(x: Node) -> dict[Node, Cycle]:
 
 
 def generator(x: Node) -> Node:
-    """Return the generator of the necklace of x; if several fit Definition 7, the lowest one."""
+    """Return the generator of the necklace of x: the lowest node that fits Definition 7."""
     if x[0] != 1:
         (result,) = (y for y in necklace(x) if y[1] == 1)
         return result
@@ -161,7 +161,7 @@ def perfectly_balanced(root: Node) -> tuple[Tree, ...]:
 
 @cache
 def running_numbers(n: int, first: int = 1) -> dict[Node, int]:
-    """Number the nodes that start with 1, except the identity, from ``first`` on."""
+    """Assign numbers, from ``first`` on, to the nodes that start with 1 except the identity."""
     numbers: dict[Node, int] = {}
     m = first
     for ring in [ring for ring in nearest_first(n) if ring[0][0] == 1]:

@@ -14,8 +14,8 @@ from oracles.reductions import REDUCTIONS, Sums
 from oracles.schedule_rows import Row
 from oracles.star_graph import compose, label
 
-#: Each set has a dead node, or both ends of a dead link. It is mapped to the first step in which
-#: the node or link is down.
+#: The first step in which each faulty node or link is down. A key contains one dead node, or both
+#: ends of a dead link.
 Faults = Mapping[frozenset[str], int]
 NO_FAULTS: Faults = {}
 
@@ -219,9 +219,10 @@ def is_up(row: Row, faults: Faults) -> bool:
 def broken_rows(
     plan: Plan, now: Collection[Row], holds: Mapping[str, set[int]] | None
 ) -> tuple[list[Row], list[str]]:
-    """Return the rows of a step that violate a rule, and the rules; a row can occur repeatedly.
+    """Return the rows of a step that violate a rule, and the rule that each violates.
 
-    If ``holds`` is None, it is not checked whether senders hold their units.
+    A row occurs once for every rule that it violates. If ``holds`` is None, it is not checked
+    whether senders hold their units.
     """
     times, result = Counter(now), list[tuple[Row, str]]()
     link = Counter((row.sender, row.port) for row in now)
@@ -257,9 +258,9 @@ def count(outcome: Outcome) -> None:
 
 
 def expanded(plan: Plan) -> Plan:
-    """Translate the plan of one source to every source, without the invalid rows.
+    """Return the plan of all sources, by translating the rows of one source.
 
-    `execute_all` reports the invalid rows as violations of the plan of one source.
+    Invalid rows are dropped, since `execute_all` reports them for the plan of one source.
     """
     topology, nodes, rows = plan.world, plan.world.nodes, list[Row]()
     own = topology.translations[plan.root]

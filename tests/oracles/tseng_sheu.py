@@ -94,7 +94,7 @@ def dimension_change(i: int, tree: Tree, root: Node) -> Tree:
 
 
 def literally_changed(i: int, tree: Tree, n: int, k: int) -> Counter[Node]:
-    """Change the dimensions of a tree on S_{n,k}, and count the paths that end at each node.
+    """Apply the dimension change i to a tree on S_{n,k}, and count the paths to each node.
 
     Labels are extended to n symbols; the paper writes the symbols after position k in brackets.
     """

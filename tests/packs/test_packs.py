@@ -95,7 +95,7 @@ def test_query_results_equal_those_of_brute_force(graph: Graph, name: str, case:
 @pytest.mark.parametrize(
     ("spec", "sources", "targets"), [("S4", 24, 24), ("S5", 1, 120), ("S6", 2, 8)]
 )
-def test_disjoint_paths_are_a_maximum_flow(
+def test_disjoint_paths_are_as_many_as_a_maximum_flow_allows(
     graph: Graph, spec: str, sources: int, targets: int
 ) -> None:
     """All pairs of nodes are tested on S4, those with the identity on S5, and some on S6."""

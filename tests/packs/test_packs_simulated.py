@@ -55,7 +55,10 @@ def test_nodes_that_a_tree_does_not_reach_miss_its_message(graph: Graph, case: C
 def test_nothing_is_missing_if_the_query_says_that_all_nodes_are_reached(
     graph: Graph, case: Case, copies: int
 ) -> None:
-    """With one copy the converse holds too; with several, nodes may forward another copy."""
+    """With one copy the converse holds too.
+
+    With several copies, a node that one copy does not reach can forward another.
+    """
     (row,) = query_rows(graph, "faults/copies", **case, copies=copies, messages=FOREST.trees)
     lacking = missing(case, FOREST.trees, copies)
     assert not (row["all_reached"] and lacking)
@@ -63,7 +66,7 @@ def test_nothing_is_missing_if_the_query_says_that_all_nodes_are_reached(
     assert row["all_choices_reach"] <= row["all_reached"]
 
 
-def test_some_tested_faults_are_survived_and_some_are_not(graph: Graph) -> None:
+def test_some_of_the_tested_faults_cut_off_nodes_and_some_do_not(graph: Graph) -> None:
     """If all had the same outcome, the tests above would prove nothing."""
     outcomes = {
         query_rows(graph, "faults/copies", **case, copies=2, messages=3)[0]["all_reached"]

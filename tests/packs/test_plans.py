@@ -25,7 +25,7 @@ HEADER = """\
 // reference: ours
 
 """
-#: Query for everything that a statement could change in a small store.
+#: Query for counts and sums that change with any write to a small store.
 STATE = """
 MATCH (n) OPTIONAL MATCH (n)-[r]->()
 RETURN count(*) AS rows, count(DISTINCT n) AS nodes, sum(n.rank) AS ranks,

@@ -191,7 +191,7 @@ def test_restore_with_replace_empties_both_stores_even_if_a_plug_in_is_missing(
     settings = settings_for(bare.url, clean_graph)
     load_examples()
     with open_stores(settings) as stores:
-        rebuild(stores, RebuildRequest(replace=True))  # the graph belonged to another database
+        rebuild(stores, RebuildRequest(replace=True))  # the graph belongs to an earlier database
         assert artifact_ids(stores) == set()
         ingest(stores, plan("R4", ["breadth-first"]))
     back_up(settings, tmp_path / "own.backup")

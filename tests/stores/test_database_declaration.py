@@ -219,7 +219,7 @@ def rows(engine: Engine, query: str) -> list[dict[str, object]]:
         return [dict(row) for row in connection.execute(text(query)).mappings()]
 
 
-def test_the_view_run_summary_has_the_figures_that_the_command_line_prints(
+def test_the_view_run_summary_has_the_values_that_the_command_line_prints(
     experiments: Engine,
 ) -> None:
     found = {row["run"]: row for row in rows(experiments, "select * from run_summary")}

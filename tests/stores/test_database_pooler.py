@@ -72,7 +72,7 @@ def test_a_statement_can_be_repeated_in_another_session(pooled_engine: Engine) -
 
 
 def test_a_lock_is_held_across_transactions(pooled_engine: Engine, engine: Engine) -> None:
-    """Other clients are refused, pooled or direct; after release no session holds the lock."""
+    """Other clients are refused, pooled or not. After the release, no session holds the lock."""
     busy = BusyError("busy")
     with sessions.advisory_lock(pooled_engine, "experiment a", busy, "running a") as lock:
         for other in (pooled_engine, engine) * 3:
@@ -157,7 +157,7 @@ def test_the_doctor_mentions_the_pooler(pooled_engine: Engine, graph_address: Gr
 def test_a_long_statement_is_not_taken_for_a_silent_server(
     pooled_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Behind a pooler, the client cannot know which server process serves it."""
+    """A pooler hides from the client which server process executes the statement."""
     monkeypatch.setattr(watched, "SILENT_SECONDS", 0.5)
     monkeypatch.setattr(watched, "PROBE_SECONDS", 1)
     with sessions.open_session(pooled_engine) as session:

@@ -93,7 +93,7 @@ def test_every_experiment_point_becomes_a_run_in_grid_order(engine: Engine) -> N
     assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()
 
 
-def test_stored_figures_of_every_run_equal_those_of_the_python_functions(engine: Engine) -> None:
+def test_stored_costs_of_every_run_equal_those_of_the_python_functions(engine: Engine) -> None:
     run_experiment(engine, "all", GRID, Silent())
     for run in runs(engine, "all"):
         network, machine = topology(run.topology), costs.Machine(run.t_s, run.t_c)
@@ -128,7 +128,7 @@ def test_stored_figures_of_every_run_equal_those_of_the_python_functions(engine:
         assert time(run, "lower bound") <= time(run, "simulated") <= time(run, "closed form")
 
 
-def test_segments_become_messages_for_algorithms_that_send_unit_messages(engine: Engine) -> None:
+def test_the_axis_segments_sets_the_messages_of_algorithms_without_segments(engine: Engine) -> None:
     run_experiment(engine, "all", GRID, Silent())
     for run in runs(engine, "all"):
         assert (run.segments if run.algorithm == "recursive-substar" else 1) == run.messages
@@ -187,7 +187,7 @@ def test_another_grid_under_the_same_name_is_refused_without_replace(engine: Eng
     assert [Point.of(run) for run in runs(engine, "all")] == other.points()
 
 
-def test_points_that_share_a_schedule_build_it_once(
+def test_a_schedule_shared_by_several_points_is_built_once(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built: list[tuple[Any, ...]] = []
@@ -204,7 +204,7 @@ def test_points_that_share_a_schedule_build_it_once(
     assert len(built) == 16
 
 
-def test_a_schedule_violation_is_stored_as_a_failed_run_without_figures(
+def test_a_schedule_violation_is_stored_as_a_failed_run_without_costs(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def early(*words: Any, **arguments: Any) -> Schedule:
@@ -290,7 +290,7 @@ def test_a_lock_lost_after_the_last_run_is_not_an_error(engine: Engine) -> None:
 def test_a_concurrent_write_of_another_process_is_reported_as_busy(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, kept: int
 ) -> None:
-    """The lock is lost after its check, and another process writes before the transaction ends."""
+    """The lock is lost after the last check, and another process writes before the commit."""
     if kept:
         with pytest.raises(KeyboardInterrupt):
             run_experiment(engine, "all", GRID, Interrupted(kept))
@@ -326,7 +326,7 @@ def test_other_violated_constraints_are_not_reported_as_busy(
         run_experiment(engine, "all", GRID, Silent())
 
 
-def test_a_single_run_does_not_lock_its_collection_while_it_is_executed(
+def test_single_runs_of_the_same_experiment_can_be_executed_at_the_same_time(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = GRID.points()[:2]
@@ -341,7 +341,7 @@ def test_a_single_run_does_not_lock_its_collection_while_it_is_executed(
     assert [Point.of(run) for run in runs(engine, ADHOC)] == [second, first]
 
 
-def test_a_single_run_waits_until_others_are_done(engine: Engine) -> None:
+def test_a_single_run_waits_for_the_lock_of_its_experiment(engine: Engine) -> None:
     waiting = (
         select(func.count())
         .select_from(text("pg_locks"))
@@ -373,7 +373,7 @@ def test_a_single_run_is_not_stored_in_an_experiment_with_a_grid_created_meanwhi
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_remark_of_several_runs_is_reported_once_with_their_number(
+def test_a_remark_about_several_runs_is_reported_once_with_the_number_of_runs(
     engine: Engine, jobs: int
 ) -> None:
     heard = Recorder()
@@ -429,7 +429,7 @@ def test_an_experiment_that_another_process_runs_is_busy(
                 call()
 
 
-def test_a_single_run_is_added_to_a_collection_and_a_repetition_replaces_it(engine: Engine) -> None:
+def test_a_repeated_single_run_replaces_the_earlier_one(engine: Engine) -> None:
     first, second = GRID.points()[:2]
     numbers = [run_once(engine, point).id for point in (first, second, first)]
     assert [run.id for run in runs(engine, ADHOC)] == numbers[1:]
@@ -437,7 +437,7 @@ def test_a_single_run_is_added_to_a_collection_and_a_repetition_replaces_it(engi
         assert len(session.scalars(select(models.Run)).all()) == 2
 
 
-def test_grid_experiments_refuse_single_runs_and_collections_refuse_grids(engine: Engine) -> None:
+def test_single_runs_and_grids_cannot_be_mixed_in_an_experiment(engine: Engine) -> None:
     run_experiment(engine, "grid", GRID, Silent())
     with pytest.raises(InputError, match="defined by a grid: no single run can be added"):
         run_once(engine, GRID.points()[0], "grid")

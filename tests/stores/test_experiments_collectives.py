@@ -44,7 +44,7 @@ def smallest(rule: Algorithm) -> Point:
 def test_every_algorithm_can_be_run_and_its_cost_stored(
     engine: Engine, collective: Collective
 ) -> None:
-    """Stored figures equal those of the library, and no time is below its lower bound."""
+    """Stored costs equal those of the Python functions, and no time is below its lower bound."""
     for rule in algorithms(collective):
         point = smallest(rule)
         run = run_once(engine, point)
@@ -78,7 +78,7 @@ def test_every_example_experiment_runs_on_its_smallest_topology() -> None:
 
 
 def test_units_lost_to_faults_do_not_make_a_run_fail(engine: Engine) -> None:
-    """With x copies every unit survives x-1 faults; randomly drawn faults are stored."""
+    """With x copies, every unit survives x-1 faults. Randomly drawn faults are stored."""
     outcome = run_experiment(engine, "faulty", FAULTY, Silent())
     assert outcome.failed == 0
     stored = runs(engine, "faulty")

@@ -43,7 +43,7 @@ CLAIMS = ["TS.L3", "TS.L5", "TS.L6", "TS.h", "TS.T1", "SLC"]
 SIZES = ["S3", "S4"]
 
 
-#: The error of `connect` before the cluster had workers.
+#: The error that `connect` raised before the cluster had workers.
 WITHOUT_WORKERS: list[UnavailableError] = []
 
 
@@ -87,7 +87,7 @@ class Killer(Silent):
         self._cluster: Cluster | None = killed
 
     def task(self, text: str, total: int, unit: str = "") -> "Killer":  # type: ignore[override]
-        """Return itself as the task."""
+        """Return this reporter as the task."""
         del text, unit
         assert total > 1
         return self

@@ -168,10 +168,10 @@ def test_an_experiment_can_be_imported_under_another_name(
     ],
 )
 @pytest.mark.parametrize("name", ["a", "another"])
-def test_a_run_with_other_figures_is_refused_and_nothing_is_stored(
+def test_a_run_that_contradicts_a_stored_run_is_refused_and_nothing_is_stored(
     file: Path, colleague: Engine, change: str, figure: str, name: str
 ) -> None:
-    """The stored run may belong to the same or to another experiment."""
+    """The contradicting run may be stored in an experiment of the same or of another name."""
     run_experiment(colleague, name, GRID, Silent(), jobs=1)
     with colleague.begin() as connection:
         connection.execute(text(change))
@@ -253,10 +253,10 @@ def test_an_invalid_file_is_refused_in_one_sentence(
     assert rows(colleague) == before
 
 
-def test_a_run_below_its_bound_is_refused_and_nothing_is_stored(
+def test_a_run_faster_than_its_lower_bound_is_refused_and_nothing_is_stored(
     stored: Engine, colleague: Engine, tmp_path: Path
 ) -> None:
-    """The experiments before it in the file are not stored either."""
+    """The experiments that precede the run in the file are not stored either."""
     file = tmp_path / "forged.json"
     export_experiments(stored, ["b", "a"], file)
     content = json.loads(file.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Stored runs are repeated; figures that differ are reported with both values."""
+"""Stored runs are repeated, and every result that differs is reported with both values."""
 
 from fractions import Fraction
 
@@ -16,7 +16,7 @@ POINT = make_point("S4", "broadcast", "recursive-substar", "one", 3, Fraction(10
 
 
 @pytest.mark.slow
-def test_repeating_a_stored_experiment_gives_the_same_figures(engine: Engine) -> None:
+def test_repeating_a_stored_experiment_gives_the_same_results(engine: Engine) -> None:
     run_experiment(engine, "faulty", FAULTY, Silent())
     repeated = reproduce(engine, "faulty", Silent())
     assert [one.run.id for one in repeated] == [run.id for run in runs(engine, "faulty")]
@@ -55,7 +55,7 @@ def test_repeating_a_stored_experiment_gives_the_same_figures(engine: Engine) ->
         ("status", "update run set status = 'failed', error = 'so'", "was failed: so, is complete"),
     ],
 )
-def test_a_different_figure_is_reported_with_both_values(
+def test_a_result_that_differs_is_reported_with_both_values(
     engine: Engine, figure: str, statement: str, words: str
 ) -> None:
     run = run_once(engine, POINT)

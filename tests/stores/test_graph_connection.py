@@ -57,7 +57,7 @@ def test_a_result_has_at_most_the_requested_rows(graph: Graph) -> None:
 def test_a_result_that_exceeds_the_memory_is_refused(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The limit is the available memory, not a number of rows; the connection stays usable."""
+    """The limit is the available memory, not a number of rows. The connection can still be used."""
     left = iter([2**40, 2**40, 2**27])
     monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=next(left)))
     with pytest.raises(
@@ -69,8 +69,10 @@ def test_a_result_that_exceeds_the_memory_is_refused(
     assert len(graph.run("UNWIND range(1, 25000) AS i RETURN i", row_limit=30_000).rows) == 25_000
 
 
-@pytest.mark.usefixtures("bolt")  # its indexes make starcast's labels known to the server
-def test_notices_of_the_server_are_kept(graph: Graph, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("bolt")  # creates indexes, by which the server knows the labels
+def test_notices_of_the_server_are_part_of_the_result(
+    graph: Graph, capfd: pytest.CaptureFixture[str]
+) -> None:
     """A cartesian product is reported in the result, and not printed by the driver."""
     answer = graph.run("EXPLAIN MATCH (a:Node), (b:Node) RETURN a.rank, b.rank")
     assert [notice.severity for notice in answer.notices] == ["INFORMATION"]
@@ -86,7 +88,7 @@ def test_a_simple_result_has_no_plan_and_no_notices(graph: Graph) -> None:
     assert (answer.plan, answer.notices) == (None, ())
 
 
-def test_reading_cannot_write(graph: Graph) -> None:
+def test_a_read_transaction_cannot_write(graph: Graph) -> None:
     """The server itself refuses the write, since every read is a READ transaction."""
     with pytest.raises(InputError, match="may only read"):
         graph.read("CREATE (:Thing)")
@@ -104,7 +106,7 @@ def test_a_wrong_statement_is_an_input_error(graph: Graph, cypher: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_runaway_statement_is_stopped(graph: Graph) -> None:
+def test_a_statement_that_exceeds_its_time_limit_is_stopped(graph: Graph) -> None:
     """The error names the time limit, and the hint says how to narrow the query."""
     with pytest.raises(LimitError, match="longer than 1 s") as caught:
         graph.read(
@@ -124,7 +126,7 @@ def test_a_duplicate_key_is_rejected(graph: Graph, bolt: BoltWriter) -> None:
 
 
 def refused(address: GraphAddress, **changes: str) -> StarcastError:
-    """Return the error that opening the address with these changes raises."""
+    """Return the error raised when the address is opened with these changes."""
     with pytest.raises(StarcastError) as caught:
         Graph.open(dataclasses.replace(address, **changes)).close()
     assert "\n" not in caught.value.message
@@ -141,7 +143,7 @@ def test_a_wrong_password_is_reported_and_not_shown(graph_address: GraphAddress)
     assert graph_address.password not in repr(graph_address)
 
 
-def test_a_missing_database_is_named(graph_address: GraphAddress) -> None:
+def test_the_error_for_a_missing_database_names_it(graph_address: GraphAddress) -> None:
     """Neo4j Community has one database; any other name is unknown."""
     error = refused(graph_address, database="elsewhere")
     assert isinstance(error, UnavailableError)
@@ -309,7 +311,7 @@ ROWS = "UNWIND range(1, 20000) AS i RETURN i, 'text ' + i AS words"
 def test_a_query_is_repeated_after_a_lost_connection(
     cut_at: Callable[..., GraphAddress], fault: Fault, scheme: str
 ) -> None:
-    """The connection is lost in the middle of the rows; each row still arrives exactly once."""
+    """The connection is lost in the middle of the rows, but each row arrives exactly once."""
     with Graph.open(with_scheme(cut_at(fault, 100_000), scheme)) as graph:
         assert [row["i"] for row in graph.read(ROWS)] == list(range(1, 20_001))
 
@@ -460,7 +462,7 @@ def busy(graph: Graph, striking: threading.Thread) -> None:
 def test_ctrl_c_during_a_statement_is_not_reported_as_a_connection_error(
     graph: Graph, moment: int
 ) -> None:
-    """Interrupts come at various moments; the driver alone would hang or report an error."""
+    """Interrupts come at various moments. The driver alone would hang or report an error."""
     with ctrl_c(0.02 + moment / 300) as striking, pytest.raises(KeyboardInterrupt):
         busy(graph, striking)
     assert graph.read("RETURN 1 AS one") == [{"one": 1}]

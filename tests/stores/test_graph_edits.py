@@ -30,7 +30,7 @@ WHAT = plan("S4", "greedy", "multiple", segments=2)
 def stored_before(
     graph_address: GraphAddress, graph_driver: Driver, store_url: URL
 ) -> Iterator[Stores]:
-    """S4 with the multiple trees, the greedy tree and a broadcast, stored."""
+    """Both stores, holding S4 with the multiple trees, the greedy tree and a broadcast."""
     empty(graph_address, graph_driver)
     with new_database(store_url) as url, Graph.open(graph_address) as graph:
         engine = sessions.connect(url)

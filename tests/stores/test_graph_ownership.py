@@ -77,7 +77,7 @@ def test_a_graph_of_another_database_is_refused(graph: Graph) -> None:
 def test_a_graph_of_another_schema_version_is_refused(
     graph: Graph, version: int, hint: str
 ) -> None:
-    """A newer schema needs a newer starcast; a graph with an older one can be rebuilt."""
+    """A newer schema requires a newer starcast. A graph with an older schema can be rebuilt."""
     claim(graph, OURS)
     graph.write("MATCH (s:Store) SET s.schema = $version", {"version": version})
     with pytest.raises(UnavailableError, match=f"has schema {version}") as caught:

@@ -26,7 +26,7 @@ TREES, SENDS = "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234"
 
 @pytest.fixture
 def stored_plan(stores: Stores) -> Plan:
-    """S4 with the multiple trees and a broadcast, stored."""
+    """The ingested plan: S4 with the multiple trees and a broadcast."""
     wanted = plan("S4", schedules="multiple", segments=2)
     ingest(stores, wanted)
     return wanted
@@ -39,7 +39,7 @@ def assert_correct(stores: Stores, stored_plan: Plan) -> None:
 
 
 def element_ids(stores: Stores, pattern: str) -> set[str]:
-    """Return the server's ids of nodes or relationships ``n``, which change on recreation."""
+    """Return the server's ids of all ``n`` in a pattern; a recreated element has a new id."""
     return {row["id"] for row in stores.graph.read(f"MATCH {pattern} RETURN elementId(n) AS id")}
 
 
@@ -96,7 +96,7 @@ def error_of(stores: Stores, kind: str, artifact_id: str) -> str | None:
 
 
 class Gone(BaseException):
-    """An error that no handler catches, so that the state is that of a killed process."""
+    """An error that no handler catches: it leaves the stores as a killed process would."""
 
 
 class Breaking(Silent):
@@ -119,9 +119,10 @@ class Breaking(Silent):
             raise self._error
 
 
-#: The advance at which a rebuild is interrupted, by phase. With batches of ten rows, 14 batches of
-#: sends are deleted, then 7 of edges and 12 of nodes with links; then 3 of nodes are written. All
-#: other batches are written in pairs: 3 advances for links, 5 for edges and 9 for sends.
+#: The advance of the progress at which a rebuild is interrupted, by phase. Batches have ten rows.
+#: The rebuild deletes 14 batches of sends, 7 of edges and 12 of nodes with their links, and writes
+#: 3 batches of nodes, with one advance each. All other batches are written in pairs: 3 advances
+#: for links, 5 for edges and 9 for sends.
 BREAKS = {
     "sends go": 3,
     "edges go": 18,
@@ -161,7 +162,7 @@ def test_an_interrupted_rebuild_is_finished_by_the_next(
 
 @pytest.mark.slow
 def test_an_ingest_works_after_an_interrupted_rebuild(few: Stores, stored_plan: Plan) -> None:
-    """The ingest creates the requested artifacts, and the others stay recorded."""
+    """The ingest creates the requested artifacts; the others remain recorded as failed."""
     with pytest.raises(Gone):
         rebuild(few, BOLT, Breaking(BREAKS["edges come"], Gone))
     assert states(few) == {"S4": "complete", TREES: "loading", SENDS: "failed"}
@@ -192,7 +193,7 @@ def test_nodes_of_other_programs_are_kept(stores: Stores, stored_plan: Plan) -> 
 def test_foreign_relationships_are_deleted_only_with_the_option(
     stores: Stores, stored_plan: Plan
 ) -> None:
-    """Recreating a node would delete its foreign relationships; a rebuild of trees keeps them."""
+    """Recreating nodes would delete their foreign relationships. A rebuild of trees keeps them."""
     stores.graph.write("MATCH (n:Node {rank: 3}) CREATE (:Person)-[:LIKES]->(n)")
     before = counts(stores.graph)
     with pytest.raises(
@@ -271,7 +272,7 @@ def test_orphans_are_deleted(stores: Stores, stored_plan: Plan) -> None:
 
 
 def test_impossible_rebuild_requests_are_refused(stores: Stores, stored_plan: Plan) -> None:
-    """Tested are an import into a server of the user, and a rebuild while the stores are locked."""
+    """An import into a server of the user is impossible, and so is a rebuild of locked stores."""
     with pytest.raises(InputError, match="not the embedded one"):
         rebuild(stores, RebuildRequest(method=LoadMethod.IMPORT))
     with lock_stores(stores, False, Silent()), pytest.raises(BusyError):
@@ -279,7 +280,7 @@ def test_impossible_rebuild_requests_are_refused(stores: Stores, stored_plan: Pl
     assert_correct(stores, stored_plan)
 
 
-#: Turns the graph into one of schema 1 with Topology.name, SEND.payload and the old constraint.
+#: Statements that give the graph schema 1: Topology.name, SEND.payload and the old constraint.
 SCHEMA_1 = (
     "DROP CONSTRAINT starcast_topology_spec",
     "CREATE CONSTRAINT starcast_topology_name FOR (n:Topology) REQUIRE (n.name) IS UNIQUE",

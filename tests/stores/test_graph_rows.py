@@ -49,7 +49,7 @@ def test_links_of_a_star_graph_follow_its_definition(spec: str) -> None:
 
 @pytest.mark.parametrize("spec", ["S2,1", "S4,1", "S4,2", "S5,2", "S5,3", "S4,3", "Q1", "Q4"])
 def test_links_of_other_families_have_the_port_of_the_lower_rank(spec: str) -> None:
-    """For residual links, the ports at the two ends differ."""
+    """Only this port is stored, although the ports at the two ends of a residual link differ."""
     network = topology(spec)
     across = {port: network.neighbours(port).tolist() for port in network.ports}
     expected = [

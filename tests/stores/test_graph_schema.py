@@ -46,7 +46,7 @@ def test_relationships_connect_declared_labels() -> None:
 
 
 def test_the_writer_names_every_declared_property_once() -> None:
-    """The values come from columns of a row by position; the artifact id is a parameter."""
+    """Each value is an element of the row, taken by position; the artifact id is a parameter."""
     text = create_statement(schema.TREE_EDGE)
     assert (
         "CREATE (a)-[:TREE_EDGE {forest: $artifact, tree: r[1], level: r[2], port: r[3]}]->(b)"

@@ -20,7 +20,7 @@ from support.checks import check_nodes, check_relationships, counts, same_rows
 
 
 class Counting:
-    """A task that adds up its advances."""
+    """A progress task that adds up its advances."""
 
     def __init__(self) -> None:
         self.done = 0
@@ -72,7 +72,7 @@ def test_nodes_have_key_topology_rank_and_label(graph: Graph, s4: Topology) -> N
     assert readback.read_labels(graph, s4) == s4.labels().tolist()
 
 
-def test_links_are_stored_once_and_point_upwards(graph: Graph, s4: Topology) -> None:
+def test_links_are_stored_once_and_lead_to_the_higher_rank(graph: Graph, s4: Topology) -> None:
     """The 36 links of S4 are compared with the definition."""
     expected = sorted(
         (rank, int(other), "S4", port)
@@ -134,7 +134,7 @@ def test_a_schedule_is_read_back_unchanged(
 def test_the_batch_size_does_not_change_the_result(
     graph: Graph, bolt: BoltWriter, batch: int
 ) -> None:
-    """Batches may split rows with the same start node; every row advances the task."""
+    """A batch may end between rows with the same start node. Every row advances the progress."""
     bolt.prepare()
     network, writer, task = topology("S3"), BoltWriter(graph, batch), Counting()
     writer.begin(graph_artifact(network))
@@ -275,7 +275,7 @@ def test_a_relationship_without_an_end_is_refused(
 
 
 def test_a_forest_without_its_topology_is_refused(bolt: BoltWriter) -> None:
-    """The forest's node would have no parent node."""
+    """Otherwise the forest's node would have no parent node."""
     with pytest.raises(RejectedError, match="depends on S4, which is not in the graph"):
         bolt.begin(graph_artifact(forest("S4", "greedy")))
 

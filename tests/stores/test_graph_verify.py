@@ -41,7 +41,7 @@ def stores(stores: Stores) -> Stores:
 
 @pytest.fixture
 def stored_plan(stores: Stores) -> Plan:
-    """S4 with the multiple trees, the greedy tree and a broadcast, stored."""
+    """The ingested plan: S4 with the multiple trees, the greedy tree and a broadcast."""
     wanted = plan("S4", "greedy", "multiple", segments=2)
     ingest(stores, wanted)
     return wanted
@@ -54,7 +54,7 @@ LEVEL = (
 
 
 def test_verification_finds_no_problems_after_an_ingest(stores: Stores, stored_plan: Plan) -> None:
-    """There are none with any sample size, nor with checksums."""
+    """This holds for samples of any size, and if checksums are compared."""
     assert {artifact.id for artifact in stored_plan.artifacts} == {"S4", GREEDY, TREES, SENDS}
     for sample in (Sample(1), Sample(24, seed=1), Sample(1000)):
         assert verify(stores, sample=sample) == []
@@ -128,7 +128,7 @@ def test_a_duplicate_artifact_node_is_repaired(stores: Stores, stored_plan: Plan
 
 @pytest.mark.slow
 def test_a_sample_depends_on_the_random_seed(stores: Stores, stored_plan: Plan) -> None:
-    """All rows at sampled nodes are compared; edits of values elsewhere are not detected."""
+    """All rows at sampled nodes are compared, but changed values elsewhere are not detected."""
     topology = stored_plan.artifacts[0].topology
     drawn = Sample(4, seed=7).ranks(topology)
     assert drawn.tolist() == Sample(4, seed=7).ranks(topology).tolist()
@@ -261,7 +261,7 @@ def at_node(built_forest: Forest, rank: int) -> int:
     return int((parents == rank).sum() + (parents[:, rank] >= 0).sum())
 
 
-def test_ids_limit_the_verification(stores: Stores, stored_plan: Plan) -> None:
+def test_verification_can_be_restricted_to_given_ids(stores: Stores, stored_plan: Plan) -> None:
     """Only the named artifacts and their dependents are verified; an unknown id is refused."""
     del stored_plan
     stores.graph.write(LEVEL)

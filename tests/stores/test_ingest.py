@@ -126,8 +126,8 @@ def test_missing_artifacts_are_added(stores: Stores) -> None:
     }
 
 
-def test_the_stages_come_in_order(few: Stores, stored_plan: Plan) -> None:
-    """Every artifact passes all stages in order; the tests below interrupt at each stage."""
+def test_every_artifact_passes_all_stages_in_order(few: Stores, stored_plan: Plan) -> None:
+    """The tests below interrupt an ingest at each of these stages."""
     observed: list[tuple[str, str]] = []
     ingest(
         few, stored_plan, on_stage=lambda stage, artifact: observed.append((artifact.kind, stage))
@@ -139,8 +139,13 @@ def test_the_stages_come_in_order(few: Stores, stored_plan: Plan) -> None:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_nothing_is_complete_while_loading(few: Stores, stored_plan: Plan, stage: str) -> None:
-    """At every stage, an artifact that either store calls complete is complete."""
+def test_no_artifact_is_called_complete_while_it_is_loaded(
+    few: Stores, stored_plan: Plan, stage: str
+) -> None:
+    """PostgreSQL calls an artifact complete only at the stage `complete`.
+
+    Neo4j may call it complete from the stage `finished` on.
+    """
 
     def look(at: str, artifact: Artifact) -> None:
         if at != stage:
@@ -163,7 +168,7 @@ class PowerCut(BaseException):
     """An exception that no handler catches: as after kill -9, no cleanup runs."""
 
 
-#: Interruptions without any cleanup, at every stage; those with a cleanup are mostly marked slow.
+#: Interruptions without cleanup at every stage, and with a cleanup at two. The others are slow.
 INTERRUPTIONS = [
     *((PowerCut, "forest", stage) for stage in STAGES),
     (KeyboardInterrupt, "topology", "batch"),
@@ -389,7 +394,9 @@ def test_a_second_concurrent_ingest_is_refused_or_waits(stores: Stores, stored_p
     assert_stored(stores, stored_plan)
 
 
-def test_a_foreign_graph_is_unchanged(stores: Stores, stored_plan: Plan) -> None:
+def test_an_ingest_does_not_change_a_graph_of_another_program(
+    stores: Stores, stored_plan: Plan
+) -> None:
     """Nothing is written to either store."""
     stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
     with pytest.raises(UnavailableError, match=":Person"):
@@ -398,7 +405,9 @@ def test_a_foreign_graph_is_unchanged(stores: Stores, stored_plan: Plan) -> None
     assert set(stored_counts(stores).values()) == {0}
 
 
-def test_a_graph_of_another_database_is_unchanged(stores: Stores, stored_plan: Plan) -> None:
+def test_an_ingest_does_not_change_a_graph_of_another_database(
+    stores: Stores, stored_plan: Plan
+) -> None:
     """The ids of graph and database are compared before anything is written."""
     stores.graph.write("CREATE (:Store {id: 'another', schema: 3})")
     with pytest.raises(UnavailableError, match="another PostgreSQL database"):
@@ -407,7 +416,9 @@ def test_a_graph_of_another_database_is_unchanged(stores: Stores, stored_plan: P
     assert set(stored_counts(stores).values()) == {0}
 
 
-def test_a_drop_names_the_dependents(stores: Stores, stored_plan: Plan) -> None:
+def test_a_drop_of_an_artifact_with_dependents_is_refused_and_names_them(
+    stores: Stores, stored_plan: Plan
+) -> None:
     """With cascade, the dependents are dropped first."""
     ingest(stores, stored_plan)
     before = counts(stores.graph), stored_counts(stores)
@@ -467,7 +478,7 @@ def test_an_unknown_id_is_not_found(
 
 
 def test_stored_artifacts_are_listed_and_described(stores: Stores, stored_plan: Plan) -> None:
-    """The description of a forest includes its figures."""
+    """The description of a forest includes its metrics."""
     ingest(stores, stored_plan)
     built_forest = forest("S4", "multiple")
     with open_session(stores.engine) as session:

@@ -24,7 +24,7 @@ PLANS = (
 def test_an_artifact_is_rebuilt_from_its_id(
     engine: Engine, requested: tuple[str, list[str], list[str], str, str]
 ) -> None:
-    """Without stored data, the artifact has the same kind, id and size."""
+    """The artifact is built without stored data, and has the same kind, id and size."""
     spec, trees, schedules, root, ports = requested
     chosen = plan(spec, trees, schedules, root, ports).artifacts
     with open_session(engine) as session:
@@ -81,7 +81,7 @@ def test_a_stored_forest_is_loaded_from_its_stored_array(engine: Engine, stores:
         assert (structure.parent_port == other.parent_port).all()
 
 
-def test_complete_artifacts_come_in_the_order_of_building(engine: Engine, stores: Stores) -> None:
+def test_complete_artifacts_are_listed_in_build_order(engine: Engine, stores: Stores) -> None:
     """Incomplete artifacts are omitted."""
     chosen = plan("S4", ["multiple"], ["broadcast:multiple"]).artifacts
     for artifact in (*plan("S3").artifacts, *chosen):

@@ -98,7 +98,7 @@ def test_the_spanning_property_is_stored(stores: Stores) -> None:
         assert actual == ((name not in partial),) * 2
 
 
-def test_the_rows_of_partial_trees_have_their_own_sizes(stores: Stores) -> None:
+def test_partial_trees_are_stored_with_their_own_numbers_of_nodes(stores: Stores) -> None:
     """PostgreSQL has height, leaves and size of each tree, Neo4j one relationship per edge."""
     ingest(stores, plan("S4", "perfectly-balanced"))
     original = forest("S4", "perfectly-balanced")

@@ -1,4 +1,4 @@
-"""After kill -9 at any stage, nothing incomplete is called complete; the next ingest finishes."""
+"""Ingests killed by kill -9: incomplete artifacts are recognized, and the next ingest finishes."""
 
 import multiprocessing
 import os
@@ -105,7 +105,7 @@ def test_a_killed_ingest_is_finished_by_the_next(
 def test_a_killed_drop_is_finished_by_the_next_ingest(
     stores: Stores, stored_plan: Plan, killable: Killable, advances: int
 ) -> None:
-    """Partly dropped artifacts are not complete; the ingest stores requested artifacts again."""
+    """No partly dropped artifact is called complete. The ingest stores requested ones again."""
     ingest(stores, stored_plan)
     before = counts(stores.graph)
     killable.dies("drop", str(advances))

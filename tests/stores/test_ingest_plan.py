@@ -87,10 +87,10 @@ def test_collective_all_selects_the_algorithms_of_that_collective() -> None:
     assert set.union(*of_each) == set(plan_ids("S4", schedules="all"))
     assert sum(len(actual) for actual in of_each) > len(
         set.union(*of_each)
-    )  # several schedules share a forest
+    )  # schedules of several collectives share a forest
 
 
-def test_arguments_in_parentheses_are_for_one_schedule() -> None:
+def test_arguments_in_parentheses_apply_to_one_schedule() -> None:
     """A schedule's own arguments take precedence over common arguments, then over defaults."""
     words = (
         "alltoall:exact(messages=2),allgather:dimension-change(base=necklace),"
@@ -126,7 +126,7 @@ def test_an_impossible_named_schedule_is_refused(
         plan("S4", schedules=words, **options)
 
 
-def test_impossible_schedules_covered_by_all_are_skipped() -> None:
+def test_the_selection_all_skips_impossible_schedules() -> None:
     """The reported reason is a message count not divisible by n-1 or a missing port model."""
     chosen_plan = plan("S4", schedules="scatter:all", messages=4)
     assert not any("perfectly-balanced" in artifact.id for artifact in chosen_plan.artifacts)
@@ -141,7 +141,7 @@ def test_impossible_schedules_covered_by_all_are_skipped() -> None:
 def test_schedule_rows_are_counted_without_building_the_schedules(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """No array over all nodes is created, so that rows are known even on S12."""
+    """Rows can be counted even on S12, since no array over all nodes is created."""
 
     def nothing(*_: object) -> None:
         raise AssertionError("an array was built")
@@ -336,7 +336,7 @@ def test_the_faster_load_method_is_chosen(
 
 
 def test_the_estimate_over_bolt_allows_for_a_server_that_has_just_started() -> None:
-    """A cold server adds a bounded time; the message states the time with and without it."""
+    """A server that has just started needs a bounded extra time. The message states both times."""
     seven = plan("S7", "multiple").artifacts
     size = Estimate.of(seven)
     assert 3 * size.seconds < size.cold_seconds < size.seconds + 6
@@ -345,7 +345,7 @@ def test_the_estimate_over_bolt_allows_for_a_server_that_has_just_started() -> N
     assert reason == "over Bolt: 50,394 rows in about 1 s, or 7 s if Neo4j has just started"
 
 
-def test_stored_artifacts_count_only_for_an_offline_import() -> None:
+def test_stored_artifacts_are_counted_only_for_an_offline_import() -> None:
     """An import loads stored artifacts again, so it can be slower or exceed the limit."""
     assert choose_method(LoadMethod.AUTO, NINE, [], embedded=True).method is LoadMethod.IMPORT
     assert choose_method(LoadMethod.AUTO, NINE, TEN * 2, embedded=True).method is LoadMethod.BOLT
@@ -385,7 +385,7 @@ def test_the_faster_method_for_dropping_artifacts_is_chosen(
 
 
 def test_dropping_by_an_impossible_import_is_refused() -> None:
-    """An import is impossible on a server of the user and for too many rows."""
+    """An import is impossible on a server that the user runs, and if there are too many rows."""
     with pytest.raises(InputError, match="not the embedded one"):
         choose_deletion(LoadMethod.IMPORT, TEN, [], embedded=False)
     with pytest.raises(LimitError, match="by offline import"):
@@ -393,7 +393,7 @@ def test_dropping_by_an_impossible_import_is_refused() -> None:
 
 
 def test_a_server_of_the_user_has_a_row_limit_and_no_import() -> None:
-    """Too many rows over Bolt are a limit error; an import is an input error."""
+    """Too many rows over Bolt raise LimitError, and a requested import raises InputError."""
     many = plan("S10", "multiple").artifacts
     with pytest.raises(LimitError, match="over Bolt") as limit:
         choose_method(LoadMethod.AUTO, many, [], embedded=False)

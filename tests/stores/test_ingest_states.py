@@ -66,7 +66,7 @@ def test_a_complete_row_cannot_be_deleted(engine: Engine, start: LoadState | Non
             assert read_state(session, "forest", "S4:greedy:1234") is None
 
 
-def test_complete_is_only_reached_from_loading() -> None:
+def test_an_artifact_becomes_complete_only_from_the_state_loading() -> None:
     """An artifact becomes complete only after the comparison that ends the loading."""
     assert [state for state, ways in TRANSITIONS.items() if LoadState.COMPLETE in ways] == [
         LoadState.LOADING

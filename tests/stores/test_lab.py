@@ -87,7 +87,7 @@ def test_forests_defined_by_the_user_are_stored_under_their_own_names(lab: Lab) 
 
 
 def test_a_script_can_be_run_twice(lab: Lab) -> None:
-    """Stored results are kept; only a different grid under the same name is refused."""
+    """The second run keeps the stored results. Only another grid under the same name is refused."""
 
     def run_script() -> tuple[list[int], Any]:
         lab.ingest("S4", trees="multiple", schedules="broadcast:multiple")
@@ -129,7 +129,7 @@ def test_an_array_that_is_not_a_forest_is_not_stored(lab: Lab) -> None:
     assert not lab.query("MATCH (f:Forest) RETURN f").rows
 
 
-def test_queries_from_files_with_and_without_a_header(filled: Lab, tmp_path: Path) -> None:
+def test_query_files_run_with_and_without_a_header(filled: Lab, tmp_path: Path) -> None:
     free = tmp_path / "free.cypher"
     free.write_text("MATCH (n:Node {label: $label})\nRETURN n.rank AS rank;\n", encoding="utf-8")
     answer = filled.query(free, label="4321")

@@ -78,7 +78,7 @@ def test_imported_artifacts_equal_the_built_ones(stack_settings: Settings) -> No
     """Arrays read back equal newly built arrays; both stores say that all are complete."""
     with open_stores(stack_settings) as stores:
         for name in [name for name in states(stores) if ":" not in name]:
-            drop(stores, "topology", name, cascade=True)  # listed since an earlier test
+            drop(stores, "topology", name, cascade=True)  # left in PostgreSQL by earlier tests
     for each in EVERYTHING:
         with open_stores(stack_settings) as stores:
             ingest(stores, each, method=LoadMethod.IMPORT)
@@ -174,7 +174,7 @@ def test_a_kill_before_the_server_stops_changes_nothing(own: Settings, stage: st
 
 @pytest.mark.slow
 def test_a_kill_during_the_comparison_keeps_the_old_store(own: Settings) -> None:
-    """An unpublished server is left; `up` stops it and starts one on the old directory."""
+    """A server without published address is left. `up` replaces it by one on the old directory."""
     before, stored_before = in_force(own), in_graph(own)
     dies(own, "compared")
     assert data_directories.current(Home(own.home).neo4j).name == before
@@ -264,7 +264,7 @@ def test_ctrl_c_ends_the_import_and_keeps_the_server(own: Settings) -> None:
 
 @pytest.mark.slow
 def test_data_of_other_programs_are_kept(own: Settings) -> None:
-    """An import is refused while the graph has nodes of other programs; Bolt still works."""
+    """An import is refused while the graph has nodes of other programs, but Bolt still works."""
     with open_stores(own) as stores:
         stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
         with pytest.raises(
@@ -328,7 +328,7 @@ def both(own: Settings) -> set[tuple[str, str]]:
 
 @pytest.mark.slow
 def test_a_drop_by_import_keeps_everything_else(own: Settings, both: set[tuple[str, str]]) -> None:
-    """Both estimates are printed. Meanwhile other processes can read, and see that a drop runs."""
+    """Both estimates are printed. During the drop, other processes can read but not ingest."""
     before = in_force(own)
     recorder = Recorder()
     observed: list[str] = []
@@ -407,7 +407,7 @@ def test_a_drop_by_import_killed_at_the_switch_is_finished_by_the_next_command(
 def test_a_drop_deletes_rows_if_an_import_would_lose_data_or_exceed_the_disk(
     own: Settings, both: set[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By default rows are deleted; an import requested explicitly is refused."""
+    """By default, rows are deleted instead. An import that is requested explicitly is refused."""
     monkeypatch.setattr(load_methods, "DELETED_PER_SECOND", 0.001)
     before = in_force(own)
     with open_stores(own) as stores:

@@ -131,7 +131,7 @@ def test_postgresql_refuses_an_unknown_verification_state(engine: Engine) -> Non
 
 
 def test_a_forged_record_that_an_earlier_version_stored_is_replaced(engine: Engine) -> None:
-    """The forged value of 5 looks better than the true one, but its witness does not show it."""
+    """The forged value of 5 looks better than the true one, but its witness does not support it."""
     best = shipped_record("edge-disjoint-trees", "S4")
     with open_session(engine) as session:
         store(session, best)

@@ -84,7 +84,7 @@ def test_a_forest_reads_back_equal_and_verifies(
     read.verify()
 
 
-def test_stored_tree_figures_equal_those_computed_from_the_forest_array(engine: Engine) -> None:
+def test_stored_tree_metrics_equal_those_computed_from_the_forest_array(engine: Engine) -> None:
     grown = forest("S5", "multiple")
     with open_session(engine) as session:
         artifact_rows.save_topology(session, grown.topology)
@@ -129,7 +129,7 @@ def test_a_forest_saved_again_replaces_its_trees(engine: Engine) -> None:
         assert (count(session, models.Forest), count(session, models.Tree)) == (1, 1)
 
 
-def test_a_schedule_is_stored_with_the_figures_of_its_simulation(engine: Engine) -> None:
+def test_a_schedule_is_stored_with_the_results_of_its_simulation(engine: Engine) -> None:
     built = schedule("S4", "broadcast", "multiple", segments=2)
     simulation = simulate(built)
     assert built.forest is not None
@@ -222,7 +222,7 @@ def test_unknown_objects_are_not_found(engine: Engine) -> None:
                 load()
 
 
-def test_a_run_reads_back_with_exact_figures_and_its_profile(engine: Engine) -> None:
+def test_a_run_reads_back_with_exact_costs_and_its_profile(engine: Engine) -> None:
     execution = execute(POINT)
     assert execution.simulation is not None
     with open_session(engine) as session:
@@ -243,7 +243,7 @@ def test_a_run_reads_back_with_exact_figures_and_its_profile(engine: Engine) -> 
     assert [step.largest_packet for step in profile] == execution.simulation.packet_sizes.tolist()
 
 
-def test_postgresql_computes_decimals_of_exact_figures(engine: Engine) -> None:
+def test_postgresql_computes_decimals_of_exact_fractions(engine: Engine) -> None:
     with open_session(engine) as session:
         run = price_run(POINT, execute(POINT))
         run.experiment = repository.save_experiment(session, "one", {}).id
@@ -259,7 +259,7 @@ def test_postgresql_computes_decimals_of_exact_figures(engine: Engine) -> None:
             assert time_value == pytest.approx(float(Fraction(time)))
 
 
-def test_a_figure_that_is_not_rational_is_refused(engine: Engine) -> None:
+def test_a_message_size_that_is_not_a_fraction_is_refused(engine: Engine) -> None:
     with open_session(engine) as session:
         run = price_run(POINT, execute(POINT))
         run.experiment = repository.save_experiment(session, "one", {}).id
@@ -281,7 +281,7 @@ def test_an_experiment_cannot_have_two_runs_of_the_same_point(engine: Engine) ->
             repository.save_run(session, run)
 
     save()
-    with pytest.raises(IntegrityError, match="uq_run_point"):  # even if neither has a base
+    with pytest.raises(IntegrityError, match="uq_run_point"):  # even without a base construction
         save()
 
 

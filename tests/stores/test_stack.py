@@ -123,7 +123,7 @@ def test_two_stacks_run_at_the_same_time(own: Settings, stack_settings: Settings
     assert both_answer(other)
 
 
-def test_up_twice_does_nothing(stack_settings: Settings) -> None:
+def test_a_second_up_changes_nothing(stack_settings: Settings) -> None:
     """The second `up` reports that the stack is running, and the servers are unchanged."""
     before = Home(stack_settings.home).published()
     reporter = Recording()
@@ -235,7 +235,7 @@ def test_the_stack_survives_a_power_failure_and_a_reboot(
 ) -> None:
     """After kill -9, two concurrent `up` commands start one stack with all committed data.
 
-    The second server started in a home loads its classes from the archive that the first wrote.
+    The second Neo4j started in a home loads its Java classes from an archive that the first wrote.
     Meanwhile an unrelated process has the recorded process ids, and Neo4j's port is in use.
     """
     before = endpoints(own.home)
@@ -386,7 +386,7 @@ def test_a_server_that_exits_during_startup_is_reported(own: Settings) -> None:
 
 @pytest.mark.slow
 def test_a_wrong_password_file_is_reported(own: Settings) -> None:
-    """The error names the file and the server is stopped; with the right file, `up` works."""
+    """The error names the file, and the server is stopped. With the right file, `up` works."""
     kill(own, "postgres")
     file = Home(own.home).password_file("postgres")
     kept = file.read_text(encoding="utf-8")
@@ -403,7 +403,10 @@ def test_a_wrong_password_file_is_reported(own: Settings) -> None:
 def test_an_interrupted_up_leaves_no_published_server(
     own: Settings, tmp_path: Path, number: signal.Signals
 ) -> None:
-    """Ctrl-C leaves no server; kill -9 leaves an unpublished one, which the next command stops."""
+    """Ctrl-C leaves no server running.
+
+    kill -9 leaves a server whose address is not published, and the next command stops it.
+    """
     home = tmp_path / "home"
     with subprocess.Popen(
         [*STARCAST, "up", "--home", home], stderr=subprocess.PIPE, text=True
@@ -470,7 +473,7 @@ def test_a_home_that_is_a_file_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_second_down_does_nothing(own: Settings) -> None:
+def test_a_second_down_finds_nothing_to_stop(own: Settings) -> None:
     """The first `down` stops both servers cleanly."""
     reporter = Recording()
     living = [psutil.Process(server.pid) for server in Home(own.home).published().values()]

@@ -250,7 +250,7 @@ def test_the_exit_code_follows_the_worst_finding(verdicts: list[str], code: int)
 def test_disks_with_little_space_are_reported(
     free: int, verdict: Verdict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Little space is a warning; almost none has the verdict `wrong`."""
+    """Little free space is a warning, and almost none has the verdict `wrong`."""
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free * 10**6))
     [finding] = doctor._disks(tmp_path / "missing")
     assert (finding.verdict, finding.found) == (verdict, f"{free} MB free")

@@ -1,4 +1,4 @@
-"""The HTTP API and the web pages on real stores show the same figures as the lab."""
+"""The HTTP API and the web pages on real stores show the same data as the lab."""
 
 import csv
 import io

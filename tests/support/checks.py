@@ -31,7 +31,7 @@ def check_nodes(graph: Graph, label: str, properties: Sequence[str]) -> set[tupl
 def check_relationships(
     graph: Graph, kind: str, ends: str, properties: Sequence[str]
 ) -> list[tuple[Any, ...]]:
-    """Return the relationships as sorted tuples: a property of both ends, then their own."""
+    """Return sorted tuples: a property of both end nodes, then those of the relationship."""
     listed = ", ".join([f"a.{ends}", f"b.{ends}", *(f"r.{name}" for name in properties)])
     return sorted(
         tuple(row["row"])

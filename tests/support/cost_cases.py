@@ -12,8 +12,8 @@ from starcast.collectives.catalogue import algorithms, algorithms_on
 from starcast.judges.simulator import Simulation, simulate
 from starcast.topologies import as_topology
 
-#: Cost parameters and a message size for which costs with different numbers of start-ups or bytes
-#: take different times.
+#: Cost parameters and a message size chosen so that two costs have equal times only if they have
+#: equal numbers of start-ups and of bytes.
 MACHINE, MESSAGE = costs.Machine(Fraction(1009), Fraction(1, 7)), Fraction(11, 3)
 STARS = tuple(f"S{n}" for n in range(2, 6))
 NK_STARS = tuple(f"S{n},{k}" for n in range(2, 6) for k in range(1, n))
@@ -98,7 +98,7 @@ def simulated_cost(
 def cases(*specs: str, shares: tuple[int, ...] = (1, 2, 3)) -> list[Case]:
     """Return cases for every algorithm on these topologies in every port model.
 
-    Messages are split into as many parts as ``shares`` says, and into n-1 and 2(n-1) parts, where
+    Messages are split into the numbers of parts in ``shares``, and into n-1 and 2(n-1) parts, where
     n-1 is the degree. The numbers of copies are 1, 2 and n-1.
     """
     result = []

@@ -19,7 +19,7 @@ FINDER = Path(__file__).parents[1] / "docs" / "chromium"
 PATIENCE = 120_000
 FLAGS = [
     "--no-sandbox",
-    # Pages are drawn on the CPU, and SwiftShader is used only for WebGL, which halves the time.
+    # Tests take half the time if only WebGL uses SwiftShader, and pages are drawn without it.
     "--disable-gpu",
     "--use-gl=angle",
     "--use-angle=swiftshader-webgl",

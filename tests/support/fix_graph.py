@@ -1,6 +1,6 @@
 """Fixtures for both stores: a database with the current schema, and an empty graph store.
 
-No database has claimed the graph store yet.
+The graph store does not belong to a database yet.
 """
 
 from collections.abc import Iterator

@@ -120,7 +120,7 @@ def pytest_terminal_summary(
 
 @pytest.fixture(scope="session")
 def stack_home(request: pytest.FixtureRequest) -> Iterator[Path]:
-    """The home folder of the stack, in memory if it fits, because commits would wait for a disk."""
+    """The home folder of the stack, in memory if it fits, since commits to a disk take longer."""
     kept = request.config.stash[_HOME]
     if kept:
         yield Path(kept)

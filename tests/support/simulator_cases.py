@@ -129,7 +129,7 @@ def names(sentence: str, row: Row) -> bool:
 
 
 def same(run: Simulation, other: Simulation) -> None:
-    """Assert that two simulations agree; of a violation, only the step is compared."""
+    """Assert that two simulations agree. Violations agree if they are in the same step."""
     assert (run.violation is None, run.complete) == (other.violation is None, other.complete)
     assert (run.violation or "").partition(":")[0] == (other.violation or "").partition(":")[
         0

@@ -71,7 +71,7 @@ def along(steps: int, rate: Fraction | int, sizes: Iterable[int], **changes: Any
 
 
 def side(name: str, runs: Sequence[Run]) -> Side:
-    """Return a side of a comparison: a name, its runs, and invented commands for them."""
+    """Return one of several compared experiments: a name, runs, and invented commands."""
     return Side(
         name,
         tuple(runs),

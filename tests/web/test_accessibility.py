@@ -188,7 +188,7 @@ def test_single_character_keys_can_be_switched_off(window: Page, file: str) -> N
 def test_in_a_small_window_the_wheel_and_arrow_keys_scroll_the_page(
     window: Page, file: str
 ) -> None:
-    """If the picture used them, nothing below it could be reached."""
+    """If the picture itself used the wheel and keys, nothing below it could be reached."""
     show(window, file, MODES["zoomed to 400 %"])
     window.locator("#stage").hover()
     window.mouse.wheel(0, 100)

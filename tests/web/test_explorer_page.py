@@ -97,7 +97,7 @@ class Tabs:
         return self.tabs[number]
 
     def on_console(self, line: ConsoleMessage) -> None:
-        """Record an error in the console."""
+        """Record an error that the page wrote to the console."""
         if line.type == "error":
             self.problems.append(line.text)
 
@@ -365,7 +365,10 @@ def test_paths_of_a_node_in_all_trees_are_listed_hop_by_hop(open_page: Open) -> 
 def test_disjoint_paths_from_one_node_to_another_can_be_shown_with_keys(
     open_page: Open, spec: str, first: str, last: str
 ) -> None:
-    """There are as many as the degree, with distinct inner nodes and minimum total length."""
+    """The number of paths is the degree. No two paths share an inner node.
+
+    The total length of the paths is minimal.
+    """
     page = open_page(spec, f"node={first}")
     page.keyboard.press("d")
     expect(page.locator("#selection")).to_contain_text(f"Disjoint paths from {first}")

@@ -201,7 +201,7 @@ def copies(
     dead_links: Sequence[str] = (),
     messages: int = 1,
 ) -> list[Row]:
-    """Return the losses if copies are assigned to trees in turn, and for every choice of trees."""
+    """Return which nodes and messages faults cut off, for trees in turn and for every choice."""
     stored, dead = forest_by_id(forest), (tuple(dead_nodes), tuple(dead_links))
     assigned = [copy % stored.trees for copy in range(messages * copies)]
     lost = [

@@ -114,7 +114,7 @@ def at_least(spec: str, source: Label, target: Label, wanted: int) -> list[tuple
 
 
 def k_cases() -> Iterator[Case]:
-    """Yield cases with few and many paths; some request only a part of the paths of a length."""
+    """Yield cases with few and many paths; some request only some of the equally long paths."""
     yield from node_pair_cases("source", "target")
     yield from ({**case, "k": 1} for case in node_pair_cases("source", "target")[::3])
     yield {"topology": "S4", "source": "1234", "target": "2143", "k": 120}
@@ -203,7 +203,7 @@ def disjoint_paths(topology: str, source: Label, target: Label) -> list[Row]:
 
 
 def avoiding_cases() -> Iterator[Case]:
-    """Yield cases that avoid nothing, a shortest path, an end, its links, or its neighbours."""
+    """Yield cases that avoid nothing, a shortest path, an end node, its links or its neighbours."""
     for spec in SPECS:
         for source, target in some_pairs(spec):
             ends: Case = {"topology": spec, "source": source, "target": target}

@@ -193,7 +193,8 @@ def chain(schedule: str, last: Send) -> list[Send]:
 def longest_chain(schedule: str, last: Send) -> list[Send]:
     """Return the longest chain of sends of a reduction that ends with this send.
 
-    Each send delivers what the next one forwards. Of several, the first in rank order is returned.
+    Each send delivers what the next one forwards. If several chains are longest, the first in rank
+    order is returned.
     """
     rank = ranks(spec_of(schedule))
     earlier = [
@@ -213,7 +214,7 @@ def longest_chain(schedule: str, last: Send) -> list[Send]:
     [*schedule_cases(), *schedule_cases("S3", "S4", "S4,2", "Q4", limit=20)],
 )
 def last_arrivals(schedule: str, limit: int = 1) -> list[Row]:
-    """Return the chain of sends behind each send of the last step, by receiver, unit and tree."""
+    """Return the chain of sends up to each send of the last step, by receiver, unit and tree."""
     rank = ranks(spec_of(schedule))
     final = [send for send in sends(schedule) if send.step == last_step(schedule)]
     final.sort(key=lambda send: (rank[send.receiver], send.unit, send.tree, rank[send.sender]))
