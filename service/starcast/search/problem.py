@@ -141,7 +141,7 @@ class SearchProblem(ABC):
                 known = ", ".join(cls.arguments) or "none"
                 raise InputError(
                     f"the problem {cls.name} has no argument '{name}'",
-                    hint=f"{did_you_mean(name, cls.arguments)}choose one of its arguments: {known}",
+                    hint=f"{did_you_mean(name, cls.arguments)}its arguments are: {known}",
                 )
             if value < 1:
                 raise InputError(
