@@ -201,7 +201,7 @@ def test_a_size_of_another_family_is_an_error() -> None:
 
 
 def test_a_size_that_exceeds_memory_is_refused_with_an_estimate() -> None:
-    with pytest.raises(StarcastError, match=r"take about [0-9.,]+ GB, and this machine has"):
+    with pytest.raises(StarcastError, match=r"take about [0-9.,]+ GB, but this machine has only"):
         check("TS.L5", sizes=["S12"])
 
 

@@ -568,6 +568,6 @@ def test_an_experiment_on_the_grid_of_a_paper_table_reproduces_the_table(
     assert starcast("cost", "table", "--experiment", "nothing").code == 3
     for computed in (("S4",), ("--t-s", "3")):
         mixed = starcast("cost", "table", *computed, "--experiment", "ts1")
-        assert (mixed.code, "is for computed costs" in mixed.err) == (2, True)
+        assert (mixed.code, "applies only to computed costs" in mixed.err) == (2, True)
     assert "add --experiment NAME" in starcast("cost", "table", "S4", "--where", "t_s=1").err
     assert "is missing" in starcast("cost", "table").err

@@ -295,7 +295,7 @@ BLOCKS = ("forest", "verify", "S9", "greedy", "--blocks")
         (("forest", "build", "S4", "greedy", "--out", "f.svg"), "the file would hold NPZ"),
         (("forest", "constructions", "T5"), "T5"),
         (("topology", "show", "S0"), "S0"),
-        (("forest", "verify", "S9", "greedy", "--jobs", "2"), "--jobs is for the verification by"),
+        (("forest", "verify", "S9", "greedy", "--jobs", "2"), "--jobs applies only to a"),
         (("forest", "verify", "S9", "--blocks"), "no construction is given after 'S9'"),
         (
             ("forest", "verify", "S9", "necklace", "--blocks"),
@@ -342,7 +342,8 @@ def test_a_file_that_names_another_construction_is_rejected(
     starcast: Starcast, misnamed: str
 ) -> None:
     error, hint = refused(starcast("forest", "verify", misnamed), 6)
-    assert "f.npz is named S4:recursive-substar:1234 but holds other trees: node " in error
+    assert "f.npz has the id S4:recursive-substar:1234, but its trees differ from those of" in error
+    assert "the construction: node " in error
     assert "build it again" in hint
 
 
@@ -352,7 +353,7 @@ def test_show_and_draw_warn_if_a_file_names_a_construction_of_other_trees(
     for words in (("show", misnamed), ("draw", misnamed, "--out", "f.svg")):
         result = starcast("forest", *words)
         assert result.code == 0
-        assert "but holds other trees" in result.err
+        assert "but its trees differ" in result.err
 
 
 @pytest.mark.parametrize(
@@ -393,9 +394,9 @@ def test_the_python_api_also_takes_forest_objects(tmp_path: Path) -> None:
     assert b"".join(lab.export_forest(mine, to="newick").parts()).endswith(b"123;\n")
     page = lab.explore(topology("S3"), forest=[mine, "greedy"], root=5, out=tmp_path / "page.html")
     assert page["forests"] == [mine.id, "S3:greedy:321"]
-    with pytest.raises(RejectedError, match="the forest is named S3:hamiltonian-cycle:123 but"):
+    with pytest.raises(RejectedError, match="the forest has the id S3:hamiltonian-cycle:123, but"):
         lab.verify_forest(other)
-    with pytest.raises(InputError, match="are fixed"):
+    with pytest.raises(InputError, match="cannot be changed"):
         lab.show_forest(mine, root=1)
 
 

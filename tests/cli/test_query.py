@@ -189,8 +189,16 @@ def test_running_a_query_needs_a_server(starcast: Starcast) -> None:
         ),
         (("neighbour", "topology=S4"), 3, "unknown query 'neighbour'"),
         (("nowhere.cypher",), 2, "nowhere.cypher cannot be read"),
-        (("neighbours", "topology=S4", "node=1234", "--limit", "0"), 2, "the row limit is 0"),
-        (("neighbours", "topology=S4", "node=1234", "--timeout", "0"), 2, "the time limit is 0.0"),
+        (
+            ("neighbours", "topology=S4", "node=1234", "--limit", "0"),
+            2,
+            "the row limit 0 is not valid",
+        ),
+        (
+            ("neighbours", "topology=S4", "node=1234", "--timeout", "0"),
+            2,
+            "the time limit 0.0 is not valid",
+        ),
         (("neighbours", "topology=S4", "row_limit=1"), 2, "the query has no parameter 'row_limit'"),
         (
             ("cut-off", "forest=S4:multiple:1234", "dead_links=1234-1243"),

@@ -160,7 +160,10 @@ def test_the_server_refuses_writes_that_pass_the_parser(
     del home
     from starcast.support.errors import InputError
 
-    with Graph.open(graph_address) as graph, pytest.raises(InputError, match="may only read"):
+    with (
+        Graph.open(graph_address) as graph,
+        pytest.raises(InputError, match="only reading is allowed"),
+    ):
         graph.run("CREATE (n:Node) RETURN n")
 
 

@@ -229,7 +229,10 @@ def test_a_file_with_rows_can_replace_an_algorithm(starcast: Starcast, tmp_path:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("simulate", "S4", "broadcast", "mine.csv", "--copies", "2"), "combined with --copies"),
+        (
+            ("simulate", "S4", "broadcast", "mine.csv", "--copies", "2"),
+            "--copies cannot be combined",
+        ),
         (("simulate", "S4", "barrier", "mine.csv"), "unknown collective 'barrier'"),
         (("simulate", "S4", "broadcast", "mine.csv", "--ports", "two"), "'two' is not one of"),
         (("simulate", "S4", "broadcast", "none.csv"), "none.csv cannot be read"),
@@ -393,7 +396,7 @@ def test_a_time_that_differs_from_that_of_simgrid_is_printed_and_rejected(
         2444,
         2445,
     )
-    assert "takes 2444 by starcast and 2445 by SimGrid 3.32.0" in refused.err
+    assert "is 2444 in starcast, but 2445 in SimGrid 3.32.0" in refused.err
 
 
 def test_the_error_without_simgrid_names_the_package_to_install(

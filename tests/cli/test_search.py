@@ -59,7 +59,7 @@ def test_a_search_that_reaches_its_time_limit_saves_the_best_bounds(
     assert result.code == 7
     (found,) = json.loads(result.out)
     assert found["value"] > found["bound"] >= 180
-    assert "is not settled after 2 s" in result.err
+    assert "is not proven optimal after 2 s" in result.err
     assert "repeat the command to continue" in result.err
     kept = load_record(path_of(home / "records", "bisection-width", "S6"))
     assert (kept.value, kept.bound) == (found["value"], found["bound"])
@@ -218,7 +218,7 @@ def test_a_record_whose_proof_was_not_regenerated_is_not_called_verified(
     assert result.code == 8
     (found,) = json.loads(result.out)
     assert (found["id"], found["verification"]) == ("fault-diameter:S4", "not made again")
-    assert "fault-diameter:S4: not made again (proofs were not asked for)" in result.err
+    assert "fault-diameter:S4: not made again (proofs were not requested)" in result.err
     path = save_record(tmp_path, shipped_record("edge-disjoint-trees", "S5"))
     result = starcast("records", "verify", str(path), "--proof-timeout", "0.1")
     assert result.code in (0, 8)  # a fast machine may regenerate the proof in time
@@ -247,7 +247,7 @@ def test_a_bound_by_a_second_solver_is_not_checked_and_a_forged_one_is_rejected(
     path = second_solver(tmp_path)
     result = starcast("records", "verify", str(path), "--no-proofs")
     assert result.code == 8
-    assert "one-port-broadcast:S5: not checked (only CP-SAT supports the bound" in result.err
+    assert "one-port-broadcast:S5: not checked (the bound is supported only by CP-SAT" in result.err
     right = save_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
     result = starcast("records", "verify", str(path), str(right), "-f", "json")
     assert result.code == 6

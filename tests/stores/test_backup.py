@@ -200,7 +200,9 @@ def test_restore_with_replace_empties_both_stores_even_if_a_plug_in_is_missing(
     with open_stores(settings) as stores:
         assert artifact_ids(stores) == set(STORED)
         assert verify(stores) == []
-    with pytest.raises(PluginMissingError, match=r"restored, the graph is not: .*'bi-rotator'"):
+    with pytest.raises(
+        PluginMissingError, match=r"restored, but the graph was not rebuilt: .*'bi-rotator'"
+    ):
         restore(settings, tmp_path / "own.backup", Silent(), replace=True)
     load_examples()
     with open_stores(settings) as stores:
@@ -275,7 +277,7 @@ def other_checksum(manifest: dict[str, object]) -> None:
     [
         (other_checksum, "the restored rows differ from the backup in run"),
         (lambda manifest: manifest.update(revision="9999"), "newer than this starcast"),
-        (lambda manifest: manifest.update(revision="0003"), "older than this starcast can"),
+        (lambda manifest: manifest.update(revision="0003"), "too old: this starcast upgrades from"),
         (lambda manifest: manifest.update(postgres="99.1"), "comes from PostgreSQL 99.1"),
     ],
 )
@@ -309,7 +311,7 @@ def test_a_failed_replacement_restores_the_previous_content(
     reader.dispose()
     # If the previous content cannot be restored, the error names the file and the command.
     failing = backup.Programs(PROGRAMS.pg_dump, Path("/bin/false"))
-    with pytest.raises(UnavailableError, match="cannot be put back: false failed") as error:
+    with pytest.raises(UnavailableError, match="could not be put back: false failed") as error:
         backup.restore(bare, file, failing, keep=keep)
     assert f"starcast restore '{keep}' --replace" in error.value.hint
     backup.restore(bare, keep, PROGRAMS, keep=tmp_path / "nothing.backup")

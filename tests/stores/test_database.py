@@ -58,7 +58,9 @@ def test_an_upgrade_keeps_all_rows(engine: Engine, add_revision: Callable[[], No
     run_experiment(engine, "e", points, Silent())
     before = everything(engine)
     add_revision()
-    with pytest.raises(RejectedError, match=f"is {HEAD}, this starcast needs {NEXT}") as refused:
+    with pytest.raises(
+        RejectedError, match=f"is {HEAD}, but this starcast needs {NEXT}"
+    ) as refused:
         sessions.check(engine)
     assert "starcast db upgrade" in refused.value.hint
     recorder = Recorder()
@@ -240,7 +242,7 @@ def test_a_schema_from_before_the_first_revision_is_refused_and_unchanged(engine
         connection.execute(text("update alembic_version set version_num = '0003'"))
     for call in (sessions.check, lambda engine: migrations.upgrade(engine, Silent())):
         with pytest.raises(
-            RejectedError, match=r"database \(0003\) is older than this starcast can upgrade"
+            RejectedError, match=r"database \(0003\) is too old: this starcast upgrades from"
         ) as refused:
             call(engine)
         assert "docs/upgrades.md" in refused.value.hint

@@ -90,7 +90,7 @@ def test_a_simple_result_has_no_plan_and_no_notices(graph: Graph) -> None:
 
 def test_a_read_transaction_cannot_write(graph: Graph) -> None:
     """The server itself refuses the write, since every read is a READ transaction."""
-    with pytest.raises(InputError, match="may only read"):
+    with pytest.raises(InputError, match="only reading is allowed"):
         graph.read("CREATE (:Thing)")
     assert graph.read("MATCH (n) RETURN count(n) AS n") == [{"n": 0}]
 

@@ -273,7 +273,7 @@ def test_orphans_are_deleted(stores: Stores, stored_plan: Plan) -> None:
 
 def test_impossible_rebuild_requests_are_refused(stores: Stores, stored_plan: Plan) -> None:
     """An import into a server of the user is impossible, and so is a rebuild of locked stores."""
-    with pytest.raises(InputError, match="not the embedded one"):
+    with pytest.raises(InputError, match="only with the embedded Neo4j"):
         rebuild(stores, RebuildRequest(method=LoadMethod.IMPORT))
     with lock_stores(stores, False, Silent()), pytest.raises(BusyError):
         rebuild(stores, BOLT)

@@ -188,7 +188,7 @@ def test_the_checksum_does_not_depend_on_the_order() -> None:
 def test_columns_that_do_not_fit_the_type_are_refused() -> None:
     """Names and lengths are checked when rows are created."""
     network, few = topology("S3"), np.zeros(2, dtype=np.int64)
-    with pytest.raises(ValueError, match="has the columns"):
+    with pytest.raises(ValueError, match="needs the columns"):
         Rows(LINK, "S3", network, few, few, {"level": few})
     with pytest.raises(ValueError, match="differ in length"):
         Rows(LINK, "S3", network, few, few, {"port": few[:1]})

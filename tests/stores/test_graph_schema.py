@@ -17,10 +17,13 @@ A, B = Property("a", PropertyType.INTEGER, "first"), Property("b", PropertyType.
 @pytest.mark.parametrize(
     ("declare", "words"),
     [
-        (lambda: Property("a b", PropertyType.INTEGER, "m"), "is not a name"),
-        (lambda: Property("a}) DETACH DELETE n //", PropertyType.INTEGER, "m"), "is not a name"),
-        (lambda: Property("a", PropertyType.INTEGER, ""), "no meaning"),
-        (lambda: Label("Two words", "m", (A,), (("a",),)), "is not a name"),
+        (lambda: Property("a b", PropertyType.INTEGER, "m"), "must consist of letters"),
+        (
+            lambda: Property("a}) DETACH DELETE n //", PropertyType.INTEGER, "m"),
+            "must consist of letters",
+        ),
+        (lambda: Property("a", PropertyType.INTEGER, ""), "no description"),
+        (lambda: Label("Two words", "m", (A,), (("a",),)), "must consist of letters"),
         (lambda: Label("L", "m", (A, A), (("a",),)), "twice"),
         (lambda: Label("L", "m", (A, B), ()), "no key"),
         (lambda: Label("L", "m", (A,), (("b",),)), "key of L"),

@@ -253,7 +253,7 @@ def test_an_edit_of_nodes_and_links_changes_the_content(
             "WITH f MATCH (f)-[r:ON]->() DELETE r",
             ["(:Forest) depends on [], not on [('ON', 'S4')]"],
         ),
-        ("DETACH DELETE f", ["no node (:Forest)"]),
+        ("DETACH DELETE f", ["no node (:Forest) exists"]),
     ],
 )
 def test_an_edit_of_an_artifact_node_is_described(

@@ -67,19 +67,19 @@ def test_a_deleted_node_is_reported_in_every_artifact(stores: Stores, stored_pla
     """The problems name all counts, the checksums, and the first missing rows."""
     stores.graph.write("MATCH (n:Node {label: '4321'}) DETACH DELETE n")
     numbers = [
-        "the store: it has 23 Node, not 24",
-        "the store: it has 33 LINK, not 36",
-        "the store: it has 85 TREE_EDGE, not 92",
-        "the store: it has 126 SEND, not 138",
+        "the store: Node occurs 23 times; expected 24",
+        "the store: LINK occurs 33 times; expected 36",
+        "the store: TREE_EDGE occurs 85 times; expected 92",
+        "the store: SEND occurs 126 times; expected 138",
     ]
     assert described(verify(stores, sample=Sample(1, seed=1)))[:4] == numbers
     lines = described(verify(stores, checksums=True))
     differing = [
-        f"{name}: its rows differ from those of the generator"
+        f"{name}: its rows in the graph differ from those of the newly built artifact"
         for name in ("S4", GREEDY, TREES, SENDS)
     ]
     assert set(numbers) | set(differing) <= set(lines)
-    assert "S4: the node 4321 differs: key, rank, label and topology" in lines
+    assert "S4: the key, rank, label or topology of node 4321 differs" in lines
     missing = [line for line in lines if line.startswith("S4: LINK ")]
     assert len(missing) == 3
     assert all("-4321 (port " in line and line.endswith("is missing") for line in missing)
@@ -95,10 +95,10 @@ def test_a_changed_key_is_described(stores: Stores, stored_plan: Plan) -> None:
     """Keys identify the ends of relationships, so all rows at the node differ."""
     stores.graph.write("MATCH (n:Node {label: '4321'}) SET n.key = 7")
     lines = described(verify(stores))
-    assert "S4: the node 4321 differs: key, rank, label and topology" in lines
+    assert "S4: the key, rank, label or topology of node 4321 differs" in lines
     assert any("to the key 7 (" in line for line in lines)
     differing = {
-        f"{name}: its rows differ from those of the generator"
+        f"{name}: its rows in the graph differ from those of the newly built artifact"
         for name in ("S4", GREEDY, TREES, SENDS)
     }
     assert differing <= set(described(verify(stores, checksums=True)))
@@ -115,8 +115,8 @@ def test_a_duplicate_artifact_node_is_repaired(stores: Stores, stored_plan: Plan
         stores.graph.write("CREATE (:Forest {id: $key})", {"key": GREEDY})
         assert described(verify(stores)) == [
             "the store: the constraint starcast_forest_id on Forest(id) is missing",
-            "the store: it has 3 Forest, not 2",
-            f"{GREEDY}: there are 2 nodes (:Forest)",
+            "the store: Forest occurs 3 times; expected 2",
+            f"{GREEDY}: 2 nodes (:Forest) exist instead of one",
         ]
         rebuild(stores, RebuildRequest([GREEDY], LoadMethod.BOLT))
         assert verify(stores, checksums=True) == []
@@ -143,7 +143,7 @@ def test_a_sample_depends_on_the_random_seed(stores: Stores, stored_plan: Plan) 
     assert verify(stores, sample=Sample(4, seed=7)) == []
     stores.graph.write("MATCH (n:Node {rank: $rank}) SET n.label = 'x'", {"rank": inside})
     label = topology.label(inside)
-    named = f"S4: the node {label} differs: key, rank, label and topology"
+    named = f"S4: the key, rank, label or topology of node {label} differs"
     assert described(verify(stores, sample=Sample(4, seed=7))) == [named]
     stores.graph.write(
         f"MATCH (a:Node {{rank: $rank}})-[e:TREE_EDGE {{forest: '{GREEDY}'}}]-() DELETE e",
@@ -173,7 +173,9 @@ def test_verification_of_a_sample_describes_every_kind_of_edit(
     lines = described(verify(stores, [] if whole_store else ["S4"], Sample(1, seed=3)))
     additional = [line for line in lines if "port '9'" in line]
     assert len(additional) == 3
-    assert all(label in line and line.endswith("not of the generator") for line in additional)
+    assert all(
+        label in line and line.endswith("is not in the newly built artifact") for line in additional
+    )
     assert len([line for line in lines if label in line and line.endswith("is missing")]) == 3
     height = forest("S4", "greedy").height
     assert f"{GREEDY}: (:Forest) has height 99, not {height}" in lines
@@ -293,13 +295,16 @@ INDEXES = {
             "CREATE INDEX starcast_node_topology_label FOR (n:Node) ON (n.label)"
         ),
         (
-            "the index starcast_node_topology_label on Node(topology, label) is on Node(label), "
-            "not unique and online"
+            "the index starcast_node_topology_label on Node(topology, label) differs from the "
+            "schema: it is on Node(label), not unique and online"
         ),
     ),
     "a constraint is but an index": (
         "DROP CONSTRAINT starcast_node_key; CREATE INDEX starcast_node_key FOR (n:Node) ON (n.key)",
-        "the constraint starcast_node_key on Node(key) is on Node(key), not unique and online",
+        (
+            "the constraint starcast_node_key on Node(key) differs from the schema: it is on "
+            "Node(key), not unique and online"
+        ),
     ),
 }
 
@@ -378,11 +383,14 @@ def test_a_forest_that_differs_in_postgresql_is_described(
         ).one()
         tree.parent_port, other.parent_port = other.parent_port, tree.parent_port
     assert described(verify(stores)) == [
-        f"{TREES}: PostgreSQL stores other trees than 'multiple' builds"
+        f"{TREES}: the trees in PostgreSQL differ from those that 'multiple' builds"
     ]
     assert described(verify(stores, checksums=True)) == [
-        f"{GREEDY}: PostgreSQL records another checksum than the generator's",
-        f"{TREES}: PostgreSQL stores other trees than 'multiple' builds",
+        (
+            f"{GREEDY}: the checksum recorded in PostgreSQL differs from that of the newly built "
+            "artifact"
+        ),
+        f"{TREES}: the trees in PostgreSQL differ from those that 'multiple' builds",
     ]
 
 

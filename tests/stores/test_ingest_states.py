@@ -47,7 +47,9 @@ def test_only_declared_transitions_are_allowed(
             traverse(session, (end,))
             assert read_state(session, "forest", "S4:greedy:1234") is end
         else:
-            with pytest.raises(BusyError, match="another process has changed it"):
+            with pytest.raises(
+                BusyError, match="another process has changed forest S4:greedy:1234"
+            ):
                 traverse(session, (end,))
             assert read_state(session, "forest", "S4:greedy:1234") is start
 

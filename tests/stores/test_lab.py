@@ -107,7 +107,7 @@ def test_a_script_can_be_run_twice(lab: Lab) -> None:
 
 def test_a_forest_with_the_name_of_other_trees_is_refused(lab: Lab) -> None:
     array = forest("S4", "greedy").parent_port
-    with pytest.raises(RejectedError, match="builds other trees") as refusal:
+    with pytest.raises(RejectedError, match="builds different trees") as refusal:
         lab.ingest("S4", trees=Forest(S4, array, construction="multiple"))
     assert "construction='mine'" in refusal.value.hint
     with pytest.raises(InputError, match="is on S5, not on S4"):
@@ -115,7 +115,7 @@ def test_a_forest_with_the_name_of_other_trees_is_refused(lab: Lab) -> None:
     assert len(lab.topologies()) == 0
     lab.ingest("S4", trees=Forest(S4, array, construction="mine"))
     changed = forest("S4", "recursive-substar").parent_port
-    with pytest.raises(RejectedError, match="S4:mine:1234 is stored with other trees") as stored:
+    with pytest.raises(RejectedError, match="S4:mine:1234 but different trees is") as stored:
         lab.ingest("S4", trees=Forest(S4, changed, construction="mine"))
     assert "forest drop" in stored.value.hint
     assert np.array_equal(lab.forest("S4:mine:1234").parent_port, array)
@@ -175,8 +175,16 @@ def test_a_result_cut_by_the_row_limit_has_a_note(filled: Lab) -> None:
 def test_invalid_queries_are_refused(filled: Lab, tmp_path: Path) -> None:
     wrong: list[tuple[type[StarcastError], str, Callable[[], object]]] = [
         (InputError, "no parameter", lambda: filled.query("MATCH (n) RETURN n", x=1)),
-        (InputError, "the row limit is 0", lambda: filled.query("RETURN 1 AS n", row_limit=0)),
-        (InputError, "the time limit is -1", lambda: filled.query("RETURN 1 AS n", timeout=-1)),
+        (
+            InputError,
+            "the row limit 0 is not valid",
+            lambda: filled.query("RETURN 1 AS n", row_limit=0),
+        ),
+        (
+            InputError,
+            "the time limit -1 is not valid",
+            lambda: filled.query("RETURN 1 AS n", timeout=-1),
+        ),
         (InputError, "cannot be read", lambda: filled.query(tmp_path / "missing.cypher")),
         (
             NotFoundError,
@@ -365,8 +373,8 @@ def test_a_topology_with_dependents_is_dropped_only_with_cascade(filled: Lab) ->
 @pytest.mark.slow
 def test_verification_of_a_sample_notes_the_random_seed(filled: Lab) -> None:
     assert filled.verify(sample=5, seed=7).note == (
-        "the graph matches the generators in a sample of 5 nodes of each topology, drawn with"
-        " --seed 7"
+        "the graph matches newly built artifacts in a sample of 5 nodes of each topology, drawn"
+        " with --seed 7"
     )
 
 

@@ -219,7 +219,8 @@ def test_an_imported_store_that_fails_the_comparison_is_never_used(own: Settings
     with opened(own) as stores:
         with pytest.raises(
             RejectedError,
-            match=r"the import differs: the store: it has \d+ LINK, not \d+; S3: LINK .* missing",
+            match=r"the imported store differs from the built artifacts: the store: "
+            r"LINK occurs \d+ times; expected \d+; S3: LINK .* missing",
         ):
             ingest(stores, stored_plan, on_stage=spoil, method=LoadMethod.IMPORT)
         assert observed == ["rebuilding"]

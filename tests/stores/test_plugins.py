@@ -128,7 +128,7 @@ def test_without_its_plug_in_a_schedule_is_compared_with_the_recorded_checksum(
     assert rows == [{"sends": 23}]
     stores.graph.write("MATCH ()-[s:SEND {step: 5}]->() SET s.step = 6")
     assert described(verify(stores)) == [
-        f"{SENDS}: the graph has other counts or another checksum than PostgreSQL records"
+        f"{SENDS}: the counts or the checksum of its rows differ from those recorded in PostgreSQL"
     ]
     with pytest.raises(
         PluginMissingError, match=r"not loaded: 'one-by-one' of the plug-in ring \("
@@ -166,7 +166,9 @@ def test_a_changed_plug_in_is_reported(stores: Stores, ring: Path) -> None:
     plugins.load([str(ring)])
     listener = Recorder()
     assert verify(stores, reporter=listener) == []
-    assert f"{SENDS}: the plug-in of 'one-by-one' was changed since" in listener.lines
+    assert f"{SENDS}: the plug-in of 'one-by-one' has changed since it built this artifact" in (
+        listener.lines
+    )
     ring.write_text(ROUND.replace("ORDER", " + 1"))
     plugins.load([str(ring)])
     assert any(line.startswith(SENDS) for line in described(verify(stores)))
@@ -224,9 +226,9 @@ def test_a_forest_given_as_an_array_is_stored_verified_and_rebuilt(stores: Store
 def test_forests_that_conflict_with_their_name_or_topology_are_refused(stores: Stores) -> None:
     ingest(stores, parse_request("S4", forests=[changed_trees()]))
     other = Forest(topology("S4"), forest("S4", "greedy").parent_port, construction="mine")
-    with pytest.raises(RejectedError, match="stored with other trees"):
+    with pytest.raises(RejectedError, match="different trees is already stored"):
         ingest(stores, parse_request("S4", forests=[other]))
-    with pytest.raises(RejectedError, match="builds other trees"):
+    with pytest.raises(RejectedError, match="builds different trees"):
         parse_request("S4", forests=[changed_trees("greedy")])
     with pytest.raises(InputError, match="on S4, not on S5"):
         parse_request("S5", forests=[other])

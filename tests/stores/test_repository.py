@@ -184,7 +184,7 @@ def test_a_schedule_with_a_tree_number_that_does_not_exist_is_refused(engine: En
     trees[-1] = 255
     with open_session(engine) as session:
         artifact_rows.save_topology(session, built.topology)
-        with refused("names tree 255 of a forest of 1", exit_code=6):
+        with refused("uses tree 255, but its forest has only 1 tree,", exit_code=6):
             artifact_rows.save_schedule(session, replace(built, tree=trees), simulate(built))
 
 

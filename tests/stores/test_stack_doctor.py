@@ -130,7 +130,7 @@ def test_a_graph_of_another_database_is_reported(migrated: Settings, other_graph
         ),
         (
             "CREATE (:Store {id: 'it', schema: 99})",
-            f"has schema 99, this starcast needs {VERSION}",
+            f"has schema 99, but this starcast needs {VERSION}",
             "update starcast",
         ),
         ("CREATE (:Store {id: 'it', schema: 0})", "has schema 0", "starcast graph rebuild"),

@@ -583,13 +583,17 @@ def test_two_paths_of_the_same_single_link_are_not_disjoint() -> None:
     """Such paths have no inner node, so they share only the link."""
     ports = np.repeat(forest("S3", "greedy").parent_port, 2, axis=0)
     result = checkers.disjoint_paths(topology("S3"), ports, 0).counterexample
-    assert result == {"tree": 1, "node": "132", "why": "the path passes 312, as that of tree 0"}
+    assert result == {
+        "tree": 1,
+        "node": "132",
+        "why": "the path passes 312, like the path of tree 0",
+    }
     near = np.zeros((2, 6), dtype=np.uint8)
     near[:, topology("S3").rank("213")] = 2
     assert checkers.disjoint_paths(topology("S3"), near, 0).counterexample == {
         "tree": 1,
         "node": "213",
-        "why": "the path is the direct link, as that of tree 0",
+        "why": "the path is the direct link, like the path of tree 0",
     }
 
 

@@ -123,7 +123,7 @@ def test_an_option_replaces_its_axis_in_every_grid(file: Callable[[str], str]) -
             "own.toml: grid 1: segments is 1.5, not a whole number",
         ),
         (f"{TABLE}ports = true", "own.toml: ports is True, which is not text"),
-        (f"{TABLE}[ports]\nall = 1", "own.toml: ports has the value {'all': 1}"),
+        (f"{TABLE}[ports]\nall = 1", "own.toml: ports contains {'all': 1}"),
         (f"{TABLE}t_s = 1979-05-27", "own.toml: t_s is '1979-05-27', which is not a valid number"),
         (f"{TABLE}[[grid]]\n{TABLE}", "own.toml: 'topology' is outside the [[grid]] tables"),
         (f"colour = 1\n[[grid]]\n{TABLE}", "own.toml: 'colour' is not a known key"),

@@ -166,7 +166,7 @@ def test_malformed_faults_are_refused() -> None:
         "2134@x",
         "a-b-c",
     ]:
-        with refused("does not name faults"):
+        with refused("is not a valid description of faults"):
             read_faults(words, "faults")
 
 

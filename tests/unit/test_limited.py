@@ -201,7 +201,7 @@ BOMBS: dict[str, tuple[Callable[[Path], Path], str, int, str]] = {
     "runs that are lists": (_many_runs, EXPERIMENTS, 7, "holds more than 500,000 runs"),
     "a run of 100 MB": (_long_run, EXPERIMENTS, 2, "longer than 8 MB"),
     "blanks": (_blanks, EXPERIMENTS, 7, "holds more than 160 MB"),
-    "a shard of lists": (_shard, SHARDS, 7, "so many values"),
+    "a shard of lists": (_shard, SHARDS, 7, "MB of memory; the limit is"),
     "a manifest of zeros": (_manifest, BACKUP, 2, "compressed or encrypted"),
     "a directory of 30,000 members": (_directory, BACKUP, 2, "incomplete or damaged"),
     "a witness of 1 GB": (_witness, RECORD, 7, "holds more than 40 MB"),

@@ -198,11 +198,11 @@ def test_the_error_for_an_invalid_header_names_the_file_and_the_field() -> None:
 @pytest.mark.parametrize(
     ("returned", "message"),
     [
-        ((), "the query returns nothing"),
+        ((), "the query has no RETURN clause"),
         (("a",), "the column 'b' is declared but not returned"),
         (("n.rank", "b"), "the column 'a' is declared but not returned"),
         (("a", "b", "c"), "the column 'c' is returned but not declared"),
-        (("b", "a"), "RETURN has the columns in another order than the header"),
+        (("b", "a"), "the columns of RETURN and of the header are in a different order"),
     ],
 )
 def test_a_query_that_returns_other_columns_than_declared_is_refused(

@@ -164,12 +164,12 @@ def test_no_field_can_be_empty_and_title_and_question_are_required() -> None:
         (
             "//   links: how",
             "//  links: how",
-            "the field 'columns' has a line that is neither a field nor an item",
+            "a line below the field 'columns' is neither a field nor an item",
         ),
         (
             "// cost: 3 s on S8",
             "//cost: 3 s",
-            "the field 'columns' has a line that is neither a field nor an item",
+            "a line below the field 'columns' is neither a field nor an item",
         ),
     ],
 )
@@ -191,12 +191,14 @@ def test_very_long_numbers_and_deeply_nested_defaults_are_refused() -> None:
 def test_fields_have_a_fixed_order() -> None:
     lines = VALID.splitlines()
     lines[0], lines[1] = lines[1], lines[0]
-    assert refusal("\n".join(lines)) == "the field 'title' comes after 'question'"
+    assert refusal("\n".join(lines)) == "the field 'title' must come before 'question'"
 
 
 def test_a_header_without_columns_is_refused() -> None:
     start, end = VALID.index("// columns:"), VALID.index("// cost:")
-    assert "at least one column" in refusal(f"{VALID[:start]}// columns: none\n{VALID[end:]}")
+    assert "the header declares no columns" in refusal(
+        f"{VALID[:start]}// columns: none\n{VALID[end:]}"
+    )
 
 
 def test_a_file_without_a_header_is_refused() -> None:

@@ -187,11 +187,11 @@ def test_a_query_without_node_columns_is_refused_before_it_runs() -> None:
 @pytest.mark.parametrize(
     ("parameters", "values", "message"),
     [
-        ("count (int): c", {"count": 1}, "no parameter names a topology"),
+        ("count (int): c", {"count": 1}, "none of its parameters names a topology"),
         (
             "one (topology): o\nother (topology): o",
             {"one": "S4", "other": "S5"},
-            "2 topologies are named",
+            "its parameters name 2 topologies",
         ),
         (
             "forest (forest): f\nother (forest): o",

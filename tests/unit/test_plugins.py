@@ -349,7 +349,7 @@ def test_a_family_whose_generators_do_not_reach_all_nodes_is_refused(
         plan("F4").artifacts[0].build,
         lambda: find_disjoint_paths(topology("F4"), 0, 1),
     ):
-        with refused("the generators of F4 reach 2 of its 24 nodes"):
+        with refused("the generators of F4 reach only 2 of its 24 nodes"):
             use()
 
 
@@ -467,7 +467,7 @@ def test_a_plug_in_must_declare_its_number_of_rows_if_it_is_not_the_default(
 ) -> None:
     load(RING.format(declared=""))
     with refused(
-        "S3:allreduce:mine:all::123 of 5 rows was planned, but ", " of 60 rows was", exit_code=6
+        "S3:allreduce:mine:all::123 was planned with 5 rows, but ", "with 60 rows", exit_code=6
     ) as refusal:
         plan("S3", schedules="mine").artifacts[-1].build()
     assert "defect" not in refusal.value.hint

@@ -42,9 +42,9 @@ DAMAGED: list[tuple[dict[str, object], str]] = [
     ({"seconds": -1}, "seconds: Input should be greater than or equal to 0"),
     ({"seconds": 1e30}, "seconds: Input should be less than or equal to"),
     ({"seconds": "1"}, "seconds: Input should be a valid number"),
-    ({"arguments": {"congestion": 2}}, "the arguments of one-port-broadcast are: none"),
+    ({"arguments": {"congestion": 2}}, "the arguments of one-port-broadcast must be: none"),
     ({"arguments": []}, "arguments: Input should be a valid dictionary"),
-    ({"problem": "congestion-trees"}, "the arguments of congestion-trees are: congestion"),
+    ({"problem": "congestion-trees"}, "the arguments of congestion-trees must be: congestion"),
     ({"optimal": False}, "optimal is False, but the value is 5 and the bound 5"),
     ({"optimal": 1}, "optimal: Input should be a valid boolean"),
     ({"tried": [{"method": 1}]}, "tried.0.method: Input should be a valid string"),
@@ -53,8 +53,8 @@ DAMAGED: list[tuple[dict[str, object], str]] = [
     ({"tried": {}}, "tried: Input should be a valid list"),
     ({"proof": {"format": "DRAT"}}, "proof.statement: Field required"),
     ({"proof": {**PROOF, "format": "belief"}}, "proof.format: Input should be 'LRAT'"),
-    ({"proof": {**PROOF, "format": "second solver"}}, "do not fit the format second solver"),
-    ({"proof": {**SECOND, "format": "LRAT"}}, "do not fit the format LRAT"),
+    ({"proof": {**PROOF, "format": "second solver"}}, "not possible for the format second solver"),
+    ({"proof": {**SECOND, "format": "LRAT"}}, "not possible for the format LRAT"),
     ({"proof": {**PROOF, "formula_sha256": "0"}}, "proof.formula_sha256: String should match"),
     ({"proof": {**PROOF, "proof_bytes": 10**30}}, "proof.proof_bytes: Input should be"),
     ({"proof": {**PROOF, "author": "x"}}, "proof.author: Extra inputs are not permitted"),
@@ -165,7 +165,7 @@ def test_records_and_searches_declare_the_same_arguments_of_each_problem() -> No
 def test_a_record_with_the_file_name_of_another_record_is_refused(tmp_path: Path) -> None:
     path = save_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
     path.rename(path.with_name("S5.json"))
-    with pytest.raises(InputError, match="it is the record one-port-broadcast:S4"):
+    with pytest.raises(InputError, match="its name does not match its id one-port-broadcast:S4"):
         find_record([tmp_path], "one-port-broadcast", "S5")
 
 

@@ -203,9 +203,9 @@ def test_a_changed_witness_is_rejected() -> None:
         ("edge-disjoint-trees", "parent_port", (0, 0), 2, "root has a parent"),
         ("edge-disjoint-trees", "parent_port", (0, 5), 0, "spanning"),
         ("independent-trees", "parent_port", (0, 5), 0, "spanning"),
-        ("fault-diameter", "pair", 1, 0, "named twice"),
+        ("fault-diameter", "pair", 1, 0, "listed twice"),
         ("fault-diameter", "faults", 0, 99, "does not exist"),
-        ("fault-diameter", "paths", (0, 1), 0, "gap"),
+        ("fault-diameter", "paths", (0, 1), 0, "not adjacent"),
         ("bisection-width", "side", 3, 2, "neither"),
         ("bisection-width", "side", slice(0, 9), 1, "size"),
     ]:
@@ -322,11 +322,11 @@ def test_if_two_folders_have_the_same_record_the_better_is_listed(tmp_path: Path
     [
         ("one-port-broadcast", "round", np.full(24, 2**63, np.uint64), "too large"),
         ("one-port-broadcast", "round", np.arange(24) * (2**63 // 24), r"sends|value"),
-        ("one-port-broadcast", "round", np.arange(24.0), "no whole numbers"),
+        ("one-port-broadcast", "round", np.arange(24.0), "does not contain whole numbers"),
         ("fault-diameter", "pair", np.array([0, 2**64 - 1], np.uint64), "too large"),
         ("fault-diameter", "paths", np.zeros((3, 0), np.int64), "no nodes"),
-        ("fault-diameter", "more", np.zeros(3), "have no array 'more'"),
-        ("bisection-width", "vectors", np.zeros((3, 24)), "no whole numbers"),
+        ("fault-diameter", "more", np.zeros(3), "cannot have an array 'more'"),
+        ("bisection-width", "vectors", np.zeros((3, 24)), "does not contain whole numbers"),
         ("bisection-width", "vectors", np.zeros((3, 23), np.int64), "wrong shape"),
         ("bisection-width", "denominator", np.zeros(0, np.int64), "wrong shape"),
     ],
@@ -343,14 +343,14 @@ def test_a_bound_without_paths_or_with_paths_of_a_wrong_end_is_not_proven() -> N
     record = shipped_record("fault-diameter", "S4")
     for paths, reason in (
         (np.array([[0]]), "does not end"),
-        (np.empty((0, 3), np.int64), "there are none"),
+        (np.empty((0, 3), np.int64), "the record has no paths"),
     ):
         changed = replace(record, witness={**record.witness, "paths": paths})
         verify(changed)
         with pytest.raises(RejectedError, match=reason):
             verify_bound(changed)
     without = {name: each for name, each in record.witness.items() if name != "paths"}
-    with pytest.raises(RejectedError, match="there are none"):
+    with pytest.raises(RejectedError, match="the record has no paths"):
         verify_bound(replace(record, witness=without))
 
 

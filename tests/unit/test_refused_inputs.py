@@ -323,9 +323,11 @@ PLUGINS = {
     "a collective that is a list": Case(algorithm(collective=[]), "option 'collective'"),
     "ports that are a number": Case(algorithm(ports=1), "option 'ports'"),
     "a pattern that is a number": Case(family(pattern=5), "option 'pattern'"),
-    "a group that is not a number": Case(family(pattern=r"X(\w+)", spec="Xx"), "is a number"),
+    "a group that is not a number": Case(family(pattern=r"X(\w+)", spec="Xx"), "is not a number"),
     "a group that is missing": Case(family(pattern=r"X(\d)?", spec="X"), "raised TypeError"),
-    "a group that does not exist": Case(family(group="odd"), "the group of 'mine' is 'odd'"),
+    "a group that does not exist": Case(
+        family(group="odd"), "the group 'odd' of 'mine' is unknown"
+    ),
     "a group that is a number": Case(family(group=5), "option 'group'"),
     "sizes that are a list": Case(family(sizes=[3]), "option 'sizes'"),
     "a size that is out of range": Case(family(sizes=range(4, 6)), "mine graph X3 is out of range"),

@@ -44,7 +44,7 @@ def test_a_proof_is_accepted_once_it_derives_the_empty_clause() -> None:
         (PROOF[:1], "ends without the empty clause"),
         (PROOF[1:], "line 1: the hint 4 is not the id of a clause"),
         (["4 2 0 1 0"], "line 1: its hints do not lead to a contradiction"),
-        (["4 0 2 1 0"], "line 1: the hint 2 leaves 2 literals"),
+        (["4 0 2 1 0"], "line 1: the clause of hint 2 has 2 literals that can be true"),
         (["4 2 0 0"], "line 1: its hints do not lead to a contradiction"),
         (["4 2 0 0", PROOF[1]], "line 1: its hints do not lead to a contradiction"),
         (["4 3 0 -1 2 0"], "line 1: the hint -1 is not the id of a clause"),
@@ -258,7 +258,7 @@ def test_a_forged_proof_is_not_accepted_and_is_rejected_once_proofs_are_regenera
     verify(record)
     checked = check_record(record)
     assert checked.verification == state
-    assert "proofs were not asked for" in checked.reason
+    assert "proofs were not requested" in checked.reason
     assert state in describe_evidence(record)
     with pytest.raises(RejectedError, match="the formula is satisfiable"):
         check_record(record, LIMITS)

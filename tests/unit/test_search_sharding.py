@@ -82,7 +82,9 @@ def test_a_wrong_witness_or_bound_in_a_shard_is_refused(parts: list[Path], tmp_p
 
     with pytest.raises(RejectedError, match="one-port-broadcast"):
         merge_searches(changed("value", 4))
-    with pytest.raises(RejectedError, match="the bound 2 without a proof, and theory gives 3"):
+    with pytest.raises(
+        RejectedError, match="the bound 2 without a proof, but theory proves only 3"
+    ):
         merge_searches(changed("bound", 2))
 
 
@@ -166,7 +168,7 @@ def test_a_worker_with_too_little_memory_refuses_a_search(monkeypatch: pytest.Mo
     tasks = plan_searches(["one-port-broadcast"], ["S3"], {}, [7])
     with (
         local_processes(1) as executor,
-        pytest.raises(LimitError, match=r"with seed 7 may use 1,000 MB of memory, 500 MB are free"),
+        pytest.raises(LimitError, match=r"with seed 7 may use 1,000 MB of memory, but only 500 MB"),
     ):
         list(run_searches(tasks, BUDGET, no_record, executor=executor))
 

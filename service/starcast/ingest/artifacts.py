@@ -97,7 +97,7 @@ class Artifact:
     def structure(self) -> Structure:
         """Build the topology, forest or schedule without verifying it."""
         if self.make is None:
-            raise ValueError(f"{self.kind} {self.id} is only listed and cannot be built")
+            raise ValueError(f"{self.kind} {self.id} is known by id only, so it cannot be built")
         return self.make()
 
     def sketch(self) -> GraphArtifact:
@@ -122,15 +122,15 @@ class Artifact:
             self.relationships,
         ):
             problem = (
-                f"{self.id} of {pluralize(self.rows, 'row')} was planned, but {graph.id} of "
-                f"{pluralize(content.nodes + content.relationships, 'row')} was built"
+                f"{self.id} was planned with {pluralize(self.rows, 'row')}, but {graph.id} was "
+                f"built with {pluralize(content.nodes + content.relationships, 'row')}"
             )
             if self.plugins:
                 raise RejectedError(
                     problem,
-                    hint="declare in the plug-in rows=lambda topology, arguments: ... and, if it "
-                    "writes out the rows of all sources, sources=lambda topology, ports: "
-                    "topology.nodes",
+                    hint="declare the number of rows in the plug-in: rows=lambda topology, "
+                    "arguments: ...; if it writes out the rows of all sources, add "
+                    "sources=lambda topology, ports: topology.nodes",
                 )
             raise StarcastError(problem, hint="this is a defect of starcast: please report it")
         return Built(graph, save)
@@ -157,7 +157,7 @@ def verify_schedule(built: Schedule) -> Simulation:
         RejectedError: the schedule violates its port model, or leaves units undelivered.
     """
     simulation = simulate(built)
-    hint = "only verified schedules are stored"
+    hint = "fix the schedule; only schedules verified by simulation are stored"
     if simulation.violation is not None:
         raise RejectedError(f"{built.id} violates a rule: {simulation.violation}", hint=hint)
     if not simulation.complete:
@@ -240,7 +240,7 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
     if artifact is None or artifact.id != artifact_id:
         raise InputError(
             f"'{artifact_id}' is not the id of a {kind}",
-            hint="another version of starcast may have stored it",
+            hint="check the id, or use the version of starcast that stored it",
         )
     return artifact
 

@@ -83,7 +83,7 @@ def restore(
                 rebuilt = rebuild(stores, RebuildRequest(), reporter)
             except PluginMissingError as error:
                 raise PluginMissingError(
-                    f"the rows are restored, the graph is not: {error.message}",
+                    f"the rows were restored, but the graph was not rebuilt: {error.message}",
                     hint="run 'starcast graph rebuild' with --plugin and the file of the plug-in",
                 ) from None
         reporter.say(f"rebuilt {len(rebuilt)} artifacts in the graph")
@@ -97,7 +97,7 @@ def _check_graph(graph: Graph) -> None:
         _, artifact_id = next(iter(artifacts))
         raise RejectedError(
             f"the graph store is not empty: it holds {artifact_id}",
-            hint="name another server or --home, or delete what the stores hold with --replace",
+            hint="name another server or --home, or delete the stored data with --replace",
         )
 
 

@@ -124,5 +124,5 @@ def refuse_import_losses(stores: Stores) -> None:
         raise RejectedError(
             "an offline import would delete data of other programs: "
             + ", ".join([*nodes, *relationships]),
-            hint="keep them in a Neo4j database of their own, or add --method bolt",
+            hint="move these data to another Neo4j database, or add --method bolt",
         )

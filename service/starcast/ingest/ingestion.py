@@ -175,8 +175,9 @@ def _refuse_other_trees(stores: Stores, plan: Plan) -> None:
             stored = artifact_rows.load_forest(session, artifact_id)
         if not np.array_equal(stored.parent_port, forest.parent_port):
             raise RejectedError(
-                f"{artifact_id} is stored with other trees",
-                hint=f"rename the forest, or drop it: starcast forest drop '{artifact_id}'",
+                f"a forest with the id {artifact_id} but different trees is already stored",
+                hint="rename the forest, or drop the stored one: starcast forest drop "
+                f"'{artifact_id}'",
             )
 
 
@@ -303,7 +304,8 @@ def _take_over(stores: Stores) -> bool:
         if not is_known:
             raise
         if not is_private:
-            hint = f"{error.hint}; or, if it is the right one, {ownership.repair_advice(identity)}"
+            advice = ownership.repair_advice(identity)
+            hint = f"{error.hint}; or, if this is the right graph store, {advice}"
             raise ownership.OwnershipError(error.message, hint=hint) from None
     ownership.mark(stores.graph, identity)
     return False
@@ -363,7 +365,7 @@ def _refuse_rebuild_losses(
     if (nodes or relationships) and not request.discard_foreign:
         raise RejectedError(
             "a rebuild would delete data of other programs: " + ", ".join([*nodes, *relationships]),
-            hint="keep them in a Neo4j database of their own, or add --discard-foreign",
+            hint="move these data to another Neo4j database, or add --discard-foreign",
         )
 
 

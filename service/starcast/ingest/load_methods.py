@@ -58,8 +58,8 @@ IMPORT_ROW_LIMIT = 60_000_000
 
 _REDUCE = (
     "choose a smaller topology, fewer trees or schedules, or fewer segments or messages; "
-    "'--dry-run' shows the size of each artifact, and 'starcast run once' keeps a schedule's "
-    "figures and steps without its rows"
+    "'--dry-run' shows the size of each artifact, and 'starcast run once' stores the results and "
+    "steps of a schedule without its rows"
 )
 
 
@@ -240,8 +240,8 @@ def choose_deletion(
 def _require_embedded(requested: LoadMethod, embedded: bool) -> None:
     if requested is LoadMethod.IMPORT and not embedded:
         raise InputError(
-            "this Neo4j is not the embedded one, so starcast must not stop it and replace its "
-            "store as an offline import does",
+            "an offline import stops Neo4j and replaces its store, which starcast does only with "
+            "the embedded Neo4j",
             hint="remove --method to load over Bolt",
         )
 
@@ -258,15 +258,16 @@ def _limit_error(size: Estimate, method: LoadMethod, embedded: bool) -> LimitErr
     if method is LoadMethod.BOLT and size.rows > BOLT_ROW_LIMIT:
         alternative = "remove --method bolt; or " if embedded else ""
         return LimitError(
-            f"{rows} need {size.bytes / 1e9:.1f} GB and {format_duration(size.seconds)} of writing "
-            f"and comparing over Bolt on a warm server; the limit is {BOLT_ROW_LIMIT:,} rows",
+            f"{rows} exceed the limit of {BOLT_ROW_LIMIT:,} rows for loading over Bolt; they would "
+            f"need {size.bytes / 1e9:.1f} GB and, on a warm server, {format_duration(size.seconds)}"
+            " of writing and comparing",
             hint=f"{alternative}{_REDUCE}",
         )
     if method is LoadMethod.IMPORT and size.rows > IMPORT_ROW_LIMIT:
         return LimitError(
-            f"{rows} need {size.import_bytes / 1e9:.1f} GB of temporary disk space and "
-            f"{format_duration(size.import_seconds)} by offline import; the limit is "
-            f"{IMPORT_ROW_LIMIT:,} rows, including what is already stored",
+            f"{rows}, including all stored artifacts, exceed the limit of {IMPORT_ROW_LIMIT:,} "
+            f"rows for an offline import; they would need {size.import_bytes / 1e9:.1f} GB of "
+            f"temporary disk space and {format_duration(size.import_seconds)}",
             hint=_REDUCE,
         )
     return None

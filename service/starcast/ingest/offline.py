@@ -140,7 +140,9 @@ def import_remaining(
 def _embedded_settings(stores: Stores) -> Settings:
     if stores.embedded is None:
         raise InputError(
-            "only the embedded Neo4j can be stopped for an import", hint="load over Bolt"
+            "an offline import stops Neo4j and replaces its store, which starcast does only with "
+            "the embedded Neo4j",
+            hint="load over Bolt",
         )
     return stores.embedded
 
@@ -153,8 +155,8 @@ def check_space(settings: Settings, artifacts: Iterable[Artifact]) -> None:
     """
     size = Estimate.of(artifacts)
     purpose = (
-        f"an import of {size.nodes:,} nodes and {size.relationships:,} relationships, files and a "
-        "new store,"
+        f"an import of {size.nodes:,} nodes and {size.relationships:,} relationships, with its "
+        "files and the new store,"
     )
     files.require_space(settings.home, size.import_bytes // files.MB, purpose)
 
@@ -253,8 +255,10 @@ class _Import:
             described = "; ".join(f"{one.artifact}: {one.problem}" for one in problems[:_DESCRIBED])
             more = len(problems) - _DESCRIBED
             raise RejectedError(
-                f"the import differs: {described}" + (f"; and {more} more" if more > 0 else ""),
-                hint="the old store stays in use; another program may have written to the graph",
+                f"the imported store differs from the built artifacts: {described}"
+                + (f"; and {more} more" if more > 0 else ""),
+                hint="try again; the old store stays in use, and another program may have changed "
+                "the graph",
             )
 
     def _record(self, old: Sequence[Artifact]) -> None:

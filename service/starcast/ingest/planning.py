@@ -131,7 +131,8 @@ def _check_forests(topology: Topology, forests: Iterable[Forest]) -> dict[str, F
             )
         if difference := find_difference(given):
             raise RejectedError(
-                f"{given.id} is named after a construction that builds other trees: {difference}",
+                f"{given.id} has the name of a construction that builds different trees: "
+                f"{difference}",
                 hint="give it another name: Forest(..., construction='mine')",
             )
         checked[given.id] = given

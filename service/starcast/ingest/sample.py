@@ -108,7 +108,10 @@ def compare_counts(graph: Graph, artifacts: Sequence[Artifact]) -> Iterator[Prob
     found = audit.count(graph, expected)
     for element, number in expected.items():
         if found[element] != number:
-            yield Problem(WHOLE_STORE, f"it has {found[element]:,} {element.name}, not {number:,}")
+            yield Problem(
+                WHOLE_STORE,
+                f"{element.name} occurs {found[element]:,} times; expected {number:,}",
+            )
 
 
 def _compare_nodes(graph: Graph, topology: Topology, ranks: Sequence[int]) -> Iterator[Problem]:
@@ -121,7 +124,7 @@ def _compare_nodes(graph: Graph, topology: Topology, ranks: Sequence[int]) -> It
         expected = [first + rank, rank, label, topology.spec]
         found = stored.get(first + rank, [])
         if found != [expected]:
-            problem = f"the node {label} differs: key, rank, label and topology"
+            problem = f"the key, rank, label or topology of node {label} differs"
             yield Problem(topology.spec, problem, str(found).strip("[]"), str(expected).strip("[]"))
 
 

@@ -216,7 +216,7 @@ def _check_transition(
         return
     if target not in TRANSITIONS[state]:
         raise BusyError(
-            f"{kind} {artifact_id} is {state or 'not stored'} and cannot become "
-            f"{target or 'deleted'}: another process has changed it",
+            f"another process has changed {kind} {artifact_id}: it is {state or 'not stored'} and "
+            f"cannot become {target or 'deleted'}",
             hint=f"see 'starcast {kind} list', then try again",
         )

@@ -155,7 +155,9 @@ class _Verification:
         contents: Contents | None = None
         if whole_store:
             for phrase in audit.describe_undeclared(graph):
-                yield Problem(WHOLE_STORE, f"it has {phrase}, which are not of starcast's schema")
+                yield Problem(
+                    WHOLE_STORE, f"it has {phrase}, which starcast's schema does not declare"
+                )
             yield from self._check_unknown_nodes()
             # Unfinished artifacts may have any number of rows in the graph.
             if all(each.state is LoadState.COMPLETE for each in self.records.values()):
@@ -165,7 +167,7 @@ class _Verification:
                 self.reporter.say("computing counts and checksums of the whole graph")
                 contents = self._read_contents()
                 if contents is None:
-                    problem = "its rows cannot be summed: a property has another type"
+                    problem = "its rows cannot be summed, because a property has the wrong type"
                     yield Problem(WHOLE_STORE, problem)
                 yield from self._check_orphans(contents or {})
         for artifact in artifacts:
@@ -177,7 +179,7 @@ class _Verification:
         found = [row["found"] for row in rows]
         expected = [{"id": str(self.stores.id), "schema": VERSION}]
         if found != expected:
-            problem = f"(:{STORE.name}) is not that of this PostgreSQL database"
+            problem = f"the node (:{STORE.name}) does not identify this PostgreSQL database"
             yield Problem(WHOLE_STORE, problem, str(found), str(expected))
 
     def _read_contents(self) -> Contents | None:
@@ -208,7 +210,10 @@ class _Verification:
             self.reporter.say(f"skipped {artifact.id}: it is {record.state}, not complete")
             return
         for name in find_changed(artifact.plugins):
-            self.reporter.say(f"{artifact.id}: the plug-in of '{name}' was changed since")
+            message = (
+                f"{artifact.id}: the plug-in of '{name}' has changed since it built this artifact"
+            )
+            self.reporter.say(message)
         try:
             generated, problems = self._generate(artifact)
             yield from problems
@@ -235,7 +240,7 @@ class _Verification:
         generated = forest(trees.topology, trees.construction, trees.root, **trees.arguments)
         if np.array_equal(trees.parent_port, generated.parent_port):
             return stored, []
-        problem = f"PostgreSQL stores other trees than '{trees.construction}' builds"
+        problem = f"the trees in PostgreSQL differ from those that '{trees.construction}' builds"
         return forest_artifact(generated), [Problem(artifact.id, problem)]
 
     def _check_without_plugin(self, artifact: Artifact, reason: str) -> Iterator[Problem]:
@@ -253,7 +258,9 @@ class _Verification:
             artifact.relationships,
             recorded,
         ):
-            problem = "the graph has other counts or another checksum than PostgreSQL records"
+            problem = (
+                "the counts or the checksum of its rows differ from those recorded in PostgreSQL"
+            )
             expected = f"{artifact.nodes:,} nodes, {artifact.relationships:,} relationships"
             yield Problem(artifact.id, problem, str(found), f"{expected}, checksum {recorded}")
 
@@ -261,7 +268,9 @@ class _Verification:
         self, artifact: Artifact, built: GraphArtifact, contents: Contents | None
     ) -> Iterator[Problem]:
         if self.records[artifact].checksum != built.content.checksum:
-            problem = "PostgreSQL records another checksum than the generator's"
+            problem = (
+                "the checksum recorded in PostgreSQL differs from that of the newly built artifact"
+            )
             yield Problem(
                 artifact.id, problem, self.records[artifact].checksum, built.content.checksum
             )
@@ -273,10 +282,11 @@ class _Verification:
             else:
                 found = contents.get((artifact.kind, artifact.id), _EMPTY)
         except InputError:
-            yield Problem(artifact.id, "its rows cannot be summed: a property has another type")
+            problem = "its rows cannot be summed, because a property has the wrong type"
+            yield Problem(artifact.id, problem)
             return
         if found != built.content:
-            problem = "its rows differ from those of the generator"
+            problem = "its rows in the graph differ from those of the newly built artifact"
             yield Problem(artifact.id, problem, str(found), str(built.content))
 
 

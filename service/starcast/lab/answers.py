@@ -52,8 +52,9 @@ class Answer(Table):
 
         if self._query is None:
             raise InputError(
-                "the answer of a free statement cannot be drawn: its columns declare no nodes",
-                hint="write it as a query file, whose header declares 'sender (node): ...'",
+                "the answer to a statement without a header cannot be drawn, because only a header "
+                "declares which columns contain nodes",
+                hint="write a query file whose header declares them, such as 'sender (node): ...'",
             )
         subgraph = build_subgraph(self._query, self.parameters, self.rows)
         return drawing.draw_subgraph(

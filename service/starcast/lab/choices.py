@@ -80,6 +80,8 @@ def as_conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
         values = plain if isinstance(plain, list) else [plain]
         # Without this check, an axis without values would select all runs instead of none.
         if not values:
-            raise InputError(f"the condition on {axis} has no values", hint="give one, or omit it")
+            raise InputError(
+                f"the condition on {axis} has no values", hint="give a value, or omit it"
+            )
         texts += [f"{axis}={each}" for each in values]
     return texts

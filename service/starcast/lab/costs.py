@@ -174,11 +174,11 @@ class Costs(Connection):
         if topology is None:
             raise InputError(
                 "a topology or an experiment is missing",
-                hint="a topology is S5, for example; --experiment NAME shows stored runs",
+                hint="name a topology, such as S5, or show stored runs with --experiment NAME",
             )
         if table is not None or conditions:
             raise InputError(
-                "--table and --where are for stored runs",
+                "--table and --where apply only to stored runs",
                 hint="add --experiment NAME, or omit them",
             )
         from starcast.collectives.model import COLLECTIVES, PORT_MODELS
@@ -379,8 +379,8 @@ def _check_defaults(values: Mapping[str, Any]) -> None:
         # Compared as text, because the command line passes numbers as text.
         if str(value) != str(parameters[name].default):
             raise InputError(
-                f"{name} is for computed costs, but an experiment is given",
-                hint="omit it; --where selects runs, such as --where topology=S5",
+                f"{name} applies only to computed costs, but an experiment is given",
+                hint=f"omit {name}; select runs with --where, such as --where topology=S5",
             )
 
 

@@ -349,8 +349,9 @@ class Experiments(Connection):
             stored = repository.load_experiment(session, name)
             if not stored.grid:
                 raise InputError(
-                    f"the experiment '{name}' is a collection of single runs without a grid",
-                    hint=f"'starcast experiment show {name}' lists its runs",
+                    f"the experiment '{name}' has no grid, because it is a collection of single "
+                    "runs",
+                    hint=f"list its runs with 'starcast experiment show {name}'",
                 )
             return as_toml(stored.grid)
 

@@ -86,7 +86,8 @@ class ExchangeFile:
 
         if not self.format.is_text:
             raise InputError(
-                f"{self.to} is not text", hint=f"add --out FILE{self.format.suffixes[0]}"
+                f"the format {self.to} is not text",
+                hint=f"add --out FILE{self.format.suffixes[0]}",
             )
         return render(self.artifact, self.to, **self.options)
 
@@ -108,5 +109,5 @@ def check_suffix(out: str | Path, *suffixes: str) -> None:
         held = suffixes[0].removeprefix(".").upper()
         raise InputError(
             f"the file would hold {held}, but its name ends in '{suffix}': {out}",
-            hint=f"name a file that ends in {suffixes[0]}; other programs convert it",
+            hint=f"name a file that ends in {suffixes[0]}, and convert it with another program",
         )

@@ -182,7 +182,8 @@ class Forests(Artifacts):
         for name, value in for_blocks.items():
             if value is not None:
                 raise InputError(
-                    f"--{name} is for the verification by blocks", hint="add --blocks, or remove it"
+                    f"--{name} applies only to a verification by blocks",
+                    hint=f"add --blocks, or remove --{name}",
                 )
         forest = load_forest(source, construction, options)
         # The measured time is that of the verification, without building or reading the forest.
@@ -300,7 +301,7 @@ class Forests(Artifacts):
                 return self.show(str(source), kind="forest", verify=verify)
         if verify:
             raise InputError(
-                "--verify compares a stored forest with the graph",
+                "--verify applies only to a stored forest, which it compares with the graph",
                 hint="use 'starcast forest verify' for a construction or a file",
             )
         forest = self._verified(source, construction, options)
@@ -438,7 +439,8 @@ def load_forest(
         )
     if given:
         raise InputError(
-            "the root and the arguments of a forest in a file are fixed", hint="remove the options"
+            "the root and the arguments of a forest in a file cannot be changed",
+            hint="remove the options",
         )
     return source if isinstance(source, Forest) else Forest.open(str(source))
 
@@ -464,7 +466,12 @@ def _other_trees(source: "str | Path | Topology | Forest", forest: "Forest") -> 
 
     difference = find_difference(forest)
     name = "the forest" if source is forest else source
-    return f"{name} is named {forest.id} but holds other trees: {difference}" if difference else ""
+    return (
+        f"{name} has the id {forest.id}, but its trees differ from those of the construction: "
+        f"{difference}"
+        if difference
+        else ""
+    )
 
 
 def _one(row: Mapping[str, Any]) -> Table:

@@ -66,12 +66,13 @@ class Graphs(Artifacts):
         problems = list_problems(found)
         if not found:
             compared = "all checksums and " if checksums else ""
-            note = f"the graph matches the generators in {compared}a sample of {sample:,} nodes of "
-            note += f"each topology, drawn with --seed {drawn.seed}"
+            note = f"the graph matches newly built artifacts in {compared}a sample of {sample:,} "
+            note += f"nodes of each topology, drawn with --seed {drawn.seed}"
             return Table(problems.columns, problems.rows, note)
         failure = RejectedError(
             f"graph verification found {pluralize(len(found), 'problem')}",
-            hint="'starcast graph rebuild' repairs all data of starcast; it keeps others",
+            hint="repair all data of starcast with 'starcast graph rebuild', which keeps other "
+            "data",
         )
         return Table(problems.columns, problems.rows, failure=failure)
 

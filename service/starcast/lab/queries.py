@@ -215,13 +215,14 @@ class Queries(Connection):
             row_limit = self.settings.row_limit
         elif not isinstance(row_limit, int) or row_limit < 1:
             raise InputError(
-                f"the row limit is {row_limit!r}", hint="give a whole number of at least 1"
+                f"the row limit {row_limit!r} is not valid",
+                hint="give a whole number of at least 1",
             )
         if timeout is None:
             timeout = self.settings.timeout
         elif not isinstance(timeout, int | float) or not 0 < timeout <= _DAY:
             raise InputError(
-                f"the time limit is {timeout!r}",
+                f"the time limit {timeout!r} is not valid",
                 hint=f"give a number of seconds greater than 0, up to {_DAY:,}",
             )
         return row_limit, timeout

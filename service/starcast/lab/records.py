@@ -469,7 +469,7 @@ class Records(Connection):
         if record is None:
             raise NotFoundError(
                 f"no record of {problem} on {topology} is known",
-                hint=f"starcast search {problem} {topology}",
+                hint=f"run 'starcast search {problem} {topology}'",
             )
         return record
 

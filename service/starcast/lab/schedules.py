@@ -188,7 +188,10 @@ class Schedules(Connection):
         if len(chosen) > 1:
             raise InputError(f"{chosen[0]} and {chosen[1]} cannot be combined", hint="remove one")
         if chart and layout is not None:
-            raise InputError("a chart has no layout", hint="remove --layout or --chart")
+            raise InputError(
+                "--layout and --chart cannot be combined, because a chart has no layout",
+                hint="remove one",
+            )
         schedule = build_schedule(topology, collective, algorithm, options)
         if animate:
             return Picture(drawing.animate_schedule(schedule, layout), schedule.id, animated=True)
@@ -270,9 +273,10 @@ def build_schedule(
         built = schedule(network, collective, algorithm, ports, root, **arguments)
         return built.expand() if expand else built
     if arguments:
+        option = next(iter(arguments))
         raise InputError(
-            f"the rows of {algorithm} cannot be combined with --{next(iter(arguments))}",
-            hint="remove it, or name an algorithm instead of the file",
+            f"--{option} cannot be combined with the rows in the file {algorithm}",
+            hint=f"remove --{option}, or name an algorithm instead of the file",
         )
     return read_schedule(algorithm, network, collective, ports or "all", root)
 

@@ -228,7 +228,8 @@ class Simulations(Connection):
             # be equal.
             if run.time != times.time:
                 failure = RejectedError(
-                    f"{schedule.id} takes {times.time} by starcast and {run.time} by SimGrid "
+                    f"the time of {schedule.id} is {times.time} in starcast, but {run.time} in "
+                    "SimGrid "
                     f"{run.version}",
                     hint="this is a defect of starcast or of SimGrid: please report it",
                 )

@@ -28,7 +28,7 @@ _WRITES = (
     "CREATE|MERGE|INSERT|SET|DELETE|REMOVE|DETACH|NODETACH|FOREACH"
     "|DROP|ALTER|RENAME|GRANT|DENY|REVOKE"
 )
-_BACKTICKS = "put a name that is not a clause in `backticks`"
+_BACKTICKS = "remove the clause; if the word is a name, put it in `backticks`"
 #: A pattern for each problem, with its error message and hint.
 _PROBLEMS = (
     (
@@ -38,7 +38,7 @@ _PROBLEMS = (
     ),
     # If `_blank` leaves a quote, the quote is never closed, so the text after it was not searched.
     (r"/\*|['\"`]", "{} is not closed", "close it"),
-    (r";(?=\s*\S)", "a query must be a single statement", "remove the text from ';' on"),
+    (r";(?=\s*\S)", "a query must be a single statement", "remove the text after ';'"),
     (rf"\b(?:{_WRITES})\b", "queries must be read-only: {} writes", _BACKTICKS),
     (
         r"\bLOAD(?=\s+CSV\b)",

@@ -61,7 +61,11 @@ def to_cypher(verdict: Verdict) -> str:
     command = at.command
     lines = [f"// {verdict.claim}: {_one_line(describe_place(counterexample))}"]
     if verdict.of:
-        note = "" if command else ", which cannot be ingested; the query shows only the place"
+        note = (
+            ""
+            if command
+            else ", which cannot be ingested, so the query shows only the location in the topology"
+        )
         lines.append(f"// of {_one_line(verdict.of)}{note}")
     lines += [f"// {command or f'starcast ingest {network.spec}'}", "", *_query(at)]
     return "\n".join(lines)
@@ -84,7 +88,7 @@ def _require_counterexample(verdict: Verdict) -> Place:
     if verdict.counterexample is None:
         raise NotFoundError(
             f"{verdict.claim} has no counterexample: the verdict is '{verdict.verdict}'",
-            hint="'starcast claims list --verdict fails' lists the claims that have one",
+            hint="list the claims that have one with 'starcast claims list --verdict fails'",
         )
     return verdict.counterexample
 

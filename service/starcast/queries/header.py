@@ -24,7 +24,7 @@ _ITEM = re.compile(r"// {3}(\S.*)")
 _CONTINUED = re.compile(r"\n// {4,}(?=\S)")
 _PARAMETER = re.compile(r"([A-Za-z]\w*) \(([^,()]+)(?:, default (.+))?\): (.+)", re.ASCII)
 _COLUMN = re.compile(r"([A-Za-z]\w*)(?: \(([^()]+)\))?: (.+)", re.ASCII)
-_HINT = "see the form of a query file in docs/queries.md"
+_HINT = "see docs/queries.md for the format of a query file"
 
 
 class Column(NamedTuple):
@@ -68,7 +68,7 @@ def parse_header(text: str) -> Header:
     values["parameters"] = _parse_items("parameters", fields, _parse_parameter)
     values["columns"] = _parse_items("columns", fields, _parse_column)
     if not values["columns"]:
-        raise InputError("a query has at least one column", hint=_HINT)
+        raise InputError("the header declares no columns", hint=_HINT)
     if "revision" in fields:
         # `int` alone would also accept signs, underscores and any number of digits.
         if not re.fullmatch(r"[1-9][0-9]{0,8}", values["revision"]):
@@ -96,7 +96,7 @@ def _read_fields(text: str) -> dict[str, list[str]]:
         elif item := _ITEM.fullmatch(line):
             fields[name].append(item[1])
         else:
-            message = f"the field '{name}' has a line that is neither a field nor an item"
+            message = f"a line below the field '{name}' is neither a field nor an item"
             raise InputError(message, hint=_HINT)
     _check_texts(fields)
     return fields
@@ -110,8 +110,8 @@ def _check_order(name: str, fields: dict[str, list[str]]) -> None:
         raise InputError(f"the field '{name}' is repeated", hint="remove one of them")
     for later in FIELDS[FIELDS.index(name) :]:
         if later in fields:
-            message = f"the field '{name}' comes after '{later}'"
-            raise InputError(message, hint=f"the order is {', '.join(FIELDS)}")
+            message = f"the field '{name}' must come before '{later}'"
+            raise InputError(message, hint=f"write the fields in the order {', '.join(FIELDS)}")
 
 
 def _check_texts(fields: dict[str, list[str]]) -> None:
@@ -122,7 +122,7 @@ def _check_texts(fields: dict[str, list[str]]) -> None:
             continue
         text, *items = fields[name]
         if items:
-            hint = "indent the rest of its text further, as '//     text'"
+            hint = "to continue its text on the next line, indent the line further: '//     text'"
             raise InputError(f"the field '{name}' cannot have items", hint=hint)
         if not text:
             hint = f"write '// {name}: ...' on one line"

@@ -85,7 +85,7 @@ class Query:
         declared = [column.name for column in self.columns]
         if not returned:
             hint = f"end with RETURN {', '.join(declared)}"
-            raise self._error("the query returns nothing", hint)
+            raise self._error("the query has no RETURN clause", hint)
         for name in declared:
             if name not in returned:
                 message = f"the column '{name}' is declared but not returned"
@@ -95,8 +95,8 @@ class Query:
                 message = f"the column '{name}' is returned but not declared"
                 raise self._error(message, "add it to the header's columns")
         if list(returned) != declared:
-            message = "RETURN has the columns in another order than the header"
-            raise self._error(message, f"declare them as {', '.join(returned)}")
+            message = "the columns of RETURN and of the header are in a different order"
+            raise self._error(message, f"declare them in the order {', '.join(returned)}")
 
     def _error(self, message: str, hint: str) -> InputError:
         return InputError(f"{self.path}: {message}", hint=hint)
@@ -325,17 +325,19 @@ def write_template(name: str, directory: Path) -> Path:
     """
     pack, slash, query = name.partition("/")
     if not slash:
-        raise InputError(f"'{name}' names no pack", hint=f"write PACK/NAME, such as mine/{name}")
+        raise InputError(
+            f"'{name}' does not name a pack", hint=f"write PACK/NAME, such as mine/{name}"
+        )
     path = directory / pack / f"{query}{SUFFIX}"
     _check_names(pack, query, path)
     if path.exists():
-        raise InputError(f"{path} exists", hint="choose another name, or remove the file")
+        raise InputError(f"{path} already exists", hint="choose another name, or remove the file")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
             f"the folder {path.parent} cannot be created: {error.strerror}",
-            hint="check its path and mode, or name another one with --folder",
+            hint="check its path and permissions, or name another folder with --folder",
         ) from None
     with atomic_write(path) as file:
         file.write(_TEMPLATE.format(title=query.replace("-", " ").capitalize()).encode())
@@ -351,7 +353,7 @@ def _load_packs(roots: Iterable[Path], stem: str | None = None) -> Library:
                 if entry.suffix == SUFFIX:
                     library.faults[entry.stem] = InputError(
                         f"{entry} is not in a pack",
-                        hint="move it into a folder, which gives the pack its name",
+                        hint="move it into a folder whose name is the name of the pack",
                     )
                 elif _is_pack(entry):
                     packs.setdefault(entry.name, []).append(entry)
@@ -373,7 +375,7 @@ def _load_pack(folders: Sequence[Path], library: Library, stem: str | None = Non
             first, last = files[0].parent, files[-1].parent
             if first != last:
                 raise InputError(
-                    f"two packs are named '{pack}': that of {last} and that of {first}",
+                    f"two packs are named '{pack}': {last} and {first}",
                     hint=f"rename the folder {last}",
                 )
             query = Query.read(path)
@@ -408,6 +410,7 @@ def _entries(directory: Path) -> list[Path]:
     except OSError as error:
         raise InputError(
             f"the folder of query packs {directory} cannot be read: {error.strerror}",
-            hint="check its path and mode; the setting 'packs' names the folder of your own packs",
+            hint="check its path and permissions; the setting 'packs' names the folder of your own "
+            "packs",
         ) from None
     return entries

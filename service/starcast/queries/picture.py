@@ -41,11 +41,11 @@ def check_drawable(query: Query, values: Mapping[str, Any]) -> Topology:
     topologies = named_topologies(query.parameters, values)
     if len(topologies) == 1:
         return topologies[0]
-    count = f"{len(topologies)} topologies are named"
-    reason = count if topologies else "no parameter names a topology"
+    count = f"its parameters name {len(topologies)} topologies"
+    reason = count if topologies else "none of its parameters names a topology"
     raise InputError(
         f"{query.name} cannot be drawn: {reason}",
-        hint="a picture shows nodes of one topology; use another format",
+        hint="use another format; a picture shows the nodes of a single topology",
     )
 
 

@@ -88,7 +88,7 @@ def _check_names(record: Record) -> None:
     """Check that all arrays of a witness belong to the problem."""
     unknown = sorted(record.witness.keys() - set(ARRAYS[record.problem]))
     if unknown:
-        raise _rejected(record.id, f"witnesses of its problem have no array '{unknown[0]}'")
+        raise _rejected(record.id, f"a witness of its problem cannot have an array '{unknown[0]}'")
 
 
 class _Judge:
@@ -109,7 +109,9 @@ class _Judge:
             wanted in (None, length) for wanted, length in zip(shape, values.shape, strict=True)
         )
         self.require(fits, f"the array '{name}' has a wrong shape")
-        self.require(values.dtype.kind in "iub", f"the array '{name}' has no whole numbers")
+        self.require(
+            values.dtype.kind in "iub", f"the array '{name}' does not contain whole numbers"
+        )
         # A huge unsigned number would become negative in int64, and might pass the other checks.
         is_small = values.dtype != np.uint64 or values.max(initial=0) <= np.iinfo(np.int64).max
         self.require(is_small, f"an entry of the array '{name}' is too large")
@@ -194,16 +196,18 @@ def _independent(judge: _Judge, _arguments: Arguments) -> int:
         # A node may be a leaf of any number of trees, but an inner node of only one.
         inner += degrees > 1
     judge.require(len(used) == len(rows) * (graph.nodes - 1), "two trees share a link")
-    judge.require((inner <= 1).all(), "a node is inner in two trees")
+    judge.require((inner <= 1).all(), "a node is an inner node of two trees")
     return len(rows)
 
 
 def _fault_diameter(judge: _Judge, _arguments: Arguments) -> int:
     faults, pair = judge.array("faults", None), judge.array("pair", 2)
     named = [*faults.tolist(), *pair.tolist()]
-    judge.require(len(faults) <= judge.graph.degree - 1, "too many nodes are faulty")
-    judge.require(len(set(named)) == len(named), "a node is named twice")
-    judge.require(all(0 <= node < judge.graph.nodes for node in named), "a node does not exist")
+    judge.require(len(faults) <= judge.graph.degree - 1, "the number of faulty nodes is too large")
+    judge.require(len(set(named)) == len(named), "a node is listed twice")
+    judge.require(
+        all(0 <= node < judge.graph.nodes for node in named), "a listed node does not exist"
+    )
     table = np.stack([judge.graph.neighbours(port) for port in judge.graph.ports])
     is_visited = np.zeros(judge.graph.nodes, dtype=bool)
     is_visited[[*faults, pair[0]]] = True
@@ -214,14 +218,14 @@ def _fault_diameter(judge: _Judge, _arguments: Arguments) -> int:
         reached = np.unique(table[:, front])
         front = reached[~is_visited[reached]]
         is_visited[front] = True
-    judge.require(len(front), "the faults separate the pair")
+    judge.require(len(front), "the faults separate the two nodes of the pair")
     return distance
 
 
 def _check_paths(judge: _Judge, longest: int) -> None:
     """Check that the rows of ``paths`` are paths from rank 0 with at most ``longest`` links."""
     rows = judge.array("paths", None, None)
-    judge.require(rows.shape[1] > 0, "its paths have no nodes")
+    judge.require(rows.shape[1] > 0, "the paths have no nodes")
     # Only the paths are checked here. The record's proof shows that the bound follows from them.
     judge.require(rows.shape[1] <= longest + 1, "a path is longer than the bound")
     table = np.stack([judge.graph.neighbours(port) for port in judge.graph.ports])
@@ -229,7 +233,10 @@ def _check_paths(judge: _Judge, longest: int) -> None:
     judge.require((rows < judge.graph.nodes).all(), "a node of a path does not exist")
     for before, after in zip(rows.T, rows.T[1:], strict=False):
         linked = (table[:, np.maximum(before, 0)] == after).any(axis=0)
-        judge.require((linked & (before >= 0) | (after < 0)).all(), "a path has a gap")
+        judge.require(
+            (linked & (before >= 0) | (after < 0)).all(),
+            "consecutive nodes of a path are not adjacent",
+        )
 
 
 def _check_certificate(record: Record) -> None:
@@ -244,13 +251,17 @@ def _check_certificate(record: Record) -> None:
         judge.array("multipliers", len(vectors) + 1),
         int(judge.array("denominator", 1)[0]),
     )
-    judge.require(proven >= record.bound, f"its inequalities prove {proven}, not {record.bound}")
+    judge.require(
+        proven >= record.bound, f"its inequalities prove only {proven}, not {record.bound}"
+    )
 
 
 def _bisection(judge: _Judge, _arguments: Arguments) -> int:
     side = judge.array("side", judge.graph.nodes)
-    judge.require(np.isin(side, (0, 1)).all(), "a side is neither 0 nor 1")
-    judge.require(abs(2 * int(side.sum()) - len(side)) <= 1, "the sides differ in size")
+    judge.require(np.isin(side, (0, 1)).all(), "the half of a node is neither 0 nor 1")
+    judge.require(
+        abs(2 * int(side.sum()) - len(side)) <= 1, "the halves differ in size by more than one node"
+    )
     cut = sum(int((side != side[judge.graph.neighbours(port)]).sum()) for port in judge.graph.ports)
     return cut // 2
 

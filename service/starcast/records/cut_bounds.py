@@ -57,9 +57,9 @@ def certified_cut(
             multiplier is negative, or the denominator is not positive.
     """
     if graph.nodes > LARGEST:
-        raise _rejected(graph, f"the topology is too large: certificates have {LARGEST:,} nodes")
+        raise _rejected(graph, f"the topology has more than {LARGEST:,} nodes")
     if vectors.min(initial=0) < -MAX_ENTRY or vectors.max(initial=0) > MAX_ENTRY:
-        raise _rejected(graph, f"an entry of a vector is too large: at most {MAX_ENTRY:,}")
+        raise _rejected(graph, f"the absolute value of an entry of a vector exceeds {MAX_ENTRY:,}")
     orbit = pair_orbits(graph, automorphisms)
     if (multipliers[:-1] < 0).any():
         raise _rejected(graph, "a multiplier is negative")
@@ -137,7 +137,7 @@ def pair_orbits(graph: Topology, automorphisms: Integers) -> Integers:
         # The maps are checked, because they come from a file.
         is_map = np.array_equal(np.sort(images), np.arange(nodes))
         if not is_map or not np.array_equal(linked[np.ix_(images, images)], linked):
-            raise _rejected(graph, "a map is not an automorphism")
+            raise _rejected(graph, "one of its maps is not an automorphism")
     least = np.arange(nodes * nodes).reshape(nodes, nodes)
     while True:
         before = least.copy()

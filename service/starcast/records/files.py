@@ -137,7 +137,7 @@ def find_record(
             record = load_record(path)
             # A file that was renamed must not be taken for the record of another problem.
             if path_of(folder, record.problem, record.topology, record.arguments) != path:
-                raise not_a_record(str(path), f"it is the record {record.id}")
+                raise not_a_record(str(path), f"its name does not match its id {record.id}")
             best = record if best is None or is_better(record, best) else best
     return best
 

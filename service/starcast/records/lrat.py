@@ -58,7 +58,7 @@ def rejected_proof(reason: str, checker: str = CHECKER) -> RejectedError:
     """Return the error for an LRAT proof that a checker rejects."""
     return RejectedError(
         f"{checker} rejects the LRAT proof: {reason}",
-        hint="the proof is damaged or of another formula: make it again",
+        hint="make the proof again; it is damaged or belongs to another formula",
     )
 
 
@@ -108,6 +108,6 @@ def _require_implied(known: dict[int, Clause], clause: Clause, hints: Sequence[i
         if not left:
             return
         if len(left) > 1:
-            raise ValueError(f"the hint {hint} leaves {len(left)} literals")
+            raise ValueError(f"the clause of hint {hint} has {len(left)} literals that can be true")
         false.add(-left[0])
     raise ValueError("its hints do not lead to a contradiction")

@@ -63,7 +63,9 @@ class _Proof(_Part):
         # A second solver leaves no proof that could be checked again.
         has_proof = bool(self.proof_sha256) and self.proof_bytes > 0
         if has_proof == (self.format == "second solver"):
-            raise ValueError(f"the SHA-256 and the length do not fit the format {self.format}")
+            raise ValueError(
+                f"the SHA-256 or the length is not possible for the format {self.format}"
+            )
         return self
 
 
@@ -109,7 +111,7 @@ class _Fields(_Part):
             raise ValueError(f"unknown problem '{self.problem}'; the problems are {names}")
         if self.arguments.keys() != set(ARGUMENTS[self.problem]):
             names = ", ".join(ARGUMENTS[self.problem]) or "none"
-            raise ValueError(f"the arguments of {self.problem} are: {names}")
+            raise ValueError(f"the arguments of {self.problem} must be: {names}")
         if self.optimal != (self.value == self.bound):
             raise ValueError(
                 f"optimal is {self.optimal}, but the value is {self.value} and the bound"

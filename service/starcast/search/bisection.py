@@ -440,8 +440,8 @@ class BisectionWidth(SearchProblem):
         "of a pair of nodes (`starcast.records.cut_bounds`)"
     )
     symmetry = (
-        "the identity is in half 0, which loses nothing: the halves can be exchanged. Cutting "
-        "planes average over all automorphisms, which loses nothing for a lower bound"
+        "the identity is in half 0, which loses nothing, because the halves can be exchanged. "
+        "Cutting planes average over all automorphisms, which loses nothing for a lower bound"
     )
     least_nodes = 3
 

@@ -277,10 +277,11 @@ class OnePortBroadcast(SearchProblem):
     question = "fewest one-port rounds of a broadcast"
     variables = "node v is informed after round t; node v sends over port i in round t"
     constraints = (
-        "a node sends over one port in a round, and only if it was informed before; a node that "
-        "becomes informed is sent to; after the last round all nodes are informed"
+        "a node sends over at most one port in a round, and only if it was informed before the "
+        "round; a node becomes informed only if a neighbour sends to it; after the last round all "
+        "nodes are informed"
     )
-    symmetry = "translations: the root is the identity, which loses nothing"
+    symmetry = "translations: the root is fixed as the identity, which loses nothing"
     least_nodes = 2
 
     def bound(self) -> TheoryBound:

@@ -188,10 +188,10 @@ def _rebuild(graph: Topology, witness: Witness) -> Formula:
     rows = np.asarray(witness.get("paths", np.empty((0, 0)))).tolist()
     paths = [[node for node in row if node >= 0] for row in rows]
     if not paths:
-        raise _wrong_paths(graph, "there are none")
+        raise _wrong_paths(graph, "the record has no paths")
     ends = set(targets(graph))
     if not all(path and path[-1] in ends for path in paths):
-        raise _wrong_paths(graph, "one does not end at a node that stands for its orbit")
+        raise _wrong_paths(graph, "a path does not end at the node that represents its orbit")
     return path_formula(graph, paths)
 
 
@@ -210,12 +210,12 @@ class FaultDiameter(SearchProblem):
     """The problem of finding the largest diameter after degree - 1 node faults."""
 
     name = "fault-diameter"
-    question = "greatest diameter after degree - 1 node faults"
-    variables = "node v is faulty; t is the distant node"
+    question = "largest diameter after degree - 1 node faults"
+    variables = "node v is faulty; the faults make node t distant from the identity"
     constraints = "at most degree - 1 nodes are faulty; every short path to t has a faulty node"
     symmetry = (
-        "translations and the automorphisms that fix the identity: a pair of nodes is mapped to "
-        "the identity and a node of each orbit, with its faults, which loses nothing"
+        "translations and the automorphisms that fix the identity: they map every pair of nodes, "
+        "with its faults, to the identity and one chosen node of an orbit, which loses nothing"
     )
     least_nodes = 4
 

@@ -158,13 +158,13 @@ def _link_orbits(
 
 
 _CONSTRAINTS = (
-    "a node but the root has one parent in each tree, which is closer to the root; each directed "
-    "link is used by at most {} of the trees"
+    "in each tree, every node but the root has one parent, which is closer to the root; at most {} "
+    "of the trees use the same directed link"
 )
 _SYMMETRY = (
-    "translations: the root is the identity{}; this loses nothing. A second formula admits only "
-    "trees that the rotation of the links of the root maps to each other; it finds witnesses, and "
-    "its refutation proves nothing"
+    "translations: the root is fixed as the identity{}; this loses nothing. A second formula "
+    "admits only trees that the rotation of the links of the root maps to each other; it can find "
+    "witnesses, but its refutation proves nothing"
 )
 
 
@@ -172,7 +172,7 @@ class CongestionTrees(SearchProblem):
     """The problem of finding spanning trees of minimum height, as many as the degree."""
 
     name = "congestion-trees"
-    question = "least height of as many spanning trees as the degree, with bounded congestion"
+    question = "smallest height of as many spanning trees as the degree, with bounded congestion"
     variables = (
         "port i of node v leads to its parent in tree l; the level of v in tree l is at most d"
     )
@@ -208,7 +208,7 @@ class CongestionTrees(SearchProblem):
         outcome = self._solve(graph.diameter + 6, budget)
         if outcome.witness is None:
             raise LimitError(
-                f"no first forest on {graph.spec} was found in {budget.seconds:.0f} s",
+                f"no forest to start from was found on {graph.spec} in {budget.seconds:.0f} s",
                 hint="raise --timeout, or choose a smaller topology",
             )
         return outcome.witness
@@ -283,7 +283,7 @@ class EdgeDisjointTrees(CongestionTrees):
     """The problem of finding arc-disjoint spanning trees (congestion 1) of minimum height."""
 
     name = "edge-disjoint-trees"
-    question = "least height of as many arc-disjoint spanning trees as the degree"
+    question = "smallest height of as many arc-disjoint spanning trees as the degree"
     constraints = _CONSTRAINTS.format(1)
     symmetry = _SYMMETRY.format(", and each tree is named after its link of the root")
     arguments: ClassVar[Mapping[str, int]] = MappingProxyType({})

@@ -328,8 +328,8 @@ class HamiltonianDecomposition(SearchProblem):
     constraints = "each 2-factor is a single cycle"
     symmetry = (
         "the first method admits only cycles that a translation of odd order maps to themselves, "
-        "and joins cycles of the quotient; the second has none. Both start from the ports, and "
-        "only find witnesses"
+        "and finds them by joining cycles of the quotient; the second method uses no symmetry. "
+        "Both methods start from 2-factors made from ports, and only find witnesses"
     )
     least_nodes = 3
 

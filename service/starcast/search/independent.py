@@ -270,8 +270,9 @@ class IndependentTrees(SearchProblem):
     variables = "the class of node v (Araki 2014: a tree for each class)"
     constraints = "classes are connected, and no component between two of them is a tree"
     symmetry = (
-        "partitions whose classes an automorphism moves to each other in turn; automorphisms of "
-        "the largest order are tried first, and at the end none. They only find witnesses"
+        "first, partitions whose classes an automorphism permutes cyclically, beginning with the "
+        "automorphisms of the largest order; then, partitions without a symmetry. The search only "
+        "finds witnesses"
     )
     least_nodes = 3
 

@@ -125,7 +125,10 @@ class SearchProblem(ABC):
         Raises:
             InputError: the problem has no formula.
         """
-        raise InputError("this problem has no formula", hint="its bound follows from theory")
+        raise InputError(
+            f"the problem {self.name} has no formula",
+            hint="search again; the bounds of this problem follow from theory",
+        )
 
     @classmethod
     def resolve_arguments(cls, given: Mapping[str, int]) -> dict[str, int]:
@@ -139,10 +142,13 @@ class SearchProblem(ABC):
                 known = ", ".join(cls.arguments) or "none"
                 raise InputError(
                     f"the problem {cls.name} has no argument '{name}'",
-                    hint=f"{did_you_mean(name, cls.arguments)}its arguments: {known}",
+                    hint=f"{did_you_mean(name, cls.arguments)}its arguments are: {known}",
                 )
             if value < 1:
-                raise InputError(f"{name} is {value!r}", hint="give a whole number from 1")
+                raise InputError(
+                    f"{name} is {value!r}, not a whole number of at least 1",
+                    hint=f"give {name} 1 or more",
+                )
         return {**cls.arguments, **given}
 
     @classmethod
@@ -155,6 +161,6 @@ class SearchProblem(ABC):
         if topology.nodes < cls.least_nodes or topology.degree < 2:
             raise InputError(
                 f"the problem {cls.name} is not defined on {topology.spec}: it needs"
-                f" {cls.least_nodes} nodes and two links at each",
+                f" {cls.least_nodes} nodes, each with two links",
                 hint="choose another topology",
             )

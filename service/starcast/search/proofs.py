@@ -116,7 +116,7 @@ def check_drat(formula: Formula, proof: str) -> str:
     if reason is not None:
         raise RejectedError(
             f"dratify rejects the DRAT proof: {reason.splitlines()[0]}",
-            hint="the proof is damaged or of another formula: make it again",
+            hint="make the proof again; it is damaged or belongs to another formula",
         )
     return f"dratify {version('dratify')}"
 
@@ -152,7 +152,7 @@ def _write_lrat(clauses: list[list[int]], path: Path) -> None:
         if solver.solve():
             raise RejectedError(
                 "the formula is satisfiable: the object that the proof excludes exists",
-                hint="the record is wrong",
+                hint="search again; the record is wrong",
             )
         functions.flushpr(writer)
 
@@ -278,8 +278,8 @@ def verify_bound(record: Record) -> None:
     theory = problem.bound()
     if record.bound != theory.value:
         raise RejectedError(
-            f"{record.id} has the bound {record.bound} without a proof, and theory gives"
-            f" {theory.value}",
+            f"{record.id} has the bound {record.bound} without a proof, but theory proves"
+            f" only {theory.value}",
             hint="search again with --fresh",
         )
 
@@ -305,7 +305,7 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
     if record.proof is None:
         raise RejectedError(
             f"the bound of {record.id} needs no proof: {record.reason}",
-            hint="name a record with a proof: see 'starcast records list'",
+            hint="name a record with a proof; 'starcast records list' shows them",
         )
     problem = _problem_of(record)
     refuted = record.bound - 1 if problem.sense == "least" else record.bound + 1
@@ -319,7 +319,7 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
     formula = problem.rebuild(refuted, record.witness)
     if formula.sha256() != record.proof.formula_sha256:
         raise RejectedError(
-            f"the proof of {record.id} is about another formula", hint="search again"
+            f"the proof of {record.id} belongs to another formula", hint="search again"
         )
     return formula
 

@@ -214,7 +214,7 @@ def _discard(_record: Record) -> None:
 def _require_memory(needed: int, item: tuple[SearchTask, Record | None], free: int) -> None:
     if free < needed * 10**6:
         raise LimitError(
-            f"{item[0]} may use {needed:,} MB of memory, {free / 1e6:,.0f} MB are free",
+            f"{item[0]} may use {needed:,} MB of memory, but only {free / 1e6:,.0f} MB are free",
             hint="lower --memory, or give the workers more",
         )
 

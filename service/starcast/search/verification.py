@@ -53,7 +53,7 @@ def check_record(record: Record, budget: Budget | None = None) -> CheckedRecord:
     try:
         if budget is None:
             verify_bound(record)
-            return _unverified(record, record.proof, "proofs were not asked for")
+            return _unverified(record, record.proof, "proofs were not requested")
         limits = Budget(budget.seconds, budget.memory, reporter=budget.reporter)
         proof = prove_again(record, limits)
     except (LimitError, UnavailableError) as error:
@@ -65,7 +65,7 @@ def check_record(record: Record, budget: Budget | None = None) -> CheckedRecord:
 
 def _unverified(record: Record, proof: Proof, reason: str) -> CheckedRecord:
     if proof.format == "second solver":
-        reason = f"only {proof.checker} supports the bound; {reason}"
+        reason = f"the bound is supported only by {proof.checker}; {reason}"
         return CheckedRecord(record, "not checked", reason)
     return CheckedRecord(record, "not made again", reason)
 
@@ -120,7 +120,7 @@ def _failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
         return UncheckedError(
             f"{pluralize(len(unverified), 'bound is', 'bounds are')} not verified:"
             f" {first.record.id}: {first.verification} ({first.reason})",
-            hint="make the proofs with --proofs, a higher --proof-timeout and 'starcast[search]'",
+            hint="install 'starcast[search]', and add --proofs or a higher --proof-timeout",
         )
     return None
 
@@ -138,9 +138,13 @@ def find_unsettled(records: Sequence[Record], seconds: float) -> StarcastError |
     """
     if unsettled := [record for record in records if not record.optimal]:
         first, *others = unsettled
-        more = f"; {len(others)} more of {len(records)} records are not settled" if others else ""
+        more = (
+            f"; {len(others)} more of {len(records)} records are not proven optimal"
+            if others
+            else ""
+        )
         return LimitError(
-            f"{first.id} is not settled after {seconds:g} s: value {first.value}, bound"
+            f"{first.id} is not proven optimal after {seconds:g} s: value {first.value}, bound"
             f" {first.bound}{more}",
             hint="repeat the command to continue, with another --seed or more --timeout",
         )
@@ -149,6 +153,6 @@ def find_unsettled(records: Sequence[Record], seconds: float) -> StarcastError |
             return UncheckedError(
                 f"the bound of {record.id} is not checked: its proof was too long to make, and only"
                 f" {record.proof.checker} supports the bound",
-                hint="starcast records verify --proof-timeout SECONDS tries to make a proof",
+                hint="try to make a proof with 'starcast records verify --proof-timeout SECONDS'",
             )
     return None

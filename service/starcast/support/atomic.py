@@ -87,7 +87,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(
-            f"{target} cannot be written: {reason}", hint="check the folder, its mode and its disk"
+            f"{target} cannot be written: {reason}",
+            hint="check the folder, its permissions and its disk",
         ) from None
 
 

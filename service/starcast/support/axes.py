@@ -129,8 +129,8 @@ def read_axis(axis: str, given: Any, read: Callable[[Any, str], Any]) -> tuple[A
     nested = next((value for value in values if isinstance(value, list | tuple | dict)), None)
     if nested is not None:
         raise InputError(
-            f"{axis} has the value {_shorten(repr(nested))}",
-            hint="an axis is one value or one list of values",
+            f"{axis} contains {_shorten(repr(nested))}, which is not a single value",
+            hint="give one value or one list of values",
         )
     return tuple(read(value, axis) for value in values)
 
@@ -148,7 +148,9 @@ def read_faults(value: object, axis: str) -> str:
         return plain
     named = plain.split()
     if not named or _KINDS & set(named) or not all(_FAULT.fullmatch(word) for word in named):
-        raise InputError(f"{axis} is '{plain}', which does not name faults", hint=FAULTS_HINT)
+        raise InputError(
+            f"{axis} is '{plain}', which is not a valid description of faults", hint=FAULTS_HINT
+        )
     return plain
 
 

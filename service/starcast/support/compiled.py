@@ -13,7 +13,7 @@ try:
     from numba.core import event
 except ImportError:
     raise InputError(
-        "this needs numba, which is not installed",
+        "this computation needs numba, which is not installed",
         hint="pip install 'starcast[blocks]' or 'starcast[search]'",
     ) from None
 

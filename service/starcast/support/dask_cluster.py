@@ -118,7 +118,7 @@ class DaskExecutor(Executor):
             raise UnavailableError(
                 f"the Dask scheduler at {self._address} has had no workers for"
                 f" {LOST_PATIENCE:.0f} s",
-                hint="start workers, then repeat the command; what was finished is kept",
+                hint="start workers, then repeat the command; finished results are kept",
             )
         return max(1, self._slots)
 
@@ -187,7 +187,7 @@ class DaskExecutor(Executor):
             future.set_exception(
                 UnavailableError(
                     f"the connection to the Dask scheduler at {self._address} was lost",
-                    hint="see whether the scheduler is running; what was finished is kept",
+                    hint="check whether the scheduler is running; finished results are kept",
                 )
             )
 
@@ -257,7 +257,11 @@ def _check_workers(client: "Client", address: str) -> None:
 def _compare(expected: Identity, found: Identity, worker: str) -> None:
     for name, value in expected.items():
         if found.get(name) != value:
-            what = "other sources of starcast" if name == "sources" else f"{name} {found.get(name)}"
+            what = (
+                "different source files of starcast"
+                if name == "sources"
+                else f"{name} {found.get(name)}"
+            )
             own = "" if name == "sources" else f", not {value}"
             raise RejectedError(
                 f"the Dask worker {worker} has {what}{own}",

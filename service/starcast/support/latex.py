@@ -226,5 +226,5 @@ def _check_widths(columns: Sequence[str], table: Sequence[Sequence[Any]]) -> Non
         if len(row) != len(columns):
             raise InputError(
                 f"row {number} of the table has {len(row)} values for {len(columns)} columns",
-                hint="give each row a value per column, None for an empty cell",
+                hint="give each row one value per column; None leaves a cell empty",
             )

@@ -85,8 +85,9 @@ def refuse_size(source: object, limit: int) -> NoReturn:
     """
     size = f"{limit // MB:,} MB" if limit >= MB else f"{limit:,} bytes"
     raise LimitError(
-        f"{source} holds more than {size}, the most that is read from such a file",
-        hint="divide its content into several files; a much smaller file of this kind is damaged",
+        f"{source} holds more than {size}, the limit for such a file",
+        hint="divide its content into several files; if the file itself is much smaller, it is "
+        "damaged",
     )
 
 

@@ -121,8 +121,8 @@ def parse_json(data: bytes, source: object) -> Any:
     needed += sum(data.count(mark) * cost for mark, cost in _JSON_COSTS.items())
     if needed > _JSON_MEMORY:
         raise LimitError(
-            f"{source} has so many values that they would take up to {needed // MB:,} MB of memory,"
-            f" and {_JSON_MEMORY // MB} MB are allowed",
+            f"the values of {source} would take up to {needed // MB:,} MB of memory; the limit is"
+            f" {_JSON_MEMORY // MB} MB",
             hint="divide its content into several files",
         )
     try:

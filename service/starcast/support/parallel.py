@@ -232,7 +232,10 @@ def _reserved(item: Item, admission: Admission[Item]) -> Iterator[None]:
 def _given_up(names: Sequence[str], kills: int) -> LimitError:
     shown = "; ".join(names[:_SHOWN])
     more = f"; and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    hint = "memory may have run out: use fewer --jobs, or a smaller topology; the rest is done"
+    hint = (
+        "memory may have run out: use fewer --jobs, or a smaller topology; all other tasks are "
+        "finished"
+    )
     if len(names) == 1:
         return LimitError(
             f"{shown} was given up after {pluralize(kills, *_KILLED)}",

@@ -266,7 +266,7 @@ def _read_file() -> dict[str, Any]:
         return {}
     if file.stat().st_size > _MAX_FILE:
         raise LimitError(
-            f"{file} has more than {_MAX_FILE:,} bytes, which settings do not need",
+            f"the settings file {file} is too large: it has more than {_MAX_FILE:,} bytes",
             hint="correct it, or move it away",
         )
     try:
@@ -292,7 +292,7 @@ def _input_error(details: "ErrorDetails", flags: Collection[str]) -> InputError:
         flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
         return InputError(
             f"{flag} is invalid: {message}",
-            hint=f"it sets the setting '{name}': see 'starcast config'",
+            hint=f"see the setting '{name}' in 'starcast config'",
         )
     unknown = details["type"] == "extra_forbidden"
     nearest = _nearest(name, Settings.model_fields) if unknown else None

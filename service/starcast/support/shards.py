@@ -59,13 +59,14 @@ class Shard:
         parsed = _SHARD.fullmatch(text)
         if parsed is None:
             raise InputError(
-                f"'{text}' is not a shard", hint="give its number and how many there are, as in 2/8"
+                f"'{text}' is not a shard",
+                hint="give its number and the number of shards, such as 2/8",
             )
         shard = cls(int(parsed[1]), int(parsed[2]))
         if shard.index > shard.count:
             raise InputError(
                 f"the shard {text} is out of range",
-                hint=f"the last shard is {shard.count}/{shard.count}",
+                hint=f"give 1/{shard.count} to {shard.count}/{shard.count}",
             )
         return shard
 

@@ -50,7 +50,8 @@ def parse_spec(text: str, noun: str = "construction") -> tuple[str, Arguments]:
     if match is None:
         raise InputError(
             f"unknown {noun} '{text}'",
-            hint="write 'greedy', or 'dimension-change(base=multiple,i=2)'",
+            hint="write a name with optional arguments, such as 'greedy' or "
+            "'dimension-change(base=multiple,i=2)'",
         )
     return match[1], parse_arguments(match[2] or "")
 

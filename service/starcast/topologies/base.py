@@ -275,7 +275,7 @@ class Topology(Displayable, ABC):
         if not 0 <= node < self.nodes:
             raise InputError(
                 f"{self.spec} has no node of rank {node}",
-                hint=f"ranks go from 0 to {self.nodes - 1}; labels are strings",
+                hint=f"give a rank from 0 to {self.nodes - 1}, or a label as a string",
             )
         return int(node)
 

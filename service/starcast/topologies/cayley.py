@@ -135,8 +135,8 @@ class CayleyGraph(Topology):
         reached = int(np.count_nonzero(distances)) + 1
         if reached < self.nodes:
             raise InputError(
-                f"the generators of {self.spec} reach {reached:,} of its {self.nodes:,} nodes",
-                hint="give generators of the whole group: the graph has to be connected",
+                f"the generators of {self.spec} reach only {reached:,} of its {self.nodes:,} nodes",
+                hint="give generators of the whole group, because the graph has to be connected",
             )
         return distances
 
@@ -157,7 +157,8 @@ def check_generators(
         ) from None
     if not 1 <= len(given) <= MAX_GENERATORS:
         raise InputError(
-            f"there are {len(given)} generators", hint=f"give 1 to {MAX_GENERATORS} of them"
+            f"the number of generators is {len(given)}, not 1 to {MAX_GENERATORS}",
+            hint=f"give 1 to {MAX_GENERATORS} generators",
         )
     elements = group(_check_size(group, given[0])) if isinstance(group, type) else group
     rows = []
@@ -174,7 +175,7 @@ def check_generators(
         if inverse not in rows:
             raise InputError(
                 f"the inverse of the generator {list(row)} is missing",
-                hint=f"add {list(inverse)}: links lead both ways",
+                hint=f"add {list(inverse)}, because links lead both ways",
             )
     repeated = next((a for a, b in pairwise(sorted(rows)) if a == b), None)
     if repeated is not None:
@@ -185,7 +186,8 @@ def check_generators(
 def _check_size(group: type[Permutations], generator: tuple[int, ...]) -> int:
     if not 2 <= len(generator) <= group.largest:
         raise InputError(
-            f"the generators have n = {len(generator)}", hint=f"n goes from 2 to {group.largest}"
+            f"the generators have the length {len(generator)}, not 2 to {group.largest}",
+            hint=f"give generators of a length from 2 to {group.largest}",
         )
     return len(generator)
 

@@ -85,7 +85,7 @@ def family(
         )  # fmt: skip
         if group not in _GROUPS:
             raise InputError(
-                f"{origin}: the group of '{name}' is {group!r}",
+                f"{origin}: the group {group!r} of '{name}' is unknown",
                 hint=f"give one of {', '.join(_GROUPS)}",
             )
         subject = f"the family '{name}'"
@@ -149,9 +149,9 @@ def _compile_pattern(name: str, pattern: str, origin: Origin) -> re.Pattern[str]
     if taken is not None:
         letters = [each.pattern.pattern.partition("(")[0] for each in shipped]
         raise InputError(
-            f"the family '{name}' ({origin}): the pattern '{pattern}' matches '{taken}', a spec"
-            " that is shipped",
-            hint=f"begin the specs with other letters than {', '.join(dict.fromkeys(letters))}",
+            f"the family '{name}' ({origin}): the pattern '{pattern}' matches '{taken}', the spec"
+            " of a built-in topology",
+            hint=f"begin the specs with letters other than {', '.join(dict.fromkeys(letters))}",
         )
     return compiled
 
@@ -192,8 +192,8 @@ def topology(spec: str) -> Topology:
                 numbers = [int(group) for group in groups]
             except ValueError:  # a group is not a number, which only a plug-in's pattern allows
                 raise InputError(
-                    f"'{text}' matches the pattern of the family '{entry.name}', but not each of"
-                    " its groups is a number",
+                    f"'{text}' matches the pattern of the family '{entry.name}', but one of"
+                    " the pattern's groups is not a number",
                     hint=f"write {entry.spelling}, or correct the plug-in's pattern",
                 ) from None
             # A topology has a single spec, so S05 is not accepted in place of S5.

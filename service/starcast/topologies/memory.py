@@ -11,7 +11,8 @@ from starcast.support.errors import LimitError
 _WORKING_BYTES = 5
 
 _SMALLER = (
-    "use a smaller topology or fewer trees; labels and neighbours of single ranks need no memory"
+    "use a smaller topology or fewer trees; labels and neighbours of single nodes need little "
+    "memory"
 )
 
 
@@ -51,7 +52,7 @@ def require(needed: int, purpose: str, hint: str = _SMALLER) -> None:
     """
     if needed > physical():
         raise LimitError(
-            f"{purpose} take about {needed / 1e9:,.1f} GB, and this machine has "
+            f"{purpose} take about {needed / 1e9:,.1f} GB, but this machine has only "
             f"{physical() / 1e9:,.1f} GB of memory",
             hint=hint,
         )

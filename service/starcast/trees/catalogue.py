@@ -121,7 +121,7 @@ def find_difference(built: Forest) -> str | None:
     except InputError as error:
         return error.message
     if meant.trees != built.trees:
-        return f"the construction yields {meant.trees} trees, not {built.trees}"
+        return f"the construction builds {meant.trees} trees, not {built.trees}"
     for tree, (row, expected) in enumerate(zip(built.parent_port, meant.parent_port, strict=True)):
         if not np.array_equal(row, expected):
             node = int((row != expected).argmax())
@@ -130,7 +130,7 @@ def find_difference(built: Forest) -> str | None:
                 f"not {expected[node]}"
             )
     if meant.spanning != built.spanning:
-        return f"its trees are {'not ' if meant.spanning else ''}marked as spanning"
+        return f"its trees are wrongly marked as {'not ' if meant.spanning else ''}spanning"
     return None
 
 

@@ -39,7 +39,8 @@ def check_trees(trees: int) -> None:
     """
     if trees > MAX_TREES:
         raise InputError(
-            f"a forest of {trees:,} trees has too many", hint=f"give at most {MAX_TREES}"
+            f"the forest has {trees:,} trees, more than the limit of {MAX_TREES}",
+            hint=f"give at most {MAX_TREES} trees",
         )
 
 

@@ -329,10 +329,10 @@ class Forest(Displayable):
         gaps = [port for port in range(max(ports)) if port not in ports]
         for tree, row in enumerate(self.parent_port):
             if row[self.root]:
-                raise self._rejection(tree, self.root, "is the root and has a parent")
+                raise self._rejection(tree, self.root, "is the root, but has a parent")
             if row.max() > max(ports) or any((row == gap).any() for gap in gaps):
                 node = int(np.flatnonzero(~np.isin(row, list(ports)))[0])
-                reason = f"has parent port {row[node]}, which {self.topology.spec} lacks"
+                reason = f"has parent port {row[node]}, which {self.topology.spec} does not have"
                 raise self._rejection(tree, node, reason)
             if self.spanning and np.count_nonzero(row) != self.topology.nodes - 1:
                 outside = np.flatnonzero(row == 0)

@@ -164,7 +164,7 @@ def list_schedule_rows(
     if len(built) > MAX_LISTED:
         raise LimitError(
             f"{built.id} has {len(built):,} rows; at most {MAX_LISTED:,} are listed",
-            hint="ask for the rows in binary, without a format",
+            hint="request the rows without a format, which returns binary data",
         )
     labels = built.topology.labels()
     columns = built.columns.present()

@@ -115,14 +115,14 @@ class Guard:
             return problems.refuse(
                 403,
                 f"the request comes from a page of {origin}",
-                "pages of other sites cannot use this server",
+                "open the URL directly; pages of other sites cannot use this server",
                 path,
             )
         if _is_part_of_foreign_page(headers):
             return problems.refuse(
                 403,
                 "the request comes from a page of another site",
-                "open the URL as a page of its own",
+                "open the URL directly; pages of other sites cannot use this server",
                 path,
             )
         if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > MAX_URL:

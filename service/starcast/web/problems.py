@@ -67,7 +67,7 @@ RESPONSES: dict[int | str, dict[str, object]] = {
     for status, description in (
         (400, "the request names a host that is not served here, or its URL contains NUL"),
         (403, "the request comes from a page of another site"),
-        (404, "nothing has this name"),
+        (404, "no resource has this name"),
         (409, "a check failed"),
         (414, "the URL is too long"),
         (422, "invalid input, or a limit was reached"),
@@ -135,7 +135,7 @@ def _describe_status(error: HTTPException, path: str) -> tuple[str, str]:
     if error.status_code == 405:
         return f"{clean_message(path)} can only be read", "use GET"
     if error.status_code == 404:
-        return f"nothing has the address {clean_message(path)}", "begin at the page /"
+        return f"the address {clean_message(path)} does not exist", "begin at the page /"
     return str(error.detail), "see /api/v1/openapi.json for what exists"
 
 

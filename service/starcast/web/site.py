@@ -207,7 +207,8 @@ class Site:
             schedule = parse_schedule_id(f"{spec}:{name}")
             if (rows := schedule.count_rows()) > computations.MAX_ROWS:
                 raise LimitError(
-                    f"{schedule.id} has {rows:,} rows, more than {computations.MAX_ROWS:,}"
+                    f"{schedule.id} has {rows:,} rows; at most {computations.MAX_ROWS:,} are "
+                    "published"
                 )
             shown.schedules[schedule.id] = schedule
             state["schedule"] = schedule.id.partition(":")[2]
@@ -333,7 +334,7 @@ def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
     except OSError as error:
         raise InputError(
             f"{folder} cannot be written: {(error.strerror or str(error)).lower()}",
-            hint="an earlier site is unchanged; check the folder and its disk",
+            hint="check the folder and its disk; an earlier site remains unchanged",
         ) from None
 
 

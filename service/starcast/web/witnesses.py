@@ -56,8 +56,8 @@ def build_witness_forest(home: Path, forest_id: str) -> Forest:
     graph = topology(spec)
     if root and graph.rank(root[0]) != 0:
         raise NotFoundError(
-            f"the trees of records have the root {graph.stored_label(0)}, not {root[0]}",
-            hint=f"ask for {spec}:{text}",
+            f"the trees of a record have the root {graph.stored_label(0)}, not {root[0]}",
+            hint=f"request {spec}:{text}, without a root",
         )
     arguments = dict(parse_spec(text)[1])
     problem = str(arguments.pop("problem", ""))

@@ -104,6 +104,6 @@ def _explain(graph: UncheckedForest, step: int, other: int, apart: str) -> str:
     if apart == "links":
         a, b = divmod(step, graph.topology.nodes)
         link = f"{graph.label(a)} - {graph.label(b)}"
-        return f"the path shares the link {link} with that of tree {other}"
+        return f"the path shares the link {link} with the path of tree {other}"
     shared = "is the direct link" if step == graph.root else f"passes {graph.label(step)}"
-    return f"the path {shared}, as that of tree {other}"
+    return f"the path {shared}, like the path of tree {other}"

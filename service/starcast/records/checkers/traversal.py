@@ -46,7 +46,7 @@ class UncheckedForest:
         self.rows = np.asarray(parent_port)
         if self.rows.ndim != 2 or self.rows.shape[1] != topology.nodes or not len(self.rows):
             raise InputError(
-                f"trees on {topology.spec} are an array [trees, {topology.nodes}], not "
+                f"trees on {topology.spec} need an array [trees, {topology.nodes}], not "
                 f"{list(self.rows.shape)}",
                 hint="give one row per tree with one entry per node",
             )

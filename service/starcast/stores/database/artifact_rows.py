@@ -131,8 +131,9 @@ def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation"
     trees = schedule.forest.trees if schedule.forest else None
     if trees is not None and schedule.tree.max(initial=0) >= trees:
         raise RejectedError(
-            f"{schedule.id} names tree {schedule.tree.max()} of a forest of {trees}",
-            hint="number trees from 0, as rows of the forest's array",
+            f"a row of {schedule.id} uses tree {schedule.tree.max()}, but its forest has only "
+            f"{pluralize(trees, 'tree')}, numbered from 0",
+            hint="number the trees in the rows like the rows of the forest's array",
         )
     session.merge(
         models.Schedule(

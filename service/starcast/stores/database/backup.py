@@ -242,10 +242,10 @@ def _put_back(engine: Engine, kept: Path | None, programs: Programs, cause: Base
         if kept is None:
             raise
         raise UnavailableError(
-            f"the restore failed ({str(cause) or 'interrupted'}), and the earlier rows cannot be"
-            f" put back: {error.message}",
-            hint=f"they are in {kept}: when the server works again, 'starcast restore"
-            f" {shlex.quote(str(kept))} --replace' brings them back",
+            f"the restore failed ({str(cause) or 'interrupted'}), and the previous rows could not"
+            f" be put back: {error.message}",
+            hint=f"once the server is running again, run 'starcast restore"
+            f" {shlex.quote(str(kept))} --replace': this backup contains the previous rows",
         ) from None
 
 
@@ -263,7 +263,7 @@ def check_empty(engine: Engine) -> None:
         listed = ", ".join(found if len(found) <= _LISTED else [*found[:_LISTED], "..."])
         raise RejectedError(
             f"the store is not empty: it has {listed}",
-            hint="name another database or --home, or delete what it holds with --replace",
+            hint="name another database or --home, or delete the stored data with --replace",
         )
 
 
@@ -282,7 +282,8 @@ def _check_direct(engine: Engine) -> None:
             raise InputError(
                 f"PostgreSQL at {engine.url.host}:{engine.url.port} is behind a connection pooler,"
                 " and pg_dump and pg_restore would change the settings of other sessions",
-                hint="name the server itself in STARCAST_POSTGRES_URI for this command",
+                hint="for this command, set STARCAST_POSTGRES_URI to the address of the server "
+                "itself",
             )
 
 
@@ -291,7 +292,7 @@ def _check_target(engine: Engine, manifest: Manifest) -> None:
     major = server_major(engine)
     if manifest.postgres_major > major:
         raise RejectedError(
-            f"the backup comes from PostgreSQL {manifest.postgres}, and this server is"
+            f"the backup comes from PostgreSQL {manifest.postgres}, but this server is"
             f" PostgreSQL {major}",
             hint="restore it into a server that is at least as new",
         )
@@ -315,7 +316,7 @@ def _verify(engine: Engine, manifest: Manifest) -> None:
     if different:
         raise RejectedError(
             f"the restored rows differ from the backup in {', '.join(sorted(different))}",
-            hint="the store is as it was before; try another backup",
+            hint="try another backup; the store is as it was before",
         )
 
 
@@ -410,7 +411,7 @@ def _run(
         line = next(iter(reason.splitlines()), f"exit code {status}")
         raise UnavailableError(
             f"{name} failed: {line.removeprefix(f'{name}: ').removeprefix('error: ')}",
-            hint="nothing was changed; 'starcast doctor' checks the server",
+            hint="check the server with 'starcast doctor'; nothing was changed",
         )
 
 
@@ -436,7 +437,7 @@ def _begins_as_zip(file: Path) -> bool:
 
 def _manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
     if sorted(archive.namelist()) != [_MANIFEST, _DUMP]:
-        raise _not_a_backup(file, f"it does not hold {_MANIFEST} and {_DUMP} alone")
+        raise _not_a_backup(file, f"it must contain exactly {_MANIFEST} and {_DUMP}")
     # `create` compresses neither member of the archive, and a compressed member could expand
     # without limit.
     for part in archive.infolist():

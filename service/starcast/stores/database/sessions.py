@@ -124,7 +124,7 @@ class Lock:
         if holder is None or holder.pid != self.pid:
             raise UnavailableError(
                 f"the connection to PostgreSQL that holds the lock '{self.name}' was lost",
-                hint="run the same command again: everything stored is complete",
+                hint="run the same command again; everything that it has stored is complete",
             )
 
 
@@ -331,7 +331,7 @@ def check_known(revision: str, subject: str) -> None:
     # Revisions have leading zeros, so comparing them as text compares their numbers.
     if revision < oldest:
         raise RejectedError(
-            f"{subject} is older than this starcast can upgrade ({oldest})",
+            f"{subject} is too old: this starcast upgrades from {oldest} on",
             hint="upgrade it with the version that docs/upgrades.md names",
         )
     raise RejectedError(f"{subject} is newer than this starcast ({newest})", hint="update starcast")
@@ -369,7 +369,7 @@ def check(engine: Engine) -> None:
         raise RejectedError("the database has no schema yet", hint="run 'starcast db upgrade'")
     if revision != head():
         raise RejectedError(
-            f"the schema of the database is {revision}, this starcast needs {head()}",
+            f"the schema of the database is {revision}, but this starcast needs {head()}",
             hint="run 'starcast db upgrade'",
         )
 

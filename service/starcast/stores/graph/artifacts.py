@@ -71,7 +71,9 @@ class GraphArtifact:
         # must fail here.
         names = (*self.properties, "state")
         if names != self.label.names:
-            raise ValueError(f"{self.label.name} has {self.label.names}, not {names}")
+            raise ValueError(
+                f"{self.label.name} needs the properties {self.label.names}; given: {names}"
+            )
 
     @property
     def kind(self) -> str:

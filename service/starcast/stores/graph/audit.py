@@ -41,7 +41,8 @@ def find_index_faults(graph: Graph) -> list[str]:
             on, unique, state = stored[name]
             is_unique = "unique" if unique else "not unique"
             faults.append(
-                f"the {noun} {name} on {declared.on} is on {on}, {is_unique} and {state.lower()}"
+                f"the {noun} {name} on {declared.on} differs from the schema: it is on {on}, "
+                f"{is_unique} and {state.lower()}"
             )
     return faults
 

@@ -231,7 +231,9 @@ class _Files:
         rows: int,
     ) -> None:
         if tuple(columns) != element.names:
-            raise ValueError(f"{element.name} has {element.names}, not {tuple(columns)}")
+            raise ValueError(
+                f"{element.name} needs the properties {element.names}; given: {tuple(columns)}"
+            )
         if element.name not in self.opened:
             # The folder is empty at the start, so an existing file means a defect.
             file = (self.folder / _file_name(element)).open("xb")

@@ -362,8 +362,8 @@ class Graph:
         if "ForbiddenOnReadOnlyDatabase" in code or "NotALeader" in code:
             return UnavailableError(
                 f"Neo4j at {self.uri} does not accept writes: {text}",
-                hint="write neo4j:// instead of bolt:// if it is a cluster; a read-only database"
-                " only answers queries",
+                hint="if the server is part of a cluster, write neo4j:// instead of bolt://; if its"
+                " database is read-only, name another database",
             )
         if "DatabaseNotFound" in code:
             return UnavailableError(
@@ -377,12 +377,13 @@ class Graph:
         # The server has detected a write in a read transaction.
         if "AccessMode" in code:
             return InputError(
-                f"the statement writes, and may only read: {text}",
+                f"the statement writes, but only reading is allowed: {text}",
                 hint="remove the writing clauses",
             )
         if "ConstraintValidation" in code:
             return RejectedError(
-                f"Neo4j refuses a row: {text}", hint="a node with the same key already exists"
+                f"Neo4j refuses a row: {text}",
+                hint="run 'starcast graph verify'; a node with the same key already exists",
             )
         # All other mistakes of the client, such as wrong syntax or a missing parameter.
         if code.startswith("Neo.ClientError."):

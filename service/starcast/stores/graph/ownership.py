@@ -110,20 +110,23 @@ def mark(graph: Graph, identity: str) -> None:
 def repair_advice(identity: str) -> str:
     """Return instructions for pairing a graph with a PostgreSQL database manually."""
     return (
-        "check which servers are configured; if they are right, in Neo4j: "
+        "check which servers are configured; if they are right, run in Neo4j: "
         f"MATCH (s:{STORE.name}) DELETE s; MERGE (s:{STORE.name} {{schema: {VERSION}}}) "
         f"SET s = {{schema: {VERSION}, id: '{identity}'}}"
     )
 
 
 def _check_version(graph: Graph, version: int) -> None:
-    message = f"the graph store at {graph.uri} has schema {version}, this starcast needs {VERSION}"
+    message = (
+        f"the graph store at {graph.uri} has schema {version}, but this starcast needs {VERSION}"
+    )
     if version > VERSION:
         raise OwnershipError(message, hint="update starcast")
     if version < VERSION:
         raise OutdatedSchemaError(
             message,
-            hint="run 'starcast graph rebuild': it recreates everything from PostgreSQL's records",
+            hint="run 'starcast graph rebuild', which recreates everything from PostgreSQL's "
+            "records",
         )
 
 

@@ -215,7 +215,9 @@ def find_node_differences(
     """Describe how an artifact's nodes in the graph differ from the single expected node."""
     name = f"(:{artifact.label.name})"
     if len(nodes) != 1:
-        return [f"there are {len(nodes)} nodes {name}" if nodes else f"no node {name}"]
+        return [
+            f"{len(nodes)} nodes {name} exist instead of one" if nodes else f"no node {name} exists"
+        ]
     [(actual, parents)] = nodes
     expected = {**artifact.properties, "state": state.value}
     differences = []

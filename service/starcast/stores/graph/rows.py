@@ -104,7 +104,8 @@ class Rows:
         name = self.relationship.name
         if tuple(self.columns) != self.relationship.columns:
             raise ValueError(
-                f"{name} has the columns {self.relationship.columns}, not {tuple(self.columns)}"
+                f"{name} needs the columns {self.relationship.columns}; given: "
+                f"{tuple(self.columns)}"
             )
         lengths = {len(column) for column in (self.start, self.end, *self.columns.values())}
         if len(lengths) > 1:

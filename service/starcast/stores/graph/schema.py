@@ -68,7 +68,7 @@ class Property:
         _check_name(self.name)
         if not self.meaning:
             raise ValueError(
-                f"the property '{self.name}' has no meaning: the schema page prints one"
+                f"the property '{self.name}' has no description, which the schema page needs"
             )
 
 
@@ -102,7 +102,7 @@ class _Element:
         unknown = [name for name in used if name not in self.names]
         if unknown or not used:
             raise ValueError(
-                f"the {purpose} of {self.name} needs declared properties, not {unknown}"
+                f"the {purpose} of {self.name} must consist of declared properties, not {unknown}"
             )
 
     def _index_statements(self, pattern: str) -> list[str]:
@@ -131,7 +131,7 @@ class Label(_Element):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.unique:
-            raise ValueError(f"{self.name} has no key: its nodes could not be found or linked")
+            raise ValueError(f"{self.name} has no key, so its nodes could not be found or linked")
         for names in self.unique:
             self._check_declared(names, "key")
 
@@ -185,7 +185,7 @@ class Relationship(_Element):
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
         raise ValueError(
-            f"'{name}' is not a name of letters and underscores, which Cypher text requires"
+            f"the name '{name}' must consist of letters and underscores to be used in Cypher text"
         )
 
 

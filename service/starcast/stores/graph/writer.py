@@ -114,7 +114,8 @@ class BoltWriter:
                     raise RejectedError(
                         f"{count - created} of {count} relationships of {artifact} lack a node at "
                         "one end",
-                        hint=f"nodes of {spec} are missing in the graph: drop it, then ingest it",
+                        hint=f"drop {spec}, then ingest it again; some of its nodes are missing in "
+                        "the graph",
                     )
                 task.advance(count)
 

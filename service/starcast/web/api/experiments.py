@@ -140,7 +140,7 @@ def _check_size(lab: Lab, names: Sequence[str]) -> None:
     if runs > MAX_RUNS:
         quoted = " and ".join(f"'{name}'" for name in names)
         raise LimitError(
-            f"{runs:,} runs of {quoted} were asked for; at most {MAX_RUNS:,} are shown",
+            f"the {runs:,} runs of {quoted} exceed the limit of {MAX_RUNS:,}",
             hint="use 'starcast experiment show', 'starcast compare', or SQL",
         )
 
