@@ -81,7 +81,7 @@ def test_the_next_write_removes_the_temporary_files_of_a_killed_write(
 
 
 def test_temporary_files_of_a_write_in_progress_are_kept(tmp_path: Path) -> None:
-    """The write holds a lock, so the age of its file or folder does not matter."""
+    """They are kept however old they are, because the write in progress holds a lock on them."""
     with temporary_folder(tmp_path / "first") as folder:
         (folder / "part").write_text("part")
         age(tmp_path)

@@ -106,7 +106,7 @@ def test_the_last_cycle_of_a_parent_concatenates_the_last_two_cycles_of_its_chil
 
 
 def test_subtree_sizes_of_balanced_trees_differ_by_at_most_one() -> None:
-    """Nodes that start with 1 go to the subtrees in turn, so the first subtrees may be larger."""
+    """Subtrees get the nodes that start with 1 in turn, so the first subtrees may be larger."""
     for n in SIZES:
         root = star_graph.nodes(n)[-1]
         sizes = page.branches(trees_of(built(n, "balanced", root))[0], root)
@@ -117,7 +117,10 @@ def test_subtree_sizes_of_balanced_trees_differ_by_at_most_one() -> None:
 
 
 def test_the_numbering_of_nodes_follows_the_definition() -> None:
-    """The root has number 0. Other nodes that start with 1 follow, and each copy counts on."""
+    """The root has number 0, and the other nodes that start with 1 have the numbers 1, 2, 3, ..
+
+    Each further copy of these nodes continues the numbering.
+    """
     for n in SIZES:
         share = factorial(n - 1) - 1
         for copy in range(n):

@@ -49,8 +49,8 @@ def specs(largest: int) -> list[str]:
 def cases(spec: str, changing: int | None = None) -> Iterator[Case]:
     """Yield every construction on a topology, including label and dimension changes.
 
-    The bases of changes are the first ``changing`` constructions without arguments, or all of them.
-    Dimension changes are by 1 and by n-2 places.
+    Each of the first ``changing`` constructions without arguments (by default, each of them all) is
+    changed. Dimension changes are by 1 and by n-2 places.
     """
     for construction in constructions(spec):
         if construction in plain_constructions(spec):
@@ -152,7 +152,7 @@ def measurements_agree(trees: Forest) -> None:
 
 @cache
 def around(spec: str) -> dict[int, list[int]]:
-    """Return the neighbour of every node across each port."""
+    """Return, for each port, the list of the neighbours of all nodes across this port."""
     return {port: topology(spec).neighbours(port).tolist() for port in topology(spec).ports}
 
 
@@ -216,7 +216,7 @@ def shared(paths: list[list[int]], apart: str) -> int:
 
 
 def disjoint_paths_agree(trees: Forest) -> None:
-    """Compare the trees' paths to every node for common nodes and common links."""
+    """Check that the checker finds the common nodes and links of the trees' paths to every node."""
     walked = [climbs(trees, tree) for tree in range(trees.trees)]
     ends = [node for node in range(trees.topology.nodes) if node != trees.root]
     places: tuple[Literal["nodes", "links"], ...] = ("nodes", "links")
@@ -235,7 +235,7 @@ def disjoint_paths_agree(trees: Forest) -> None:
             )
 
 
-def test_disjoint_paths_give_the_same_evidence_for_every_batch_size(
+def test_the_checker_of_disjoint_paths_gives_the_same_evidence_for_every_batch_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from starcast.records.checkers import paths
@@ -295,7 +295,10 @@ def test_the_shortest_path_graph_has_disjoint_paths(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_balance_accepts_balanced_trees_and_rejects_the_greedy_tree(n: int) -> None:
-    """Branch sizes of `balanced` differ by at most one, those of `perfectly-balanced` are equal."""
+    """Branch sizes of `balanced` differ by at most one, those of `perfectly-balanced` are equal.
+
+    The greedy tree is balanced only for n = 3.
+    """
     assert checkers.balance(*parts(forest(f"S{n}", "balanced"))).holds
     assert checkers.balance(*parts(forest(f"S{n}", "perfectly-balanced")), slack=0).holds
     greedy = checkers.balance(*parts(forest(f"S{n}", "greedy")))
@@ -351,7 +354,7 @@ CORRUPTED = plain_cases("S3", "S4", "S5", "S4,1", "S4,2", "S5,3", "Q1", "Q3", "Q
 
 
 class Corrupted(NamedTuple):
-    """A forest's array of parent ports with one changed entry."""
+    """A forest, a copy of its array with one changed parent port, and the place of this change."""
 
     trees: Forest
     tree: int
@@ -372,7 +375,7 @@ def corrupt(case: Case, data: st.DataObject) -> Corrupted:
 
 
 def leads_to_root(trees: Forest, row: list[int]) -> bool:
-    """Return whether all entries are ports that lead to the root."""
+    """Return whether following the ports leads from every node that has a port to the root."""
     across = around(trees.topology.spec)
     for start in range(len(row)):
         node, steps = start, 0

@@ -18,7 +18,7 @@ def test_every_displacement_follows_the_definition() -> None:
         assert result[1:].tolist() == [page.displacement(x) for x in star_graph.nodes(n)[1:]]
 
 
-def test_displacements_from_given_necklaces_are_the_same() -> None:
+def test_displacements_do_not_change_if_the_necklaces_are_given() -> None:
     for n in SIZES:
         assert np.array_equal(displacements(n, necklaces(n)), displacements(n))
 

@@ -86,7 +86,7 @@ def test_the_rows_of_a_scatter_on_s8_and_s9_are_computed_without_building_its_tr
 def test_a_schedule_on_s10_with_too_many_rows_is_refused_without_building_trees(
     collective: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only the detours of three copies show that there are too many rows."""
+    """Distances alone would allow three copies; with the detours, there are too many rows."""
 
     def nothing(*_: object) -> None:
         raise AssertionError("trees were built")

@@ -127,7 +127,10 @@ def test_create_readable_ignores_the_umask(tmp_path: Path) -> None:
 def test_hand_over_changes_the_owner_of_a_folder_and_of_everything_below_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a symbolic link, the link itself changes owner. Files of the account are skipped."""
+    """A symbolic link changes owner, but its target does not.
+
+    Files that already belong to the account are skipped.
+    """
     folder = tmp_path / "data"
     (folder / "sub").mkdir(parents=True)
     (folder / "sub" / "file").write_text("x", encoding="utf-8")

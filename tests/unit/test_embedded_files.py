@@ -184,7 +184,7 @@ def test_a_lost_password_is_not_replaced(home: Home) -> None:
     assert not home.password_file("server").exists()
 
 
-def test_server_processes_that_were_stored_are_read_back(home: Home) -> None:
+def test_stored_server_processes_are_read_back_unchanged(home: Home) -> None:
     """All server processes are stored in one file of mode 600."""
     servers = {"neo4j": ServerProcess(12, 34.5, 678)}
     home.publish(servers)
@@ -224,7 +224,7 @@ def test_waiting_for_another_process_is_reported(home: Home) -> None:
 
 @pytest.mark.parametrize("ask", [packages.load, packages.locate])
 def test_the_error_for_a_missing_package_names_the_extra_to_install(ask: object) -> None:
-    """The hint says what to install."""
+    """Both `load` and `locate` raise this error."""
     assert callable(ask)
     with pytest.raises(
         UnavailableError, match="'no-such-package', which is not installed"

@@ -112,7 +112,9 @@ def test_every_jar_is_downloaded_once_and_its_bytes_are_counted(
     assert all(mirror.asked[f"{name}-1.0.jar"] == 1 for name in CONTENT)
 
 
-def test_no_request_is_sent_if_all_jars_are_there(mirror: Mirror, wanted: JarSet) -> None:
+def test_no_request_is_sent_if_all_jars_have_been_downloaded(
+    mirror: Mirror, wanted: JarSet
+) -> None:
     """A complete set of jars needs no network."""
     wanted.download(mirror.url, Silent())
     before = mirror.asked.total()
@@ -253,10 +255,10 @@ def test_too_little_disk_space_is_refused_before_the_download(
     assert mirror.asked.total() == 0
 
 
-def test_a_full_disk_is_reported_as_such(
+def test_a_full_disk_is_not_reported_as_a_network_error(
     mirror: Mirror, wanted: JarSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A thread that gets ENOSPC does not retry, and the error does not blame the network."""
+    """A thread that gets ENOSPC does not retry the download."""
     tried: list[str] = []
 
     def full(self: object, jar: jars.Jar, path: Path) -> None:  # noqa: ARG001 - the method's signature

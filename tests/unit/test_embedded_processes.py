@@ -17,7 +17,8 @@ from starcast.embedded import processes
 from starcast.embedded.home import ServerProcess
 from starcast.support.errors import LimitError, UnavailableError
 
-#: A program that prints its environment and folder, then sleeps. Its last argument identifies it.
+#: A program that prints its environment variables and its folder, then sleeps. Its last argument
+#: identifies its process.
 SERVER = "import os, sys, time; print(sorted(os.environ), os.getcwd(), flush=True); time.sleep(600)"
 STUBBORN = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "

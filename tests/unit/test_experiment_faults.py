@@ -103,7 +103,7 @@ def test_named_faults_are_sorted_and_written_in_canonical_form() -> None:
     seeds,
     st.integers(1, 9),
 )
-def test_the_written_form_of_faults_is_accepted_by_the_simulator(
+def test_the_simulator_parses_the_canonical_form_of_faults(
     spec: str, amount: int, kind: str, seed: int, step: int
 ) -> None:
     for word in resolve_faults(topology(spec), f"{amount} {kind}s", seed):

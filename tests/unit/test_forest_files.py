@@ -241,7 +241,7 @@ def test_an_array_with_a_wrong_shape_is_refused(saved: Path, shape: tuple[int, .
 
 
 def open_with_limited_memory(path: Path, megabytes: int = 64) -> subprocess.CompletedProcess[str]:
-    """Open a file in a process that may allocate only a few more megabytes once it runs."""
+    """Open a file in a process that may allocate only `megabytes` more once it has started."""
     script = f"""
 import resource, sys
 from starcast import Forest, StarcastError

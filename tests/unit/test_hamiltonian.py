@@ -34,8 +34,8 @@ def as_array(word: list[int]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
 # A1: Hamiltonian paths and cycles
 
 
-def test_the_hamiltonian_path_follows_ehrlich_s_algorithm() -> None:
-    """The oracle runs Algorithm E counter by counter."""
+def test_the_hamiltonian_path_follows_ehrlichs_algorithm() -> None:
+    """The oracle implements Ehrlich's Algorithm E literally, with its counters."""
     for m in range(1, 9):
         assert path_word(m).tolist() == page.ehrlich(m)
 
@@ -143,7 +143,7 @@ def test_subtree_j_is_subtree_2_rotated_j_minus_2_times() -> None:
                 )
 
 
-def test_parents_of_nodes_with_the_root_s_first_symbol_follow_rule_1() -> None:
+def test_parents_of_nodes_with_the_first_symbol_of_the_root_follow_rule_1() -> None:
     """The dimension of the parent link is the position of the root's last symbol in the node."""
     for n in SIZES:
         for root in roots(n)[: 2 if n == 7 else None]:
@@ -166,7 +166,7 @@ def test_links_of_phase_2_are_spread_evenly_over_the_dimensions() -> None:
         assert counted == {i: count for i, count in expected.items() if count}
 
 
-def test_the_phase_2_port_of_a_node_is_its_position_of_the_chosen_symbol() -> None:
+def test_the_phase_2_port_of_a_node_is_the_position_of_the_chosen_symbol_in_its_label() -> None:
     for n in range(2, 8):
         first = star_graph.nodes(n)[: factorial(n - 1)]
         for symbol in range(2, n + 1):
@@ -179,7 +179,7 @@ def test_s2_has_no_phase_2() -> None:
     assert phase_1_word(2).tolist() == [2]
 
 
-def test_phase_1_follows_ehrlich_s_algorithm() -> None:
+def test_phase_1_follows_ehrlichs_algorithm() -> None:
     """The word is 2, followed by Ehrlich's word of S_{n-1} with all types increased by 1."""
     for n in range(2, 9):
         word = phase_1_word(n)
@@ -227,7 +227,7 @@ def test_several_messages_that_share_phase_2_take_the_minimum_number_of_steps() 
             steps = copies * factorial(n - 1) + int(np.max(joint))
             assert steps == -(-copies * (factorial(n) - 1) // (n - 1))
             repeated = copies * -(-(factorial(n) - 1) // (n - 1))
-            assert (repeated > steps) == (copies >= n - 1)  # else they are equal (pitfall 16)
+            assert (repeated > steps) == (copies >= n - 1)  # else both are equal (pitfall 16)
 
 
 # A4: the Hamiltonian cycle

@@ -69,7 +69,8 @@ def test_the_rotation_of_the_star_graph_rotates_the_layout_necklaces() -> None:
         points = places(spec, "necklaces")
         turn = rotation(network.n)
         angle = np.exp(2j * np.pi / (network.n - 1))
-        # A rotation by 1/(n-1) of a turn needs n-1 positions; short necklaces have fewer nodes.
+        # Nodes on short necklaces are not rotated exactly, because a rotation by 1/(n-1) of a turn
+        # needs n-1 positions.
         turned = np.isclose(points[turn], points * angle, atol=1e-2)
         assert turned.mean() > 0.9
         assert np.abs(points[turn]) == pytest.approx(np.abs(points), abs=1e-2)

@@ -105,7 +105,7 @@ def test_nodes_are_numbered_by_distance_then_by_kind_of_necklace() -> None:
 def test_generators_follow_the_definition() -> None:
     """The generator G_k is a node at distance k, on a necklace of n-1 nodes.
 
-    If n is odd, there is none at the diameter D (pitfall 6).
+    If n is odd, there is no generator at distance D, the diameter (pitfall 6).
     """
     for n in range(2, 10):
         result = generators(topology(f"S{n}"))
@@ -175,7 +175,10 @@ def test_parents_are_reached_in_an_earlier_step() -> None:
 
 
 def test_theorem_8_3_is_false_as_stated() -> None:
-    """It states that numbers of child and parent differ by n-1 or more (pitfall 5)."""
+    """The theorem states that the numbers of a child and its parent differ by n-1 or more.
+
+    A literal test of this statement rejects correct trees (pitfall 5).
+    """
     for n in range(3, 9):
         near = np.flatnonzero(numbers(n)[1:] - numbers(n)[parents(n)][1:] < n - 1) + 1
         distances = topology(f"S{n}").distances()[near]

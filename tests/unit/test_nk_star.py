@@ -68,7 +68,7 @@ def test_a_size_out_of_range_is_refused() -> None:
             topology(spec)
 
 
-def test_the_error_for_a_size_states_the_range() -> None:
+def test_the_error_for_an_invalid_size_states_the_range() -> None:
     for spec, words in [
         ("S5,5", "1 to 4"),
         ("S36,2", "2 to 35"),
@@ -134,7 +134,10 @@ def test_an_unknown_rank_is_refused(rank: int) -> None:
 
 @every_size
 def test_neighbours_follow_the_definition_port_by_port(n: int, k: int) -> None:
-    """Ports lead to all neighbours. If all nodes send over one port, each node receives once."""
+    """The ports of a node lead to all its neighbours.
+
+    If all nodes send over the same port, each node receives once.
+    """
     t, nodes, ranks = topology(f"S{n},{k}"), nk_star.nodes(n, k), nk_star.ranks(n, k)
     for port in t.ports:
         expected = [ranks[nk_star.across(v, port, n)] for v in nodes]

@@ -95,7 +95,7 @@ def test_mt_consists_of_the_trees_of_the_definition_in_order(n: int, k: int) -> 
         built.verify()
 
 
-#: The congestion of MT at all sizes at which it is not 1 (for k = 1) or 2 (for larger k).
+#: The congestion of MT at some sizes (n, k). At all other sizes it is 1 if k = 1, and 2 otherwise.
 CONGESTION = {(2, 1): 1, (5, 3): 3, (6, 3): 3, (7, 3): 3, (7, 4): 3, (7, 5): 3}
 
 

@@ -14,7 +14,7 @@ FILE = Path("/packs/mine/question.cypher")
 
 
 def query(body: str, parameters: str = "none", columns: str = "a: something") -> Query:
-    """Return a query whose body begins on line 8 of its file by default."""
+    """Return a query with this body, which begins on line 8 of the file by default."""
     listed = (
         f" {parameters}"
         if parameters == "none"

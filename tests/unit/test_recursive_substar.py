@@ -86,9 +86,9 @@ def test_a_third_of_the_nodes_are_leaves() -> None:
 
 
 def test_the_number_of_relay_nodes_follows_the_formula() -> None:
-    """There are n!/k! relays for each k = 3..n (section B1).
+    """There are n!/k! relays for each k from 3 to n (section B1).
 
-    A relay has a child over a higher dimension than that of the link to its parent.
+    A relay is a node with a child across a higher dimension than its parent.
     """
     for n in SIZES:
         parents = forest(f"S{n}", "recursive-substar").parent_port[0]
@@ -118,7 +118,7 @@ def test_no_node_sends_twice_over_the_same_dimension_or_back_to_its_parent() -> 
 
 
 def test_the_child_over_dimension_2_relays_over_all_higher_dimensions() -> None:
-    """It is called with dim1 = 1, which does not mean that the recursion stops (pitfall 10)."""
+    """For this child the procedure has dim1 = 1, which does not stop the recursion (pitfall 10)."""
     for n in range(3, 7):
         root = star_graph.identity(n)
         tree = tree_of(forest(f"S{n}", "recursive-substar").parent_port[0], n)

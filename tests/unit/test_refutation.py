@@ -102,7 +102,7 @@ def test_a_solver_refutes_a_formula_and_the_proof_is_accepted(tmp_path: Path) ->
 
 
 def test_a_proof_without_one_of_its_lines_is_rejected_or_still_valid(tmp_path: Path) -> None:
-    """If it is valid, it still does not prove a formula that lacks a clause."""
+    """A shortened proof that is still valid must not prove a formula that lacks a clause."""
     file = tmp_path / "proof.lrat"
     refute(pigeons(5), LIMITS, "pigeons", file)
     lines = file.read_text().splitlines()

@@ -346,7 +346,7 @@ def test_a_path_in_the_home_of_an_unknown_user_is_an_input_error(
 
 
 def test_server_ports_out_of_range_are_refused() -> None:
-    """Ports below 1024 are reserved for root, who does not run the servers."""
+    """Only root can use ports below 1024, but the servers do not run as root."""
     for port in [0, 80, 65_536, -1]:
         for name in ["neo4j_port", "neo4j_http_port", "postgres_port"]:
             with pytest.raises(InputError, match=name.replace("_", "-")):

@@ -1,4 +1,4 @@
-"""Schedules take the same time in SimGrid as the function `timing` computes.
+"""SimGrid and the function `timing` compute the same times of schedules.
 
 Each test executes its schedules in one batch per execution model, or in a single batch.
 """
@@ -47,7 +47,7 @@ CUT: list[tuple[str, Collective, str, dict[str, Any], tuple[int | None, int | No
     ("S4", "broadcast", "edge-disjoint", {"messages": 2, "copies": 3}, (None, None)),
     ("S4", "scatter", "edge-disjoint", {"messages": 2, "copies": 2}, (None, None)),
     ("S3", "allgather", "edge-disjoint", {"messages": 2, "copies": 2}, (None, None)),
-    ("S4", "reduce", "multiple", {"segments": 4}, (2444, 2124)),  # as long as the broadcast
+    ("S4", "reduce", "multiple", {"segments": 4}, (2444, 2124)),  # takes as long as the broadcast
     ("S4", "reduce", "edge-disjoint", {"messages": 2, "copies": 3}, (None, None)),
     ("S4", "reduce-scatter", "ring", {"messages": 2}, (23 * 164, 23 * 164)),
     ("S4", "allreduce", "multiple", {"segments": 4}, (None, None)),

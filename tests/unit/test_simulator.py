@@ -292,7 +292,7 @@ def test_a_dead_node_cuts_off_its_subtrees_and_need_not_receive(algorithm: str, 
     assert_same_verdict(schedule, [Fault(dead).on(t)])
 
 
-def test_a_dead_leaf_has_no_effect_on_others() -> None:
+def test_a_dead_leaf_has_no_effect_on_other_nodes() -> None:
     schedule = broadcast(5, "greedy", "all", 2)
     assert schedule.forest is not None
     leaf = next(
@@ -329,7 +329,7 @@ def test_a_dead_link_is_dead_in_both_directions(link: tuple[int | str, int | str
     assert {label[-1] for label, _ in run.undelivered} == {"1"}
 
 
-def test_a_dead_link_that_no_tree_uses_has_no_effect_on_others() -> None:
+def test_a_dead_link_that_no_tree_uses_has_no_effect() -> None:
     schedule = broadcast(4, "greedy", "all", 1)
     t = schedule.topology
     used = {

@@ -19,7 +19,9 @@ ARGUMENTS = st.dictionaries(WORDS, st.one_of(st.integers(-999_999_999, 999_999_9
 
 
 @given(WORDS, ARGUMENTS)
-def test_parsing_inverts_formatting(name: str, arguments: dict[str, str | int]) -> None:
+def test_parsing_a_formatted_construction_gives_its_name_and_arguments(
+    name: str, arguments: dict[str, str | int]
+) -> None:
     assert parse_spec(format_spec(name, arguments)) == (name, arguments)
     assert parse_arguments(format_arguments(arguments)) == arguments
 

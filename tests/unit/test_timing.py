@@ -87,7 +87,7 @@ def assert_path_is_tight(found: Timing, expected: event_times.Times) -> None:
 def test_times_of_the_whole_catalogue_equal_those_of_an_event_by_event_simulation(
     spec: str,
 ) -> None:
-    """Synchronous times also equal the cost of the simulation; asynchronous times are no longer."""
+    """Synchronous times also equal the simulated costs; asynchronous times are never greater."""
     for base in bases(spec):
         assert_times(base)
 
@@ -163,7 +163,7 @@ def test_executing_several_steps_together_does_not_change_the_times(data: st.Dat
 
 
 def _rows(spec: str, units: int, *rows: tuple[int, str, int, int], **parameters: Any) -> Schedule:
-    """Return a broadcast with these rows (step, sender, port, unit)."""
+    """Return a schedule, by default a broadcast, with these rows (step, sender, port, unit)."""
     network = as_topology(spec)
     step, sender, port, unit = map(np.array, zip(*rows, strict=True))
     ranks = np.array([network.rank(label) for label in sender], dtype=np.int32)

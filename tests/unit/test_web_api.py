@@ -359,7 +359,9 @@ def test_names_of_the_loopback_interface_are_served(client: TestClient, host: st
     assert client.get(f"{API}/topologies/S3", headers={"Host": host}).status_code == 200
 
 
-def test_a_server_with_a_host_name_accepts_this_name_and_ip_addresses(service: Service) -> None:
+def test_a_server_with_a_host_name_accepts_requests_for_this_name_and_for_ip_addresses(
+    service: Service,
+) -> None:
     client = TestClient(create_app(service, "lab.example"))
     for host, status in (("lab.example:1", 200), ("192.0.2.1", 200), ("evil.example", 400)):
         assert client.get("/explore/", headers={"Host": host}).status_code in {status, 404}
@@ -391,7 +393,10 @@ def test_requests_from_other_origins_are_refused(client: TestClient) -> None:
 def test_pages_of_other_sites_may_link_to_the_server_but_not_embed_it(
     client: TestClient, site: str, mode: str, destination: str, status: int
 ) -> None:
-    """Images and scripts are requested without an Origin, but would make the server compute."""
+    """Browsers request images and scripts without an Origin header.
+
+    The server would nevertheless compute them.
+    """
     names = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": destination}
     assert client.get(f"{API}/topologies/S3", headers=names).status_code == status
 
@@ -458,7 +463,7 @@ def test_a_plug_in_that_never_returns_is_stopped(
         del CONSTRUCTIONS._entries["endless"]
 
 
-def test_the_workers_end_with_the_server(service: Service) -> None:
+def test_closing_the_workers_ends_their_processes(service: Service) -> None:
     workers = Workers(count=1)
     assert workers.run(computations.node_labels, "S2") == ["12", "21"]
     executor = workers._slots[0].executor
