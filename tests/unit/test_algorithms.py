@@ -154,7 +154,7 @@ def assert_expands(spec: str, entry: Algorithm, ports: str) -> None:
 
 
 def test_algorithms_have_the_public_names_and_arguments() -> None:
-    """Other tools rely on these names of algorithms and arguments."""
+    """Other tools rely on the public names of algorithms and arguments."""
     both = "messages copies"
     table = {
         "broadcast": {

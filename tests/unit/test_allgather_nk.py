@@ -132,7 +132,7 @@ def test_with_one_tree_all_links_of_a_port_carry_equal_packets(n: int, k: int) -
 
 
 def test_with_several_trees_residual_links_carry_unequal_packets_in_one_step() -> None:
-    """The reason is that relabelling k+1..n changes the trees MT (pitfall 8 of nk-star.md)."""
+    """Relabelling the symbols k+1..n changes the trees MT (pitfall 8 of nk-star.md)."""
     loads: dict[int, Counter[tuple[star_graph.Node, int]]] = {}
     for hop in hops_of(allgather("S4,2", "nk-multiple", "all").expand()):
         if hop.port > 2:
@@ -140,7 +140,7 @@ def test_with_several_trees_residual_links_carry_unequal_packets_in_one_step() -
     assert any(len(set(load.values())) > 1 for load in loads.values())
 
 
-def test_for_k_equal_to_n_minus_1_the_schedule_is_that_of_the_star_graph() -> None:
+def test_for_k_equal_to_n_minus_1_the_schedule_has_the_rows_of_tree_0_on_the_star_graph() -> None:
     """The greedy trees of S_{n,n-1} and of S_n are the same.
 
     Therefore the schedule has the same rows as tree 0 of the dimension-change allgather on S_n.
@@ -157,7 +157,7 @@ def test_for_k_equal_to_n_minus_1_the_schedule_is_that_of_the_star_graph() -> No
 @both_models
 @every_algorithm
 @pytest.mark.parametrize(("n", "k"), [*SIZES, *LARGE])
-def test_the_number_of_rows_is_known_before_they_are_built(
+def test_the_number_of_rows_is_known_before_a_schedule_is_built(
     n: int, k: int, algorithm: str, ports: str
 ) -> None:
     """A level takes one all-port step, or up to n-1 sub-steps in the one-port model."""

@@ -92,7 +92,7 @@ def test_rows_equal_those_of_the_oracle_on_larger_stars(
 def test_steps_and_transmissions_are_those_of_table_3(
     n: int, algorithm: str, messages: int
 ) -> None:
-    """Both numbers are known before the schedule is built, and the simulator counts the same.
+    """Steps and transmissions are known before the schedule is built, and the simulator agrees.
 
     The translated schedules of all sources do not conflict if and only if the dimensions of each
     step are pairwise different (A0). A one-port schedule uses one dimension per step.
@@ -138,7 +138,7 @@ def test_the_expanded_schedule_is_complete_and_has_the_same_steps_packets_and_li
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 3))
-def test_the_expanded_schedule_equals_that_of_the_oracle(
+def test_the_expanded_schedule_has_the_rows_of_the_oracles_schedule(
     n: int, algorithm: str, messages: int
 ) -> None:
     """The schedule of any source expands to the same rows."""
@@ -156,9 +156,9 @@ def test_the_expanded_schedule_equals_that_of_the_oracle(
 
 @pytest.mark.parametrize("algorithm", ["necklace", "perfectly-balanced"])
 def test_two_hops_over_one_dimension_in_a_step_make_two_sources_collide(algorithm: str) -> None:
-    """This is the converse of Theorem 2.
+    """The test checks the converse of Theorem 2.
 
-    The test moves one hop to the previous step, which already uses all three dimensions.
+    It moves one hop to the previous step, which already uses all three dimensions.
     """
     s = schedule(4, algorithm, 3)
     rows = plain_rows(s)
@@ -255,7 +255,10 @@ def test_alltoall_schedules_have_the_expected_id_ports_and_number_of_units() -> 
 
 
 def test_the_number_of_messages_has_a_default() -> None:
-    """Rule 10 sends n-1 messages by default, one-port sends one; Rule 9 has no such argument."""
+    """By default, Rule 10 sends n-1 messages, and one-port sends one message.
+
+    Rule 9 has no argument for the number of messages.
+    """
     assert {row.name for row in algorithms("alltoall")} >= set(EXCHANGES)
     assert dict(build("S5", "alltoall", "necklace").arguments) == {}
     assert dict(build("S5", "alltoall", "perfectly-balanced").arguments) == {"messages": 4}

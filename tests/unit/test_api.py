@@ -64,7 +64,7 @@ def test_every_listed_name_can_be_imported() -> None:
         assert getattr(starcast, name) is not None
 
 
-def test_an_unknown_name_is_an_attribute_error() -> None:
+def test_an_unknown_name_raises_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="nothing"):
         starcast.nothing  # noqa: B018
 

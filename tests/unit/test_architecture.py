@@ -48,7 +48,10 @@ CLAIMS_IN_DATABASE = {
 
 
 def module_name(path: Path) -> str:
-    """Return the dotted name of a source file; an `__init__` has the name of its package."""
+    """Return the dotted name of a source file.
+
+    An `__init__` file has the name of its package.
+    """
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 

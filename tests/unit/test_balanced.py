@@ -174,7 +174,7 @@ def test_the_children_of_every_node_follow_the_definition(n: int) -> None:
 
 
 def test_nodes_of_displacement_d_are_in_the_subtree_of_dimension_d_plus_2() -> None:
-    """This subtree has one node of every necklace with more than d nodes (Theorem 9.2)."""
+    """Subtree d+2 has one node of every necklace with more than d nodes (Theorem 9.2)."""
     for n in SIZES:
         root = star_graph.identity(n)
         (tree,) = trees_of(built(n, "near-balanced"))
@@ -248,7 +248,7 @@ def test_all_trees_carry_equally_many_messages() -> None:
 
 
 def test_each_tree_is_the_rotation_of_the_previous_tree() -> None:
-    """This is Theorem 10.7."""
+    """Theorem 10.7 states that rotation maps each tree to the next one."""
     for n in range(3, 8):
         trees = trees_of(built(n, "perfectly-balanced"))
         for number, tree in enumerate(trees):

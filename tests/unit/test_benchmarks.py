@@ -15,7 +15,7 @@ from starcast.support.errors import InputError
 
 
 def test_numpy_builds_the_same_table_of_neighbours_as_starcast() -> None:
-    """Both tables have the permutations in lexicographic order."""
+    """The tables of numpy and starcast have the permutations in lexicographic order."""
     assert np.array_equal(libraries.build_numpy(5), topology("S5").table())
 
 
@@ -89,7 +89,10 @@ def record(version: str, **ratios: float) -> report.Record:
 
 
 def test_the_ratio_file_has_one_record_per_version(tmp_path: Path) -> None:
-    """A second run of a version updates its record; comparisons use the previous version."""
+    """A second run of a version updates its record.
+
+    Comparisons use the record of the previous version.
+    """
     file = tmp_path / "ratios.jsonl"
     assert report.find_previous("1.0", file) is None
     report.keep_record(record("1.0", a=2.0, b=3.0), file)

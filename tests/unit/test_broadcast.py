@@ -89,7 +89,7 @@ def test_each_one_port_sub_slot_uses_one_dimension() -> None:
 
 
 def test_two_trees_share_the_sources_link_of_dimension_2_in_the_first_slot() -> None:
-    """Therefore the first slot already has a packet of two units (pitfall 8 of tseng-sheu.md)."""
+    """The first slot already has a packet of two units (pitfall 8 of tseng-sheu.md)."""
     for n in range(3, 8):
         schedule = broadcast(n, "multiple", "all", 1)
         first = schedule.step == 1

@@ -197,7 +197,10 @@ def test_relationships_contain_every_row_of_every_artifact(
 def test_artifacts_are_related_to_their_parents(
     written: bulk_files.BulkFiles, built: list[GraphArtifact]
 ) -> None:
-    """Forests point to topologies, schedules to their forests; there are no other relationships."""
+    """Forests point to topologies, and schedules point to their forests.
+
+    There are no other relationships between artifacts.
+    """
     named = {
         int(line[":ID"]): line.get("id", line.get("spec"))
         for kind in ("Topology", "Forest", "Schedule")

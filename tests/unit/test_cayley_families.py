@@ -1,4 +1,4 @@
-"""The families of Cayley graphs, compared with their definitions and published figures."""
+"""The families of Cayley graphs, compared with their definitions and published values."""
 
 import re
 
@@ -104,7 +104,10 @@ def test_level_sizes_equal_those_of_generating_functions() -> None:
 
 
 def test_diameters_and_degrees_equal_those_of_the_papers() -> None:
-    """Jerrum 1985 for modified bubble-sort graphs; Jwo, Lakshmivarahan & Dhall 1993 for AG_n."""
+    """The values for modified bubble-sort graphs are from Jerrum 1985.
+
+    Those for AG_n are from Jwo, Lakshmivarahan & Dhall 1993.
+    """
     assert tuple(topology(f"BP{n}").diameter for n in range(2, 7)) == BURNT_PANCAKES
     for n in range(3, 8):
         assert topology(f"MB{n}").diameter == n * n // 4

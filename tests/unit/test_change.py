@@ -137,7 +137,7 @@ def test_a_label_change_of_a_dimension_change_is_the_dimension_change_at_another
 
 
 def test_dimension_changes_of_the_greedy_tree_have_congestion_n_minus_1() -> None:
-    """Therefore these trees cannot replace `multiple` (pitfall 4 of tseng-sheu.md).
+    """Dimension changes of the greedy tree cannot replace `multiple` (pitfall 4 of tseng-sheu.md).
 
     For n = 4, 18 links have load 3.
     """

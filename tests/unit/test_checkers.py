@@ -35,7 +35,7 @@ class Case(NamedTuple):
 
 @cache
 def build_case(case: Case, root: int) -> Forest:
-    """Return the forest of a case; every forest is built once."""
+    """Return the forest of a case. Every forest is built only once."""
     return forest(case.spec, case.construction, root=root, **dict(case.arguments))
 
 
@@ -312,7 +312,10 @@ def test_balance_accepts_balanced_trees_and_rejects_the_greedy_tree(n: int) -> N
 def test_all_dimension_changes_together_use_dimensions_equally_on_every_level(
     n: int, tree: str
 ) -> None:
-    """This is Lemma 7, for every base. A single changed tree does so only if its base does."""
+    """Lemma 7 states this balance for the dimension changes of every base.
+
+    A single changed tree uses dimensions equally only if its base does.
+    """
     changed = [
         forest(f"S{n}", "dimension-change", base=tree, i=i).parent_port for i in range(n - 1)
     ]
@@ -329,7 +332,7 @@ def test_all_dimension_changes_together_use_dimensions_equally_on_every_level(
 def test_all_changes_of_a_tree_together_load_every_link_equally_on_every_level(
     tree: str,
 ) -> None:
-    """This is Lemma 7 for single links of S_4, with the trees LC(x, DC(i, T)) for all x and i."""
+    """The test checks Lemma 7 for single links of S_4 and all trees LC(x, DC(i, T))."""
     t, counts = topology("S4"), Counter[tuple[int, int, int]]()
     for x in range(t.nodes):
         for i in range(t.n - 1):
@@ -583,7 +586,7 @@ def test_counterexamples_locate_the_violation() -> None:
 
 
 def test_two_paths_of_the_same_single_link_are_not_disjoint() -> None:
-    """Such paths have no inner node, so they share only the link."""
+    """Two paths of the same single link have no inner node, so they share only the link."""
     ports = np.repeat(forest("S3", "greedy").parent_port, 2, axis=0)
     result = checkers.disjoint_paths(topology("S3"), ports, 0).counterexample
     assert result == {"tree": 1, "node": "132", "why": "the path passes 312, as that of tree 0"}

@@ -146,7 +146,7 @@ class StepCounter(Silent):
 
 
 def test_two_processes_return_the_same_evidence_as_one_process() -> None:
-    """Both runs report their progress, and no worker process remains."""
+    """Runs with one and with two processes report progress, and no worker process remains."""
     found: list[set[Evidence]] = []
     todo = verify.plan_tasks(verify.plan_pairs(CLAIMS, sizes=SIZES))
     for jobs in (1, 2):

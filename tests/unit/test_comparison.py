@@ -25,7 +25,7 @@ from support.experiments import make_point
 def run(
     time: Fraction | int | None = 10, bound: Fraction | int = 5, steps: int = 3, **changes: Any
 ) -> Run:
-    """Return a run of the broadcast `multiple` on S5; ``changes`` replace its columns."""
+    """Return a run of the broadcast `multiple` on S5, with ``changes`` in place of its columns."""
     point = {
         "topology": "S5", "collective": "broadcast", "algorithm": "multiple", "ports": "all",
         "segments": 1, "messages": 1,
@@ -145,7 +145,7 @@ def test_runs_of_the_same_algorithm_are_matched_if_both_sides_have_it() -> None:
     ]
 
 
-def test_single_runs_are_matched_despite_different_numbers_of_segments() -> None:
+def test_if_each_side_has_a_single_run_the_numbers_of_segments_may_differ() -> None:
     (row,) = compare([side("a", run(10, segments=1)), side("b", run(8, segments=4))]).rows()
     assert (row["segments"], row["verdict"]) == ("1 | 4", BETTER)
 
@@ -201,7 +201,7 @@ def test_of_runs_with_segments_that_the_other_side_lacks_only_the_fastest_are_ma
 
 
 def test_runs_are_matched_by_the_number_of_pieces_of_the_message_by_default() -> None:
-    """`multiple` splits a quarter of the message per tree, `edge-disjoint` splits all of it."""
+    """`multiple` splits a quarter of the message per tree, `edge-disjoint` the full message."""
     sides = [
         side(algorithm, *(
             price_run(point, execute(point))
@@ -229,7 +229,7 @@ def test_a_small_increase_in_time_is_not_rounded_to_zero_per_cent() -> None:
 
 
 def test_runs_on_other_topologies_are_matched_only_if_there_is_none_on_the_same_topology() -> None:
-    """Both sides have runs on S5 and S6, only one side on S4, and only the other on S7."""
+    """Both sides have runs on S5 and S6. Only one side has runs on S4, and only the other on S7."""
     ours = [
         run(10, segments=1),
         run(9, segments=4),

@@ -180,7 +180,7 @@ def test_the_multiple_trees_take_the_steps_of_equation_3_but_less_time() -> None
 
 
 def test_edge_disjoint_trees_are_lower_than_the_paper_assumes() -> None:
-    """The paper assumes height D + 4. It is D + 3 for even n and D + 2 for odd n."""
+    """The paper assumes height D + 4. The height is D + 3 for even n and D + 2 for odd n."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         n = as_topology(case.spec).n

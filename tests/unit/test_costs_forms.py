@@ -34,7 +34,7 @@ def same(cost: costs.Cost, page: paper_costs.Cost, m: Fraction, machine: costs.M
     """Check that start-ups, bytes and transmissions of a cost equal those of the oracle."""
     assert cost.start_ups == page.start_ups
     assert cost.bytes == page.share * m
-    if page.transmissions is not None:  # some definitions do not state them
+    if page.transmissions is not None:  # some definitions do not state transmissions
         assert cost.transmissions == page.transmissions
     assert cost.time == page.start_ups * machine.t_s + page.share * m * machine.t_c
     assert isinstance(cost.time, Fraction)
@@ -264,7 +264,7 @@ ONE = costs.Machine(Fraction(1), Fraction(1))
 
 
 def test_the_source_of_a_closed_form_is_the_paper_that_states_it() -> None:
-    """If no paper covers the copies or messages, the source is starcast."""
+    """If no paper covers the numbers of copies or messages, the source is starcast."""
 
     def source(collective: str, algorithm: str, **arguments: int) -> str:
         return priced(Case("S5", collective, algorithm, Asked("all", **arguments))).source

@@ -53,7 +53,7 @@ MACHINE_OF_TRIALS = costs.Machine(Fraction(1), Fraction(1))
 def test_the_best_whole_number_of_pieces_is_found(
     key: tuple[str, str], d: int, m: Fraction, copies: int, one_port: bool
 ) -> None:
-    """Some algorithms divide steps by n-1 and round up; some require multiples of n-1."""
+    """Some algorithms divide steps by n-1 and round up. Others require multiples of n-1."""
     topology, algorithm = home(key, d), ALGORITHMS[key]
     ports = algorithm.ports[-1] if one_port else algorithm.ports[0]
     names = [argument.name for argument in algorithm.arguments]

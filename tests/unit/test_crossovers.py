@@ -156,7 +156,10 @@ def test_two_crossovers_between_the_same_stored_sizes_are_found() -> None:
 
 
 def test_curves_that_coincide_on_an_interval_have_one_crossover_with_two_ends() -> None:
-    """Both curves contain 900 + 10m. Below m = 10 one is faster, above m = 100 the other."""
+    """Two curves contain 900 + 10m.
+
+    Below m = 10 one is faster, above m = 100 the other is faster.
+    """
     ours = [*along(9, 10, (1, 1000), segments=1), *along(0, 100, (1, 1000), segments=2)]
     theirs = [*greedy(9, 10, (1, 1000), segments=1), *greedy(18, 1, (1, 1000), segments=4)]
     (best,) = [one for one in changes(ours, theirs) if one.choice == BEST]

@@ -39,7 +39,7 @@ def test_leaders_periods_and_rotations_of_necklaces_follow_the_definition() -> N
 
 
 def test_burnsides_lemma_gives_the_number_of_necklaces() -> None:
-    """This number h(n) does not include the necklace of the root."""
+    """The number h(n) of necklaces does not include the necklace of the root."""
     for n in range(2, 9):
         assert len(np.unique(necklaces(n).leader)) - 1 == rotation.necklaces_counted(n)
 

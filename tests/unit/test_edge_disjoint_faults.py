@@ -35,7 +35,7 @@ Fault = frozenset[Node]
 
 @cache
 def links(n: int) -> tuple[Fault, ...]:
-    """Return all undirected links of S_n; a faulty link is down in both directions."""
+    """Return all undirected links of S_n, since a faulty link is down in both directions."""
     return tuple({frozenset((x, swap(x, d))) for x in star_graph.nodes(n) for d in range(2, n + 1)})
 
 
@@ -181,7 +181,7 @@ def outlets(result: Sequence[Row], node: Node, unit: int) -> list[Fault]:
 def test_a_unit_is_lost_if_the_last_links_of_all_its_copies_fail(
     collective: str, n: int, messages: int
 ) -> None:
-    """If one of these links still works, the unit arrives."""
+    """If one of the last links still works, the unit arrives."""
     for copies in range(1, n):
         result = rows(collective, n, messages, copies)
         for receiver, units in required_last(collective, identity(n), messages).items():
@@ -247,7 +247,7 @@ def test_a_link_that_fails_after_its_last_use_loses_no_unit() -> None:
 
 @pytest.mark.parametrize("collective", ["broadcast", "scatter"])
 def test_nothing_is_sent_if_the_root_is_dead(collective: str) -> None:
-    """This holds even with three copies, and a remark in the result names the root."""
+    """The result has a remark that names the root, even if the message has three copies."""
     run = simulate(built(collective, 4, 1, 3), [star_graph.label(identity(4))])
     assert not run.complete
     assert run.transmissions == 0
@@ -293,7 +293,7 @@ def named(fault: Fault) -> str | tuple[str, str]:
 def test_the_simulator_finds_no_missing_unit_if_there_are_fewer_faults_than_copies(
     collective: str, messages: int, copies: int, every: int
 ) -> None:
-    """All sources of S_4 send together; a regular sample of all sets of x-1 faults is tried."""
+    """All sources of S_4 send together. A regular sample of all sets of x-1 faults is tried."""
     schedule = built(collective, 4, messages, copies).expand()
     for faults in islice(combinations(possible_faults(4), copies - 1), 0, None, every):
         run = simulate(schedule, [named(fault) for fault in faults])

@@ -194,7 +194,7 @@ def test_the_bounds_used_in_the_proof_hold() -> None:
 def test_the_bounds_suffice_from_n_equal_7_on() -> None:
     """3(n-2) Y <= 2 (n-1)! for the bound Y on the number of nodes on short necklaces.
 
-    A shorter inequality that implies it is checked, too.
+    A shorter inequality that implies this one is also checked.
     """
     for n in range(7, 200):
         assert 3 * (n - 2) * page.most_short_nodes(n) <= 2 * factorial(n - 1)

@@ -142,7 +142,7 @@ def test_runs_of_different_execution_models_are_compared_only_if_across_names_th
 
 
 def test_the_crossovers_for_s4_on_the_page_equal_recomputed_values() -> None:
-    """At the crossover size, `multiple` is faster; with one byte less, it is not."""
+    """At the crossover size, `multiple` is faster. With one byte less, it is not faster."""
     lines = execution_models.PAGE.read_text().splitlines()
     ports: Ports
     for ports in ("all", "one"):

@@ -76,7 +76,7 @@ def test_the_points_of_a_design_are_the_union_of_its_grids_without_duplicates(
 
 
 def test_a_design_stored_at_database_revision_0001_is_read() -> None:
-    """Such a design has one collective, and no axes for copies, faults and seeds."""
+    """Designs of revision 0001 have one collective, and no axes for copies, faults or seeds."""
     old = {
         "collective": "broadcast", "topology": ["S4"], "algorithm": ["multiple",
         "recursive-substar"], "ports": ["all"],

@@ -57,7 +57,7 @@ def test_the_same_seed_draws_the_same_faults(spec: str, words: str, seed: int) -
 def test_every_link_and_every_node_except_the_root_can_be_drawn(
     words: str, all_of_them: int
 ) -> None:
-    """S4 has 24 nodes and 36 links; 600 draws miss a link with a probability of 2e-6."""
+    """S4 has 24 nodes and 36 links. The 600 draws miss some link with a probability of 2e-6."""
     assert len({resolve_faults(topology("S4"), words, seed) for seed in range(600)}) == all_of_them
 
 

@@ -54,7 +54,7 @@ def refusal(path: Path) -> InputError:
 
 
 def rewritten(path: Path, **parts: Any) -> Path:
-    """Replace parts of a file; None removes a part."""
+    """Replace parts of a file. A part whose value is None is removed."""
     with np.load(path, allow_pickle=False) as loaded:
         contents = {name: loaded[name] for name in loaded} | parts
     np.savez(path, **{name: part for name, part in contents.items() if part is not None})
@@ -332,7 +332,7 @@ def test_a_file_with_a_damaged_array_header_is_reported_as_damaged(saved: Path, 
 
 
 def test_an_encrypted_file_is_refused(saved: Path) -> None:
-    """The test only sets the encryption flags; nothing is encrypted."""
+    """The test only sets the encryption flags and encrypts nothing."""
     content = bytearray(saved.read_bytes())
     for signature, offset in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
         place = content.find(signature)

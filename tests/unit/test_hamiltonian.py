@@ -115,7 +115,7 @@ def test_the_tree_of_rotated_paths_follows_the_definition() -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_subtree_j_is_a_hamiltonian_path_of_the_nodes_with_1_in_position_j(n: int) -> None:
-    """Its first node is the root's neighbour across dimension j (Theorem 4)."""
+    """The path in subtree j begins at the root's neighbour across dimension j (Theorem 4)."""
     tree = tree_of(built(n, "rotated-hamiltonian").parent_port[0], n)
     levels = built(n, "rotated-hamiltonian").levels()[0]
     for j in range(2, n + 1):
@@ -199,7 +199,7 @@ def schedule(n: int) -> list[Row]:
 def test_the_schedule_sends_down_the_tree_in_the_minimum_number_of_steps() -> None:
     """The number of steps is n (n-2)! = ceil((n!-1)/(n-1)).
 
-    Every step except the last informs n-1 nodes; the last informs n-2.
+    Every step except the last informs n-1 nodes. The last step informs n-2 nodes.
     """
     for n in range(3, 8):
         sends = schedule(n)
@@ -244,7 +244,7 @@ def test_the_tree_along_the_hamiltonian_cycle_follows_the_definition(n: int) -> 
 
 
 def test_the_tree_along_the_hamiltonian_cycle_is_a_path_that_ends_next_to_the_root() -> None:
-    """Its height is n!-1, and the last link of the cycle leads back to the root."""
+    """The height of the tree is n!-1, and the last link of the cycle leads back to the root."""
     for n in range(2, 9):
         for root in roots(n)[: 2 if n > 6 else None]:
             trees = built(n, "hamiltonian-cycle", root)
@@ -269,7 +269,10 @@ def test_all_sources_use_the_same_dimension_in_each_step(n: int) -> None:
 
 @pytest.mark.parametrize("n", [4, 5])
 def test_the_forest_at_another_root_may_follow_another_cycle(n: int) -> None:
-    """Section 4 uses one cycle for all sources; the forest at root q follows a translated cycle."""
+    """Section 4 uses one cycle for all sources.
+
+    The forest at root q follows a translated cycle.
+    """
     start = star_graph.identity(n)
     cycle = star_graph.visited(start, page.cycle_types(n))[:-1]
     links = set(zip(cycle, [*cycle[1:], start], strict=True))

@@ -152,7 +152,7 @@ def _empty_values(folder: Path) -> Path:
 
 
 def _large_topology(folder: Path) -> Path:
-    """Write a record whose witness is a closed walk on S10; each step is a valid port."""
+    """Write a record whose witness is a closed walk on S10 that uses a valid port in each step."""
     record = load_record(path_of(shipped_folder(), "hamiltonian-decomposition", "S4"))
     members = {"ports.npy": (bombs.npy_header((1, 3_628_800), "|u1") + b"\2\3" * 1_814_400, 0)}
     fields = {**record.fields(), "topology": "S10"}

@@ -119,7 +119,10 @@ def test_generators_follow_the_definition() -> None:
 
 
 def test_generators_of_s6_equal_those_written_in_cycle_notation() -> None:
-    """Generators 1 to 5 are single cycles; generators 6 and 7 also have cycles of two symbols."""
+    """Generators 1 to 5 are single cycles.
+
+    Generators 6 and 7 also have cycles of two symbols.
+    """
     written: dict[int, tuple[list[tuple[int, ...]], int]] = {
         1: ([(2, 1)], 2),
         2: ([(3, 2, 1)], 3),
@@ -169,7 +172,7 @@ def test_all_tree_paths_are_shortest_paths() -> None:
 
 
 def test_parents_are_reached_in_an_earlier_step() -> None:
-    """This weaker form of Theorem 8.3 is true, and the algorithm needs no more."""
+    """A weaker form of Theorem 8.3 is true, and the algorithm needs no more."""
     for n in range(2, 10):
         assert (steps(n)[parents(n)][1:] < steps(n)[1:]).all()
 

@@ -95,7 +95,7 @@ def run(app: typer.Typer, *words: str) -> Any:
 
 
 def test_arguments_and_options_are_passed_to_the_operation(app: typer.Typer) -> None:
-    """Omitted options keep their defaults; parameters without an option keep a fixed value."""
+    """Omitted options keep their defaults. Parameters without an option keep a fixed value."""
     given = run(app, "describe", "S5", "a", "b", "--root", "12345", "--all", "--no-store",
                 "--file", "x", "--file", "y", "--method", "bolt", "-f", "json")  # fmt: skip
     assert '"place": "S5"' in given.stdout

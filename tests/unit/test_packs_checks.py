@@ -29,7 +29,7 @@ def query(body: str, parameters: str = "none", columns: str = "a: something") ->
 
 
 def refusal(body: str, parameters: str = "none", columns: str = "a: something") -> str:
-    """Return the error message for a query, without the path; check that it has a hint."""
+    """Return the error message for a query, without the path, and check that it has a hint."""
     with pytest.raises(InputError) as caught:
         query(body, parameters, columns)
     assert caught.value.hint

@@ -28,7 +28,7 @@ MATCH ...
 
 
 def refusal(text: str) -> str:
-    """Return the error message for a header; check that it has a hint."""
+    """Return the error message for a header, and check that it has a hint."""
     with pytest.raises(InputError) as caught:
         parse_header(text)
     assert caught.value.hint

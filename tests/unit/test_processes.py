@@ -191,7 +191,10 @@ def test_kill_9_prints_nothing_and_ends_the_workers(
 
 
 def square(number: int) -> int:
-    """Return the square; 13 is refused, and 14 ends the worker."""
+    """Return the square of a number.
+
+    The number 13 is refused, and 14 ends the worker.
+    """
     if number == 13:
         raise InputError("13 is refused", hint="take another number")
     if number == 14:

@@ -30,7 +30,7 @@ def halves(spec: str, links: int) -> NDArray[Any]:
 
 
 def forged(vectors: object, multipliers: object, denominator: int = 1) -> Record:
-    """Return a record that claims a bisection width of 44 links for S5; the true value is 40."""
+    """Return a record that claims a bisection width of 44 links for S5. The true value is 40."""
     known = shipped_record("bisection-width", "S5")
     certificate = {
         "automorphisms": known.witness["automorphisms"],

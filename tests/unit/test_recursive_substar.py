@@ -67,7 +67,7 @@ def test_nodes_informed_per_step_are_the_coefficients_of_the_polynomial() -> Non
 
 @pytest.mark.parametrize("n", range(2, 10))
 def test_the_height_is_2n_minus_3(n: int) -> None:
-    """This is Theorem 4 of Sheu, Liaw & Chen."""
+    """Theorem 4 of Sheu, Liaw & Chen states this height."""
     assert forest(f"S{n}", "recursive-substar").height == 2 * n - 3
 
 

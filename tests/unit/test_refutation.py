@@ -239,7 +239,7 @@ def _with_formula(record: Record) -> Record:
 
 
 def forged_rounds(format_: str) -> Record:
-    """Return a record that claims 9 rounds to be optimal on S5; the true optimum is 8."""
+    """Return a record that claims 9 rounds to be optimal on S5. The true optimum is 8."""
     best = shipped_record("one-port-broadcast", "S5")
     rounds = best.witness["round"].astype(np.int64)
     witness = {**best.witness, "round": rounds + (rounds == rounds.max())}

@@ -258,7 +258,7 @@ def test_the_forest_of_a_balanced_scatter_has_the_trees_of_all_messages(n: int) 
 
 
 def test_links_that_several_balanced_trees_share_carry_no_messages_in_the_same_step() -> None:
-    """Such a link has the same level and the same subtree in all these trees."""
+    """A link that several trees share has the same level and the same subtree in each of them."""
     for n in range(3, 7):
         forest = balanced_forest(as_topology(f"S{n}"), n - 1)
         above, levels = root_ports(forest), forest.levels()

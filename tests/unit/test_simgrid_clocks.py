@@ -130,7 +130,7 @@ def test_moving_a_row_changes_the_time_of_the_schedule(simgrid: Path | None) -> 
 
 
 def test_a_schedule_that_sends_a_unit_before_it_arrives_cannot_finish(simgrid: Path | None) -> None:
-    """The other schedules of the batch are executed nevertheless."""
+    """If a schedule of a batch cannot finish, the others are executed nevertheless."""
     schedules = [schedule("S4", "broadcast", name) for name in ("greedy", "recursive-substar")]
     problems = [
         unchecked(judged)
@@ -150,7 +150,7 @@ def test_a_crash_does_not_affect_the_rest_of_the_batch(
 ) -> None:
     judged = schedule("S3", "broadcast", "greedy")
     describe = runs._describe
-    # Without links SimGrid ends its process; without a column starcast's program raises an error.
+    # Without links SimGrid ends its process. Without a column starcast's program raises an error.
     spoiled: list[dict[str, Any]] = [{}, {"links": []}, {}, {"step": None}, {}]
     remaining = iter(spoiled)
 

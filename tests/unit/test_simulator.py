@@ -65,7 +65,7 @@ def test_both_simulators_agree_if_the_steps_of_two_rows_are_swapped(
 def test_the_first_violation_is_in_the_earliest_step_with_an_invalid_row(
     algorithm: str, ports: str, data: st.DataObject
 ) -> None:
-    """This holds whatever rules the rows violate, such as order or addresses."""
+    """The rows may violate any rules, such as those on order or addresses."""
     mutated = broadcast(4, algorithm, ports, 2)
     for _ in range(data.draw(st.integers(2, 4))):
         row = data.draw(st.integers(0, len(mutated) - 1))
@@ -355,7 +355,7 @@ def test_a_dead_link_that_no_tree_uses_has_no_effect() -> None:
     ],
 )
 def test_a_fault_that_is_given_twice_counts_once(twice: list[FaultLike]) -> None:
-    """It does not matter which end of a link is named first."""
+    """The ends of a faulty link may be named in any order."""
     schedule = broadcast(4, "multiple", "all", 1)
     once, again = simulate(schedule, faults=twice[:-1]), simulate(schedule, faults=twice)
     assert (again.transmissions, again.missing, again.undelivered) == (

@@ -100,7 +100,7 @@ def test_without_faults_acknowledgements_do_not_change_the_execution(messages: i
 
 @pytest.mark.parametrize("messages", [1, 3])
 def test_the_traversals_in_the_catalogue_equal_those_built_by_hand(messages: int) -> None:
-    """Both send a copy of every message along each of the three trees."""
+    """The traversals send a copy of every message along each of the three trees."""
     for column in ("step", "sender", "receiver", "tree", "unit"):
         assert np.array_equal(getattr(by_hand(messages), column), getattr(driven(messages), column))
 

@@ -155,14 +155,14 @@ def test_random_schedules_under_faults_lose_the_same_units_in_both_simulators(
 def test_mutated_schedules_under_faults_get_the_same_verdict_from_both_simulators(
     data: st.DataObject,
 ) -> None:
-    """Invalid addresses and conflicts are violations under faults too; missing units are not."""
+    """Under faults, invalid addresses and conflicts are violations, but missing units are not."""
     schedule = data.draw(mutated(built(data.draw(st.sampled_from(bases("S3", "Q2", "S4,2"))))))
     assert_same_verdict(schedule, data.draw(fault_sets(schedule.topology, max(schedule.steps, 1))))
 
 
 @pytest.mark.parametrize(("collective", "ports"), list(product(COLLECTIVES, ("all", "one"))))
 def test_random_schedules_include_valid_and_invalid_ones(collective: str, ports: str) -> None:
-    """This ensures that the tests with random schedules cover both verdicts in every case."""
+    """Tests with random schedules must see both verdicts for every collective and port model."""
     empty = no_rows(topology("S3"), collective, ports)
     rules = []
     for seed in range(30):

@@ -278,7 +278,7 @@ def test_units_of_dead_nodes_are_not_required(
 
 
 def test_a_dead_leaf_of_a_gather_has_no_effect() -> None:
-    """Its units are not required, and no node sends through it."""
+    """The units of the leaf are not required, and no node sends through the leaf."""
     schedule = build("S4", "gather", "balanced")
     assert schedule.forest is not None
     inner = set(schedule.forest.parents()[0].tolist())

@@ -233,7 +233,10 @@ def test_a_damaged_record_saved_by_the_user_is_reported_where_records_are_shown(
 
 
 def test_witnesses_open_in_the_explorer_as_forests_schedules_or_faults(client: TestClient) -> None:
-    """Forests are those of the witnesses; schedules take as many rounds as the records state."""
+    """Forests are those of the witnesses.
+
+    Schedules take as many rounds as the records state.
+    """
     items = {each["id"]: each["explorer"] for each in get(client, "/records?limit=1000")["items"]}
     for record_id, expected in (
         ("edge-disjoint-trees:S4", "S4?forest=record(problem=edge-disjoint-trees)"),
@@ -348,7 +351,7 @@ def test_the_api_is_read_only(client: TestClient, method: str) -> None:
     "host", ["evil.example", "127.0.0.1.evil.example:8321", "192.0.2.1", "[", ""]
 )
 def test_requests_for_other_hosts_are_refused(client: TestClient, host: str) -> None:
-    """If they were answered, another site's page could reach the server by DNS rebinding."""
+    """Otherwise a page of another site could reach the server by DNS rebinding."""
     response = client.get("/", headers={"Host": host})
     assert response.status_code == 400
     assert response.json()["detail"] == f"the host '{host}' is not served here"
