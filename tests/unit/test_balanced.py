@@ -42,7 +42,7 @@ def starting(n: int) -> list[star_graph.Node]:
 
 @every_case
 def test_the_parent_ports_follow_the_definition_for_every_root(n: int, construction: str) -> None:
-    """The tree with another root is the translated tree with root 12..n."""
+    """A tree with another root is a translation of the tree with root 12..n."""
     for root in roots(n) if n < 7 else star_graph.cyclic_roots(n)[:2]:
         trees = built(n, construction, root)
         assert np.array_equal(

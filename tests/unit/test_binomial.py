@@ -28,7 +28,7 @@ def parents_of(tree: hypercube.Tree, d: int) -> list[int]:
     return [int(tree[x], 2) if x in tree else -1 for x in hypercube.nodes(d)]
 
 
-def test_children_in_the_binomial_tree_set_one_leading_zero() -> None:
+def test_the_binomial_tree_follows_its_definition_for_every_root() -> None:
     """A child flips one bit of its parent, left of all bits that already differ from the root."""
     for d in SIZES:
         for root in some_roots(d):

@@ -47,7 +47,7 @@ FORESTS = [
 
 
 def arrays_of(source: Source) -> NDArray[np.uint8]:
-    """Return the parent ports of all blocks in the order of ranks, uint8 ``[trees, nodes]``."""
+    """Return the parent ports as one array by tree and rank, uint8 ``[trees, nodes]``."""
     ports = np.zeros((source.trees, factorial(source.n)), dtype=np.uint8)
     image = np.array([source.image_port(port) for port in range(source.n + 1)], dtype=np.uint8)
     for block in range(source.count):

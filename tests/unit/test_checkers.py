@@ -247,7 +247,7 @@ def test_the_checker_of_disjoint_paths_gives_the_same_evidence_for_every_batch_s
 
 
 @pytest.mark.parametrize("n", range(3, 8))
-def test_edge_disjoint_trees_have_the_stated_properties(n: int) -> None:
+def test_edge_disjoint_trees_are_as_disjoint_and_short_as_lemma_6_states(n: int) -> None:
     """The paths to a node are disjoint and at most 4 links longer than its distance (Lemma 6)."""
     trees = parts(forest(f"S{n}", "edge-disjoint", root=n))
     assert checkers.edge_disjoint(*trees).holds
@@ -259,7 +259,7 @@ def test_edge_disjoint_trees_have_the_stated_properties(n: int) -> None:
 
 
 @pytest.mark.parametrize("d", range(2, 8))
-def test_edge_disjoint_binomial_trees_have_the_stated_properties(d: int) -> None:
+def test_edge_disjoint_binomial_trees_have_disjoint_paths_and_the_known_height(d: int) -> None:
     trees = parts(forest(f"Q{d}", "edge-disjoint-binomial", root=1))
     assert checkers.edge_disjoint(*trees).holds
     assert checkers.disjoint_paths(*trees).holds
@@ -473,7 +473,7 @@ MEASURES: dict[str, Callable[[Any, NDArray[np.uint8], int], Any]] = {
 OF_PORTS = {"branch sizes", "balance", "dimensions", "dimension balance"}
 
 
-def test_these_tests_cover_every_checker() -> None:
+def test_this_module_covers_every_checker() -> None:
     functions = {function for function in checkers.__all__ if function != "Evidence"}
     named = {item.replace("-", " ") for item in MEASURES} | {"rooted", "spanning"}
     assert {function.replace("_", " ") for function in functions} - named == {

@@ -68,7 +68,7 @@ def test_closed_forms_equal_those_of_the_definitions(
 
 
 def test_closed_forms_are_exact_fractions() -> None:
-    """Checked with a fractional message of more than 10^30 bytes (pitfall 6)."""
+    """The test uses a fractional number of more than 10^30 bytes (pitfall 6)."""
     for n in SIZES:
         paid = tseng_sheu.Prices(Fraction(10**30) + Fraction(1, 3), Fraction(1, 7), Fraction(1, 11))
         for algorithm in ALGORITHMS:

@@ -308,7 +308,7 @@ def test_no_execution_is_below_the_lower_bound(
         )
         real = simulated_cost(case, m, machine)
         assert real.time >= bound.time, case
-        # All sends of a step start together, so start-ups and bytes have lower bounds of their own.
+        # All sends of a step start together, so start-ups and bytes each have a lower bound.
         assert real.start_ups >= bound.start_ups, case
         assert real.bytes >= bound.bytes, case
         assert int(real.steps or 0) >= int(bound.steps or 0), case

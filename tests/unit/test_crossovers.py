@@ -380,7 +380,7 @@ def test_curve_labels_contain_base_tree_and_copies_if_these_differ() -> None:
 
 
 def test_the_curve_of_the_lower_bound_bends_between_stored_sizes() -> None:
-    """The bound for one copy, max(100, m/4), is stored only for 64 bytes and bends at m = 400."""
+    """The bound for one copy, max(100, m/4), bends at m = 400, but is stored only for 64 bytes."""
     single = along(3, 2, (64,), algorithm="edge-disjoint")
     double = along(3, 2, (65536,), algorithm="edge-disjoint", copies=2)
     for cost in double[0].costs:

@@ -97,7 +97,7 @@ def test_a_server_starts_without_an_archive_that_cannot_be_written(
 def test_a_link_created_in_place_of_the_archive_is_not_copied(
     programs: Path, tmp_path: Path, command: str
 ) -> None:
-    """By such a link, the server's account could make root copy a file that only root can read."""
+    """By a link, the server's account could make root copy a file that only root can read."""
     (tmp_path / "secret").write_text("geheim")
     linking = JCMD.format(home=tmp_path / "home", write=f'{command} "{tmp_path / "secret"}"')
     write_program(programs.with_name("jcmd"), linking)

@@ -50,7 +50,7 @@ class Counting(Silent):
         yield self
 
     def advance(self, amount: int = 1) -> None:
-        """Add to the count."""
+        """Add bytes to the count."""
         self.done += amount
 
 

@@ -105,7 +105,7 @@ def test_saving_replaces_an_existing_file(saved: Path) -> None:
     assert Forest.open(saved).id == "S3:greedy:123"
 
 
-def test_a_file_with_earlier_names_of_its_parts_is_read(tmp_path: Path) -> None:
+def test_a_file_that_names_its_parts_as_earlier_versions_did_is_read(tmp_path: Path) -> None:
     """Earlier files call the hubs ``toward`` and the argument base ``tree``."""
     trees = forest("S4", "label-change", "4132", base="multiple")
     trees.save(tmp_path / "f.npz")

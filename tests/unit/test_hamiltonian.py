@@ -31,7 +31,7 @@ def as_array(word: list[int]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
     return np.array(word, dtype=np.uint8)
 
 
-# A1: Hamiltonian paths and cycles
+# The following tests concern Hamiltonian paths and cycles (A1).
 
 
 def test_the_hamiltonian_path_follows_ehrlichs_algorithm() -> None:
@@ -99,7 +99,7 @@ def test_walk_visits_the_same_nodes_as_the_oracle(sample: tuple[int, list[int]])
     assert [star_graph.nodes(n)[rank] for rank in walk(n, as_array(word)).tolist()] == visited
 
 
-# A2: the tree of rotated Hamiltonian paths
+# The following tests concern the tree of rotated Hamiltonian paths (A2).
 
 
 def test_the_tree_of_rotated_paths_follows_the_definition() -> None:
@@ -188,7 +188,7 @@ def test_phase_1_follows_ehrlichs_algorithm() -> None:
         assert 2 not in word[1:]
 
 
-# A2: the schedule for all sources
+# The following tests concern the schedule for all sources (A2).
 
 
 def schedule(n: int) -> list[Row]:
@@ -230,7 +230,7 @@ def test_several_messages_that_share_phase_2_take_the_minimum_number_of_steps() 
             assert (repeated > steps) == (copies >= n - 1)  # else both are equal (pitfall 16)
 
 
-# A4: the Hamiltonian cycle
+# The following tests concern the Hamiltonian cycle (A4).
 
 
 @pytest.mark.parametrize("n", SIZES)

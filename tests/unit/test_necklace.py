@@ -140,7 +140,10 @@ def test_generators_of_s6_equal_those_written_in_cycle_notation() -> None:
 
 
 def test_parents_of_a_generators_necklace_are_on_the_necklace_of_the_previous_generator() -> None:
-    """The parent of G_k is G_(k-1), and rotating both gives another node and its parent."""
+    """The parent of G_k is G_(k-1).
+
+    The parent of a rotated G_k is G_(k-1), rotated equally.
+    """
     for n in SIZES:
         result = generators(topology(f"S{n}"))
         ranks, above = star_graph.ranks(n), parents(n)

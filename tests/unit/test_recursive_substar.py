@@ -67,7 +67,7 @@ def test_nodes_informed_per_step_are_the_coefficients_of_the_polynomial() -> Non
 
 @pytest.mark.parametrize("n", range(2, 10))
 def test_the_height_is_2n_minus_3(n: int) -> None:
-    """Theorem 4 of Sheu, Liaw & Chen states this height."""
+    """Theorem 4 of Sheu, Liaw & Chen states the height 2n-3."""
     assert forest(f"S{n}", "recursive-substar").height == 2 * n - 3
 
 
@@ -114,7 +114,7 @@ def test_no_node_sends_twice_over_the_same_dimension_or_back_to_its_parent() -> 
         assert all(len(set(dimensions)) == len(dimensions) for dimensions in used.values())
 
 
-# Possible misreadings of the paper (tseng-sheu.md, pitfalls 9 and 10)
+# The following tests exclude misreadings of the paper (tseng-sheu.md, pitfalls 9 and 10).
 
 
 def test_the_child_over_dimension_2_relays_over_all_higher_dimensions() -> None:

@@ -95,7 +95,7 @@ def test_the_rows_equal_those_of_the_oracle_for_every_root(
 def test_the_rows_equal_those_of_the_oracle_on_larger_stars(
     n: int, algorithm: str, messages: int
 ) -> None:
-    """The root is the last node."""
+    """The root of the scatter is the node with the highest rank."""
     root = star_graph.nodes(n)[-1]
     assert sorted(plain_rows(schedule(n, algorithm, messages, root))) == sorted(
         page.scatter(algorithm, root, messages)

@@ -1,4 +1,4 @@
-"""Schedules as columns: exactly the rows of the definitions (tseng-sheu.md), and metadata."""
+"""Schedules as columns, compared with the definitions (tseng-sheu.md), and their metadata."""
 
 from dataclasses import FrozenInstanceError, replace
 from math import factorial

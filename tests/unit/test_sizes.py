@@ -18,7 +18,7 @@ def test_the_distance_profile_of_a_star_counts_its_nodes_by_distance() -> None:
         assert t.distance_profile() == tuple(np.bincount(t.distances(t.nodes // 3)).tolist())
 
 
-def test_the_mean_distance_of_a_star_follows_akers_and_krishnamurthy() -> None:
+def test_the_mean_distance_of_a_star_follows_the_formula_of_akers_and_krishnamurthy() -> None:
     """The authors' mean, n - 4 + 2/n + H_n, includes the root.
 
     The mean of starcast excludes the root.
