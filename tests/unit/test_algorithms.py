@@ -1,4 +1,4 @@
-"""Every algorithm in the catalogue: its declared numbers, argument checks and schedules."""
+"""Every algorithm in the catalogue: declared steps and transmissions, arguments and schedules."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def listed(plan: Schedule) -> list[tuple[int, ...]]:
 def test_schedules_are_complete_and_match_their_declarations(
     spec: str,
 ) -> None:
-    """Steps and transmissions are as declared; rows are sorted and use links of the forest."""
+    """Schedules have the declared steps and transmissions, and sorted rows on tree links."""
     for entry, ports in algorithms_with_ports(spec):
         assert_matches_declaration(spec, entry, ports)
 
@@ -85,7 +85,7 @@ def assert_rows_follow_the_forest(plan: Schedule, along: str | None) -> None:
 
 
 @pytest.mark.parametrize("spec", ["S4", "S4,2", "Q3"])
-def test_schedules_of_other_roots_are_translations_of_that_of_the_identity(spec: str) -> None:
+def test_changing_the_root_translates_the_schedule(spec: str) -> None:
     for entry, ports in algorithms_with_ports(spec):
         assert_is_translated(spec, entry, ports)
 
@@ -106,7 +106,8 @@ def assert_is_translated(spec: str, entry: Algorithm, ports: str) -> None:
     assert translated.root == root
     image = network.translation(root)
     moved = sorted(zip(plan.step, image[plan.sender], image[plan.receiver], plan.tree, strict=True))
-    # If translation changes ports, it also changes the sub-slots of one-port schedules.
+    # In a one-port schedule the port of a row determines its sub-slot, so a translation that
+    # changes ports also changes steps.
     if ports == "all" or network.translation_keeps_ports:
         assert moved == sorted(
             zip(
@@ -121,7 +122,10 @@ def assert_is_translated(spec: str, entry: Algorithm, ports: str) -> None:
 
 @pytest.mark.parametrize("spec", ["S4", "S3", "S3,1", "S4,2"])
 def test_expanding_a_schedule_does_not_change_its_steps_and_transmissions(spec: str) -> None:
-    """Steps, transmissions, links and packets agree; every source gives the same expanded rows."""
+    """Link use and packets do not change either.
+
+    The schedule of any source expands to the same rows.
+    """
     for entry, ports in algorithms_with_ports(spec):
         assert_expands(spec, entry, ports)
 
@@ -150,7 +154,7 @@ def assert_expands(spec: str, entry: Algorithm, ports: str) -> None:
 
 
 def test_algorithms_have_the_public_names_and_arguments() -> None:
-    """Other tools rely on these names of algorithms and arguments."""
+    """Other tools rely on the public names of algorithms and arguments."""
     both = "messages copies"
     table = {
         "broadcast": {

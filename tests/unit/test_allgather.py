@@ -31,7 +31,7 @@ def page_tree(n: int, construction: str) -> rooted_trees.Tree:
 
 
 def level_sizes(n: int, tree: str) -> list[int]:
-    """Return N_t, the number of nodes at level t, for t = 1..h."""
+    """Return N_t, the number of nodes on level t, for each level t from 1 to the height."""
     return rooted_trees.profile(page_tree(n, tree), star_graph.identity(n))[1:]
 
 
@@ -110,8 +110,11 @@ def test_schedules_have_the_expected_id_root_and_number_of_units() -> None:
             assert np.array_equal(schedule.tree, schedule.unit)
 
 
-def test_the_forest_of_the_schedule_consists_of_all_dimension_changes() -> None:
-    """Tree i is the base tree changed by i dimensions; the forest is not in the catalogue."""
+def test_the_forest_of_a_schedule_has_all_n_minus_1_dimension_changes_of_the_base() -> None:
+    """Tree i is the dimension change of the base by i places.
+
+    The catalogue does not have this forest.
+    """
     for tree in TREES:
         schedule = allgather("S5", "dimension-change", root="53142", base=tree)
         assert schedule.forest is not None
@@ -131,7 +134,10 @@ def test_the_forest_of_the_schedule_consists_of_all_dimension_changes() -> None:
 
 @given(st.sampled_from(TREES), st.sampled_from(["all", "one"]), st.permutations(range(1, 5)))
 def test_any_source_can_be_the_root(tree: str, ports: str, symbols: list[int]) -> None:
-    """The rows of a source are those of the identity, relabelled by that source."""
+    """The rows at another root are those at the identity, relabelled.
+
+    Both expand to the same rows.
+    """
     q = tuple(symbols)
     original = allgather("S4", "dimension-change", ports, base=tree)
     moved = allgather("S4", "dimension-change", ports, star_graph.label(q), base=tree)

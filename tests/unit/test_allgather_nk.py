@@ -38,7 +38,7 @@ def height(n: int, k: int, algorithm: str) -> int:
 
 
 def with_sources(schedule: Schedule) -> set[Row]:
-    """Return the rows of one source, with each unit as a pair (source, unit)."""
+    """Return the rows of a schedule, in which each unit is a pair of its source and its number."""
     return {
         hop._replace(unit=(places(schedule.topology)[schedule.root], hop.unit))
         for hop in hops_of(schedule)
@@ -73,9 +73,10 @@ def test_the_expanded_schedule_has_the_rows_of_all_sources(n: int, k: int, algor
 
 
 def test_in_one_port_schedules_each_level_becomes_one_sub_step_per_port() -> None:
-    """The n-1 sub-steps of a level use one port each (nk-star.md, one-port dimensions).
+    """Each of the n-1 sub-steps of a level uses one port (nk-star.md, one-port dimensions).
 
-    Ports 2..k exchange symbols; port k+s leads s places forward in the clique of residual links.
+    Ports 2..k exchange symbols. Port k+s leads to the node s places further in the clique of
+    residual links.
     """
     for n, k in SMALL:
         for algorithm in ALGORITHMS:
@@ -108,10 +109,10 @@ def test_every_node_receives_every_unit(n: int, k: int, algorithm: str, ports: s
 
 @pytest.mark.parametrize(("n", "k"), [*SIZES, (6, 3)])
 def test_with_one_tree_all_links_of_a_port_carry_equal_packets(n: int, k: int) -> None:
-    """The tree SP does not change if the symbols k+1..n are relabelled.
+    """The reason is that relabelling the symbols k+1..n does not change the tree SP.
 
-    In step t, a swap link of the network carries one message for each link of its port on level t
-    of the tree. A residual link carries 1/(n-k) message for each residual link on that level.
+    In step t, a swap link carries as many messages as level t of the tree has links of its port. A
+    residual link carries 1/(n-k) times as many messages as this level has residual links.
     """
     home = star_graph.identity(n)[:k]
     (tree,) = trees(n, k, "nk-greedy")
@@ -131,7 +132,7 @@ def test_with_one_tree_all_links_of_a_port_carry_equal_packets(n: int, k: int) -
 
 
 def test_with_several_trees_residual_links_carry_unequal_packets_in_one_step() -> None:
-    """The reason is that relabelling k+1..n changes the trees MT (pitfall 8 of nk-star.md)."""
+    """Relabelling the symbols k+1..n changes the trees MT (pitfall 8 of nk-star.md)."""
     loads: dict[int, Counter[tuple[star_graph.Node, int]]] = {}
     for hop in hops_of(allgather("S4,2", "nk-multiple", "all").expand()):
         if hop.port > 2:
@@ -139,10 +140,10 @@ def test_with_several_trees_residual_links_carry_unequal_packets_in_one_step() -
     assert any(len(set(load.values())) > 1 for load in loads.values())
 
 
-def test_for_k_equal_to_n_minus_1_the_schedule_is_that_of_the_star_graph() -> None:
+def test_for_k_equal_to_n_minus_1_the_schedule_has_the_rows_of_tree_0_on_the_star_graph() -> None:
     """The greedy trees of S_{n,n-1} and of S_n are the same.
 
-    Therefore the schedule has the rows of the dimension-change allgather on S_n that use tree 0.
+    Therefore the schedule has the same rows as tree 0 of the dimension-change allgather on S_n.
     """
     for n in range(2, 6):
         for ports in ["all", "one"]:
@@ -156,10 +157,10 @@ def test_for_k_equal_to_n_minus_1_the_schedule_is_that_of_the_star_graph() -> No
 @both_models
 @every_algorithm
 @pytest.mark.parametrize(("n", "k"), [*SIZES, *LARGE])
-def test_the_number_of_rows_is_known_before_they_are_built(
+def test_the_number_of_rows_is_known_before_a_schedule_is_built(
     n: int, k: int, algorithm: str, ports: str
 ) -> None:
-    """A level takes one all-port step, or at most n-1 one-port sub-steps."""
+    """A level takes one all-port step, or up to n-1 sub-steps in the one-port model."""
     topology = as_topology(f"S{n},{k}")
     entry = catalogue.find("allgather", algorithm)
     schedule = allgather(f"S{n},{k}", algorithm, ports)

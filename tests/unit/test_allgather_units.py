@@ -32,7 +32,7 @@ every_algorithm = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
 
 def numbers_of_messages(n: int) -> list[int]:
-    """Return small numbers M of messages, and numbers near multiples of n-1.
+    """Return numbers M of messages to test: small numbers, and numbers near multiples of n-1.
 
     For n > 2, the bound ceil(M(n!-1)/(n-1)) is below M ceil((n!-1)/(n-1)) exactly if M >= n-1.
     """
@@ -70,8 +70,8 @@ def test_one_message_is_sent_in_phase_1_and_phase_2() -> None:
         }
 
 
-def test_one_message_reaches_node_number_m_in_the_step_of_the_formula() -> None:
-    """Node number m is reached in step ceil(m/(n-1)) over dimension v(m), as section A3 states."""
+def test_a_single_message_reaches_every_node_in_the_step_of_the_formula() -> None:
+    """The node with number m is reached in step ceil(m/(n-1)), over dimension v(m) (section A3)."""
     for n in range(3, 7):
         numbers = allgather_trees.mbst(n).numbers
         for hop in hops_of(allgather(f"S{n}", "necklace")):
@@ -79,8 +79,8 @@ def test_one_message_reaches_node_number_m_in_the_step_of_the_formula() -> None:
             assert (hop.step, hop.port) == (allgather_trees.step(m, n), v(m, n))
 
 
-def test_with_several_messages_phase_2_cycles_through_the_symbols() -> None:
-    """Message c crosses dimension i if the receiver has 2 + (c mod (n-1)) in position i (A2)."""
+def test_in_phase_2_successive_messages_use_different_symbols_in_turn() -> None:
+    """Message c arrives over the position of symbol 2 + (c mod (n-1)) in the receiver (A2)."""
     for n in range(3, 7):
         schedule = hops_of(allgather(f"S{n}", "rotated-hamiltonian", messages=n))
         for hop in schedule:
@@ -95,7 +95,7 @@ def test_steps_are_minimal_for_every_number_of_messages(n: int, algorithm: str) 
 
     If M >= n-1, sending one message after the other takes more steps (pitfall 16). The n! sources
     send without a conflict if and only if the links of each step have different dimensions (A0).
-    Then there are M n! (n!-1) transmissions.
+    All sources together make M n! (n!-1) transmissions.
     """
     for messages in numbers_of_messages(n):
         schedule = allgather(f"S{n}", algorithm, messages=messages)
@@ -113,7 +113,10 @@ def test_steps_are_minimal_for_every_number_of_messages(n: int, algorithm: str) 
 
 
 def test_one_port_messages_are_sent_one_after_the_other() -> None:
-    """There are M(n!-1) steps, in each of which every source's messages cross one link (A4)."""
+    """M messages take M(n!-1) steps.
+
+    In each step, one message of every source crosses one link (A4).
+    """
     for n in range(2, 8):
         for messages in [1, 2, 5]:
             schedule = allgather(f"S{n}", "hamiltonian-cycle", messages=messages)
@@ -122,7 +125,7 @@ def test_one_port_messages_are_sent_one_after_the_other() -> None:
 
 
 def test_n_minus_1_messages_keep_all_links_busy_in_every_step() -> None:
-    """With a single message, each node has one idle link in the last step, and none before it."""
+    """A single message leaves one link of each node idle in the last step, and none before."""
     for n in range(3, 8):
         for algorithm in ALL_PORT:
             full = allgather(f"S{n}", algorithm, messages=n - 1)
@@ -149,9 +152,9 @@ def test_every_node_receives_every_unit(n: int, messages: int, algorithm: str) -
 def test_in_phase_1_every_node_follows_the_local_forwarding_rule(n: int) -> None:
     """In step 1 every node sends its own message over the links of all dimensions (A2).
 
-    In step t > 1, for each j, it sends over dimension r^(j-2)(w_t) the message that arrived in step
-    t-1 over dimension r^(j-2)(w_(t-1)). The first
-    path has the dimensions w_1, w_2, .., and r rotates dimensions.
+    In a step t > 1 it forwards n-1 messages. For each j, the message that arrived in step t-1 over
+    dimension r^(j-2)(w_(t-1)) leaves over dimension r^(j-2)(w_t). The first path has the dimensions
+    w_1, w_2, .., and r rotates dimensions.
     """
     w, r = allgather_trees.w(n), rotation.r
     hops = [
@@ -192,7 +195,7 @@ def test_phase_2_follows_rule_1_of_the_paper(n: int) -> None:
     )
 
 
-def test_one_port_nodes_all_use_one_dimension_and_forward_received_units() -> None:
+def test_in_a_one_port_step_all_nodes_use_the_same_dimension() -> None:
     """A node first sends its own message, then always the message received last (A4)."""
     for n in [2, 3, 4]:
         for messages in [1, 2]:
@@ -246,7 +249,7 @@ def test_schedules_have_the_expected_id_ports_and_number_of_units() -> None:
 def test_units_travel_along_the_forest(messages: int, root: int | str, algorithm: str) -> None:
     """A single message follows a tree of the catalogue, as do all messages on a Hamiltonian cycle.
 
-    Other algorithms send several messages along up to n-1 trees that are not in the catalogue.
+    Other algorithms send several messages along up to n-1 trees, which the catalogue does not have.
     """
     schedule = allgather("S5", algorithm, root=root, messages=messages)
     forest = catalogue.find("allgather", algorithm).forest_construction(

@@ -35,7 +35,7 @@ def test_the_tables_of_the_page_agree_with_the_runs(
 def test_the_algorithm_for_long_vectors_is_faster_exactly_from_each_crossover_on(
     topology: str,
 ) -> None:
-    """For a vector one byte shorter than the crossover on the page, it is not faster."""
+    """One byte below the crossover, the algorithm for long vectors is not yet faster."""
     crossovers = lines("crossovers", topology)
     assert crossovers
     for line in crossovers:
@@ -65,7 +65,10 @@ def test_no_time_on_the_page_is_below_its_lower_bound(topology: str) -> None:
 
 
 def cells_of(line: str) -> list[list[str]]:
-    """Return the values of each cell after the topology: one, or two separated by a slash."""
+    """Return the values of each cell after the first, which names the topology.
+
+    A cell has one value, or two values separated by a slash.
+    """
     cells = line.strip("| ").split("|")[1:]
     return [cell.replace(" ", "").strip("`").split("/") for cell in cells]
 

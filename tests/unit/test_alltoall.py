@@ -34,7 +34,7 @@ def shares(n: int, algorithm: str, most: int) -> list[int]:
 
 
 def cases(sizes: range, most: int = 99) -> list[tuple[int, str, int]]:
-    """Return the test cases: every size and algorithm with some numbers of messages."""
+    """Return cases (n, algorithm, messages) for these sizes, with at most `most` messages."""
     return [
         (n, algorithm, m)
         for n in sizes
@@ -92,10 +92,10 @@ def test_rows_equal_those_of_the_oracle_on_larger_stars(
 def test_steps_and_transmissions_are_those_of_table_3(
     n: int, algorithm: str, messages: int
 ) -> None:
-    """Both numbers are known before the schedule is built, and the simulator agrees.
+    """Steps and transmissions are known before the schedule is built, and the simulator agrees.
 
-    Translated schedules are free of conflicts if and only if the dimensions of each step are
-    pairwise different (A0). A one-port schedule uses one dimension per step.
+    The translated schedules of all sources do not conflict if and only if the dimensions of each
+    step are pairwise different (A0). A one-port schedule uses one dimension per step.
     """
     s = schedule(n, algorithm, messages)
     assert s.steps == steps(n, algorithm, messages)
@@ -121,7 +121,7 @@ def test_rule_10_meets_the_bound_and_keeps_every_dimension_busy(n: int) -> None:
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 6), 4))
-def test_the_expanded_schedule_is_complete_with_the_same_figures(
+def test_the_expanded_schedule_is_complete_and_has_the_same_steps_packets_and_links(
     n: int, algorithm: str, messages: int
 ) -> None:
     """The rows of all sources are simulated for n up to 5."""
@@ -138,7 +138,7 @@ def test_the_expanded_schedule_is_complete_with_the_same_figures(
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 3))
-def test_the_expanded_schedule_equals_that_of_the_oracle(
+def test_the_expanded_schedule_has_the_rows_of_the_oracles_schedule(
     n: int, algorithm: str, messages: int
 ) -> None:
     """The schedule of any source expands to the same rows."""
@@ -156,9 +156,9 @@ def test_the_expanded_schedule_equals_that_of_the_oracle(
 
 @pytest.mark.parametrize("algorithm", ["necklace", "perfectly-balanced"])
 def test_two_hops_over_one_dimension_in_a_step_make_two_sources_collide(algorithm: str) -> None:
-    """This is the converse of Theorem 2.
+    """The test checks the converse of Theorem 2.
 
-    The test moves one hop to the previous step, which already uses all three dimensions.
+    It moves one hop to the previous step, which already uses all three dimensions.
     """
     s = schedule(4, algorithm, 3)
     rows = plain_rows(s)
@@ -172,10 +172,13 @@ def test_two_hops_over_one_dimension_in_a_step_make_two_sources_collide(algorith
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(3, 6), 4))
-def test_groups_are_sent_nearest_first_one_after_the_other(
+def test_groups_of_messages_are_sent_one_after_the_other_nearest_first(
     n: int, algorithm: str, messages: int
 ) -> None:
-    """A group has paths of equal length, which start together and never pause (pitfall 14)."""
+    """The messages of a group have equally long paths, start together and never wait.
+
+    Rules 9 and 10 serve the nearest nodes first (pitfall 14).
+    """
     flights = page.flights(plain_rows(schedule(n, algorithm, messages)))
     times = sorted((rows[0].step, rows[-1].step) for rows in flights.values())
     assert all(
@@ -189,7 +192,10 @@ def test_groups_are_sent_nearest_first_one_after_the_other(
 
 
 def sorted_by_start(flights: dict[int, list[schedule_rows.Row]]) -> list[list[schedule_rows.Row]]:
-    """Return the rows of each unit, sorted by the first and the last step."""
+    """Return the rows of each unit.
+
+    Units are sorted by their first step, then by their last step.
+    """
     return sorted(flights.values(), key=lambda rows: (rows[0].step, rows[-1].step))
 
 
@@ -249,7 +255,10 @@ def test_alltoall_schedules_have_the_expected_id_ports_and_number_of_units() -> 
 
 
 def test_the_number_of_messages_has_a_default() -> None:
-    """Rule 10 sends n-1 messages by default, one-port sends one; Rule 9 has no such argument."""
+    """By default, Rule 10 sends n-1 messages, and one-port sends one message.
+
+    Rule 9 has no argument for the number of messages.
+    """
     assert {row.name for row in algorithms("alltoall")} >= set(EXCHANGES)
     assert dict(build("S5", "alltoall", "necklace").arguments) == {}
     assert dict(build("S5", "alltoall", "perfectly-balanced").arguments) == {"messages": 4}

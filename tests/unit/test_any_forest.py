@@ -25,10 +25,11 @@ SPLITS = {
 @pytest.mark.parametrize("collective", SPLITS)
 @pytest.mark.parametrize("spec", SPECS)
 def test_every_collective_is_complete_along_every_forest(spec: str, collective: Collective) -> None:
-    """The test tries two roots, both port models, and messages of one and three pieces.
+    """Two roots, both port models, and messages of one and of three pieces are tried.
 
-    The number of rows is known in advance. A pipeline takes as many steps as the height, and one
-    more for each further segment; with one port, each step becomes one sub-step per port.
+    The number of rows is known in advance. A pipeline takes one step per level of the tree, and one
+    more step for each segment after the first. In the one-port model, each step becomes one
+    sub-step per port.
     """
     for base in spanning_constructions(topology(spec)):
         assert_complete(spec, base, collective)

@@ -64,7 +64,7 @@ def test_every_listed_name_can_be_imported() -> None:
         assert getattr(starcast, name) is not None
 
 
-def test_an_unknown_name_is_an_attribute_error() -> None:
+def test_an_unknown_name_raises_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="nothing"):
         starcast.nothing  # noqa: B018
 
@@ -90,7 +90,7 @@ def test_no_name_in_a_package_hides_one_of_its_submodules(package: str) -> None:
         assert getattr(parent, info.name) is module
 
 
-def test_topology_returns_figures_and_arrays() -> None:
+def test_topology_provides_numbers_and_arrays() -> None:
     t = topology("S5")
     assert (t.spec, t.family, t.nodes, t.degree, t.links, t.diameter) == (
         "S5",
@@ -124,7 +124,7 @@ def test_the_smallest_star_has_two_nodes() -> None:
 @pytest.mark.parametrize(
     ("construction", "trees"), [("greedy", 1), ("multiple", 4), ("recursive-substar", 1)]
 )
-def test_forest_returns_figures_and_arrays(construction: str, trees: int) -> None:
+def test_forest_provides_numbers_and_arrays(construction: str, trees: int) -> None:
     f = forest("S5", construction, root="12345")
     assert isinstance(f, Forest)
     assert f.trees == trees
@@ -162,7 +162,7 @@ def test_the_default_root_is_the_identity() -> None:
 
 
 def test_the_load_array_is_indexed_by_node_and_port() -> None:
-    """Columns have the order of `ports`, so that the link of dimension 2 is in column 0."""
+    """Columns are in the order of `ports`, so column 0 has the load of the links of dimension 2."""
     assert forest("S5", "multiple").load()[0].tolist() == [2, 1, 1, 1]
 
 
@@ -179,7 +179,7 @@ def test_an_array_given_by_the_user_can_be_verified() -> None:
 
 
 @pytest.mark.parametrize("ports", ["all", "one"])
-def test_schedule_and_simulate_return_figures_and_rows(ports: str) -> None:
+def test_schedule_provides_columns_and_simulate_provides_counts(ports: str) -> None:
     s = schedule("S5", "broadcast", "multiple", ports=ports, segments=4, root=0)
     assert isinstance(s, Schedule)
     columns = (s.step, s.sender, s.port, s.receiver, s.tree, s.unit)

@@ -15,8 +15,8 @@ PACKAGE = ROOT / "service" / "starcast"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 MAX_LINES = 500
 
-#: The packages that the simulator and the tree checkers may import. They must not use the code
-#: whose results they check, although other modules of their own packages may.
+#: Packages that the simulator and the tree checkers may import. They must not import the code whose
+#: results they check, even if it is in one of these packages.
 INDEPENDENT = {
     "starcast.judges.simulator": {"support", "topologies", "collectives", "judges"},
     "starcast.records.checkers": {"support", "topologies", "records"},
@@ -38,9 +38,9 @@ SERVICE_LIBRARIES = {
     "typer",
     "uvicorn",
 }
-#: The schema of record files, which may use pydantic: it validates user input.
+#: The only module that may import pydantic: it validates record files, which are user input.
 FILE_SCHEMAS = {"starcast.records.schema"}
-#: The modules of `claims` that store and list verification runs.
+#: The only modules of `claims` that may use the database: they store and list verification runs.
 CLAIMS_IN_DATABASE = {
     "starcast.claims.storage",
     "starcast.claims.report",
@@ -48,7 +48,10 @@ CLAIMS_IN_DATABASE = {
 
 
 def module_name(path: Path) -> str:
-    """Return the dotted name of a source file; an `__init__` has the name of its package."""
+    """Return the dotted name of a source file.
+
+    An `__init__` file has the name of its package.
+    """
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -95,7 +98,8 @@ def lines_of_the_diagram() -> Iterator[list[str]]:
 LINE = {
     word: i for i, words in enumerate(lines_of_the_diagram()) for word in words if word in PARTS
 }
-#: The mathematical packages: the lines from `search` to the one above `support`.
+#: The mathematical packages: those on the diagram's lines from `search` to the line above
+#: `support`.
 MATHEMATICS = {part for part, line in LINE.items() if LINE["search"] <= line < LINE["support"]}
 
 
@@ -139,7 +143,7 @@ def test_the_mathematical_packages_import_no_database_terminal_or_web_library() 
     assert wrong == []
 
 
-def test_only_storage_and_report_of_claims_import_the_database_package() -> None:
+def test_only_the_claims_modules_storage_and_report_import_the_database_package() -> None:
     claims = {name for name in NAMES if part(name) == "claims"}
     users = {name for name in claims if "stores" in {part(module) for module in imports(name)}}
     assert users <= CLAIMS_IN_DATABASE
@@ -185,7 +189,7 @@ def test_no_class_name_is_used_in_three_modules() -> None:
 
 
 def test_no_file_contains_the_host_of_a_package_registry() -> None:
-    """Package managers know their registries, and users configure mirrors by a setting."""
+    """Package managers know their own registries, and users name mirrors in a setting."""
     hosts = re.compile(
         "|".join(
             (

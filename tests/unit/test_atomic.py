@@ -81,7 +81,7 @@ def test_the_next_write_removes_the_temporary_files_of_a_killed_write(
 
 
 def test_temporary_files_of_a_write_in_progress_are_kept(tmp_path: Path) -> None:
-    """The write holds a lock, so the age of its file or folder does not matter."""
+    """Temporary files are kept even if they are old, because the write holds a lock on them."""
     with temporary_folder(tmp_path / "first") as folder:
         (folder / "part").write_text("part")
         age(tmp_path)
@@ -92,7 +92,7 @@ def test_temporary_files_of_a_write_in_progress_are_kept(tmp_path: Path) -> None
 
 
 def test_a_new_temporary_folder_without_a_lock_is_kept(tmp_path: Path) -> None:
-    """It may belong to a write that has created the folder but not yet locked it."""
+    """The folder may belong to a write that has created it but not yet locked it."""
     (tmp_path / f"{PREFIX}1234").mkdir()
     with atomic_write(tmp_path / "second"):
         pass
@@ -113,7 +113,7 @@ def test_other_files_and_links_of_the_user_are_kept(tmp_path: Path) -> None:
 def test_files_are_written_on_a_file_system_without_unnamed_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int
 ) -> None:
-    """An example of such a file system is NFS."""
+    """NFS, for example, has no unnamed files."""
     original = os.open
 
     def refuse(path: Path, flags: int, mode: int = 0o777) -> int:

@@ -42,7 +42,7 @@ def starting(n: int) -> list[star_graph.Node]:
 
 @every_case
 def test_the_parent_ports_follow_the_definition_for_every_root(n: int, construction: str) -> None:
-    """The tree with another root is the translated tree with root 12..n."""
+    """A tree with another root is a translation of the tree with root 12..n."""
     for root in roots(n) if n < 7 else star_graph.cyclic_roots(n)[:2]:
         trees = built(n, construction, root)
         assert np.array_equal(
@@ -106,7 +106,7 @@ def test_the_last_cycle_of_a_parent_concatenates_the_last_two_cycles_of_its_chil
 
 
 def test_subtree_sizes_of_balanced_trees_differ_by_at_most_one() -> None:
-    """Nodes that start with 1 go to the subtrees in turn, so the first subtrees may be larger."""
+    """Subtrees get the nodes that start with 1 in turn, so the first subtrees may be larger."""
     for n in SIZES:
         root = star_graph.nodes(n)[-1]
         sizes = page.branches(trees_of(built(n, "balanced", root))[0], root)
@@ -117,7 +117,10 @@ def test_subtree_sizes_of_balanced_trees_differ_by_at_most_one() -> None:
 
 
 def test_the_numbering_of_nodes_follows_the_definition() -> None:
-    """The root has number 0. Other nodes that start with 1 follow, and each copy counts on."""
+    """The root has number 0, and the other nodes that start with 1 have the numbers 1, 2, 3, ..
+
+    Each further copy of these nodes continues the numbering.
+    """
     for n in SIZES:
         share = factorial(n - 1) - 1
         for copy in range(n):
@@ -171,7 +174,7 @@ def test_the_children_of_every_node_follow_the_definition(n: int) -> None:
 
 
 def test_nodes_of_displacement_d_are_in_the_subtree_of_dimension_d_plus_2() -> None:
-    """This subtree has one node of every necklace with more than d nodes (Theorem 9.2)."""
+    """Subtree d+2 has one node of every necklace with more than d nodes (Theorem 9.2)."""
     for n in SIZES:
         root = star_graph.identity(n)
         (tree,) = trees_of(built(n, "near-balanced"))
@@ -245,7 +248,7 @@ def test_all_trees_carry_equally_many_messages() -> None:
 
 
 def test_each_tree_is_the_rotation_of_the_previous_tree() -> None:
-    """This is Theorem 10.7."""
+    """Theorem 10.7 states that rotation maps each tree to the next one."""
     for n in range(3, 8):
         trees = trees_of(built(n, "perfectly-balanced"))
         for number, tree in enumerate(trees):

@@ -1,4 +1,4 @@
-"""The benchmarks: other libraries compute the same results, and worse ratios are reported."""
+"""Benchmarks: other libraries compute the same results, and ratios that get worse are reported."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ from starcast.support.errors import InputError
 
 
 def test_numpy_builds_the_same_table_of_neighbours_as_starcast() -> None:
-    """Both tables have the permutations in lexicographic order."""
+    """The tables of numpy and starcast have the permutations in lexicographic order."""
     assert np.array_equal(libraries.build_numpy(5), topology("S5").table())
 
 
@@ -47,7 +47,7 @@ def test_all_libraries_compute_the_same_tree_heights_as_starcast() -> None:
 
 
 def test_libraries_refuse_edges_that_are_not_a_spanning_tree() -> None:
-    """The edges contain a cycle that is not connected to the root, or lack a node."""
+    """The first edges contain a cycle apart from the root, and the second edges omit a node."""
     for edges in [[(0, 1), (0, 2), (3, 4), (4, 3)], [(0, 1), (1, 2), (2, 3)]]:
         for height in HEIGHTS:
             with pytest.raises(Exception, match=r"spanning tree|cycle"):
@@ -89,7 +89,10 @@ def record(version: str, **ratios: float) -> report.Record:
 
 
 def test_the_ratio_file_has_one_record_per_version(tmp_path: Path) -> None:
-    """A second run of a version updates its record; comparisons use the previous version."""
+    """A second run of a version updates its record.
+
+    Comparisons use the record of the previous version.
+    """
     file = tmp_path / "ratios.jsonl"
     assert report.find_previous("1.0", file) is None
     report.keep_record(record("1.0", a=2.0, b=3.0), file)
@@ -118,7 +121,7 @@ def test_a_damaged_file_of_ratios_is_reported_with_the_line(tmp_path: Path, line
         report.read_records(file)
 
 
-def test_the_benchmark_page_shows_figures_growth_and_regressions(tmp_path: Path) -> None:
+def test_the_benchmark_page_shows_measurements_growth_and_worse_ratios(tmp_path: Path) -> None:
     """The same results give the same plot, byte for byte."""
     growth = Growth("Time in ns", {"numpy": {"S10": 3.0, "S9": 2.0}, "starcast": {"S9": 1.0}})
     results: dict[str, list[report.Result]] = {

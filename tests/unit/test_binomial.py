@@ -28,8 +28,8 @@ def parents_of(tree: hypercube.Tree, d: int) -> list[int]:
     return [int(tree[x], 2) if x in tree else -1 for x in hypercube.nodes(d)]
 
 
-def test_children_in_the_binomial_tree_set_one_leading_zero() -> None:
-    """Each child flips one bit to the left of all bits that differ from the root."""
+def test_the_binomial_tree_follows_its_definition_for_every_root() -> None:
+    """A child flips one bit of its parent, left of all bits that already differ from the root."""
     for d in SIZES:
         for root in some_roots(d):
             built = forest(f"Q{d}", "binomial", root=root)
@@ -62,7 +62,7 @@ def test_subtree_sizes_of_the_binomial_tree_are_powers_of_two() -> None:
 
 @pytest.mark.parametrize("d", SIZES)
 def test_the_edge_disjoint_trees_are_rotated_binomial_trees(d: int) -> None:
-    """Tree i-1 is a binomial tree of the root's neighbour across port i, with the root on top.
+    """Tree i-1 is a binomial tree of the root's neighbour across port i, rerooted at the root.
 
     The bits of the binomial tree are in cyclic order, starting with bit i.
     """

@@ -34,7 +34,8 @@ from starcast.topologies import permutations, topology
 from starcast.trees import forest
 
 BASES = ("greedy", "multiple", "recursive-substar", "edge-disjoint")
-#: Forests and the number m of symbols permuted within a block. For m = n there is one block.
+#: Forests, each with the number m of symbols that are permuted within a block. For m = n, there is
+#: a single block.
 FORESTS = [
     *(("S3", base, {}, None, 3) for base in BASES),
     *(("S5", base, {}, "35142", m) for base in BASES for m in (3, 5)),
@@ -46,7 +47,7 @@ FORESTS = [
 
 
 def arrays_of(source: Source) -> NDArray[np.uint8]:
-    """Return the parent ports of all blocks in the order of ranks, uint8 ``[trees, nodes]``."""
+    """Return the parent ports as one array by tree and rank, uint8 ``[trees, nodes]``."""
     ports = np.zeros((source.trees, factorial(source.n)), dtype=np.uint8)
     image = np.array([source.image_port(port) for port in range(source.n + 1)], dtype=np.uint8)
     for block in range(source.count):
@@ -129,7 +130,7 @@ def verified_or_error(source: Source) -> BlockVerification | RejectedError:
         return error
 
 
-#: The closed forms of several trees are slow unless they are compiled.
+#: Constructions of several trees, whose verification by blocks is slow unless it is compiled.
 COMPILED = {"multiple", "edge-disjoint"}
 
 
@@ -137,8 +138,8 @@ COMPILED = {"multiple", "edge-disjoint"}
     "base",
     [pytest.param(base, marks=pytest.mark.slow if base in COMPILED else ()) for base in BASES],
 )
-def test_a_wrong_port_is_reported_unless_the_changed_tree_still_spans(base: str) -> None:
-    """If the changed tree spans, the checkers must find the same heights and loads."""
+def test_a_wrong_port_is_reported_unless_the_changed_tree_still_spans_all_nodes(base: str) -> None:
+    """If the changed tree is a spanning tree, the checkers must find the same heights and loads."""
     source = closed_form("S6", base, m=4, root="654321")
     draw = random.Random(base)  # noqa: S311 - repeatable, not secret
     named = accepted = 0
@@ -174,7 +175,7 @@ def test_a_wrong_port_is_reported_unless_the_changed_tree_still_spans(base: str)
 
 @pytest.mark.parametrize("port", [0, 7, 255])
 def test_a_wrong_port_on_the_path_between_root_and_hub_is_detected(port: int) -> None:
-    """Potentials need not decrease along this path, so the path is followed node by node."""
+    """On this path potentials need not decrease, so the path is followed node by node."""
     source = closed_form("S6", "multiple", m=4)
     path = [place for place in source.exceptions if place[1] == 2]
     assert len(path) > 4
@@ -229,7 +230,7 @@ def test_ranges_and_processes_give_the_same_result_as_one_run() -> None:
         combine(source, [*parts, parts[0]])
 
 
-def test_ranges_cover_every_block_of_s16_once() -> None:
+def test_the_planned_ranges_cover_every_block_of_s16_exactly_once() -> None:
     source = closed_form("S16", "multiple")
     ranges = plan_ranges(source)
     assert ranges[0][0] == 0
@@ -364,7 +365,7 @@ def test_an_invalid_shard_number_is_refused(text: str, message: str) -> None:
         shards.Shard.parse(text)
 
 
-def test_locate_finds_the_block_and_index_at_which_a_node_is_read() -> None:
+def test_locate_finds_the_block_of_a_node_and_its_index_in_the_block() -> None:
     source = closed_form("S7", "greedy", m=4)
     for block in (0, 17, source.count - 1):
         nodes, _, _ = judge.read_block(source.blocks, build_tables(4), block)

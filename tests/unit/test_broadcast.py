@@ -89,7 +89,7 @@ def test_each_one_port_sub_slot_uses_one_dimension() -> None:
 
 
 def test_two_trees_share_the_sources_link_of_dimension_2_in_the_first_slot() -> None:
-    """Therefore the first slot already has a packet of two units (pitfall 8 of tseng-sheu.md)."""
+    """The first slot already has a packet of two units (pitfall 8 of tseng-sheu.md)."""
     for n in range(3, 8):
         schedule = broadcast(n, "multiple", "all", 1)
         first = schedule.step == 1
@@ -98,8 +98,8 @@ def test_two_trees_share_the_sources_link_of_dimension_2_in_the_first_slot() -> 
 
 
 @pytest.mark.parametrize("n", range(2, 7))
-def test_each_message_of_a_stream_repeats_the_first_one_some_steps_later(n: int) -> None:
-    """Message q is sent q steps after message 0, or q(n-1) sub-slots if one-port."""
+def test_every_message_of_a_stream_crosses_the_same_links_as_the_first_but_later(n: int) -> None:
+    """Message q follows message 0 after q steps, or after q(n-1) one-port sub-slots."""
     for ports, gap in (("all", 1), ("one", n - 1)):
         schedule = broadcast(n, "recursive-substar", ports, 3)
         of = [

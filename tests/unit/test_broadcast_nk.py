@@ -112,7 +112,7 @@ def test_rows_on_hypercubes_equal_those_of_the_oracle(d: int, ports: str, share:
 def test_steps_follow_from_height_segments_and_degree(spec: str) -> None:
     """All-port schedules take h + p - 1 slots for trees of height h and p segments.
 
-    One-port schedules take `degree` sub-slots per slot; the last slot may end early.
+    One-port schedules take `degree` sub-slots per slot, but the last slot may end early.
     """
     topology = as_topology(spec)
     for algorithm in [
@@ -136,7 +136,7 @@ def test_packets_of_several_units_occur_only_where_trees_share_links(n: int, k: 
 
 
 @pytest.mark.parametrize("spec", ["S2,1", "S4,2", "S5,3", "Q1", "Q4"])
-def test_the_number_of_rows_is_known_before_they_are_built(spec: str) -> None:
+def test_the_number_of_rows_is_known_before_a_schedule_is_built(spec: str) -> None:
     topology = as_topology(spec)
     for entry in catalogue.algorithms_on(topology, "broadcast"):
         if entry.split_argument == "segments":

@@ -96,7 +96,7 @@ def numbers(lines: Table, *names: str) -> list[tuple[int, ...]]:
 
 
 def test_file_headers_follow_the_schema(written: bulk_files.BulkFiles) -> None:
-    """After the node numbers come the properties in declared order, each with its type."""
+    """A header has the node numbers, then the properties with their types in declared order."""
     kinds = {
         "STRING": "string",
         "INTEGER": "long",
@@ -139,7 +139,7 @@ def test_network_nodes_have_their_key_rank_and_label(written: bulk_files.BulkFil
 def test_artifact_nodes_have_all_properties(
     written: bulk_files.BulkFiles, built: list[GraphArtifact]
 ) -> None:
-    """Texts are unchanged, numbers and booleans in Neo4j's form, and missing values empty."""
+    """Texts are unchanged, numbers and booleans have Neo4j's form, and missing values are empty."""
     actual = [line for name in ("Topology", "Forest", "Schedule") for line in table(written, name)]
     expected = sorted(
         ({**one.properties, "state": "complete"} for one in built),
@@ -197,7 +197,10 @@ def test_relationships_contain_every_row_of_every_artifact(
 def test_artifacts_are_related_to_their_parents(
     written: bulk_files.BulkFiles, built: list[GraphArtifact]
 ) -> None:
-    """Forests point to topologies, schedules to their forests; there are no other relationships."""
+    """Forests point to topologies, and schedules point to their forests.
+
+    There are no other relationships between artifacts.
+    """
     named = {
         int(line[":ID"]): line.get("id", line.get("spec"))
         for kind in ("Topology", "Forest", "Schedule")
@@ -220,7 +223,7 @@ def test_the_store_node_has_the_id_of_the_relational_store(written: bulk_files.B
 def test_the_summary_has_relationships_bytes_and_importer_arguments(
     written: bulk_files.BulkFiles, built: list[GraphArtifact]
 ) -> None:
-    """There is one argument per file."""
+    """The importer gets one argument for each file."""
     hanging = sum(one.parent is not None for one in built)
     assert written.relationships == hanging + sum(one.content.relationships for one in built)
     assert written.bytes == sum(file.stat().st_size for file in written.folder.iterdir())

@@ -51,7 +51,7 @@ def test_a_star_graph_given_by_generators_equals_the_built_in_star_graph() -> No
             assert np.array_equal(ours.translation(root), shipped.translation(root))
 
 
-def test_neighbours_result_from_applying_the_generators_to_positions() -> None:
+def test_a_neighbour_has_the_symbols_of_the_node_permuted_by_a_generator() -> None:
     for graph in (star(4), rotations(4)):
         nodes = sorted(permutations(range(1, graph.n + 1)))
         for port, generator in zip(graph.ports, graph.generators, strict=True):

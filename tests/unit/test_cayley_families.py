@@ -1,4 +1,4 @@
-"""The families of Cayley graphs, compared with their definitions and published figures."""
+"""The families of Cayley graphs, compared with their definitions and published values."""
 
 import re
 
@@ -34,8 +34,8 @@ SPECS = {
 #: A small graph of each family, for tests that visit all its nodes.
 SMALL = ("P4", "BP2", "B4", "BS4", "MB4", "CT4", "AG4", "T3x4", "T2x3x2")
 
-#: Number of pancake stacks by the flips that they need
-#: (en.wikipedia.org/wiki/Pancake_sorting, OEIS A092113).
+#: Number of stacks of pancakes that need 0, 1, 2, .. flips (en.wikipedia.org/wiki/Pancake_sorting,
+#: OEIS A092113).
 PANCAKES = {
     3: (1, 2, 2, 1),
     4: (1, 3, 6, 11, 3),
@@ -44,7 +44,7 @@ PANCAKES = {
     7: (1, 6, 30, 149, 543, 1357, 1903, 1016, 35),
     8: (1, 7, 42, 251, 1191, 4281, 10561, 15011, 8520, 455),
 }
-#: Level sizes of star graphs (the triangle OEIS A007799).
+#: Number of nodes of a star graph at distance 0, 1, 2, .. (the triangle OEIS A007799).
 STARS = {
     3: (1, 2, 2, 1),
     4: (1, 3, 6, 9, 5),
@@ -52,10 +52,10 @@ STARS = {
     6: (1, 5, 20, 70, 170, 250, 169, 35),
     7: (1, 6, 30, 135, 460, 1110, 1689, 1254, 340, 15),
 }
-#: Mahonian numbers (OEIS A008302): number of permutations by inversions.
+#: Mahonian numbers (OEIS A008302): number of permutations with 0, 1, 2, .. inversions.
 BUBBLE_SORTS = {4: (1, 3, 5, 6, 5, 3, 1), 5: (1, 4, 9, 15, 20, 22, 20, 15, 9, 4, 1)}
-#: Unsigned Stirling numbers of the first kind (OEIS A008276): number of permutations by n minus
-#: the number of cycles.
+#: Unsigned Stirling numbers of the first kind (OEIS A008276): number of permutations with n, n-1,
+#: n-2, .. cycles.
 TRANSPOSITIONS = {4: (1, 6, 11, 6), 5: (1, 10, 35, 50, 24), 6: (1, 15, 85, 225, 274, 120)}
 #: Diameters of burnt pancake graphs from BP2 on (OEIS A078942).
 BURNT_PANCAKES = (4, 6, 8, 10, 12)
@@ -104,7 +104,10 @@ def test_level_sizes_equal_those_of_generating_functions() -> None:
 
 
 def test_diameters_and_degrees_equal_those_of_the_papers() -> None:
-    """Jerrum 1985 for modified bubble-sort graphs; Jwo, Lakshmivarahan & Dhall 1993 for AG_n."""
+    """The values for modified bubble-sort graphs are from Jerrum 1985.
+
+    Those for AG_n are from Jwo, Lakshmivarahan & Dhall 1993.
+    """
     assert tuple(topology(f"BP{n}").diameter for n in range(2, 7)) == BURNT_PANCAKES
     for n in range(3, 8):
         assert topology(f"MB{n}").diameter == n * n // 4

@@ -73,7 +73,7 @@ def test_dimension_change_shifts_the_dimensions_of_every_path_from_the_identity(
 @every_tree
 @pytest.mark.parametrize(("n", "i"), [(n, i) for n, i in PLACES if n <= 5])
 def test_dimension_change_keeps_any_root(n: int, i: int, tree: str) -> None:
-    """DC(i, T) changes the dimensions on the paths from the root of T; it does not rotate nodes."""
+    """DC(i, T) changes only the dimensions along the paths from the root of T."""
     for root in roots(n):
         trees = dimension_changed(n, tree, i, root)
         relabelled = [
@@ -97,7 +97,7 @@ def test_the_documented_example_of_a_label_change() -> None:
 
 
 def test_a_dimension_change_by_one_place_shifts_the_counts_of_dimensions_on_s4() -> None:
-    """Dimensions 2, 3, 4 become 3, 4, 2."""
+    """As many links have dimensions 3, 4 and 2 after the change as had 2, 3 and 4 before."""
     counted = Counter(at_identity(4, "greedy").parent_port[0].tolist())
     turned = Counter(dimension_changed(4, "greedy", 1).parent_port[0].tolist())
     assert (turned[3], turned[4], turned[2]) == (counted[2], counted[3], counted[4])
@@ -128,7 +128,7 @@ def test_two_dimension_changes_add_up_modulo_n_minus_1(tree: str, data: st.DataO
 def test_a_label_change_of_a_dimension_change_is_the_dimension_change_at_another_root(
     tree: str, data: st.DataObject
 ) -> None:
-    """Algorithm 2 uses the trees LC(x, DC(i, T)); starcast builds `dimension-change` at root x."""
+    """The trees LC(x, DC(i, T)) of Algorithm 2 are built as `dimension-change` with root x."""
     n = data.draw(st.integers(3, 6))
     x = tuple(data.draw(st.permutations(range(1, n + 1))))
     i = data.draw(st.integers(0, n - 2))
@@ -137,7 +137,7 @@ def test_a_label_change_of_a_dimension_change_is_the_dimension_change_at_another
 
 
 def test_dimension_changes_of_the_greedy_tree_have_congestion_n_minus_1() -> None:
-    """Therefore these trees cannot replace `multiple` (pitfall 4 of tseng-sheu.md).
+    """Dimension changes of the greedy tree cannot replace `multiple` (pitfall 4 of tseng-sheu.md).
 
     For n = 4, 18 links have load 3.
     """
@@ -161,7 +161,7 @@ def test_changed_trees_on_large_stars_pass_verification(spec: str, tree: str) ->
 
 
 @pytest.mark.parametrize("construction", ["label-change", "dimension-change"])
-def test_changes_keep_partial_trees_partial(construction: str) -> None:
+def test_label_and_dimension_changes_of_a_partial_tree_are_partial_trees(construction: str) -> None:
     arguments = (
         {"base": "shortest-path", "i": 1}
         if construction == "dimension-change"
@@ -173,8 +173,8 @@ def test_changes_keep_partial_trees_partial(construction: str) -> None:
     assert after.sizes.tolist() == before.sizes.tolist()
 
 
-def test_changes_move_the_hub_of_each_tree_with_the_tree() -> None:
-    """The hub is the node to which most nodes' parents are closer than the nodes themselves.
+def test_the_hub_of_each_tree_is_changed_together_with_the_tree() -> None:
+    """For most nodes of a tree, the parent is closer to the hub of the tree than the node itself.
 
     Without a valid hub, `verify` would have to follow every node to the root.
     """
@@ -200,7 +200,7 @@ def closer(trees: Forest) -> list[int]:
 
 @pytest.mark.parametrize(("n", "k"), [(n, k) for n in range(2, 6) for k in range(1, n)])
 @pytest.mark.parametrize("tree", ["nk-greedy", "nk-multiple"])
-def test_label_change_on_nk_stars_relabels_by_the_root_and_its_missing_symbols(
+def test_label_change_on_nk_stars_relabels_by_the_root_extended_by_its_missing_symbols(
     n: int, k: int, tree: str
 ) -> None:
     network = topology(f"S{n},{k}")
@@ -286,7 +286,10 @@ def test_only_label_change_and_dimension_change_take_arguments() -> None:
 
 
 def test_i_must_be_between_0_and_n_minus_2() -> None:
-    """The paper takes i modulo n-1, but in starcast every tree has only one id."""
+    """The paper takes i modulo n-1.
+
+    In starcast, i must be in this range, so that every tree has only one id.
+    """
     for i in [-1, 4, 5, 100]:
         with refused("S5", f"i is {i}"):
             forest("S5", "dimension-change", base="greedy", i=i)

@@ -35,7 +35,7 @@ class Case(NamedTuple):
 
 @cache
 def build_case(case: Case, root: int) -> Forest:
-    """Return the forest of a case; every forest is built once."""
+    """Return the forest of a case. Every forest is built only once."""
     return forest(case.spec, case.construction, root=root, **dict(case.arguments))
 
 
@@ -49,8 +49,8 @@ def specs(largest: int) -> list[str]:
 def cases(spec: str, changing: int | None = None) -> Iterator[Case]:
     """Yield every construction on a topology, including label and dimension changes.
 
-    The bases of changes are the first ``changing`` constructions without arguments, or all of them.
-    Dimension changes are by 1 and by n-2 places.
+    Each of the first ``changing`` constructions without arguments (by default, each of them all) is
+    changed. Dimension changes are by 1 and by n-2 places.
     """
     for construction in constructions(spec):
         if construction in plain_constructions(spec):
@@ -152,7 +152,7 @@ def measurements_agree(trees: Forest) -> None:
 
 @cache
 def around(spec: str) -> dict[int, list[int]]:
-    """Return the neighbour of every node across each port."""
+    """Return, for each port, the list of the neighbours of all nodes across this port."""
     return {port: topology(spec).neighbours(port).tolist() for port in topology(spec).ports}
 
 
@@ -216,7 +216,7 @@ def shared(paths: list[list[int]], apart: str) -> int:
 
 
 def disjoint_paths_agree(trees: Forest) -> None:
-    """Compare the trees' paths to every node for common nodes and common links."""
+    """Check that the checker finds the common nodes and links of the trees' paths to every node."""
     walked = [climbs(trees, tree) for tree in range(trees.trees)]
     ends = [node for node in range(trees.topology.nodes) if node != trees.root]
     places: tuple[Literal["nodes", "links"], ...] = ("nodes", "links")
@@ -235,7 +235,7 @@ def disjoint_paths_agree(trees: Forest) -> None:
             )
 
 
-def test_disjoint_paths_give_the_same_evidence_for_every_batch_size(
+def test_the_checker_of_disjoint_paths_gives_the_same_evidence_for_every_batch_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from starcast.records.checkers import paths
@@ -247,7 +247,7 @@ def test_disjoint_paths_give_the_same_evidence_for_every_batch_size(
 
 
 @pytest.mark.parametrize("n", range(3, 8))
-def test_edge_disjoint_trees_have_the_stated_properties(n: int) -> None:
+def test_edge_disjoint_trees_are_as_disjoint_and_short_as_lemma_6_states(n: int) -> None:
     """The paths to a node are disjoint and at most 4 links longer than its distance (Lemma 6)."""
     trees = parts(forest(f"S{n}", "edge-disjoint", root=n))
     assert checkers.edge_disjoint(*trees).holds
@@ -259,7 +259,7 @@ def test_edge_disjoint_trees_have_the_stated_properties(n: int) -> None:
 
 
 @pytest.mark.parametrize("d", range(2, 8))
-def test_edge_disjoint_binomial_trees_have_the_stated_properties(d: int) -> None:
+def test_edge_disjoint_binomial_trees_have_disjoint_paths_and_the_known_height(d: int) -> None:
     trees = parts(forest(f"Q{d}", "edge-disjoint-binomial", root=1))
     assert checkers.edge_disjoint(*trees).holds
     assert checkers.disjoint_paths(*trees).holds
@@ -295,7 +295,10 @@ def test_the_shortest_path_graph_has_disjoint_paths(n: int) -> None:
 
 @pytest.mark.parametrize("n", range(3, 8))
 def test_balance_accepts_balanced_trees_and_rejects_the_greedy_tree(n: int) -> None:
-    """Branch sizes of `balanced` differ by at most one, those of `perfectly-balanced` are equal."""
+    """Branch sizes of `balanced` differ by at most one, those of `perfectly-balanced` are equal.
+
+    The greedy tree is balanced only for n = 3.
+    """
     assert checkers.balance(*parts(forest(f"S{n}", "balanced"))).holds
     assert checkers.balance(*parts(forest(f"S{n}", "perfectly-balanced")), slack=0).holds
     greedy = checkers.balance(*parts(forest(f"S{n}", "greedy")))
@@ -309,7 +312,10 @@ def test_balance_accepts_balanced_trees_and_rejects_the_greedy_tree(n: int) -> N
 def test_all_dimension_changes_together_use_dimensions_equally_on_every_level(
     n: int, tree: str
 ) -> None:
-    """This is Lemma 7, for every base. A single changed tree does so only if its base does."""
+    """Lemma 7 states this balance for the dimension changes of every base.
+
+    A single changed tree uses dimensions equally only if its base does.
+    """
     changed = [
         forest(f"S{n}", "dimension-change", base=tree, i=i).parent_port for i in range(n - 1)
     ]
@@ -326,7 +332,7 @@ def test_all_dimension_changes_together_use_dimensions_equally_on_every_level(
 def test_all_changes_of_a_tree_together_load_every_link_equally_on_every_level(
     tree: str,
 ) -> None:
-    """This is Lemma 7 for single links of S_4, with the trees LC(x, DC(i, T)) for all x and i."""
+    """The test checks Lemma 7 for single links of S_4 and all trees LC(x, DC(i, T))."""
     t, counts = topology("S4"), Counter[tuple[int, int, int]]()
     for x in range(t.nodes):
         for i in range(t.n - 1):
@@ -351,7 +357,7 @@ CORRUPTED = plain_cases("S3", "S4", "S5", "S4,1", "S4,2", "S5,3", "Q1", "Q3", "Q
 
 
 class Corrupted(NamedTuple):
-    """A forest's array of parent ports with one changed entry."""
+    """A forest, a copy of its array with one changed parent port, and the place of this change."""
 
     trees: Forest
     tree: int
@@ -372,7 +378,7 @@ def corrupt(case: Case, data: st.DataObject) -> Corrupted:
 
 
 def leads_to_root(trees: Forest, row: list[int]) -> bool:
-    """Return whether all entries are ports that lead to the root."""
+    """Return whether following the ports leads from every node that has a port to the root."""
     across = around(trees.topology.spec)
     for start in range(len(row)):
         node, steps = start, 0
@@ -467,7 +473,7 @@ MEASURES: dict[str, Callable[[Any, NDArray[np.uint8], int], Any]] = {
 OF_PORTS = {"branch sizes", "balance", "dimensions", "dimension balance"}
 
 
-def test_these_tests_cover_every_checker() -> None:
+def test_this_module_covers_every_checker() -> None:
     functions = {function for function in checkers.__all__ if function != "Evidence"}
     named = {item.replace("-", " ") for item in MEASURES} | {"rooted", "spanning"}
     assert {function.replace("_", " ") for function in functions} - named == {
@@ -580,7 +586,7 @@ def test_counterexamples_locate_the_violation() -> None:
 
 
 def test_two_paths_of_the_same_single_link_are_not_disjoint() -> None:
-    """Such paths have no inner node, so they share only the link."""
+    """Two paths of the same single link have no inner node, so they share only the link."""
     ports = np.repeat(forest("S3", "greedy").parent_port, 2, axis=0)
     result = checkers.disjoint_paths(topology("S3"), ports, 0).counterexample
     assert result == {

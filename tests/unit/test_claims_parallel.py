@@ -73,7 +73,7 @@ def test_a_claim_with_parts_is_verified_part_by_part() -> None:
     assert {name for name, _ in pairs} <= {"TS.T1.time", "TS.T1.order"}
 
 
-def test_a_size_that_exceeds_memory_is_an_error_and_omitted_from_the_deep_level(
+def test_a_requested_size_that_exceeds_memory_is_an_error_but_the_deep_level_omits_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lemma5 = find_claim("TS.L5")
@@ -146,7 +146,7 @@ class StepCounter(Silent):
 
 
 def test_two_processes_return_the_same_evidence_as_one_process() -> None:
-    """Both report their progress, and all processes end."""
+    """Runs with one and with two processes report progress, and no worker process remains."""
     found: list[set[Evidence]] = []
     todo = verify.plan_tasks(verify.plan_pairs(CLAIMS, sizes=SIZES))
     for jobs in (1, 2):

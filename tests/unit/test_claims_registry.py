@@ -105,7 +105,7 @@ def test_the_catalogue_lists_the_five_papers() -> None:
 
 
 @pytest.mark.usefixtures("empty_registry")
-def test_a_check_is_called_once_for_every_prepared_forest() -> None:
+def test_a_check_that_takes_forests_is_called_once_for_every_forest() -> None:
     roots = []
 
     @registry.checks("TS.X1", given=forests("multiple", roots=2))
@@ -118,7 +118,7 @@ def test_a_check_is_called_once_for_every_prepared_forest() -> None:
     assert registered.section == record_root.__module__
 
 
-def test_executing_schedules_records_a_finding_for_each() -> None:
+def test_every_executed_schedule_adds_a_finding_to_the_evidence() -> None:
     check = ClaimCheck(topology("S4"), ObjectCache())
     found = list(executions("broadcast", "recursive-substar", messages=(1, 2))(check))
     assert [execution.arguments for execution in found] == [{"messages": 1}, {"messages": 2}]

@@ -27,7 +27,7 @@ PLACE: dict[str, int | str] = {
 
 @pytest.fixture(scope="module")
 def verdicts() -> tuple[Verdict, ...]:
-    """Return the verdicts on two claims; TS.L5 fails on S3."""
+    """Return the verdicts on two claims, of which TS.L5 fails on S3."""
     return verify.verify_claims(select_claims(["TS.L5", "TS.h"]), sizes=["S3", "S4"], jobs=1)
 
 
@@ -152,8 +152,10 @@ def test_formulas_are_shown_with_subscripts_exponents_and_symbols() -> None:
             assert not re.search(r"-hat|\b(rho|alpha|phi)(\b|_)", text), claim.id
 
 
-def test_tables_for_terminals_write_trees_with_greek_letters(verdicts: tuple[Verdict, ...]) -> None:
-    """A terminal has no typesetting, and L-hat(rho^i(r)) is hard to read."""
+def test_descriptions_shown_in_terminals_write_tree_names_with_greek_letters(
+    verdicts: tuple[Verdict, ...],
+) -> None:
+    """A terminal cannot typeset formulas, and L-hat(rho^i(r)) is hard to read."""
     texts = [each.description for each in CONSTRUCTIONS.values()] + [
         each.detail for each in verdicts
     ]
@@ -170,7 +172,7 @@ def test_the_summary_counts_the_claims_of_a_paper(verdicts: tuple[Verdict, ...])
     assert "1 fails" in line
 
 
-# Queries for counterexamples, which `tests/cli/test_claims.py` executes
+# The module `tests/cli/test_claims.py` executes these queries for counterexamples.
 
 
 def test_strings_in_queries_are_quoted() -> None:

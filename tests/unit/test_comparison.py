@@ -25,7 +25,7 @@ from support.experiments import make_point
 def run(
     time: Fraction | int | None = 10, bound: Fraction | int = 5, steps: int = 3, **changes: Any
 ) -> Run:
-    """Return a run of the broadcast `multiple` on S5; ``changes`` replace its columns."""
+    """Return a run of the broadcast `multiple` on S5, with ``changes`` in place of its columns."""
     point = {
         "topology": "S5", "collective": "broadcast", "algorithm": "multiple", "ports": "all",
         "segments": 1, "messages": 1,
@@ -92,7 +92,10 @@ def test_a_run_that_does_not_deliver_all_units_has_no_gap() -> None:
 
 
 def test_a_row_with_a_single_run_is_not_comparable() -> None:
-    """For message size 2 only side c has a run; the missing baseline run is noted once."""
+    """Only side c has a run for message size 2.
+
+    The note on the missing baseline run appears once.
+    """
     sides = [
         side("a", run(10)),
         side("b", run(5)),
@@ -142,7 +145,7 @@ def test_runs_of_the_same_algorithm_are_matched_if_both_sides_have_it() -> None:
     ]
 
 
-def test_single_runs_are_matched_despite_different_numbers_of_segments() -> None:
+def test_if_each_side_has_a_single_run_the_numbers_of_segments_may_differ() -> None:
     (row,) = compare([side("a", run(10, segments=1)), side("b", run(8, segments=4))]).rows()
     assert (row["segments"], row["verdict"]) == ("1 | 4", BETTER)
 
@@ -162,7 +165,7 @@ def test_a_number_of_segments_that_only_one_side_has_is_reported_and_not_matched
 
 
 def one_and_best(algorithm: str, best: dict[str, int]) -> Side:
-    """Return a side with two runs per topology, of one segment and of the best number."""
+    """Return a side with two runs per topology: with one segment, and with the best number."""
     return side(
         algorithm,
         *(
@@ -189,7 +192,7 @@ def test_runs_with_the_best_number_of_segments_on_the_same_topology_share_a_row(
     assert comparison.blocking_axes() == []
 
 
-def test_the_fastest_remaining_runs_are_matched_if_their_numbers_of_segments_differ() -> None:
+def test_of_runs_with_segments_that_the_other_side_lacks_only_the_fastest_are_matched() -> None:
     comparison = compare([
         side("a", *(run(20 - p, segments=p) for p in (1, 2, 4))), side("b", *(run(10 - p,
         segments=p) for p in (1, 3, 5))),
@@ -198,7 +201,7 @@ def test_the_fastest_remaining_runs_are_matched_if_their_numbers_of_segments_dif
 
 
 def test_runs_are_matched_by_the_number_of_pieces_of_the_message_by_default() -> None:
-    """`multiple` splits each tree's quarter of the message, `edge-disjoint` the full message."""
+    """`multiple` splits a quarter of the message per tree, `edge-disjoint` the full message."""
     sides = [
         side(algorithm, *(
             price_run(point, execute(point))
@@ -226,7 +229,7 @@ def test_a_small_increase_in_time_is_not_rounded_to_zero_per_cent() -> None:
 
 
 def test_runs_on_other_topologies_are_matched_only_if_there_is_none_on_the_same_topology() -> None:
-    """Both sides have runs on S5 and S6, only one side on S4, and only the other on S7."""
+    """Both sides have runs on S5 and S6. Only one side has runs on S4, and only the other on S7."""
     ours = [
         run(10, segments=1),
         run(9, segments=4),
@@ -275,7 +278,7 @@ def test_runs_of_different_problems_are_not_compared_and_the_difference_is_repor
     assert (row["time_a"], row["time_b"]) == (10, 5)
 
 
-def test_each_run_of_another_problem_is_paired_with_the_most_similar_run() -> None:
+def test_runs_of_different_problems_are_listed_in_pairs_with_the_fewest_differences() -> None:
     ours = [run(message_bytes=Fraction(m)) for m in (8, 64, 512)]
     theirs = [run(message_bytes=Fraction(m), t_s=Fraction(1)) for m in (512, 8, 64)]
     comparison = compare([side("a", *ours), side("b", *theirs)])
@@ -461,7 +464,7 @@ def test_the_order_of_faults_does_not_matter() -> None:
 
 
 def test_faults_drawn_with_a_seed_match_the_same_faults_given_by_name() -> None:
-    """The command that repeats a run gives its faults by name."""
+    """The command that repeats a run with drawn faults gives these faults by name."""
     drawn, named = run(10, faults=["21345"], seed=3), run(10, faults=["21345"], seed=0)
     comparison = compare([side("a", drawn), side("b", named)])
     (row,) = comparison.rows(everything=True)
@@ -469,7 +472,7 @@ def test_faults_drawn_with_a_seed_match_the_same_faults_given_by_name() -> None:
     assert comparison.rows() == []
 
 
-def test_runs_whose_seeds_draw_the_same_faults_share_a_row_if_their_figures_agree() -> None:
+def test_runs_whose_seeds_draw_the_same_faults_share_a_row_if_their_results_agree() -> None:
     ours, theirs = ([run(time, faults=["21345"], seed=seed) for seed in (1, 2)] for time in (10, 5))
     assert len(compare([side("a", *ours), side("b", *theirs)]).rows()) == 1
     assert (
@@ -528,7 +531,7 @@ def test_runs_with_the_best_number_of_segments_share_a_row_for_every_message_siz
     ]
 
 
-def test_segments_are_matched_within_each_algorithm() -> None:
+def test_segments_are_matched_only_between_runs_of_the_same_algorithm() -> None:
     """If 7 segments were matched with 7 and 5 with 5, different algorithms would be paired."""
     before = side("a", run(10, segments=7), run(20, segments=5, algorithm="greedy"))
     after = side("b", run(9, segments=5), run(21, segments=7, algorithm="greedy"))
@@ -560,7 +563,7 @@ def test_missing_units_are_shown_only_for_runs_with_faults() -> None:
     assert {"missing_a", "missing_b"} < set(unlike.columns())
 
 
-def test_the_best_experiment_is_that_with_the_smallest_comparable_time() -> None:
+def test_the_best_experiments_are_those_with_the_smallest_comparable_time() -> None:
     row = compare(
         [side("a", run(10)), side("b", run(5)), side("c", run(1, ports="one")), side("d", run(5))]
     ).rows()[0]
@@ -587,7 +590,7 @@ def test_rows_can_be_sorted_by_any_column_with_empty_cells_last() -> None:
     assert [row["best"] for row in comparison.sorted_by("-best").rows()] == ["b", "a", None]
 
 
-def test_sorting_by_a_figure_uses_the_smallest_value_in_each_row() -> None:
+def test_sorting_by_a_quantity_uses_the_smallest_value_in_each_row() -> None:
     times = {1: (30, 31, 5), 2: (10, 20, 40), 4: (20, 7, 8)}
     sides = [
         side(
@@ -645,7 +648,7 @@ def test_data_for_programs_has_one_column_per_side_for_each_parameter_that_diffe
     assert all(set(everything) <= set(row) for row in rows)
 
 
-def test_an_axis_compared_across_has_one_column_per_side_also_in_complete_listings() -> None:
+def test_an_axis_given_as_across_has_one_column_per_side_even_in_complete_listings() -> None:
     comparison = compare(
         [side("a", run(10)), side("b", run(9, topology="S6"))], across=["topology"]
     )

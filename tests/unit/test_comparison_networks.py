@@ -132,7 +132,8 @@ def test_several_experiments_are_split_only_by_the_crossed_axis() -> None:
     cubes = side("cubes", on("Q7"))
     comparison = compare([cubes, stars], across=["topology"])
     assert [each.name for each in comparison.sides] == ["cubes", "stars/S5", "stars/S6"]
-    # No two sides share an algorithm, so both algorithms of one are matched with both of another.
+    # The baseline `cubes` and the stars have no common algorithm, so both algorithms of the
+    # baseline are matched with both algorithms of each star.
     assert len(comparison.matches) == 4 * len(SIZES)
     assert not any(any(match.reasons) for match in comparison.matches)
 

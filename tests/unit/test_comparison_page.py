@@ -116,7 +116,7 @@ def between() -> Comparison:
 
 
 def profiles(comparison: Comparison) -> dict[int, list[int]]:
-    """Return invented numbers of links used: 1, 2, 3, ... per step."""
+    """Return invented numbers of links used in each step: 1 in step 1, 2 in step 2, and so on."""
     return {
         run.id: list(range(1, int(run.costs[0].steps or 0) + 1))
         for run in profiled_runs(comparison)
@@ -282,7 +282,7 @@ def test_texts_given_by_users_are_escaped() -> None:
     ours = Side("a", tuple(along(10, 2, SIZES)), (f"starcast {nasty}",), nasty)
     theirs = along(7, 7, SIZES, algorithm=f"greedy{nasty}")
     read = shown(compare([ours, side("b", theirs)]))
-    assert [tag for tag, _ in read.tags].count("script") == 2  # the data and the code
+    assert [tag for tag, _ in read.tags].count("script") == 2  # one for the data, one for the code
     assert nasty in read.text
 
 
@@ -397,7 +397,7 @@ def test_crossovers_between_the_same_two_sizes_share_one_numbered_band() -> None
     assert "1-3" in {text.get_text() for text in axes.texts}
 
 
-def test_a_plot_across_topologies_has_a_bound_and_a_link_utilisation_for_each() -> None:
+def test_a_plot_across_topologies_has_a_bound_and_a_link_utilisation_for_each_topology() -> None:
     comparison = across()
     labels = {line.get_label() for line in drawn(comparison).lines}
     assert {"lower bound of S5", "lower bound of Q7", "S5 greedy", "Q7 binomial"} <= labels
@@ -429,7 +429,7 @@ def test_all_plots_are_written_to_one_reproducible_file(suffix: str) -> None:
         assert content.startswith(b"\x89PNG")
     else:
         root = ET.fromstring(content)  # noqa: S314 - we wrote it
-        assert not list(root.iter("{http://www.w3.org/2000/svg}text"))  # letters are paths
+        assert not list(root.iter("{http://www.w3.org/2000/svg}text"))  # letters are drawn as paths
 
 
 def test_a_plot_fits_a_column_and_its_title_describes_the_runs() -> None:

@@ -47,7 +47,7 @@ def test_only_the_first_process_compiles_and_announces_it(
 
 
 def test_the_announcement_says_if_the_result_cannot_be_cached() -> None:
-    """A program that is passed by `python -c` has no file, and so no folder for the cache."""
+    """A program passed by `python -c` has no file, and therefore no folder for the cache."""
     first, value = run("-c", PROGRAM)
     assert value == "42"
     assert first.endswith("in every run, since no folder can keep the result: set NUMBA_CACHE_DIR")

@@ -68,7 +68,7 @@ def test_closed_forms_equal_those_of_the_definitions(
 
 
 def test_closed_forms_are_exact_fractions() -> None:
-    """Checked with a fractional message of more than 10^30 bytes (pitfall 6)."""
+    """The test uses a fractional number of more than 10^30 bytes (pitfall 6)."""
     for n in SIZES:
         paid = tseng_sheu.Prices(Fraction(10**30) + Fraction(1, 3), Fraction(1, 7), Fraction(1, 11))
         for algorithm in ALGORITHMS:
@@ -157,7 +157,7 @@ def test_the_units_of_a_message_add_up_to_its_bytes(
     assert unit * units == m
 
 
-def test_the_schedule_has_as_many_units_as_the_message() -> None:
+def test_the_units_of_a_schedule_together_have_the_bytes_of_the_message() -> None:
     for algorithm in ALGORITHMS:
         for ports in ["all", "one"]:
             for n in range(2, 6):
@@ -195,7 +195,7 @@ def test_the_logarithm_of_the_number_of_nodes_is_rounded_up() -> None:
 
 
 def test_bounds_on_other_topologies_use_their_diameter_degree_and_number_of_nodes() -> None:
-    """The reasons are those of Lemma 1: distances, links of the root, doubling informed nodes."""
+    """As in Lemma 1, the reasons are distances, the root's links, and doubling informed nodes."""
     for spec in ["S2,1", "S5,2", "S6,3", "Q1", "Q6"]:
         t, t_s, t_c, m = topology(spec), Fraction(7), Fraction(1, 3), Fraction(1000)
         all_port, one_port = (
@@ -263,7 +263,7 @@ def test_each_simulated_step_costs_a_start_up_and_its_largest_packet(
 def test_closed_forms_have_the_transmissions_and_steps_of_the_simulation(
     n: int, share: int, algorithm: str
 ) -> None:
-    """The last slot of a one-port simulation may end up to n-2 steps early."""
+    """In the one-port model, the last slot of a simulation may end up to n-2 sub-slots early."""
     paid = tseng_sheu.Prices(Fraction(100), Fraction(3), Fraction(1, 3))
     for ports in ("all", "one"):
         formula, run = (
@@ -278,7 +278,7 @@ def test_closed_forms_have_the_transmissions_and_steps_of_the_simulation(
             assert formula.steps - (n - 1) < run.steps <= formula.steps
 
 
-def test_the_closed_form_is_the_exact_time_if_no_link_is_shared() -> None:
+def test_the_closed_form_is_the_exact_time_if_trees_do_not_share_a_link() -> None:
     for n in range(2, 7):
         paid = tseng_sheu.Prices(Fraction(100), Fraction(3), Fraction(1, 3))
         for algorithm in ("greedy", "recursive-substar"):
@@ -348,7 +348,7 @@ def test_rounding_the_best_number_of_segments_costs_less_than_one_start_up(
 
 
 def test_on_s2_one_segment_is_best() -> None:
-    """The real optimum is 0 there, and dividing by it must be avoided (pitfall 7)."""
+    """On S2 the real optimum is 0, so the code must not divide by it (pitfall 7)."""
     for algorithm in ["greedy", "multiple", "recursive-substar"]:
         for ports in ["all", "one"]:
             paid = tseng_sheu.Prices(Fraction(10**6), Fraction(1), Fraction(1))

@@ -76,9 +76,10 @@ def test_copies_multiply_the_bytes_but_not_the_start_ups(
 
 @pytest.mark.parametrize("n", range(3, 13))
 def test_bounds_on_star_graphs_equal_fa_table_4_and_edt_table_1(n: int) -> None:
-    """FA Table 4 states N-1 or ceil((N-1)/(n-1)) steps, for alltoall t_n or ceil(t_n/(n-1)).
+    """By FA Table 4, the one-port bounds are N-1 steps, and t_n for an alltoall.
 
-    EDT Table 1 for n-1 copies states M(N-1), for alltoall M t_n, and for broadcast M + D - 1.
+    The all-port bounds are these numbers divided by n-1 and rounded up. For n-1 copies of M
+    messages, EDT Table 1 has M(N-1) steps, M t_n for an alltoall, and M + D - 1 for a broadcast.
     """
     spec, size = f"S{n}", paper_costs.star(n)
     for collective in ("allgather", "scatter", "gather"):
@@ -153,7 +154,7 @@ def informed(
 
 
 def test_the_bound_on_start_ups_is_the_minimum_number_of_broadcast_steps() -> None:
-    """If messages have almost no bytes, the bound on time is this number of start-up times."""
+    """If messages have almost no bytes, the bound on time is the number of start-ups times T_s."""
     for spec in ["S2", "S3", "S2,1", "S3,1", "S4,1", "S5,1", "S3,2", "Q1", "Q2", "Q3", "S4,2"]:
         for ports in ("all", "one"):
             fewest = fewest_steps(spec, ports == "one")
@@ -166,7 +167,7 @@ def test_the_bound_on_start_ups_is_the_minimum_number_of_broadcast_steps() -> No
 
 
 def test_on_two_nodes_all_bounds_are_those_of_one_link() -> None:
-    """A message takes one start-up or m bytes, and M messages take M steps."""
+    """The bounds are one start-up, m bytes, and M steps for M messages."""
     for spec in ["S2", "S2,1", "Q1"]:
         for collective in COLLECTIVES:
             for ports in ("all", "one"):
@@ -314,7 +315,7 @@ def test_maximum_flows_find_the_bottleneck_of_an_irregular_graph() -> None:
 def test_the_bottleneck_cut_of_star_graphs_is_the_number_of_other_nodes_per_link(
     spec: str, ratio: Fraction
 ) -> None:
-    """The optimum of ForestColl is (N-1)/(n-1)."""
+    """The optimum of ForestColl on star graphs is (N-1)/(n-1)."""
     found = costs.bottleneck_cut(spec, Fraction(1), costs.Machine(Fraction(7), Fraction(1)))
     assert found.time == ratio
     assert found.start_ups == 0

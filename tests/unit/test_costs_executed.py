@@ -96,7 +96,7 @@ def differ(form: costs.Cost, real: costs.Cost) -> bool:
 def test_a_closed_form_has_a_note_exactly_where_the_simulation_differs(
     which: tuple[str, str, str],
 ) -> None:
-    """This holds for every algorithm, port model and topology."""
+    """The test tries every algorithm, port model and topology."""
     result = all_of(*which)
     assert result
     for case in result:
@@ -126,7 +126,10 @@ def relation(
 def test_one_port_closed_forms_may_count_idle_sub_slots_at_the_end(
     which: tuple[str, str, str],
 ) -> None:
-    """The closed form counts ``degree`` sub-slots, but an execution ends with the last busy one."""
+    """A closed form counts ``degree`` sub-slots per slot.
+
+    An execution ends with the last busy sub-slot.
+    """
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         degree = as_topology(case.spec).degree
@@ -156,7 +159,7 @@ def test_the_closed_form_of_edge_disjoint_binomial_trees_is_exact_except_on_q1()
 
 
 def test_the_multiple_trees_take_the_steps_of_equation_3_but_less_time() -> None:
-    """In a step in which no link is in two trees, packets have one segment instead of two.
+    """In a step in which trees do not share a link, packets have one segment instead of two.
 
     On S2 this is the case in every step.
     """
@@ -177,7 +180,7 @@ def test_the_multiple_trees_take_the_steps_of_equation_3_but_less_time() -> None
 
 
 def test_edge_disjoint_trees_are_lower_than_the_paper_assumes() -> None:
-    """The paper assumes height D + 4. It is D + 3 for even n and D + 2 for odd n."""
+    """The paper assumes height D + 4. The height is D + 3 for even n and D + 2 for odd n."""
 
     def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
         n = as_topology(case.spec).n
@@ -305,7 +308,7 @@ def test_no_execution_is_below_the_lower_bound(
         )
         real = simulated_cost(case, m, machine)
         assert real.time >= bound.time, case
-        # All sends of a step start together, so start-ups and bytes have lower bounds of their own.
+        # All sends of a step start together, so start-ups and bytes each have a lower bound.
         assert real.start_ups >= bound.start_ups, case
         assert real.bytes >= bound.bytes, case
         assert int(real.steps or 0) >= int(bound.steps or 0), case

@@ -34,7 +34,7 @@ def same(cost: costs.Cost, page: paper_costs.Cost, m: Fraction, machine: costs.M
     """Check that start-ups, bytes and transmissions of a cost equal those of the oracle."""
     assert cost.start_ups == page.start_ups
     assert cost.bytes == page.share * m
-    if page.transmissions is not None:  # some definitions do not state them
+    if page.transmissions is not None:  # some definitions do not state transmissions
         assert cost.transmissions == page.transmissions
     assert cost.time == page.start_ups * machine.t_s + page.share * m * machine.t_c
     assert isinstance(cost.time, Fraction)
@@ -81,7 +81,8 @@ def test_closed_forms_equal_the_definitions_on_small_and_large_topologies(
 ) -> None:
     """The test sends M = 7 messages, for which a misreading gives different results.
 
-    The misreading is M ceil((N-1)/(n-1)) for ceil(M (N-1)/(n-1)) (pitfall 16, fragopoulou-akl.md).
+    The misreading is M ceil((N-1)/(n-1)) instead of ceil(M (N-1)/(n-1)) (pitfall 16,
+    fragopoulou-akl.md).
     """
     m, machine = Fraction(10**30) + Fraction(1, 3), costs.Machine(Fraction(1, 7), Fraction(1, 11))
     sizes = (
@@ -97,8 +98,8 @@ def test_closed_forms_equal_the_definitions_on_small_and_large_topologies(
 
 
 @pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
-def test_a_message_has_as_many_units_as_the_schedule_splits_it_into(key: tuple[str, str]) -> None:
-    """In a scatter, gather or alltoall, each of the N nodes has that many units."""
+def test_the_schedule_has_as_many_units_as_the_cost_formula_assumes(key: tuple[str, str]) -> None:
+    """In a scatter, gather or alltoall, a schedule has that many units for each of the N nodes."""
     for case in grouped("S2", "S4", "S3,1", "S4,2", "S4,3", "Q1", "Q3", shares=(1, 3))[key]:
         topology = as_topology(case.spec)
         schedule, units = built(case), 1 / unit(case, Fraction(1))
@@ -148,7 +149,10 @@ def test_the_heights_of_single_trees_are_computed_without_building_them(n: int) 
 
 @pytest.mark.parametrize("n", range(2, 7))
 def test_the_closed_form_of_dimension_change_uses_the_height_of_its_base(n: int) -> None:
-    """A base of height h_T takes h_T start-ups instead of the D_n of Theorem 3, and equal bytes."""
+    """With a base of height h_T, start-ups are h_T instead of Theorem 3's D_n.
+
+    Bytes do not change.
+    """
     topology, unit_machine = as_topology(f"S{n}"), costs.Machine(Fraction(1), Fraction(1))
     for name in single_trees(topology):
         for ports, slots in (("all", 1), ("one", n - 1)):
@@ -260,7 +264,7 @@ ONE = costs.Machine(Fraction(1), Fraction(1))
 
 
 def test_the_source_of_a_closed_form_is_the_paper_that_states_it() -> None:
-    """If no paper covers the copies or messages, the source is starcast."""
+    """If no paper covers the numbers of copies or messages, the source is starcast."""
 
     def source(collective: str, algorithm: str, **arguments: int) -> str:
         return priced(Case("S5", collective, algorithm, Asked("all", **arguments))).source

@@ -53,7 +53,7 @@ MACHINE_OF_TRIALS = costs.Machine(Fraction(1), Fraction(1))
 def test_the_best_whole_number_of_pieces_is_found(
     key: tuple[str, str], d: int, m: Fraction, copies: int, one_port: bool
 ) -> None:
-    """Some algorithms divide steps by n-1 and round up; some require multiples of n-1."""
+    """Some algorithms divide steps by n-1 and round up. Others require multiples of n-1."""
     topology, algorithm = home(key, d), ALGORITHMS[key]
     ports = algorithm.ports[-1] if one_port else algorithm.ports[0]
     names = [argument.name for argument in algorithm.arguments]
@@ -97,7 +97,7 @@ def test_the_best_number_of_messages_fills_the_last_step() -> None:
 
 
 @given(st.integers(3, 12), st.integers(1, 11), cheap, cheap, cheap)
-def test_the_real_optimum_of_edge_disjoint_trees_is_that_of_the_formula(
+def test_the_real_optimum_of_edge_disjoint_trees_follows_the_formula(
     n: int, copies: int, m: Fraction, start_up: Fraction, byte: Fraction
 ) -> None:
     """The optimum is M = sqrt((D+3)(n-1) m T_c/(x T_s)) for x copies.
@@ -161,10 +161,10 @@ def test_without_a_start_up_time_there_is_no_best_number_of_pieces() -> None:
 def test_the_best_number_of_pieces_is_found_for_any_pipeline(
     fixed: int, slope: int, b: int, d: int, period: int
 ) -> None:
-    """Pipelines with random parameters take the time of the function `price` for p pieces.
+    """The pipelines have random parameters, and the function `price` gives their time for p pieces.
 
-    They have a fixed number of steps plus ceil(slope p / period). Each step takes one start-up and
-    d/p bytes; b further bytes do not depend on p.
+    A pipeline has a fixed number of steps plus ceil(slope p / period). Each step takes one start-up
+    and d/p bytes. Another b bytes do not depend on p.
     """
 
     def price(pieces: int) -> costs.Cost:

@@ -26,7 +26,7 @@ from support.cost_cases import MACHINE
 from support.examples import max_examples
 from support.meeting import refused
 
-#: Printed rows of the tables, by family, collective and port model.
+#: Rows that cite results of papers, by topology family, collective and port model.
 CITED = {
     ("star", "broadcast", "all"): {"Day & Tripathi [7]"},
     ("star", "broadcast", "one"): {
@@ -64,7 +64,7 @@ def row(asked: Problem, name: str) -> CostRow:
 
 
 def cost_of(result: CostRow) -> costs.Cost:
-    """Return the cost in a row; fail if it has none."""
+    """Return the cost in a row, and fail if it has none."""
     assert result.cost is not None
     return result.cost
 
@@ -164,7 +164,10 @@ def test_the_hypercube_compared_with_a_star_has_at_least_as_many_nodes(n: int) -
 
 @pytest.mark.parametrize("spec", ["S5", "S5,2", "Q4"])
 def test_the_hypercube_for_comparison_can_be_chosen(spec: str) -> None:
-    """FA Table 5 for any k. A hypercube compared with itself has only one row."""
+    """The bounds on Q_k follow FA Table 5 for any k.
+
+    If Q_k is the topology itself, it has one row.
+    """
     for k in (1, 4, 9, 64):
         rows = [
             line
@@ -241,8 +244,8 @@ def test_copies_apply_only_to_algorithms_that_send_copies() -> None:
 
 @pytest.mark.parametrize("spec", ["S5", "S5,2", "Q4"])
 @pytest.mark.parametrize("collective", COLLECTIVES)
-def test_bounds_for_several_copies_are_rows_of_their_own(spec: str, collective: str) -> None:
-    """The table also has the bounds for one copy; the row names differ."""
+def test_bounds_for_several_copies_are_separate_rows(spec: str, collective: str) -> None:
+    """The table also has the bounds for one copy, under other names."""
     line, many = (
         build_table(problem(spec, collective, messages=4, copies=copies)) for copies in (1, 3)
     )
@@ -262,7 +265,7 @@ def test_bounds_for_several_copies_are_rows_of_their_own(spec: str, collective: 
     assert len(names) == len(set(names))
 
 
-def test_only_figures_that_a_paper_states_are_cited() -> None:
+def test_a_paper_is_cited_only_for_costs_that_it_states() -> None:
     """No paper states the hypercube bound on one-port broadcasts of unit messages."""
     for ports, cited in (("all", True), ("one", False)):
         result = row(problem("S5", ports=ports), "lower bound, unit messages, Q7")

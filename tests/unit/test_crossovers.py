@@ -32,7 +32,7 @@ SIZES = (10, 100, 1000)
 
 
 def changes(*runs: list[Run]) -> list[Crossing]:
-    """Return all crossovers between sides with these runs."""
+    """Return all crossovers between compared experiments that have these runs."""
     return crossovers.all_crossovers(
         compare([side(chr(ord("a") + place), listed) for place, listed in enumerate(runs)])
     )
@@ -49,7 +49,7 @@ def greedy(
 
 
 def test_two_lines_cross_at_the_message_size_that_equates_their_times() -> None:
-    """1000 + 2m = 300 + 5m at m = 700/3, where both take 4400/3. Below, greedy is faster."""
+    """The times 1000 + 2m and 300 + 5m are equal, 4400/3, at m = 700/3. Below, greedy is faster."""
     (found,) = changes(along(10, 2, SIZES), greedy(3, 5))
     assert (found.how, found.low, found.high, found.time) == (
         AT,
@@ -146,7 +146,7 @@ def test_crossovers_of_the_best_times_may_have_different_numbers_of_segments() -
 
 
 def test_two_crossovers_between_the_same_stored_sizes_are_found() -> None:
-    """The best time of multiple, min(100m, 900 + 10m), exceeds 500 + 40m only between the two."""
+    """The best time of multiple, min(100m, 900 + 10m), exceeds 500 + 40m only between them."""
     ours = [*along(0, 100, (1, 100), segments=1), *along(9, 10, (1, 100), segments=2)]
     found = changes(ours, greedy(5, 40, (1, 100), segments=1))
     assert [(one.low, one.below) for one in found if one.choice == BEST] == [
@@ -156,7 +156,10 @@ def test_two_crossovers_between_the_same_stored_sizes_are_found() -> None:
 
 
 def test_curves_that_coincide_on_an_interval_have_one_crossover_with_two_ends() -> None:
-    """Both curves contain 900 + 10m. Below m = 10 one is faster, above m = 100 the other."""
+    """Two curves contain 900 + 10m.
+
+    Below m = 10 one is faster, above m = 100 the other is faster.
+    """
     ours = [*along(9, 10, (1, 1000), segments=1), *along(0, 100, (1, 1000), segments=2)]
     theirs = [*greedy(9, 10, (1, 1000), segments=1), *greedy(18, 1, (1, 1000), segments=4)]
     (best,) = [one for one in changes(ours, theirs) if one.choice == BEST]
@@ -211,7 +214,7 @@ def test_best_segments_that_are_equal_at_both_ends_of_an_interval_are_named_once
 
 
 def test_times_are_linear_between_sizes_with_the_same_best_segments() -> None:
-    """Between the first two sizes 2 and 5 segments are best, so 1000 + 2m = 300 + 5m is exact."""
+    """At the first two sizes 2 and 5 segments are best, so the crossover between these is exact."""
     ours = [*along(10, 2, (100, 300), segments=2), *along(20, 1, (2000,), segments=3)]
     theirs = [*greedy(3, 5, (100, 300), segments=5), *greedy(20, 3, (2000,), segments=7)]
     (found,) = changes(ours, theirs)
@@ -377,7 +380,7 @@ def test_curve_labels_contain_base_tree_and_copies_if_these_differ() -> None:
 
 
 def test_the_curve_of_the_lower_bound_bends_between_stored_sizes() -> None:
-    """The bound for one copy, max(100, m/4), is stored only for 64 bytes and bends at m = 400."""
+    """The bound for one copy, max(100, m/4), bends at m = 400, but is stored only for 64 bytes."""
     single = along(3, 2, (64,), algorithm="edge-disjoint")
     double = along(3, 2, (65536,), algorithm="edge-disjoint", copies=2)
     for cost in double[0].costs:

@@ -18,7 +18,7 @@ def test_every_displacement_follows_the_definition() -> None:
         assert result[1:].tolist() == [page.displacement(x) for x in star_graph.nodes(n)[1:]]
 
 
-def test_displacements_from_given_necklaces_are_the_same() -> None:
+def test_displacements_do_not_change_if_the_necklaces_are_given() -> None:
     for n in SIZES:
         assert np.array_equal(displacements(n, necklaces(n)), displacements(n))
 
@@ -39,7 +39,7 @@ def test_leaders_periods_and_rotations_of_necklaces_follow_the_definition() -> N
 
 
 def test_burnsides_lemma_gives_the_number_of_necklaces() -> None:
-    """This number h(n) does not include the necklace of the root."""
+    """The number h(n) of necklaces does not include the necklace of the root."""
     for n in range(2, 9):
         assert len(np.unique(necklaces(n).leader)) - 1 == rotation.necklaces_counted(n)
 

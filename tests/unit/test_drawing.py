@@ -66,7 +66,7 @@ def assert_edges_go_down(trees: Forest, tree: int, result: Drawing) -> None:
 
 
 def assert_levels_are_rows(trees: Forest, tree: int, result: Drawing) -> None:
-    """Check that the nodes of a level have the same height, well below the previous level."""
+    """Check that the nodes of a level form a row, well below the row of the previous level."""
     rows = defaultdict(set)
     levels = trees.levels()[tree]
     for box in result.boxes.values():
@@ -98,7 +98,7 @@ def assert_nothing_overlaps(result: Drawing) -> None:
 
 
 def assert_edges_do_not_cross(result: Drawing) -> None:
-    """Check that edges between two rows have the same order of ends in both rows."""
+    """Check that edges between two rows are in the same order at both ends, so that none cross."""
     rows = defaultdict(list)
     for stroke in result.strokes:
         rows[stroke.ends[0].imag].append(stroke.ends)

@@ -44,7 +44,7 @@ def test_parents_in_the_trees_at_the_identity_follow_definition_8() -> None:
 
 
 def test_parents_in_the_trees_at_other_roots_follow_definition_8() -> None:
-    """These trees are translations of those at the identity, with equal dimensions (EDT.root)."""
+    """Trees at another root are translated from the identity, with equal dimensions (EDT.root)."""
     for n in range(2, 7):
         for root in roots(n)[1:]:
             assert trees_of(built(n, root)) == page.edt(root)
@@ -71,7 +71,7 @@ def test_parents_of_three_nodes_equal_the_examples_in_the_paper() -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_every_tree_is_a_spanning_tree(n: int) -> None:
-    """This is checked by `verify` and by following parents (claim EDT.D8.spanning).
+    """The trees are checked by `verify` and by following parents (claim EDT.D8.spanning).
 
     In every tree the root has one child, its neighbour across the link of the tree's number.
     """
@@ -153,7 +153,7 @@ def test_the_heights_of_all_trees_equal_the_formula() -> None:
 
 
 def test_every_tree_has_the_known_level_profile() -> None:
-    """The number of nodes on each level is known, and the same in every tree."""
+    """The number of nodes on each level is the same in every tree."""
     for n, profile in [
         (2, [1, 1]),
         (3, [1, 1, 1, 1, 1, 1]),

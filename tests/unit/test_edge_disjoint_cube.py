@@ -94,7 +94,7 @@ def possible_faults(d: int) -> list[tuple[str, ...]]:
 
 
 def fault_sets(d: int, size: int, every: int) -> Iterator[tuple[tuple[str, ...], ...]]:
-    """Yield every `every`-th set of `size` faults."""
+    """Yield every `every`-th of the sets of `size` faults, as a regular sample."""
     return islice(combinations(possible_faults(d), size), 0, None, every)
 
 
@@ -126,7 +126,7 @@ def test_all_live_nodes_receive_all_messages_despite_fewer_faults_than_copies(
 
 @pytest.mark.parametrize(("d", "copies"), [(2, 2), (3, 2), (3, 3), (4, 3)])
 def test_as_many_faults_as_copies_can_cut_off_a_node(d: int, copies: int) -> None:
-    """The node lacks a message if the last links of all its copies fail, but not if one works."""
+    """A message is lost if the last links of all its copies fail, but not if one of them works."""
     result = schedule(d, 1, copies)
     for node in nodes(d)[1:]:
         last = [(row.sender, row.receiver) for row in plain_rows(result) if row.receiver == node]

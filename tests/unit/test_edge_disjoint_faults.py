@@ -1,10 +1,10 @@
-"""Copies along edge-disjoint trees: x copies survive any x-1 faults, but not every set of x.
+"""Copies along edge-disjoint trees: x copies survive any x-1 faults, but not all sets of x faults.
 
 A fault is a node or link that is down from a given step on. Schedules are built without knowledge
-of the faults. The oracle executes a schedule and drops the rows whose link is down or whose unit
-is missing. With separate copies, a node forwards in a tree only the units that arrived in that
-tree. A unit that arrives in this way also arrives in the simulator, which does not distinguish the
-copies of a unit.
+of the faults. The oracle executes a schedule and drops the rows whose link or node is down or whose
+sender lacks the unit. If it keeps the copies apart, a node forwards in a tree only the units that
+arrived in this tree. A unit that arrives in this way also arrives in the simulator, which does not
+distinguish the copies of a unit.
 """
 
 from collections.abc import Iterable, Sequence
@@ -35,7 +35,7 @@ Fault = frozenset[Node]
 
 @cache
 def links(n: int) -> tuple[Fault, ...]:
-    """Return all undirected links of S_n; a faulty link is down in both directions."""
+    """Return all undirected links of S_n, since a faulty link is down in both directions."""
     return tuple({frozenset((x, swap(x, d))) for x in star_graph.nodes(n) for d in range(2, n + 1)})
 
 
@@ -73,7 +73,7 @@ def missing_units(
     return lacking(required_last(collective, root, messages, lambda node: node not in dead), got)
 
 
-# x copies survive any x-1 faults
+# The following tests use fewer faults than copies.
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
@@ -123,7 +123,10 @@ def test_two_copies_survive_a_single_fault_that_begins_at_a_later_step(collectiv
 def test_sampled_sets_of_fewer_faults_than_copies_on_s5_and_s6_lose_no_unit(
     collective: str, n: int, messages: int, copies: int, samples: int
 ) -> None:
-    """Half of the candidates for the x-1 faults are links and neighbours of one random node."""
+    """The x-1 faults are drawn from the surroundings of a random node and as many other places.
+
+    The surroundings are the links and the neighbours of the node.
+    """
     result, random = rows(collective, n, messages, copies), np.random.default_rng([n, copies])
     for _ in range(samples):
         victim = others(identity(n))[random.integers(len(others(identity(n))))]
@@ -152,7 +155,7 @@ def around(node: Node) -> list[Fault]:
     ]
 
 
-# Some sets of x faults lose a unit
+# The following tests use sets of x faults that lose a unit.
 
 
 def inlets(result: Sequence[Row], node: Node, unit: int) -> list[Fault]:
@@ -178,7 +181,7 @@ def outlets(result: Sequence[Row], node: Node, unit: int) -> list[Fault]:
 def test_a_unit_is_lost_if_the_last_links_of_all_its_copies_fail(
     collective: str, n: int, messages: int
 ) -> None:
-    """If one of these links still works, the unit arrives."""
+    """If one of the last links still works, the unit arrives."""
     for copies in range(1, n):
         result = rows(collective, n, messages, copies)
         for receiver, units in required_last(collective, identity(n), messages).items():
@@ -234,7 +237,7 @@ def test_a_unit_on_s5_and_s6_is_lost_if_the_last_links_of_all_its_copies_fail(
 
 
 def test_a_link_that_fails_after_its_last_use_loses_no_unit() -> None:
-    """If the link fails one step earlier, a unit is lost."""
+    """If the link fails one step earlier, in the step of its last use, a unit is lost."""
     result = rows("broadcast", 4, 1, 1)
     for row in result:
         link = frozenset((row.sender, row.receiver))
@@ -244,7 +247,7 @@ def test_a_link_that_fails_after_its_last_use_loses_no_unit() -> None:
 
 @pytest.mark.parametrize("collective", ["broadcast", "scatter"])
 def test_nothing_is_sent_if_the_root_is_dead(collective: str) -> None:
-    """This holds even with three copies, and a remark in the result names the root."""
+    """The result has a remark that names the root, even if the message has three copies."""
     run = simulate(built(collective, 4, 1, 3), [star_graph.label(identity(4))])
     assert not run.complete
     assert run.transmissions == 0
@@ -252,7 +255,7 @@ def test_nothing_is_sent_if_the_root_is_dead(collective: str) -> None:
     assert "root" in run.remarks[0]
 
 
-# All sources send at the same time
+# In the following tests, all sources send at the same time.
 
 
 @pytest.mark.parametrize("collective", ["allgather", "alltoall"])
@@ -274,11 +277,11 @@ def test_two_copies_from_all_sources_of_s3_survive_any_single_fault(collective: 
             assert star_graph.ranks(3)[source] * single.units + own in got[node]
 
 
-# The simulator agrees with the oracle
+# The following tests compare the simulator with the oracle.
 
 
 def named(fault: Fault) -> str | tuple[str, str]:
-    """Return a fault as the simulator accepts it: one label, or two."""
+    """Return a fault in the simulator's notation: the label of a node, or both labels of a link."""
     first, *second = sorted(map(star_graph.label, fault))
     return (first, second[0]) if second else first
 
@@ -290,7 +293,7 @@ def named(fault: Fault) -> str | tuple[str, str]:
 def test_the_simulator_finds_no_missing_unit_if_there_are_fewer_faults_than_copies(
     collective: str, messages: int, copies: int, every: int
 ) -> None:
-    """All sources of S_4 send together; a regular sample of all sets of x-1 faults is tried."""
+    """All sources of S_4 send together. A regular sample of all sets of x-1 faults is tried."""
     schedule = built(collective, 4, messages, copies).expand()
     for faults in islice(combinations(possible_faults(4), copies - 1), 0, None, every):
         run = simulate(schedule, [named(fault) for fault in faults])
@@ -302,7 +305,7 @@ def test_the_simulator_finds_no_missing_unit_if_there_are_fewer_faults_than_copi
 @pytest.mark.parametrize("collective", ["broadcast", "scatter", "gather"])
 @pytest.mark.parametrize("copies", [1, 2, 3])
 def test_simulator_and_oracle_find_the_same_missing_units(collective: str, copies: int) -> None:
-    """Random sets of x or more faults on S_4, some of which begin at later steps."""
+    """Each set has x or more random faults on S_4, which begin at a random step from 1 to 4."""
     result, random, missed = rows(collective, 4, 2, copies), np.random.default_rng(copies), 0
     for _ in range(25):
         places = random.choice(
@@ -323,7 +326,7 @@ def test_simulator_and_oracle_find_the_same_missing_units(collective: str, copie
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_the_simulator_finds_missing_units_if_all_links_of_a_node_fail(collective: str) -> None:
-    """On S_4 with three copies, one working link of a node is enough."""
+    """On S_4 with three copies, one working link of a node is enough to receive all units."""
     schedule = built(collective, 4, 1, 3).expand()
     victim = star_graph.nodes(4)[13]
     faults = [named(fault) for fault in around(victim) if len(fault) == 2]

@@ -59,7 +59,7 @@ def test_short_necklaces_are_those_with_a_period_below_n_minus_1() -> None:
 
 @pytest.mark.parametrize("n", range(2, 8))
 def test_the_rows_of_a_scatter_are_computed_without_building_its_trees(n: int) -> None:
-    """This also holds if nodes on short necklaces cannot be divided evenly among the trees."""
+    """The test includes nodes on short necklaces that divide unevenly among the trees."""
     network = topology(f"S{n}")
     along = forest(network, "edge-disjoint")
     levels = along.levels()
@@ -86,7 +86,7 @@ def test_the_rows_of_a_scatter_on_s8_and_s9_are_computed_without_building_its_tr
 def test_a_schedule_on_s10_with_too_many_rows_is_refused_without_building_trees(
     collective: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only the detours of three copies show that there are too many rows."""
+    """The distances alone would allow three copies. With the detours, there are too many rows."""
 
     def nothing(*_: object) -> None:
         raise AssertionError("trees were built")

@@ -31,12 +31,13 @@ from support.edge_disjoint_cases import (
 from support.examples import max_examples
 from support.meeting import plain_rows, refused, roots
 
-#: n, messages and copies, with all numbers of copies up to the number of trees, n-1.
+#: Cases (n, messages, copies), with all numbers of copies up to the number of trees, n-1.
 SMALL = [
     (n, messages, copies) for n in range(2, 5) for messages in (1, 2, 4) for copies in range(1, n)
 ]
 LARGER = [(5, 1, 1), (5, 2, 3), (5, 3, 4), (6, 1, 2)]
-#: Cases for steps and transmissions, some of them too large to compare rows with the oracle.
+#: Cases (n, messages, copies) for counting steps and transmissions. In some of them the schedule is
+#: too large to compare its rows with the oracle.
 COUNTED = [
     (n, messages, copies)
     for n in range(2, 7)
@@ -170,7 +171,7 @@ def test_the_numbers_of_steps_and_transmissions_equal_the_formulas(
     assert len(schedules["alltoall"]) == messages * copies * total
     distances = sum(star_graph.distances(identity(n)).values())
     assert distances <= total < 2 * distances
-    for name in ("allgather", "alltoall"):  # Lemma 7: no two sources use a link at the same time
+    for name in ("allgather", "alltoall"):  # no two sources use a link in one step (Lemma 7)
         schedule = schedules[name]
         assert schedule.symmetric
         assert np.bincount(schedule.step * (n + 1) + schedule.port).max() == 1
@@ -231,7 +232,7 @@ def whole_necklaces(n: int) -> list[int]:
 
 @pytest.mark.parametrize("collective", ["allgather", "alltoall"])
 @pytest.mark.parametrize(("n", "messages", "copies"), SMALL)
-def test_all_sources_together_are_sound_and_complete(
+def test_the_expanded_schedule_has_no_conflicts_and_delivers_all_units(
     collective: str, n: int, messages: int, copies: int
 ) -> None:
     """The translated rows of all sources equal those of `expand`, and all units arrive."""
@@ -259,7 +260,10 @@ def test_all_sources_together_are_sound_and_complete(
 
 @pytest.mark.parametrize("n", [4, 5, 6, 7])
 def test_a_single_copy_of_a_scatter_uses_the_tree_with_the_shortest_path(n: int) -> None:
-    """The paper leaves this choice open. Only nodes on full necklaces can use any tree."""
+    """The paper leaves this choice open.
+
+    The test checks only the nodes on full necklaces, since only these can use any tree.
+    """
     schedule, levels = built("scatter", n, 1, 1), build_forest(f"S{n}", "edge-disjoint").levels()
     arrives = schedule.receiver == schedule.unit
     node, tree = schedule.receiver[arrives], schedule.tree[arrives]
@@ -270,7 +274,7 @@ def test_a_single_copy_of_a_scatter_uses_the_tree_with_the_shortest_path(n: int)
 
 @pytest.mark.parametrize("n", [4, 5, 6])
 def test_an_alltoall_serves_near_nodes_first(n: int) -> None:
-    """Destinations are sorted by their level in the first tree, and each takes that many steps."""
+    """Destinations are sorted by level in the first tree. One on level L takes L steps."""
     schedule, levels = (
         built("alltoall", n, 1, n - 1),
         build_forest(f"S{n}", "edge-disjoint").levels()[0],

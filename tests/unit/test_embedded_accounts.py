@@ -114,7 +114,7 @@ def test_a_copy_is_readable_by_all_and_its_original_keeps_its_modes(
 
 
 def test_create_readable_ignores_the_umask(tmp_path: Path) -> None:
-    """Missing parent folders are created and are readable, too."""
+    """Missing parent folders are created and are also readable."""
     previous = os.umask(0o077)
     try:
         accounts.create_readable(tmp_path / "a" / "b")
@@ -127,7 +127,10 @@ def test_create_readable_ignores_the_umask(tmp_path: Path) -> None:
 def test_hand_over_changes_the_owner_of_a_folder_and_of_everything_below_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a symbolic link, the link itself changes owner. Files of the account are skipped."""
+    """A symbolic link changes owner, but its target does not.
+
+    Files that already belong to the account are skipped.
+    """
     folder = tmp_path / "data"
     (folder / "sub").mkdir(parents=True)
     (folder / "sub" / "file").write_text("x", encoding="utf-8")
@@ -148,7 +151,7 @@ def test_hand_over_changes_the_owner_of_a_folder_and_of_everything_below_it(
 
 
 def test_the_system_user_is_created_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An existing account is used; a missing one is created without a home or a shell."""
+    """An existing account is used. A missing account is created without a home or a shell."""
     ours = pwd.struct_passwd(("starcast", "x", 990, 991, "", "/nonexistent", "/usr/sbin/nologin"))
     known: dict[str, pwd.struct_passwd] = {}
     asked: list[list[str]] = []

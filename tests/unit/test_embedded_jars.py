@@ -50,13 +50,13 @@ class Counting(Silent):
         yield self
 
     def advance(self, amount: int = 1) -> None:
-        """Add to the count."""
+        """Add bytes to the count."""
         self.done += amount
 
 
 @pytest.fixture
 def mirror() -> Iterator[Mirror]:
-    """A repository that serves all three jars; tests may change them."""
+    """A repository that serves all three jars, which tests may change."""
     served = {
         f"/org/example/{name}/1.0/{name}-1.0.jar": content for name, content in CONTENT.items()
     }
@@ -112,7 +112,9 @@ def test_every_jar_is_downloaded_once_and_its_bytes_are_counted(
     assert all(mirror.asked[f"{name}-1.0.jar"] == 1 for name in CONTENT)
 
 
-def test_no_request_is_sent_if_all_jars_are_there(mirror: Mirror, wanted: JarSet) -> None:
+def test_no_request_is_sent_if_all_jars_have_been_downloaded(
+    mirror: Mirror, wanted: JarSet
+) -> None:
     """A complete set of jars needs no network."""
     wanted.download(mirror.url, Silent())
     before = mirror.asked.total()
@@ -145,7 +147,7 @@ def test_a_download_after_a_failure_requests_only_the_missing_jar(
 
 
 def test_a_file_with_a_wrong_checksum_is_never_installed(mirror: Mirror, wanted: JarSet) -> None:
-    """Other content of the same size is refused and not stored."""
+    """A file of the same size with other content is refused and not stored."""
     path = next(path for path in mirror.served if "beta" in path)
     mirror.served[path] = b"x" * len(mirror.served[path])
     with pytest.raises(
@@ -169,7 +171,7 @@ def test_progress_does_not_count_bytes_of_failed_downloads(mirror: Mirror, wante
 def test_a_missing_or_truncated_jar_is_downloaded_again(
     mirror: Mirror, wanted: JarSet, damage: str
 ) -> None:
-    """The other jars are not downloaded again."""
+    """The jars that are complete are not downloaded again."""
     wanted.download(mirror.url, Silent())
     jar = wanted.folder / "jars" / "alpha-1.0.jar"
     if damage == "delete":
@@ -184,7 +186,7 @@ def test_a_missing_or_truncated_jar_is_downloaded_again(
 
 
 def test_a_changed_jar_of_the_same_size_is_refused(mirror: Mirror, wanted: JarSet) -> None:
-    """Only the checksum shows the change. The error names the jar; nothing is downloaded."""
+    """Only the checksum shows the change. The error names the jar, and nothing is downloaded."""
     wanted.download(mirror.url, Silent())
     jar = wanted.folder / "jars" / "beta-1.0.jar"
     times = jar.stat()
@@ -217,7 +219,10 @@ def test_a_missing_network_gives_a_one_line_error(wanted: JarSet) -> None:
 
 
 def test_concurrent_downloads_fetch_each_file_once(mirror: Mirror, wanted: JarSet) -> None:
-    """Both downloads report that they wait for the lock. The later one then finds all files."""
+    """Both processes report that they wait for the lock.
+
+    The later download then finds all files.
+    """
     reporters = [Counting(), Counting()]
     threads = [
         threading.Thread(target=wanted.download, args=(mirror.url, reporter))
@@ -253,10 +258,10 @@ def test_too_little_disk_space_is_refused_before_the_download(
     assert mirror.asked.total() == 0
 
 
-def test_a_full_disk_is_reported_as_such(
+def test_a_full_disk_is_not_reported_as_a_network_error(
     mirror: Mirror, wanted: JarSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A thread that gets ENOSPC does not retry, and the error does not blame the network."""
+    """A thread that gets ENOSPC does not retry the download."""
     tried: list[str] = []
 
     def full(self: object, jar: jars.Jar, path: Path) -> None:  # noqa: ARG001 - the method's signature
@@ -270,7 +275,7 @@ def test_a_full_disk_is_reported_as_such(
 
 
 def test_different_lock_files_use_different_folders(wanted: JarSet, tmp_path: Path) -> None:
-    """Therefore the jars of different lock files are never mixed on a class path."""
+    """The jars of different lock files are never mixed on a class path."""
     (tmp_path / "other.lock").write_text("# nothing\n", encoding="utf-8")
     assert JarSet.from_lock(tmp_path / "cache", tmp_path / "other.lock").folder != wanted.folder
 

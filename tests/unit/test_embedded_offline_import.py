@@ -179,7 +179,7 @@ def test_progress_is_reported_step_by_step(tool: Tool, monkeypatch: pytest.Monke
 def test_failures_of_the_import_tool_become_starcast_errors(
     tool: Tool, output: str, end: str, kind: type[StarcastError], words: str
 ) -> None:
-    """The message is one line and has a hint; the log has the full output."""
+    """The message is one line and has a hint. The log has the full output."""
     with pytest.raises(kind, match=words) as caught:
         tool.run(output, end, Silent())
     assert "\n" not in caught.value.message

@@ -15,7 +15,7 @@ from starcast.support.settings import Settings
 def test_postgres_runs_as_the_calling_user_unless_that_is_root(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server's programs are not copied; they run from the folder of the installed wheel."""
+    """The server's programs run from the folder of the installed wheel and are not copied."""
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     server = postgres.Postgres(Home(tmp_path))
     assert server._account == processes.User()

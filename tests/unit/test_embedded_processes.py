@@ -17,7 +17,8 @@ from starcast.embedded import processes
 from starcast.embedded.home import ServerProcess
 from starcast.support.errors import LimitError, UnavailableError
 
-#: A program that prints its environment and folder, then sleeps. Its last argument identifies it.
+#: A program that prints its environment variables and its folder, then sleeps. Its last argument
+#: identifies its process.
 SERVER = "import os, sys, time; print(sorted(os.environ), os.getcwd(), flush=True); time.sleep(600)"
 STUBBORN = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
@@ -68,7 +69,7 @@ def test_a_server_appends_to_its_log(tmp_path: Path, word: str) -> None:
 
 
 def test_the_process_of_a_recorded_server_is_found(tmp_path: Path, word: str) -> None:
-    """Its process id, start time and command line must be as recorded."""
+    """The process id, start time and command line must be as recorded."""
     server = start(tmp_path, word)
     process = processes.find_server(server, matcher(word))
     assert process is not None
@@ -79,7 +80,7 @@ def test_the_process_of_a_recorded_server_is_found(tmp_path: Path, word: str) ->
 def test_a_process_that_does_not_match_its_record_is_not_accepted(
     tmp_path: Path, word: str
 ) -> None:
-    """Its command line or start time differs, or the process has ended."""
+    """The command line or the start time differs, or the process has ended."""
     server = start(tmp_path, word)
     assert processes.find_server(server, matcher("--mark=another")) is None
     assert (
@@ -169,7 +170,7 @@ def test_only_a_server_that_answers_counts_as_responding(backlog: bool) -> None:
 
 
 def test_the_memory_of_a_process_is_measured() -> None:
-    """A running process uses some megabytes; a process that has ended uses 0."""
+    """A running process uses some megabytes. A process that has ended uses 0 bytes."""
     assert 5_000_000 < processes.memory_bytes(os.getpid()) < 10**10
     assert processes.memory_bytes(2**22 + 1) == 0
 
@@ -202,7 +203,7 @@ def test_a_startup_error_reports_the_last_line_of_a_log_without_errors(tmp_path:
 
 
 def test_a_startup_error_caused_by_a_full_disk_is_a_limit_error(tmp_path: Path) -> None:
-    """It is a limit error because the user can free disk space."""
+    """A full disk is a limit error because the user can free disk space."""
     log = tmp_path / "server.log"
     log.write_text(
         "PANIC: could not write: No space left on device\nFATAL: ended\n", encoding="utf-8"

@@ -19,7 +19,10 @@ from starcast.support.settings import Settings
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """Settings with a home, a cache and shared programs, one file in each; no system user."""
+    """Settings with one file each in the home, the cache and the shared programs.
+
+    The system user does not exist.
+    """
     monkeypatch.setenv("STARCAST_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(accounts, "SHARED", tmp_path / "programs")
     monkeypatch.setattr(accounts, "SYSTEM_USER", "no-such-user")

@@ -71,7 +71,7 @@ def test_commands_in_a_hint_repeat_the_home_and_plug_in_options() -> None:
     assert add_flags(hint, named_flags(["query", "list"])) == hint
 
 
-def test_commands_that_the_demo_runs_get_its_global_options() -> None:
+def test_the_demo_passes_its_global_options_to_the_commands_that_it_runs() -> None:
     given = {"home": None, "neo4j_uri": "bolt://h", "plugins": ["a.py", "b.py"]}
     ctx = SimpleNamespace(find_root=lambda: SimpleNamespace(obj=given))
     flags = ["--neo4j-uri", "bolt://h", "--plugin", "a.py", "--plugin", "b.py"]

@@ -1,6 +1,6 @@
-"""The alltoall `exact`: independent checkers find it valid and minimal in steps.
+"""The alltoall `exact`: independent checkers find that it is valid and takes the fewest steps.
 
-Its first steps are the opening, which serves the short necklaces, of fewer than n-1 nodes.
+Its first steps, the opening, send to the nodes on short necklaces, which have fewer than n-1 nodes.
 """
 
 from collections.abc import Callable
@@ -67,7 +67,7 @@ def test_all_messages_arrive_in_the_minimum_number_of_steps(n: int, messages: in
 
 
 def test_alltoall_of_one_message_takes_the_known_numbers_of_steps() -> None:
-    """The numbers are those of S_3 to S_7."""
+    """The known numbers of steps are those on S_3 to S_7."""
     assert [exact(n).steps for n in range(3, 8)] == [5, 21, 111, 689, 4938]
 
 
@@ -198,7 +198,7 @@ def test_the_checker_of_all_sources_finds_two_messages_on_a_link_in_one_step() -
 
 
 def test_nodes_on_full_necklaces_are_reached_along_the_near_balanced_tree() -> None:
-    """On a full necklace, all paths are rotations of the tree path to the lowest node."""
+    """The paths to a full necklace are rotations of the tree path to its lowest node."""
     for n in range(2, 7):
         tree = near_balanced(star_graph.identity(n))
         short = set(page.short_nodes(n))
@@ -222,8 +222,8 @@ def test_full_necklaces_are_sorted_by_distance_then_smallest_node() -> None:
 def test_all_links_are_busy_after_the_opening() -> None:
     """The opening, which serves short necklaces, may exceed the minimum number of steps for them.
 
-    For every excess step, the messages to one full necklace are started early, in links that would
-    be idle. The nearest necklaces come first.
+    For every excess step, the messages to one full necklace are started early, on links that would
+    otherwise be idle. The nearest necklaces come first.
     """
     for n, messages in [(3, 1), (4, 1), (4, 2), (5, 1), (5, 3), (6, 2), (7, 1)]:
         schedule = exact(n, messages)
@@ -254,9 +254,7 @@ def test_building_the_schedule_again_gives_the_same_rows() -> None:
 
 @pytest.mark.parametrize("source", ["1234", "2134", "4132", "3421"])
 @pytest.mark.parametrize("messages", [1, 4])
-def test_the_schedule_of_any_source_is_a_translation_of_that_of_the_identity(
-    source: str, messages: int
-) -> None:
+def test_changing_the_source_translates_the_schedule(source: str, messages: int) -> None:
     schedule = build("S4", "alltoall", "exact", root=source, messages=messages)
     q = star_graph.node_of(source)
     back = {star_graph.compose(q, x): x for x in star_graph.nodes(4)}

@@ -51,7 +51,7 @@ def test_the_schedules_on_the_page_are_alltoalls_with_the_minimum_number_of_step
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_bold_cells_are_hops_to_short_necklaces_and_italic_cells_are_early_first_hops(
+def test_bold_cells_are_hops_to_short_necklaces_and_italic_cells_are_first_hops_sent_early(
     n: int,
 ) -> None:
     cells = [(int(step), cell) for step, *row in table(f"S{n}") for cell in row]

@@ -32,7 +32,7 @@ ROUNDS = [(n, messages) for n in range(3, 8) for messages in range(1, n)]
 
 @pytest.mark.parametrize(("n", "messages"), [(2, 1), *ROUNDS, (8, 1), (8, 7)])
 def test_words_are_shortest_paths_to_the_nodes_on_short_necklaces(n: int, messages: int) -> None:
-    """A word crosses each symbol of a cycle once, and the entry twice, first and last."""
+    """A word crosses each symbol of a cycle once, except the entry, which comes first and last."""
     words = short_words(n, messages)
     assert [(star_graph.nodes(n)[word.node], word.message) for word in words] == [
         (x, message) for x in page.short_nodes(n) for message in range(messages)
@@ -53,7 +53,7 @@ def test_words_are_shortest_paths_to_the_nodes_on_short_necklaces(n: int, messag
             at += len(part)
 
 
-def test_words_are_as_long_as_the_distance() -> None:
+def test_the_length_of_a_word_is_the_distance_of_its_node() -> None:
     """The distances are computed by breadth-first search, not by the formula."""
     for n in range(3, 7):
         distances = star_graph.distances(star_graph.identity(n))
@@ -73,7 +73,7 @@ def test_words_cross_all_dimensions_equally_often_up_to_rounding() -> None:
 
 
 def test_entries_spread_evenly_over_each_cycle_load_all_dimensions_equally() -> None:
-    """The crossings that do not depend on the choice of entries are also equally many."""
+    """The crossings that do not depend on the entries also load all dimensions equally."""
     for n in range(3, 9):
         forced, spread = Counter[int](), Counter[int]()
         for x in page.short_nodes(n):
@@ -85,7 +85,7 @@ def test_entries_spread_evenly_over_each_cycle_load_all_dimensions_equally() -> 
 
 
 def test_a_cycle_moves_to_another_entry_if_a_later_cycle_has_no_other_choice() -> None:
-    """The last cycle needs 2, so the first changes from 2 to 3, and the second from 3 to 4."""
+    """The last cycle can use only 2, so the first changes from 2 to 3, the second from 3 to 4."""
     assert choose_entries([(2, 3), (3, 4), (2, 3), (2,)], {2: 1, 3: 2, 4: 1}) == [3, 4, 3, 2]
 
 
@@ -95,7 +95,7 @@ def test_entries_are_tried_in_ascending_order() -> None:
     assert choose_entries([(4, 2, 3), (4, 3), (3, 4)], {2: 1, 3: 1, 4: 1}) == [2, 4, 3]
 
 
-def test_impossible_entries_are_an_internal_error() -> None:
+def test_an_internal_error_is_raised_if_no_choice_of_entries_exists() -> None:
     with refused("cannot be balanced", exit_code=1):
         choose_entries([(2, 3), (2, 3), (2, 3)], {2: 1, 3: 1, 4: 5})
 
@@ -107,7 +107,7 @@ def test_impossible_entries_are_an_internal_error() -> None:
     st.data(),
 )
 def test_entries_are_found_if_any_exist(wanted: list[tuple[int, ...]], data: st.DataObject) -> None:
-    """Randomly chosen entries determine how often each symbol may be used."""
+    """The limits on the use of each symbol come from a random choice, so a solution exists."""
     choice = [data.draw(st.sampled_from(cycle)) for cycle in wanted]
     room = {symbol: choice.count(symbol) for symbol in range(2, 7)}
     result = choose_entries(wanted, room)
@@ -194,7 +194,7 @@ def test_the_bounds_used_in_the_proof_hold() -> None:
 def test_the_bounds_suffice_from_n_equal_7_on() -> None:
     """3(n-2) Y <= 2 (n-1)! for the bound Y on the number of nodes on short necklaces.
 
-    A shorter inequality that implies it is checked, too.
+    A shorter inequality that implies this one is also checked.
     """
     for n in range(7, 200):
         assert 3 * (n - 2) * page.most_short_nodes(n) <= 2 * factorial(n - 1)

@@ -68,7 +68,7 @@ def cost(run: dict[str, Any], kind: str) -> dict[str, Any]:
     return found
 
 
-def test_a_written_file_is_read_back_unchanged_also_compressed_or_indented(
+def test_a_file_is_read_back_unchanged_even_if_it_is_compressed_or_indented(
     written: dict[str, Any], tmp_path: Path
 ) -> None:
     file = write(tmp_path, written)
@@ -87,7 +87,7 @@ def test_a_written_file_is_read_back_unchanged_also_compressed_or_indented(
 
 
 def _beat_the_bound(run: dict[str, Any]) -> None:
-    """Change a run so that its figures agree with each other but are below the lower bound."""
+    """Change a run so that its numbers agree with each other but are below the lower bound."""
     run["profile"] = run["profile"][:1]
     units = Fraction(run["message_bytes"]) / 4  # 2 trees with 2 segments each
     sent = run["profile"][0][2] * units
@@ -124,7 +124,7 @@ CONTRADICTIONS: dict[str, tuple[Change, str]] = {
 
 
 @pytest.mark.parametrize("name", CONTRADICTIONS)
-def test_a_run_with_contradictory_figures_is_refused_in_one_sentence(
+def test_a_run_with_contradictory_numbers_is_refused_in_one_sentence(
     written: dict[str, Any], tmp_path: Path, name: str
 ) -> None:
     change, words = CONTRADICTIONS[name]

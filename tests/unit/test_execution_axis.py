@@ -61,7 +61,7 @@ def test_the_time_of_an_asynchronous_run_is_computed_by_the_function_timing(
     assert cost.source == "simulated, asynchronous"
 
 
-def test_times_in_both_execution_models_equal_those_of_unrelated_simulators() -> None:
+def test_times_in_both_execution_models_equal_those_computed_by_other_simulators() -> None:
     times = []
     for execution in EXECUTION_MODELS:
         point = in_model(execution)
@@ -106,7 +106,7 @@ def test_an_unknown_execution_model_is_refused() -> None:
         Problem(S4, "broadcast", "all", Fraction(1), MACHINE, execution="steps")
 
 
-def test_faults_leave_as_many_units_missing_in_both_execution_models() -> None:
+def test_under_faults_equally_many_units_are_missing_in_both_execution_models() -> None:
     point = make_point(
         "S4", "broadcast", "multiple", segments=2, message_bytes=64, faults=("2134",)
     )
@@ -128,7 +128,7 @@ def test_cost_tables_simulate_in_the_requested_execution_model() -> None:
     assert cost.time == timing(built, unit, execution="asynchronous").time < row.cost.time
 
 
-def test_runs_of_different_execution_models_can_be_compared_with_across() -> None:
+def test_runs_of_different_execution_models_are_compared_only_if_across_names_this_axis() -> None:
     sizes = (16, 256)
     runs = [run for name in EXECUTION_MODELS for run in along(6, 5, sizes, execution=name)]
     with pytest.raises(InputError, match="nothing to compare"):
@@ -142,7 +142,7 @@ def test_runs_of_different_execution_models_can_be_compared_with_across() -> Non
 
 
 def test_the_crossovers_for_s4_on_the_page_equal_recomputed_values() -> None:
-    """At the crossover size, `multiple` is faster; with one byte less, it is not."""
+    """At the crossover size, `multiple` is faster. With one byte less, it is not faster."""
     lines = execution_models.PAGE.read_text().splitlines()
     ports: Ports
     for ports in ("all", "one"):
@@ -160,7 +160,7 @@ def test_the_crossovers_for_s4_on_the_page_equal_recomputed_values() -> None:
 def test_the_tables_for_s4_and_s5_on_the_page_equal_recomputed_values(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Recomputing the columns of larger graphs takes minutes."""
+    """Larger graphs are omitted, because recomputing their columns takes minutes."""
     monkeypatch.setattr(execution_models, "SIZES", (4, 5))
     page = execution_models.PAGE.read_text(encoding="utf-8").splitlines()
     rows = [*execution_models.overstatement(), *execution_models.segments()]

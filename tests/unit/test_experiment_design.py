@@ -57,7 +57,9 @@ def file(tmp_path: Path) -> Callable[[str], str]:
 
 @max_examples(20)
 @given(designs)
-def test_a_design_reads_back_equal_from_its_stored_form_and_from_its_file(design: Design) -> None:
+def test_a_design_is_read_back_unchanged_from_its_stored_form_and_from_its_file(
+    design: Design,
+) -> None:
     assert Design.from_json(design.as_json()) == design
     assert Design.from_json(tomllib.loads(as_toml(design.as_json()))) == design
 
@@ -73,8 +75,8 @@ def test_the_points_of_a_design_are_the_union_of_its_grids_without_duplicates(
     assert sorted(points) == sorted(point for group in design.groups for point in group)
 
 
-def test_a_design_stored_by_revision_0001_is_read() -> None:
-    """A design of revision 0001 has one collective, and no axes for copies, faults and seeds."""
+def test_a_design_stored_at_database_revision_0001_is_read() -> None:
+    """Designs of revision 0001 have one collective, and no axes for copies, faults or seeds."""
     old = {
         "collective": "broadcast", "topology": ["S4"], "algorithm": ["multiple",
         "recursive-substar"], "ports": ["all"],
@@ -164,7 +166,7 @@ def test_a_missing_or_binary_file_is_refused(tmp_path: Path) -> None:
     assert "did you mean 'tseng-sheu-1997-table-1'?" in refusal.value.hint
 
 
-def test_a_design_of_one_grid_is_run_by_options_and_of_several_grids_by_a_file() -> None:
+def test_the_command_of_one_grid_has_options_and_that_of_several_grids_reads_a_file() -> None:
     (command,) = commands(Design.from_json(GIVEN).as_json(), "mine")
     assert command.startswith("starcast experiment run mine --collective broadcast --topology S4")
     show, run = commands(

@@ -57,7 +57,7 @@ def test_the_same_seed_draws_the_same_faults(spec: str, words: str, seed: int) -
 def test_every_link_and_every_node_except_the_root_can_be_drawn(
     words: str, all_of_them: int
 ) -> None:
-    """S4 has 24 nodes and 36 links; 600 draws miss a link with a probability of 2e-6."""
+    """S4 has 24 nodes and 36 links. The 600 draws miss some link with a probability of 2e-6."""
     assert len({resolve_faults(topology("S4"), words, seed) for seed in range(600)}) == all_of_them
 
 
@@ -103,7 +103,7 @@ def test_named_faults_are_sorted_and_written_in_canonical_form() -> None:
     seeds,
     st.integers(1, 9),
 )
-def test_the_written_form_of_faults_is_accepted_by_the_simulator(
+def test_the_simulator_parses_the_canonical_form_of_faults(
     spec: str, amount: int, kind: str, seed: int, step: int
 ) -> None:
     for word in resolve_faults(topology(spec), f"{amount} {kind}s", seed):

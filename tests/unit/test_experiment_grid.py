@@ -450,7 +450,7 @@ def test_numbers_are_read_exactly() -> None:
 
 
 def test_huge_and_malformed_numbers_are_refused() -> None:
-    """Expanding an exponent of eight digits would fill the memory. The message is short, too."""
+    """Expanding an exponent of eight digits would fill the memory. The message is also short."""
     for words in [
         "1e5000",
         "1e20000000",
@@ -522,7 +522,10 @@ def test_outside_a_git_checkout_there_is_no_revision(tmp_path: Path) -> None:
 
 
 def test_a_checkout_is_dirty_if_its_code_differs_from_its_revision(tmp_path: Path) -> None:
-    """Changed, new and deleted code files count; other files do not, as they affect no result."""
+    """Changed, new and deleted code files count.
+
+    Other files do not count, because they do not affect results.
+    """
 
     def git(*words: str) -> None:
         options = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")

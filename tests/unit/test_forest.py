@@ -101,9 +101,7 @@ def test_forests_of_s7_equal_those_of_the_oracle_for_every_cyclic_root(construct
 
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 @given(st.integers(3, 6).flatmap(lambda n: st.permutations(range(1, n + 1))))
-def test_a_forest_at_any_root_is_a_translation_of_that_at_the_identity(
-    construction: str, symbols: list[int]
-) -> None:
+def test_changing_the_root_translates_the_forest(construction: str, symbols: list[int]) -> None:
     root = tuple(symbols)
     n = len(root)
     at_identity = forest(f"S{n}", construction)
@@ -276,7 +274,7 @@ def leads_to_root(tree: rooted_trees.Tree, node: star_graph.Node, root: star_gra
 
 
 def test_a_cycle_of_two_nodes_is_detected() -> None:
-    """Two neighbours are the parents of each other; nothing else is changed."""
+    """Two neighbours are the parents of each other, and nothing else is changed."""
     array = s5("multiple")
     t = topology("S5")
     rank = t.rank("43215")

@@ -54,7 +54,7 @@ def refusal(path: Path) -> InputError:
 
 
 def rewritten(path: Path, **parts: Any) -> Path:
-    """Replace parts of a file; None removes a part."""
+    """Replace parts of a file. A part whose value is None is removed."""
     with np.load(path, allow_pickle=False) as loaded:
         contents = {name: loaded[name] for name in loaded} | parts
     np.savez(path, **{name: part for name, part in contents.items() if part is not None})
@@ -105,7 +105,7 @@ def test_saving_replaces_an_existing_file(saved: Path) -> None:
     assert Forest.open(saved).id == "S3:greedy:123"
 
 
-def test_a_file_with_earlier_names_of_its_parts_is_read(tmp_path: Path) -> None:
+def test_a_file_that_names_its_parts_as_earlier_versions_did_is_read(tmp_path: Path) -> None:
     """Earlier files call the hubs ``toward`` and the argument base ``tree``."""
     trees = forest("S4", "label-change", "4132", base="multiple")
     trees.save(tmp_path / "f.npz")
@@ -241,7 +241,7 @@ def test_an_array_with_a_wrong_shape_is_refused(saved: Path, shape: tuple[int, .
 
 
 def open_with_limited_memory(path: Path, megabytes: int = 64) -> subprocess.CompletedProcess[str]:
-    """Open a file in a process that may allocate only a few more megabytes once it runs."""
+    """Open a file in a process that may allocate only `megabytes` more once it has started."""
     script = f"""
 import resource, sys
 from starcast import Forest, StarcastError
@@ -332,7 +332,7 @@ def test_a_file_with_a_damaged_array_header_is_reported_as_damaged(saved: Path, 
 
 
 def test_an_encrypted_file_is_refused(saved: Path) -> None:
-    """The test only sets the encryption flags; nothing is encrypted."""
+    """The test only sets the encryption flags and encrypts nothing."""
     content = bytearray(saved.read_bytes())
     for signature, offset in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
         place = content.find(signature)

@@ -27,7 +27,7 @@ def schedule(
 
 
 @pytest.mark.parametrize(("n", "algorithm", "messages"), cases(range(2, 5), 2))
-def test_a_gather_has_the_rows_of_the_oracle_s_reversed_scatter(
+def test_a_gather_has_the_rows_of_the_oracles_scatter_in_reverse(
     n: int, algorithm: str, messages: int
 ) -> None:
     for root in roots(n):

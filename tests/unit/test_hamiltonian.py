@@ -31,11 +31,11 @@ def as_array(word: list[int]) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
     return np.array(word, dtype=np.uint8)
 
 
-# A1: Hamiltonian paths and cycles
+# The following tests concern Hamiltonian paths and cycles (A1).
 
 
-def test_the_hamiltonian_path_follows_ehrlich_s_algorithm() -> None:
-    """The oracle runs Algorithm E counter by counter."""
+def test_the_hamiltonian_path_follows_ehrlichs_algorithm() -> None:
+    """The oracle implements Ehrlich's Algorithm E literally, with its counters."""
     for m in range(1, 9):
         assert path_word(m).tolist() == page.ehrlich(m)
 
@@ -99,7 +99,7 @@ def test_walk_visits_the_same_nodes_as_the_oracle(sample: tuple[int, list[int]])
     assert [star_graph.nodes(n)[rank] for rank in walk(n, as_array(word)).tolist()] == visited
 
 
-# A2: the tree of rotated Hamiltonian paths
+# The following tests concern the tree of rotated Hamiltonian paths (A2).
 
 
 def test_the_tree_of_rotated_paths_follows_the_definition() -> None:
@@ -115,7 +115,7 @@ def test_the_tree_of_rotated_paths_follows_the_definition() -> None:
 
 @pytest.mark.parametrize("n", SIZES)
 def test_subtree_j_is_a_hamiltonian_path_of_the_nodes_with_1_in_position_j(n: int) -> None:
-    """Its first node is the root's neighbour across dimension j (Theorem 4)."""
+    """The path in subtree j begins at the root's neighbour across dimension j (Theorem 4)."""
     tree = tree_of(built(n, "rotated-hamiltonian").parent_port[0], n)
     levels = built(n, "rotated-hamiltonian").levels()[0]
     for j in range(2, n + 1):
@@ -143,7 +143,7 @@ def test_subtree_j_is_subtree_2_rotated_j_minus_2_times() -> None:
                 )
 
 
-def test_parents_of_nodes_with_the_root_s_first_symbol_follow_rule_1() -> None:
+def test_parents_of_nodes_with_the_first_symbol_of_the_root_follow_rule_1() -> None:
     """The dimension of the parent link is the position of the root's last symbol in the node."""
     for n in SIZES:
         for root in roots(n)[: 2 if n == 7 else None]:
@@ -166,7 +166,7 @@ def test_links_of_phase_2_are_spread_evenly_over_the_dimensions() -> None:
         assert counted == {i: count for i, count in expected.items() if count}
 
 
-def test_the_phase_2_port_of_a_node_is_its_position_of_the_chosen_symbol() -> None:
+def test_the_phase_2_port_of_a_node_is_the_position_of_the_chosen_symbol_in_its_label() -> None:
     for n in range(2, 8):
         first = star_graph.nodes(n)[: factorial(n - 1)]
         for symbol in range(2, n + 1):
@@ -179,7 +179,7 @@ def test_s2_has_no_phase_2() -> None:
     assert phase_1_word(2).tolist() == [2]
 
 
-def test_phase_1_follows_ehrlich_s_algorithm() -> None:
+def test_phase_1_follows_ehrlichs_algorithm() -> None:
     """The word is 2, followed by Ehrlich's word of S_{n-1} with all types increased by 1."""
     for n in range(2, 9):
         word = phase_1_word(n)
@@ -188,7 +188,7 @@ def test_phase_1_follows_ehrlich_s_algorithm() -> None:
         assert 2 not in word[1:]
 
 
-# A2: the schedule for all sources
+# The following tests concern the schedule for all sources (A2).
 
 
 def schedule(n: int) -> list[Row]:
@@ -199,7 +199,7 @@ def schedule(n: int) -> list[Row]:
 def test_the_schedule_sends_down_the_tree_in_the_minimum_number_of_steps() -> None:
     """The number of steps is n (n-2)! = ceil((n!-1)/(n-1)).
 
-    Every step except the last informs n-1 nodes; the last informs n-2.
+    Every step except the last informs n-1 nodes. The last step informs n-2 nodes.
     """
     for n in range(3, 8):
         sends = schedule(n)
@@ -227,10 +227,10 @@ def test_several_messages_that_share_phase_2_take_the_minimum_number_of_steps() 
             steps = copies * factorial(n - 1) + int(np.max(joint))
             assert steps == -(-copies * (factorial(n) - 1) // (n - 1))
             repeated = copies * -(-(factorial(n) - 1) // (n - 1))
-            assert (repeated > steps) == (copies >= n - 1)  # else they are equal (pitfall 16)
+            assert (repeated > steps) == (copies >= n - 1)  # else both are equal (pitfall 16)
 
 
-# A4: the Hamiltonian cycle
+# The following tests concern the Hamiltonian cycle (A4).
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -244,7 +244,7 @@ def test_the_tree_along_the_hamiltonian_cycle_follows_the_definition(n: int) -> 
 
 
 def test_the_tree_along_the_hamiltonian_cycle_is_a_path_that_ends_next_to_the_root() -> None:
-    """Its height is n!-1, and the last link of the cycle leads back to the root."""
+    """The height of the tree is n!-1, and the last link of the cycle leads back to the root."""
     for n in range(2, 9):
         for root in roots(n)[: 2 if n > 6 else None]:
             trees = built(n, "hamiltonian-cycle", root)
@@ -269,7 +269,10 @@ def test_all_sources_use_the_same_dimension_in_each_step(n: int) -> None:
 
 @pytest.mark.parametrize("n", [4, 5])
 def test_the_forest_at_another_root_may_follow_another_cycle(n: int) -> None:
-    """Section 4 uses one cycle for all sources; the forest at root q follows a translated cycle."""
+    """Section 4 uses one cycle for all sources.
+
+    The forest at root q follows a translated cycle.
+    """
     start = star_graph.identity(n)
     cycle = star_graph.visited(start, page.cycle_types(n))[:-1]
     links = set(zip(cycle, [*cycle[1:], start], strict=True))

@@ -40,7 +40,7 @@ def test_labels_from_0_are_all_permutations_of_the_symbols_in_order() -> None:
     assert labels == ["".join(each) for each in all_permutations("0123")]
 
 
-def test_the_error_for_a_label_with_the_other_first_symbol_suggests_the_option_labels() -> None:
+def test_the_error_for_a_label_with_the_other_numbering_suggests_the_option_labels() -> None:
     for first, label in [(1, "01234"), (0, "12345"), (0, "54321")]:
         with (
             labels_from(first),
@@ -58,7 +58,7 @@ def test_the_error_for_other_invalid_labels_does_not_suggest_the_option_labels()
 
 
 @pytest.mark.parametrize("first", [2, -1])
-def test_labels_that_begin_with_neither_0_nor_1_are_refused(first: int) -> None:
+def test_numbering_symbols_from_neither_0_nor_1_is_refused(first: int) -> None:
     with pytest.raises(InputError, match=f"cannot begin with {first}"), labels_from(first):
         pass
 

@@ -49,7 +49,7 @@ def test_cells_are_bold_only_if_requested_and_not_empty() -> None:
     assert table.rows == [["1", "2"], ["3", ""]]
 
 
-def test_column_names_and_topologies_use_math_mode_and_long_numbers_thin_spaces() -> None:
+def test_column_names_and_topologies_use_math_mode_and_long_numbers_have_thin_spaces() -> None:
     columns = ["topology", "message_bytes", "t_s", "time_S5_greedy", "change_percent", "note"]
     rows: list[list[Any]] = [["S6,3", 65536, 100.0, 1099343.5, -0.0487, "S5 65536"]]
     lines = booktabs(columns, rows, caption="t_s 100 on S5 | Q10, n^2").splitlines()

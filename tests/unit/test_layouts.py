@@ -48,7 +48,7 @@ def test_the_layout_levels_sorts_nodes_by_their_distance_from_the_identity() -> 
             assert y[distances == distance].min() > y[distances == distance - 1].max()
 
 
-def test_adding_1_to_all_symbols_rotates_the_layout_substars() -> None:
+def test_adding_1_to_all_symbols_rotates_the_layout_named_substars() -> None:
     for spec in ["S3", "S4", "S5", "S6"]:
         network = topology(spec)
         added = [
@@ -63,13 +63,14 @@ def test_adding_1_to_all_symbols_rotates_the_layout_substars() -> None:
         )
 
 
-def test_the_rotation_of_the_star_graph_rotates_the_layout_necklaces() -> None:
+def test_the_rotation_of_the_star_graph_rotates_the_layout_named_necklaces() -> None:
     for spec in ["S4", "S5", "S6"]:
         network = topology(spec)
         points = places(spec, "necklaces")
         turn = rotation(network.n)
         angle = np.exp(2j * np.pi / (network.n - 1))
-        # A rotation by 1/(n-1) of a turn needs n-1 positions; short necklaces have fewer nodes.
+        # Nodes on short necklaces are not rotated exactly, because a rotation by 1/(n-1) of a turn
+        # needs n-1 positions.
         turned = np.isclose(points[turn], points * angle, atol=1e-2)
         assert turned.mean() > 0.9
         assert np.abs(points[turn]) == pytest.approx(np.abs(points), abs=1e-2)

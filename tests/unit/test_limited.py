@@ -152,7 +152,7 @@ def _empty_values(folder: Path) -> Path:
 
 
 def _large_topology(folder: Path) -> Path:
-    """Write a record whose witness is a closed walk on S10; each step is a valid port."""
+    """Write a record whose witness is a closed walk on S10 that uses a valid port in each step."""
     record = load_record(path_of(shipped_folder(), "hamiltonian-decomposition", "S4"))
     members = {"ports.npy": (bombs.npy_header((1, 3_628_800), "|u1") + b"\2\3" * 1_814_400, 0)}
     fields = {**record.fields(), "topology": "S10"}
@@ -180,7 +180,7 @@ def _forest_header(folder: Path) -> Path:
 
 
 def _forest_text(folder: Path) -> Path:
-    """Write a forest with an array of 10^18 values that have no size."""
+    """Write a forest file with a member that is an array of 10^18 values of 0 bytes."""
     file = folder / "forest.npz"
     members = {"format.npy": (bombs.npy_header((10**18,), "|V0"), 0)}
     file.write_bytes(bombs.zip_of(members))
@@ -256,7 +256,7 @@ def test_a_value_is_read_as_by_the_json_module(
     values=st.dictionaries(st.text("aé", max_size=3), st.lists(VALUES, max_size=3), max_size=4),
     indent=st.sampled_from((None, 2)),
 )
-def test_members_and_items_can_be_read_one_by_one(
+def test_members_of_objects_and_items_of_lists_can_be_read_one_by_one(
     values: dict[str, list[object]], indent: int | None
 ) -> None:
     cursor = JsonCursor(json.dumps(values, indent=indent, ensure_ascii=False).encode())

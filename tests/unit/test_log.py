@@ -103,7 +103,7 @@ def test_deleting_the_log_file_causes_no_error(file: Path) -> None:
     assert not file.exists()
 
 
-def test_a_large_log_is_rotated_at_the_start(
+def test_a_large_log_is_rotated_when_logging_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(log, "ROTATED_BYTES", 100)

@@ -17,7 +17,7 @@ from starcast.support.errors import UnavailableError
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The folder in which a test installs Java; no other Java is found."""
+    """The folder in which a test installs Java. No other Java is found."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr(server, "INSTALLED", tmp_path / "jvm")
@@ -53,7 +53,7 @@ def test_the_configuration_omits_settings_that_the_lts_release_does_not_know() -
 def test_a_suitable_java_is_found(
     machine: Path, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
-    """JAVA_HOME comes first, then the search path; unsuitable versions are skipped."""
+    """JAVA_HOME comes first, then the search path. Unsuitable versions are skipped."""
     installed = java(machine / "jvm" / "java-x" / "bin", version)
     assert Lts(Home(machine)).java() == str(installed)
     on_path = java(machine / "bin", version)

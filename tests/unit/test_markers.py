@@ -35,7 +35,7 @@ def test_every_module_prefix_matches_a_test_module() -> None:
         assert list(TESTS.glob(f"{prefix}*.py")), prefix
 
 
-def test_the_group_follows_from_the_folder_and_the_module() -> None:
+def test_the_folder_and_the_name_of_a_test_module_determine_its_group() -> None:
     stores = TESTS / "stores"
     assert group(stores / "test_ingest.py") == "stores"
     assert group(stores / "test_graph_rows.py") == "packs"

@@ -17,7 +17,7 @@ SPECS = [*STARS, *NK_STARS, "Q1", "Q2", "Q3", "Q5"]
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_metrics_equal_the_results_of_the_methods_of_the_forest(spec: str) -> None:
+def test_metrics_equal_the_values_returned_by_forest_methods(spec: str) -> None:
     """For example, the metric `branches` has the sizes of the root's subtrees."""
     for construction in plain_constructions(spec):
         assert_metrics(forest(spec, construction, topology(spec).nodes // 3))

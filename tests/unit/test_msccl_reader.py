@@ -34,7 +34,7 @@ CATALOGUE = [
 
 
 def written(built: Schedule, *, plain: bool = False) -> str:
-    """Return a schedule as MSCCL XML; if `plain`, without the attributes specific to starcast."""
+    """Return a schedule as MSCCL XML, without starcast's own attributes if `plain` is true."""
     text = b"".join(render(built, "msccl-xml")).decode()
     return re.sub(r' step="\d+" tree="\d+"', "", text) if plain else text
 
@@ -255,7 +255,7 @@ def test_the_error_for_a_wrong_algorithm_names_rank_thread_block_or_step(
 def test_every_missing_dependency_is_detected(
     tmp_path: Path, collective: Any, algorithm: str, plain: bool
 ) -> None:
-    """It is detected regardless of the order in which thread blocks are executed."""
+    """The order in which thread blocks are executed does not matter."""
     text = written(schedule("S3", collective, algorithm), plain=plain)
     waits = list(re.finditer(r'depid="\d+" deps="\d+"', text))
     assert len(waits) > 5
@@ -411,9 +411,9 @@ def test_a_sum_is_sent_before_the_next_addition_changes_it(tmp_path: Path) -> No
 
 
 def add_numbers(text: str, draw: Random) -> dict[tuple[int, str, int], int]:
-    """Execute an exported file on numbers and return all chunks; thread blocks run in random order.
+    """Execute an exported file on numbers and return all chunks.
 
-    Input chunk i of rank r has the value (i + 1) * 100**r.
+    Thread blocks run in random order. Input chunk i of rank r has the value (i + 1) * 100**r.
     """
     memory: dict[tuple[int, str, int], int] = {}
     waiting: dict[tuple[int, int], tuple[Any, list[Any]]] = {}

@@ -17,7 +17,7 @@ SIZES = range(2, 8)
 
 
 def path_from_root(built: Forest, tree: int, goal: star_graph.Node) -> list[int]:
-    """Return the ports from the root to a node, read from the array."""
+    """Return the ports along the path from the root to a node, read from the array."""
     n, ports = len(goal), []
     node, row = goal, built.parent_port[tree]
     while port := int(row[star_graph.ranks(n)[node]]):
@@ -118,8 +118,8 @@ def test_the_paths_on_s6_have_the_dimensions_given_in_the_definitions() -> None:
 def test_paths_to_the_shifts_of_the_root_follow_the_cycles_of_the_shift() -> None:
     """The shift by i positions has gcd(n,i) cycles C_1, C_2, .. of positions.
 
-    The path crosses the dimensions C_1 without 1, then C_2, 2, C_3, 3, .., which are
-    n + gcd(n,i) - 2 links.
+    The path first crosses the dimensions in C_1 except 1. Then it crosses those in C_2 and
+    dimension 2 again, those in C_3 and dimension 3 again, and so on. It has n + gcd(n,i) - 2 links.
     """
     for n in SIZES:
         for root in roots(n):

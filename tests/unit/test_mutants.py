@@ -75,7 +75,7 @@ def test_the_lines_of_a_mutation_exclude_those_of_nested_statements() -> None:
     assert lines == {"comparison": (1, 3), "number": (1, 3), "arithmetic": (4, 6)}
 
 
-def test_a_mutation_quotes_its_lines_as_they_were_and_as_they_become() -> None:
+def test_a_mutation_quotes_its_lines_before_and_after_the_change() -> None:
     source = b"a = 1\nf(\n    a,\n)\n"
     number, call = Finder(source).find()
     assert (number.line, number.quote(source)) == (1, ("a = 1", "a = 2"))

@@ -105,7 +105,7 @@ def test_nodes_are_numbered_by_distance_then_by_kind_of_necklace() -> None:
 def test_generators_follow_the_definition() -> None:
     """The generator G_k is a node at distance k, on a necklace of n-1 nodes.
 
-    If n is odd, there is none at the diameter D (pitfall 6).
+    If n is odd, there is no generator at distance D, the diameter (pitfall 6).
     """
     for n in range(2, 10):
         result = generators(topology(f"S{n}"))
@@ -119,7 +119,10 @@ def test_generators_follow_the_definition() -> None:
 
 
 def test_generators_of_s6_equal_those_written_in_cycle_notation() -> None:
-    """Generators 1 to 5 are single cycles; generators 6 and 7 also have cycles of two symbols."""
+    """Generators 1 to 5 are single cycles.
+
+    Generators 6 and 7 also have cycles of two symbols.
+    """
     written: dict[int, tuple[list[tuple[int, ...]], int]] = {
         1: ([(2, 1)], 2),
         2: ([(3, 2, 1)], 3),
@@ -137,7 +140,10 @@ def test_generators_of_s6_equal_those_written_in_cycle_notation() -> None:
 
 
 def test_parents_of_a_generators_necklace_are_on_the_necklace_of_the_previous_generator() -> None:
-    """The parent of G_k is G_(k-1), and rotating both gives another node and its parent."""
+    """The parent of G_k is G_(k-1).
+
+    The parent of a rotated G_k is G_(k-1), rotated equally.
+    """
     for n in SIZES:
         result = generators(topology(f"S{n}"))
         ranks, above = star_graph.ranks(n), parents(n)
@@ -169,13 +175,16 @@ def test_all_tree_paths_are_shortest_paths() -> None:
 
 
 def test_parents_are_reached_in_an_earlier_step() -> None:
-    """This weaker form of Theorem 8.3 is true, and the algorithm needs no more."""
+    """A weaker form of Theorem 8.3 is true, and the algorithm needs no more."""
     for n in range(2, 10):
         assert (steps(n)[parents(n)][1:] < steps(n)[1:]).all()
 
 
 def test_theorem_8_3_is_false_as_stated() -> None:
-    """It states that numbers of child and parent differ by n-1 or more (pitfall 5)."""
+    """The theorem states that the numbers of a child and its parent differ by n-1 or more.
+
+    A literal test of this statement rejects correct trees (pitfall 5).
+    """
     for n in range(3, 9):
         near = np.flatnonzero(numbers(n)[1:] - numbers(n)[parents(n)][1:] < n - 1) + 1
         distances = topology(f"S{n}").distances()[near]

@@ -68,7 +68,7 @@ def test_a_size_out_of_range_is_refused() -> None:
             topology(spec)
 
 
-def test_the_error_for_a_size_states_the_range() -> None:
+def test_the_error_for_an_invalid_size_states_the_range() -> None:
     for spec, words in [
         ("S5,5", "1 to 4"),
         ("S36,2", "2 to 35"),
@@ -134,7 +134,10 @@ def test_an_unknown_rank_is_refused(rank: int) -> None:
 
 @every_size
 def test_neighbours_follow_the_definition_port_by_port(n: int, k: int) -> None:
-    """Ports lead to all neighbours. If all nodes send over one port, each node receives once."""
+    """The ports of a node lead to all its neighbours.
+
+    If all nodes send over the same port, each node receives once.
+    """
     t, nodes, ranks = topology(f"S{n},{k}"), nk_star.nodes(n, k), nk_star.ranks(n, k)
     for port in t.ports:
         expected = [ranks[nk_star.across(v, port, n)] for v in nodes]
@@ -150,7 +153,10 @@ def test_neighbours_follow_the_definition_port_by_port(n: int, k: int) -> None:
 
 
 def test_a_port_and_its_reverse_port_lead_back_to_the_same_node() -> None:
-    """A swap port is its own reverse port; that of residual port k+s is k+(n-k+1-s)."""
+    """A swap port is its own reverse port.
+
+    The reverse port of residual port k+s is k+(n-k+1-s).
+    """
     for n, k in SIZES:
         t = topology(f"S{n},{k}")
         assert [t.reverse_port(port) for port in range(2, k + 1)] == list(range(2, k + 1))
@@ -203,7 +209,7 @@ def test_the_nk_star_with_k_equal_to_n_minus_1_is_the_star_graph(n: int) -> None
 
 
 def test_residual_links_are_in_triangles_but_exchange_links_are_not() -> None:
-    """Therefore no automorphism maps one kind of link to the other (pitfall 10)."""
+    """No automorphism maps residual links to exchange links or vice versa (pitfall 10)."""
     for n, k in [(n, k) for n, k in SIZES if 2 <= k <= n - 2]:
         t = topology(f"S{n},{k}")
         neighbours = [{int(t.neighbours(port, [0])[0]) for port in t.ports}]
@@ -215,7 +221,7 @@ def test_residual_links_are_in_triangles_but_exchange_links_are_not() -> None:
 
 @every_size
 def test_distances_equal_those_of_breadth_first_search(n: int, k: int) -> None:
-    """They also equal those of formulas (1) and (2) in the definitions."""
+    """The distances also equal those of formulas (1) and (2) in the definitions."""
     t = topology(f"S{n},{k}")
     for root in some_roots(n, k):
         result = nk_star.distances(root, n)
@@ -262,7 +268,7 @@ def test_translation_relabels_symbols_by_the_extended_root(n: int, k: int) -> No
 def test_translation_is_an_automorphism_and_carried_ports_returns_the_translated_ports(
     n: int, k: int
 ) -> None:
-    """Exchange links keep their port; residual links may change it."""
+    """Exchange links keep their port, but residual links may change it."""
     t = topology(f"S{n},{k}")
     for root in some_roots(n, k):
         rank = t.rank(star_graph.label(root))

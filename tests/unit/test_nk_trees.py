@@ -40,7 +40,7 @@ def ports_of(tree: rooted_trees.Tree, n: int, k: int) -> NDArray[np.uint8]:
 
 @every_size
 def test_sp_follows_the_definition_and_is_a_shortest_path_tree(n: int, k: int) -> None:
-    """Its height is the diameter. SP at any root is a translation of SP at the identity."""
+    """The height of SP is the diameter. SP at any root is a translation of SP at the identity."""
     t = topology(f"S{n},{k}")
     at_identity = forest(t, "nk-greedy").parent_port
     for root in some_roots(n, k):
@@ -58,7 +58,7 @@ def test_sp_follows_the_definition_and_is_a_shortest_path_tree(n: int, k: int) -
 
 
 def test_sp_and_mt_for_k_equal_to_n_minus_1_are_the_trees_of_the_star_graph() -> None:
-    """These are Tseng and Sheu's trees L and L-hat."""
+    """For k = n-1, SP and MT are Tseng and Sheu's trees L and L-hat."""
     for n in range(2, 8):
         for root in (0, topology(f"S{n}").nodes - 1):
             greedy, multiple = (
@@ -79,7 +79,7 @@ def test_sp_on_a_complete_graph_connects_every_node_with_the_root() -> None:
 
 
 def test_all_leaves_of_sp_on_s4_2_are_on_one_level() -> None:
-    """This means that the balance factor is 0, as the paper states."""
+    """The balance factor is therefore 0, as the paper states."""
     built = forest("S4,2", "nk-greedy")
     inner = set(built.parents()[0].tolist())
     assert {int(built.levels()[0, v]) for v in range(12) if v not in inner} == {3}
@@ -95,7 +95,7 @@ def test_mt_consists_of_the_trees_of_the_definition_in_order(n: int, k: int) -> 
         built.verify()
 
 
-#: The congestion of MT at all sizes at which it is not 1 (for k = 1) or 2 (for larger k).
+#: The congestion of MT at some sizes (n, k). At all other sizes it is 1 if k = 1, and 2 otherwise.
 CONGESTION = {(2, 1): 1, (5, 3): 3, (6, 3): 3, (7, 3): 3, (7, 4): 3, (7, 5): 3}
 
 

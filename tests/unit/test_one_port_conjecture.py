@@ -27,7 +27,7 @@ def test_symbol_doubling_takes_as_many_rounds_as_the_theorem_states(n: int, root
 
 @pytest.mark.parametrize(("n", "substar"), [(4, 3), (5, 3), (6, 4), (6, 5), (7, 5)])
 @pytest.mark.parametrize("root", [0, 1])
-def test_optimal_substars_take_the_rounds_of_the_theorem_from_the_record_on(
+def test_optimal_substars_take_the_recorded_rounds_plus_those_of_each_larger_substar(
     monkeypatch: pytest.MonkeyPatch, n: int, substar: int, root: int
 ) -> None:
     monkeypatch.setattr(doubling, "LARGEST_OPTIMAL", substar)
@@ -51,9 +51,10 @@ def exchange(node: tuple[int, ...], port: int) -> tuple[int, ...]:
 
 
 def growth_rounds(n: int) -> Iterator[list[tuple[tuple[int, ...], int]]]:
-    """Yield the rounds of the second theorem on the page, whose symbol s is n.
+    """Yield the rounds in which a substar informs S_n by the second theorem on the page.
 
-    A round is a list of pairs: a sender, and the port over which it sends.
+    The informed substar has the nodes that end with symbol n. A round is a list of pairs: a sender,
+    and the port over which it sends.
     """
     nodes = list(permutations(range(1, n + 1)))
     yield [(node, n) for node in nodes if node[-1] == n]
@@ -61,8 +62,8 @@ def growth_rounds(n: int) -> Iterator[list[tuple[tuple[int, ...], int]]]:
     while informed < n - 2:
         sends = []
         for node in nodes:
-            # The nodes with the same last symbol form a class for each first symbol. The class P_1
-            # of first symbol n informs the first class that a round adds.
+            # The nodes with the same first and the same last symbol form a class. The class P_1,
+            # with first symbol n, informs the first class that is added in a round.
             classes = [symbol for symbol in range(1, n) if symbol != node[-1]]
             if node[-1] == n:
                 continue
@@ -77,7 +78,7 @@ def growth_rounds(n: int) -> Iterator[list[tuple[tuple[int, ...], int]]]:
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6, 7, pytest.param(8, marks=pytest.mark.slow)])
-def test_a_substar_informs_all_nodes_in_as_many_rounds_as_the_second_theorem_states(n: int) -> None:
+def test_rounds_to_inform_all_nodes_from_a_substar_match_the_second_theorem(n: int) -> None:
     informed = {node for node in permutations(range(1, n + 1)) if node[-1] == n}
     rounds = list(growth_rounds(n))
     assert len(rounds) == 1 + ceil(log2(n - 1))

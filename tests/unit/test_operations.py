@@ -95,7 +95,7 @@ def run(app: typer.Typer, *words: str) -> Any:
 
 
 def test_arguments_and_options_are_passed_to_the_operation(app: typer.Typer) -> None:
-    """Omitted options keep their defaults; parameters without an option keep a fixed value."""
+    """Omitted options keep their defaults. Parameters without an option keep a fixed value."""
     given = run(app, "describe", "S5", "a", "b", "--root", "12345", "--all", "--no-store",
                 "--file", "x", "--file", "y", "--method", "bolt", "-f", "json")  # fmt: skip
     assert '"place": "S5"' in given.stdout
@@ -140,7 +140,7 @@ def test_a_note_is_printed_instead_of_an_empty_table(app: typer.Typer) -> None:
     assert run(app, "listed", "-f", "json").stdout == "[]\n"
 
 
-def test_mapping_arguments_accept_text_and_json_and_the_format_can_set_a_parameter(
+def test_name_value_arguments_are_text_or_json_and_a_parameter_may_depend_on_the_format(
     app: typer.Typer,
 ) -> None:
     words = ("listed", "a=1=2", "b:=[1]", "home=x")

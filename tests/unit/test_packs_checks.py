@@ -14,7 +14,7 @@ FILE = Path("/packs/mine/question.cypher")
 
 
 def query(body: str, parameters: str = "none", columns: str = "a: something") -> Query:
-    """Return a query whose body begins on line 8 of its file by default."""
+    """Return a query with this body, which begins on line 8 of the file by default."""
     listed = (
         f" {parameters}"
         if parameters == "none"
@@ -29,7 +29,7 @@ def query(body: str, parameters: str = "none", columns: str = "a: something") ->
 
 
 def refusal(body: str, parameters: str = "none", columns: str = "a: something") -> str:
-    """Return the error message for a query, without the path; check that it has a hint."""
+    """Return the error message for a query, without the path, and check that it has a hint."""
     with pytest.raises(InputError) as caught:
         query(body, parameters, columns)
     assert caught.value.hint

@@ -28,7 +28,7 @@ MATCH ...
 
 
 def refusal(text: str) -> str:
-    """Return the error message for a header; check that it has a hint."""
+    """Return the error message for a header, and check that it has a hint."""
     with pytest.raises(InputError) as caught:
         parse_header(text)
     assert caught.value.hint
@@ -65,7 +65,7 @@ def test_the_cost_and_the_parameters_are_optional() -> None:
     assert header.parameters == ()
 
 
-def test_an_indented_line_continues_a_text() -> None:
+def test_an_indented_line_continues_the_field_of_the_previous_line() -> None:
     header = parse_header(
         VALID.replace("// question: How many?\n", "// question: How\n//     many?\n")
     )
@@ -188,7 +188,7 @@ def test_very_long_numbers_and_deeply_nested_defaults_are_refused() -> None:
         assert refusal(VALID.replace(old, new)).startswith(message)
 
 
-def test_fields_have_a_fixed_order() -> None:
+def test_fields_in_another_order_are_refused() -> None:
     lines = VALID.splitlines()
     lines[0], lines[1] = lines[1], lines[0]
     assert refusal("\n".join(lines)) == "the field 'title' must come before 'question'"

@@ -46,7 +46,7 @@ def test_six_query_packs_come_with_starcast() -> None:
 def test_a_query_of_starcast_begins_with_its_header_and_ends_with_its_statement(
     query: Query,
 ) -> None:
-    """A file without further text can be pasted into Neo4j Browser."""
+    """The file has no other text, so it can be pasted into Neo4j Browser."""
     assert query.text.startswith("// title: ")
     assert query.cypher == query.text.rstrip()
     assert query.header.question.rstrip(")").endswith(("?", "."))
@@ -101,7 +101,7 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
         find(str(tmp_path / "nothing.cypher"))
 
 
-def test_a_user_s_pack_with_the_name_of_a_pack_of_starcast_is_refused(tmp_path: Path) -> None:
+def test_a_pack_of_the_user_with_the_name_of_a_built_in_pack_is_refused(tmp_path: Path) -> None:
     own = write(tmp_path, "overlap/shared-links")
     with pytest.raises(InputError, match="two packs are named 'overlap'") as caught:
         load_queries(tmp_path)
@@ -109,7 +109,7 @@ def test_a_user_s_pack_with_the_name_of_a_pack_of_starcast_is_refused(tmp_path: 
     assert str(data_folder("queries") / "overlap") in caught.value.message
 
 
-def test_a_user_s_pack_with_the_name_of_a_pack_of_starcast_but_other_queries_is_refused(
+def test_a_pack_of_the_user_with_the_name_of_a_built_in_pack_and_new_queries_is_refused(
     tmp_path: Path,
 ) -> None:
     own = write(tmp_path, "overlap/something-else")

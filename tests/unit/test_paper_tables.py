@@ -1,4 +1,4 @@
-"""The papers' tables filled with executed runs: their rows, and times as the formulas state.
+"""The papers' tables filled with executed runs, and compared with the papers' formulas.
 
 The runs come from the experiment grids that reproduce the tables, limited to their two smallest
 topologies and executed without a database.

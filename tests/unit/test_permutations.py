@@ -16,7 +16,7 @@ SIZES = range(2, 8)
 
 @st.composite
 def node(draw: st.DrawFn, smallest: int = 2, largest: int = 12) -> star_graph.Node:
-    """Draw a permutation of 1..n with n in a range."""
+    """Draw a permutation of 1..n, where n is in a given range."""
     n = draw(st.integers(smallest, largest))
     return tuple(draw(st.permutations(range(1, n + 1))))
 

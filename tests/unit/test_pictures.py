@@ -50,7 +50,7 @@ def paths(spec: str, source: str, ports: list[list[int]]) -> Subgraph:
 
 
 def members(spec: str, source: int | None = None) -> Subgraph:
-    """Return the subgraph of all nodes of a topology, none of whose links is named."""
+    """Return a subgraph with all nodes of a topology, but without links."""
     network = topology(spec)
     return Subgraph(network, "Members", "", tuple(range(network.nodes)), {}, source)
 
@@ -93,7 +93,7 @@ def test_a_picture_shows_nodes_and_links_legibly(picture: Subgraph, layout: Layo
 
 
 def assert_boxes(picture: Subgraph, drawn: Seen) -> None:
-    """Check that every node has one box, and that the source is dark."""
+    """Check that every node has one box, and that only the box of the source is dark."""
     wanted = {*picture.nodes, *([] if picture.source is None else [picture.source])}
     assert sorted(drawn.boxes) == sorted(picture.topology.label(node) for node in wanted)
     assert drawn.dark == (
@@ -114,7 +114,7 @@ def assert_apart(drawn: Seen) -> None:
 
 
 def assert_links(picture: Subgraph, drawn: Seen) -> None:
-    """Check that named links have the colour of their port, and that all other links are faint."""
+    """Check that the subgraph's links have the colours of their ports and all others are faint."""
     network = picture.topology
     found = {stroke.title.split(",")[0]: stroke for stroke in drawn.strokes}
     assert len(found) == len(drawn.strokes)
@@ -200,7 +200,7 @@ def test_the_legend_lists_the_ports_that_occur_and_is_omitted_without_ports() ->
     assert Seen(draw_subgraph(PICTURES["far nodes around one"])).words[:3] == ["Far", "", "9 nodes"]
 
 
-def test_the_default_layout_is_levels_if_links_are_named_and_a_ring_otherwise() -> None:
+def test_the_default_layout_is_levels_for_a_subgraph_with_links_and_a_ring_otherwise() -> None:
     assert Seen(draw_subgraph(PICTURES["paths of S4"])).levels
     for name in ("all of S5", "all of S4 from a node", "far nodes around one"):
         assert not Seen(draw_subgraph(PICTURES[name])).levels

@@ -50,7 +50,7 @@ def links(found: Any) -> dict[str, int]:
     return counts
 
 
-def test_a_row_with_two_adjacent_nodes_is_an_arrow_from_the_first_to_the_second() -> None:
+def test_a_row_with_two_adjacent_nodes_is_drawn_as_an_arrow_from_the_first_to_the_second() -> None:
     asked = query("from (node): f\nload: l\nto (node): t")
     rows = [("1234", "2134"), ("2134", "1234"), ("1234", "2134"), ("4231", "1234")]
     found = drawn(
@@ -62,13 +62,13 @@ def test_a_row_with_two_adjacent_nodes_is_an_arrow_from_the_first_to_the_second(
     assert (found.topology, found.title, found.subtitle) == (S4, "Some title", "topology=S4")
 
 
-def test_a_row_with_two_nonadjacent_nodes_has_no_link() -> None:
+def test_for_a_row_with_two_nonadjacent_nodes_no_link_is_drawn() -> None:
     asked = query("one (node): o\nother (node): o")
     found = drawn(asked, {"topology": "S4"}, {"one": "1234", "other": "4321"})
     assert (found.nodes, found.links) == (ranks("1234", "4321"), {})
 
 
-def test_a_row_with_three_nodes_has_no_link() -> None:
+def test_for_a_row_with_three_nodes_no_link_is_drawn() -> None:
     asked = query("a (node): a\nb (node): b\nc (node): c")
     assert not drawn(asked, {"topology": "S4"}, {"a": "1234", "b": "2134", "c": "3214"}).links
 
@@ -117,7 +117,7 @@ def test_a_port_and_a_neighbour_in_a_row_are_drawn_as_a_link_of_the_parameter_no
     ).links
 
 
-def test_a_column_without_a_type_holds_no_nodes() -> None:
+def test_labels_in_a_column_without_a_type_are_not_drawn_as_nodes() -> None:
     found = drawn(
         query("label: l\nnode (node): n"), {"topology": "S4"}, {"label": "4321", "node": "1234"}
     )

@@ -429,7 +429,7 @@ OWN_ARGUMENTS = """
 
 
 def executed_steps(point: Point) -> int:
-    """Return the steps of a valid execution."""
+    """Execute an experiment point, and return the steps of the execution, which must be valid."""
     simulation = execute(point).valid_simulation
     assert simulation is not None
     return simulation.steps

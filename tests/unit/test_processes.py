@@ -115,7 +115,7 @@ def read_until(process: subprocess.Popen[str], last: str) -> list[str]:
 def test_workers_killed_while_a_run_ends_do_not_delay_it(
     tmp_path_factory: pytest.TempPathFactory, killed: int
 ) -> None:
-    """An idle worker may hold a lock that the others wait for."""
+    """A killed idle worker may have held a lock for which the others wait."""
     with running(tmp_path_factory) as process:
         assert len(read_until(process, "all")) == 7
         for worker in workers_of(process.pid)[:killed]:
@@ -191,7 +191,10 @@ def test_kill_9_prints_nothing_and_ends_the_workers(
 
 
 def square(number: int) -> int:
-    """Return the square; 13 is refused, and 14 ends the worker."""
+    """Return the square of a number.
+
+    The number 13 is refused, and 14 ends the worker.
+    """
     if number == 13:
         raise InputError("13 is refused", hint="take another number")
     if number == 14:
@@ -257,7 +260,10 @@ def test_a_task_that_always_kills_its_worker_is_reported_after_all_others_are_do
 
 
 def count_runs(folder: str) -> int:
-    """Record a run in a file and return the number of runs; the first runs kill the worker."""
+    """Record a run in a file and return the number of runs.
+
+    Each of the first runs kills its worker.
+    """
     runs = len(list(Path(folder).iterdir()))
     (Path(folder) / str(runs)).touch()
     if runs < RERUNS:

@@ -78,7 +78,7 @@ def test_each_header_line_of_a_query_is_checked_as_prose(tmp_path: Path) -> None
     assert (texts, len(idioms)) == (2, 1)
 
 
-def test_forbidden_names_are_found_where_they_are_bound(tmp_path: Path) -> None:
+def test_forbidden_names_are_reported_at_their_definitions(tmp_path: Path) -> None:
     source = (
         "import numpy as here\n\n\ndef there(where: int) -> int:\n    made = where\n"
         "    return here.where(made)\n\n\nclass C:\n    told: int\n\n"

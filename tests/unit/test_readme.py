@@ -36,7 +36,10 @@ def test_every_relative_link_leads_to_a_file() -> None:
 
 
 def test_the_readme_fits_a_few_screens() -> None:
-    """It has at most 130 lines and 900 words, and lines of text have at most 120 columns."""
+    """The README has at most 130 lines and 900 words.
+
+    Lines of text have at most 120 columns.
+    """
     text = README.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 130
     assert len(text.split()) <= 900

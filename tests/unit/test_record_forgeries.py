@@ -30,7 +30,7 @@ def halves(spec: str, links: int) -> NDArray[Any]:
 
 
 def forged(vectors: object, multipliers: object, denominator: int = 1) -> Record:
-    """Return a record that claims a bisection width of 44 links for S5; the true value is 40."""
+    """Return a record that claims a bisection width of 44 links for S5. The true value is 40."""
     known = shipped_record("bisection-width", "S5")
     certificate = {
         "automorphisms": known.witness["automorphisms"],
@@ -43,7 +43,7 @@ def forged(vectors: object, multipliers: object, denominator: int = 1) -> Record
 
 
 def vector_of(entry: int, dtype: type = np.int64) -> NDArray[Any]:
-    """Return a vector for S5 with the given first entry, and 0 in all others."""
+    """Return a vector for S5 whose first entry is given and whose other entries are 0."""
     vector: NDArray[Any] = np.zeros((1, 120), dtype=dtype)
     vector[0, 0] = entry
     return vector
@@ -78,7 +78,7 @@ def test_a_certificate_with_negative_or_huge_multipliers_proves_nothing(
         verify(forged(vector_of(1), multipliers, denominator))
 
 
-def test_coefficients_equal_those_computed_with_python_integers() -> None:
+def test_coefficients_of_quadratic_forms_equal_those_computed_with_python_integers() -> None:
     generator = np.random.default_rng(29)
     orbit = generator.integers(0, 5, (40, 40))
     for largest in (1, 1000, 10**6, 75_000_000):
@@ -89,7 +89,7 @@ def test_coefficients_equal_those_computed_with_python_integers() -> None:
         assert quadratic_form(orbit, vector, 5).tolist() == exact
 
 
-def test_coefficients_that_could_overflow_are_refused() -> None:
+def test_coefficients_of_quadratic_forms_that_could_overflow_are_refused() -> None:
     orbit = np.zeros((2, 2), dtype=np.int64)
     with pytest.raises(OverflowError, match="64 bits"):
         quadratic_form(orbit, np.array([WRAPPED, 0]), 1)

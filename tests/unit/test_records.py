@@ -101,7 +101,7 @@ def test_a_published_value_equals_its_formula_or_an_executed_schedule(record_id:
 
 @pytest.mark.parametrize("record", SHIPPED, ids=[record.id for record in SHIPPED])
 def test_a_record_that_comes_with_starcast_is_verified(record: Record) -> None:
-    """Its witness has the recorded value, and its bound follows from theory or from a proof."""
+    """The witness has the recorded value, and the bound follows from theory or from a proof."""
     verify(record)
     verify_bound(record)
 
@@ -305,7 +305,7 @@ def test_in_maximum_problems_larger_values_and_smaller_bounds_are_better() -> No
     assert not is_better(replace(record, bound=7), record)
 
 
-def test_if_two_folders_have_the_same_record_the_better_is_listed(tmp_path: Path) -> None:
+def test_if_two_folders_have_the_same_record_the_better_one_is_listed(tmp_path: Path) -> None:
     record = shipped_record("one-port-broadcast", "S4")
     save_record(tmp_path / "a", replace(record, value=6))
     save_record(tmp_path / "b", record)
@@ -339,7 +339,7 @@ def test_an_array_of_a_wrong_shape_or_content_is_rejected(
         verify(replace(record, witness={**record.witness, name: array}))
 
 
-def test_a_bound_without_paths_or_with_paths_of_a_wrong_end_is_not_proven() -> None:
+def test_a_bound_with_no_paths_or_with_incomplete_paths_is_not_proven() -> None:
     record = shipped_record("fault-diameter", "S4")
     for paths, reason in (
         (np.array([[0]]), "does not end"),

@@ -67,7 +67,7 @@ def test_nodes_informed_per_step_are_the_coefficients_of_the_polynomial() -> Non
 
 @pytest.mark.parametrize("n", range(2, 10))
 def test_the_height_is_2n_minus_3(n: int) -> None:
-    """This is Theorem 4 of Sheu, Liaw & Chen."""
+    """Theorem 4 of Sheu, Liaw & Chen states the height 2n-3."""
     assert forest(f"S{n}", "recursive-substar").height == 2 * n - 3
 
 
@@ -86,9 +86,9 @@ def test_a_third_of_the_nodes_are_leaves() -> None:
 
 
 def test_the_number_of_relay_nodes_follows_the_formula() -> None:
-    """There are n!/k! relays for each k = 3..n (section B1).
+    """There are n!/k! relays for each k from 3 to n (section B1).
 
-    A relay has a child over a higher dimension than that of the link to its parent.
+    A relay is a node with a child across a higher dimension than its parent.
     """
     for n in SIZES:
         parents = forest(f"S{n}", "recursive-substar").parent_port[0]
@@ -114,11 +114,11 @@ def test_no_node_sends_twice_over_the_same_dimension_or_back_to_its_parent() -> 
         assert all(len(set(dimensions)) == len(dimensions) for dimensions in used.values())
 
 
-# Possible misreadings of the paper (tseng-sheu.md, pitfalls 9 and 10)
+# The following tests exclude misreadings of the paper (tseng-sheu.md, pitfalls 9 and 10).
 
 
 def test_the_child_over_dimension_2_relays_over_all_higher_dimensions() -> None:
-    """It is called with dim1 = 1, which does not mean that the recursion stops (pitfall 10)."""
+    """For this child the procedure has dim1 = 1, which does not stop the recursion (pitfall 10)."""
     for n in range(3, 7):
         root = star_graph.identity(n)
         tree = tree_of(forest(f"S{n}", "recursive-substar").parent_port[0], n)

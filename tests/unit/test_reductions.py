@@ -52,7 +52,10 @@ def test_a_reduction_is_the_reversed_broadcast_or_allgather(spec: str, collectiv
 def test_an_allreduce_along_trees_pipelines_its_reduce_with_its_broadcast(
     algorithm: str, ports: str, share: int, steps: int
 ) -> None:
-    """It takes 2h + p - 1 steps: h to the root, h back, and p - 1 for further segments."""
+    """With height h and p segments, it takes 2h + p - 1 steps.
+
+    The first segment takes h steps up and h steps down, and each further segment one step more.
+    """
     argument = "messages" if algorithm == "recursive-substar" else "segments"
     both = schedule("S4", "allreduce", algorithm, ports, **{argument: share})
     assert simulate(both).complete
@@ -105,7 +108,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     ),
     "a complete unit instead of a sum": (
         lambda all_: flipped(all_, _row(all_, combine=True)),
-        ": ",  # it is sent too early, or changed by a later sum
+        ": ",  # the sum is sent too early, or changed by a later addition
     ),
     "steps exchanged": (
         lambda all_: replace(all_, step=all_.step[::-1].copy()),

@@ -102,7 +102,7 @@ def test_a_solver_refutes_a_formula_and_the_proof_is_accepted(tmp_path: Path) ->
 
 
 def test_a_proof_without_one_of_its_lines_is_rejected_or_still_valid(tmp_path: Path) -> None:
-    """If it is valid, it still does not prove a formula that lacks a clause."""
+    """A shortened proof that is still valid must not prove a formula that lacks a clause."""
     file = tmp_path / "proof.lrat"
     refute(pigeons(5), LIMITS, "pigeons", file)
     lines = file.read_text().splitlines()
@@ -239,7 +239,7 @@ def _with_formula(record: Record) -> Record:
 
 
 def forged_rounds(format_: str) -> Record:
-    """Return a record that claims 9 rounds to be optimal on S5; the true optimum is 8."""
+    """Return a record that claims 9 rounds to be optimal on S5. The true optimum is 8."""
     best = shipped_record("one-port-broadcast", "S5")
     rounds = best.witness["round"].astype(np.int64)
     witness = {**best.witness, "round": rounds + (rounds == rounds.max())}

@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
-def test_workflows_only_call_make_and_pin_actions() -> None:
+def test_workflows_run_only_make_targets_and_pin_their_actions() -> None:
     files = list((ROOT / ".github" / "workflows").iterdir())
     assert files
     for file in files:

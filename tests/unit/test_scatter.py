@@ -33,7 +33,7 @@ def shares(n: int, algorithm: str, most: int) -> list[int]:
 
 
 def cases(sizes: range, copies: int) -> list[tuple[int, str, int]]:
-    """Return every size and algorithm with every number of messages up to `copies` times n-1."""
+    """Return cases (n, algorithm, messages), with valid numbers up to `copies` (n-1) messages."""
     return [
         (n, algorithm, m)
         for n in sizes
@@ -95,7 +95,7 @@ def test_the_rows_equal_those_of_the_oracle_for_every_root(
 def test_the_rows_equal_those_of_the_oracle_on_larger_stars(
     n: int, algorithm: str, messages: int
 ) -> None:
-    """The root is the last node."""
+    """The root of the scatter is the node with the highest rank."""
     root = star_graph.nodes(n)[-1]
     assert sorted(plain_rows(schedule(n, algorithm, messages, root))) == sorted(
         page.scatter(algorithm, root, messages)
@@ -146,7 +146,7 @@ LARGEST = [(7, "near-balanced", 2), (7, "balanced", 7)]
 def test_steps_and_transmissions_of_scatter_and_gather_equal_the_formulas(
     n: int, algorithm: str, messages: int
 ) -> None:
-    """The number of rows is known before they are built. A gather takes as many as a scatter."""
+    """A gather has as many rows as a scatter. Their number is known before they are built."""
     arguments = {"messages": messages}
     scatter = schedule(n, algorithm, messages)
     assert len(scatter) == messages * star_graph.distance_sum_formula(n)
@@ -229,8 +229,11 @@ def test_perfectly_balanced_trees_need_a_multiple_of_n_minus_1_messages(n: int) 
 
 
 @pytest.mark.parametrize("n", range(3, 9))
-def test_the_trees_of_messages_repeat_after_n_minus_1(n: int) -> None:
-    """The numbers of nodes, from which their subtrees follow, continue from message to message."""
+def test_the_trees_repeat_after_n_minus_1_messages(n: int) -> None:
+    """A node has a number, which determines its subtree.
+
+    The numbering of the nodes continues from message to message.
+    """
     topology = as_topology(f"S{n}")
     hung = [
         numbered_dimensions(n, running_numbers(topology, copy))[1:].tolist()
@@ -255,7 +258,7 @@ def test_the_forest_of_a_balanced_scatter_has_the_trees_of_all_messages(n: int) 
 
 
 def test_links_that_several_balanced_trees_share_carry_no_messages_in_the_same_step() -> None:
-    """Such a link has the same level and the same subtree in all these trees."""
+    """A link that several trees share has the same level and the same subtree in each of them."""
     for n in range(3, 7):
         forest = balanced_forest(as_topology(f"S{n}"), n - 1)
         above, levels = root_ports(forest), forest.levels()
@@ -314,7 +317,10 @@ def test_the_forest_of_a_scatter_is_the_construction_that_its_algorithm_names(
     ],
 )
 def test_a_scatter_can_follow_any_tree(spec: str, construction: str, ports: Ports) -> None:
-    """Rule 5 takes a step per message for the largest subtree, Rule 8 a step per message."""
+    """Rule 5 takes one step per message for the largest subtree.
+
+    Rule 8 takes one step per message for all subtrees.
+    """
     topology = as_topology(spec)
     full_forest = build_forest(spec, construction)
     forest, messages = Forest(topology, full_forest.parent_port[:1]), 2

@@ -1,4 +1,4 @@
-"""Schedules as columns: exactly the rows of the definitions (tseng-sheu.md), and metadata."""
+"""Schedules as columns, compared with the definitions (tseng-sheu.md), and their metadata."""
 
 from dataclasses import FrozenInstanceError, replace
 from math import factorial
@@ -84,7 +84,7 @@ def test_every_unit_crosses_every_link_of_its_tree_once() -> None:
     st.sampled_from(["all", "one"]),
     st.permutations(range(1, 5)),
 )
-def test_a_broadcast_from_any_root_is_a_translation_of_that_from_the_identity(
+def test_changing_the_root_of_a_broadcast_translates_its_rows(
     algorithm: str, ports: str, symbols: list[int]
 ) -> None:
     q = tuple(symbols)
@@ -296,7 +296,10 @@ def test_hints_list_the_valid_names() -> None:
 
 
 def test_a_schedule_can_be_built_from_arrays() -> None:
-    """Lists, a spec and a label are accepted. A schedule without rows may have no units."""
+    """Columns may be lists, the topology a spec, and the root a label.
+
+    A schedule without rows may have no units.
+    """
     columns: dict[str, Any] = {
         "step": [1],
         "sender": [1],

@@ -1,4 +1,4 @@
-"""Searches: optimal results for small cases, checked proofs, and no lost results at limits."""
+"""Searches: they solve small cases optimally, prove bounds, and lose no results at limits."""
 
 import multiprocessing
 import random
@@ -103,7 +103,7 @@ def test_the_bisection_width_is_the_minimum_cut_over_all_halves(spec: str) -> No
 
 
 @pytest.mark.parametrize("spec", ["S4", "Q3"])
-def test_the_fault_diameter_is_the_maximum_diameter_over_all_faults(spec: str) -> None:
+def test_the_fault_diameter_is_the_maximum_diameter_over_all_sets_of_faults(spec: str) -> None:
     graph = as_graph(spec)
     greatest = 0
     for faults in combinations(sorted(graph), topology(spec).degree - 1):
@@ -127,7 +127,7 @@ def test_the_counting_bound_counts_informed_nodes_round_by_round() -> None:
 
 
 @pytest.mark.parametrize("spec", ["S3", "S4", "S4,2", "S5,2", "S5,3", "Q3", "Q4"])
-def test_the_automorphisms_fix_the_root_and_their_orbits_keep_distances(spec: str) -> None:
+def test_automorphisms_fix_the_root_and_nodes_of_an_orbit_have_equal_distances(spec: str) -> None:
     graph = topology(spec)
     maps = fixing_root(graph)
     for images in maps:
@@ -187,7 +187,7 @@ def test_an_at_most_constraint_allows_exactly_the_sets_up_to_its_bound(bound: in
         assert _is_satisfiable(formula) == (sum(chosen) <= bound)
 
 
-def test_the_at_most_one_constraint_allows_zero_or_one() -> None:
+def test_the_at_most_one_constraint_allows_no_or_one_true_variable() -> None:
     for count in (0, 1, 2, 9):
         formula = Formula()
         literals = formula.new(9).tolist()
@@ -378,7 +378,7 @@ def test_a_quotient_graph_has_classes_of_equal_size_and_no_loops() -> None:
 
 
 @pytest.mark.parametrize(("spec", "classes"), [("S5", 2), ("S4", 3), ("Q4", 2), ("S5,3", 3)])
-def test_classes_of_a_quotient_graph_have_equal_size_and_keep_the_links(
+def test_classes_of_a_quotient_graph_have_equal_size_and_inherit_the_links_of_their_nodes(
     spec: str, classes: int
 ) -> None:
     graph, chance = topology(spec), np.random.default_rng(1)
@@ -531,7 +531,7 @@ def test_bounds_are_rounded_to_the_parity_of_all_bisections() -> None:
         assert round_cut(graph, cut - 1) == cut
 
 
-def test_numbers_of_links_with_the_same_rounded_bound_have_the_same_formula() -> None:
+def test_formulas_are_equal_for_numbers_of_links_that_round_to_the_same_bound() -> None:
     """On S5,2 all bisections are even, so excluding 6 or 7 links gives the same bound, 8."""
     problem = BisectionWidth(topology("S5,2"), {})
     assert problem.rebuild(7, {}).sha256() == problem.rebuild(6, {}).sha256()

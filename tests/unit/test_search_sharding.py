@@ -42,7 +42,7 @@ def values_of(records: list[Record]) -> dict[str, tuple[int, int]]:
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The files of three shards; the searches of a problem are in different shards."""
+    """The files of three shards, which divide the searches of each problem among them."""
     folder = tmp_path_factory.mktemp("searches")
     tasks = plan_searches(PROBLEMS, ["S3", "Q3"], {}, [0, 1])
     files = [folder / f"{index}.json" for index in (1, 2, 3)]
@@ -135,7 +135,7 @@ def test_the_largest_value_of_a_maximum_problem_is_kept() -> None:
     assert combine_records([record, worse]).bound == record.bound
 
 
-def test_searches_are_ordered_by_seed_and_listed_once() -> None:
+def test_searches_are_ordered_by_seed_and_each_is_listed_once() -> None:
     tasks = plan_searches(["one-port-broadcast"], ["S4", "S4,3", "S4"], {}, [3, 5])
     assert [(task.topology, task.seed) for task in tasks] == [
         ("S4", 3),

@@ -287,7 +287,10 @@ def test_an_empty_environment_variable_counts_as_unset(monkeypatch: pytest.Monke
 
 
 def test_packs_may_name_several_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The variable is split like PATH; in the settings file, the value is a string or a list."""
+    """The environment variable is split like PATH.
+
+    In the settings file, the value is a string or a list.
+    """
     both = (folder / "a", folder / "b,c")
     monkeypatch.setenv("STARCAST_PACKS", f"{both[0]}:{both[1]}:")
     assert Settings.load().packs == both
@@ -336,7 +339,7 @@ def test_the_config_command_names_the_settings_file_that_was_read(
 def test_a_path_in_the_home_of_an_unknown_user_is_an_input_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """This holds for a path from the environment and for one from a flag."""
+    """The path may come from the environment or from a flag."""
     monkeypatch.setenv("STARCAST_CACHE", "~no-such-user/cache")
     with pytest.raises(InputError, match=r"'cache' .* '~no-such-user/cache' has no home folder"):
         Settings.load()
@@ -346,7 +349,7 @@ def test_a_path_in_the_home_of_an_unknown_user_is_an_input_error(
 
 
 def test_server_ports_out_of_range_are_refused() -> None:
-    """Ports below 1024 are reserved for root, who does not run the servers."""
+    """Only root can use ports below 1024, but the servers do not run as root."""
     for port in [0, 80, 65_536, -1]:
         for name in ["neo4j_port", "neo4j_http_port", "postgres_port"]:
             with pytest.raises(InputError, match=name.replace("_", "-")):

@@ -36,7 +36,7 @@ def test_a_deferred_signal_replaces_the_error_that_it_caused() -> None:
         fail_after_an_interrupt()
 
 
-def test_without_a_signal_nothing_is_raised() -> None:
+def test_without_a_signal_only_errors_of_the_block_are_raised() -> None:
     with defer_signals(lambda: pytest.fail("nobody struck")):
         pass
     with pytest.raises(OSError, match="the socket is closed"), defer_signals(lambda: None):

@@ -1,4 +1,4 @@
-"""Schedules take the same time in SimGrid as the function `timing` computes.
+"""SimGrid and the function `timing` compute the same times of schedules.
 
 Each test executes its schedules in one batch per execution model, or in a single batch.
 """
@@ -47,7 +47,7 @@ CUT: list[tuple[str, Collective, str, dict[str, Any], tuple[int | None, int | No
     ("S4", "broadcast", "edge-disjoint", {"messages": 2, "copies": 3}, (None, None)),
     ("S4", "scatter", "edge-disjoint", {"messages": 2, "copies": 2}, (None, None)),
     ("S3", "allgather", "edge-disjoint", {"messages": 2, "copies": 2}, (None, None)),
-    ("S4", "reduce", "multiple", {"segments": 4}, (2444, 2124)),  # as long as the broadcast
+    ("S4", "reduce", "multiple", {"segments": 4}, (2444, 2124)),  # takes as long as the broadcast
     ("S4", "reduce", "edge-disjoint", {"messages": 2, "copies": 3}, (None, None)),
     ("S4", "reduce-scatter", "ring", {"messages": 2}, (23 * 164, 23 * 164)),
     ("S4", "allreduce", "multiple", {"segments": 4}, (None, None)),
@@ -130,7 +130,7 @@ def test_moving_a_row_changes_the_time_of_the_schedule(simgrid: Path | None) -> 
 
 
 def test_a_schedule_that_sends_a_unit_before_it_arrives_cannot_finish(simgrid: Path | None) -> None:
-    """The other schedules of the batch are executed nevertheless."""
+    """If a schedule of a batch cannot finish, the others are executed nevertheless."""
     schedules = [schedule("S4", "broadcast", name) for name in ("greedy", "recursive-substar")]
     problems = [
         unchecked(judged)
@@ -150,7 +150,7 @@ def test_a_crash_does_not_affect_the_rest_of_the_batch(
 ) -> None:
     judged = schedule("S3", "broadcast", "greedy")
     describe = runs._describe
-    # Without links SimGrid ends its process; without a column starcast's program raises an error.
+    # Without links SimGrid ends its process. Without a column starcast's program raises an error.
     spoiled: list[dict[str, Any]] = [{}, {"links": []}, {}, {"step": None}, {}]
     remaining = iter(spoiled)
 

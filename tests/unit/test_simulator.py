@@ -65,7 +65,7 @@ def test_both_simulators_agree_if_the_steps_of_two_rows_are_swapped(
 def test_the_first_violation_is_in_the_earliest_step_with_an_invalid_row(
     algorithm: str, ports: str, data: st.DataObject
 ) -> None:
-    """This holds whatever rules the rows violate, such as order or addresses."""
+    """The rows may violate any rules, such as those on order or addresses."""
     mutated = broadcast(4, algorithm, ports, 2)
     for _ in range(data.draw(st.integers(2, 4))):
         row = data.draw(st.integers(0, len(mutated) - 1))
@@ -292,7 +292,7 @@ def test_a_dead_node_cuts_off_its_subtrees_and_need_not_receive(algorithm: str, 
     assert_same_verdict(schedule, [Fault(dead).on(t)])
 
 
-def test_a_dead_leaf_has_no_effect_on_others() -> None:
+def test_a_dead_leaf_has_no_effect_on_other_nodes() -> None:
     schedule = broadcast(5, "greedy", "all", 2)
     assert schedule.forest is not None
     leaf = next(
@@ -329,7 +329,7 @@ def test_a_dead_link_is_dead_in_both_directions(link: tuple[int | str, int | str
     assert {label[-1] for label, _ in run.undelivered} == {"1"}
 
 
-def test_a_dead_link_that_no_tree_uses_has_no_effect_on_others() -> None:
+def test_a_dead_link_that_no_tree_uses_has_no_effect() -> None:
     schedule = broadcast(4, "greedy", "all", 1)
     t = schedule.topology
     used = {
@@ -355,7 +355,7 @@ def test_a_dead_link_that_no_tree_uses_has_no_effect_on_others() -> None:
     ],
 )
 def test_a_fault_that_is_given_twice_counts_once(twice: list[FaultLike]) -> None:
-    """It does not matter which end of a link is named first."""
+    """The ends of a faulty link may be named in any order."""
     schedule = broadcast(4, "multiple", "all", 1)
     once, again = simulate(schedule, faults=twice[:-1]), simulate(schedule, faults=twice)
     assert (again.transmissions, again.missing, again.undelivered) == (

@@ -155,14 +155,14 @@ def test_random_schedules_under_faults_lose_the_same_units_in_both_simulators(
 def test_mutated_schedules_under_faults_get_the_same_verdict_from_both_simulators(
     data: st.DataObject,
 ) -> None:
-    """Invalid addresses and conflicts are violations under faults too; missing units are not."""
+    """Under faults, invalid addresses and conflicts are violations, but missing units are not."""
     schedule = data.draw(mutated(built(data.draw(st.sampled_from(bases("S3", "Q2", "S4,2"))))))
     assert_same_verdict(schedule, data.draw(fault_sets(schedule.topology, max(schedule.steps, 1))))
 
 
 @pytest.mark.parametrize(("collective", "ports"), list(product(COLLECTIVES, ("all", "one"))))
 def test_random_schedules_include_valid_and_invalid_ones(collective: str, ports: str) -> None:
-    """This ensures that the tests with random schedules cover both verdicts in every case."""
+    """Tests with random schedules must see both verdicts for every collective and port model."""
     empty = no_rows(topology("S3"), collective, ports)
     rules = []
     for seed in range(30):
@@ -190,7 +190,9 @@ def by_pairs(postcondition: Postcondition, rows: Rows, end: int) -> ArrivalTimes
 
 @max_examples(40)
 @given(st.data())
-def test_tables_sorted_pairs_and_journeys_give_the_same_result(data: st.DataObject) -> None:
+def test_the_result_does_not_depend_on_the_data_structure_for_arrival_times(
+    data: st.DataObject,
+) -> None:
     schedule = data.draw(
         random_schedules("S3", "Q2", "S4,2")
         | st.sampled_from(bases("S3", "S4")).flatmap(lambda base: mutated(built(base)))
@@ -213,7 +215,9 @@ def test_tables_sorted_pairs_and_journeys_give_the_same_result(data: st.DataObje
 
 @max_examples(40)
 @given(st.data())
-def test_tables_and_sorted_pairs_give_the_same_result_under_faults(data: st.DataObject) -> None:
+def test_under_faults_the_result_does_not_depend_on_the_data_structure_for_arrival_times(
+    data: st.DataObject,
+) -> None:
     schedule = data.draw(random_schedules("S3", "Q2", "S4,2"))
     faults = data.draw(fault_sets(schedule.topology, 7))
     runs = []
@@ -233,7 +237,10 @@ def test_tables_and_sorted_pairs_give_the_same_result_under_faults(data: st.Data
 def test_the_batch_size_does_not_change_the_result(
     collective: str, symmetric: bool, length: int
 ) -> None:
-    """A step with more rows than a batch is checked together; repeated deliveries do no harm."""
+    """A step is checked as a whole even if its rows exceed a batch.
+
+    Repeated deliveries do no harm.
+    """
     empty = no_rows(topology("S3"), collective, "all", each=2, symmetric=symmetric)
     for seed in range(12):
         schedule = replace(
@@ -344,7 +351,7 @@ def test_without_units_the_postcondition_holds() -> None:
 
 
 def test_the_postcondition_determines_how_arrival_times_are_stored() -> None:
-    """Units for all nodes are stored in a table, units with one destination as journeys."""
+    """Units for all nodes have `ArrivalTimes`, units with one destination have `Journeys`."""
     everything, addressed = (
         built(("S4", "allgather", "edge-disjoint", "all")),
         built(("S4", "alltoall", "exact", "all")),

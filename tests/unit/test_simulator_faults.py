@@ -221,7 +221,7 @@ def test_a_gather_with_a_dead_root_is_complete_and_a_remark_says_so() -> None:
     assert "nothing need be delivered" in remark
 
 
-def test_faults_that_are_not_at_the_root_need_no_remark() -> None:
+def test_faults_that_are_not_at_the_root_cause_no_remark() -> None:
     for name, algorithm in (
         ("broadcast", "greedy"),
         ("scatter", "balanced"),
@@ -278,7 +278,7 @@ def test_units_of_dead_nodes_are_not_required(
 
 
 def test_a_dead_leaf_of_a_gather_has_no_effect() -> None:
-    """Its units are not required, and no node sends through it."""
+    """The units of the leaf are not required, and no node sends through the leaf."""
     schedule = build("S4", "gather", "balanced")
     assert schedule.forest is not None
     inner = set(schedule.forest.parents()[0].tolist())
@@ -306,7 +306,7 @@ def test_two_copies_survive_any_single_fault_but_one_copy_does_not(collective: s
     assert not all(simulate(first, [fault]).complete for fault in faults)
 
 
-def test_the_oracle_agrees_under_many_faults_at_once() -> None:
+def test_simulator_and_oracle_agree_under_many_faults() -> None:
     """Every third node and some links fail, at different times."""
     schedule = build("S4", "allgather", "edge-disjoint", copies=3)
     topology = schedule.topology
@@ -320,7 +320,7 @@ def test_the_oracle_agrees_under_many_faults_at_once() -> None:
     assert run.transmissions < len(schedule) * 24
 
 
-def test_two_faults_leave_no_more_transmissions_than_either_alone() -> None:
+def test_two_faults_allow_no_more_transmissions_than_either_fault_alone() -> None:
     schedule = build("S4", "broadcast", "multiple", segments=2)
     for pair in combinations(range(1, 24, 4), 2):
         both = simulate(schedule, list(pair))

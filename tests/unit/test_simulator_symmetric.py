@@ -79,7 +79,10 @@ def test_the_results_do_not_depend_on_the_source(base: Base, root: int) -> None:
 
 
 def test_two_rows_of_a_step_over_the_same_port_conflict_for_any_senders() -> None:
-    """This is Lemma 7 of Fragopoulou & Akl 1996. The rows of one source alone do not conflict."""
+    """Lemma 7 of Fragopoulou & Akl 1996 requires different ports.
+
+    The rows of one source alone do not conflict.
+    """
     schedule = built(("S4", "allgather", "edge-disjoint", "all"))
     late = int(np.flatnonzero(schedule.step == schedule.steps)[0])
     port = int(schedule.port[late])

@@ -18,8 +18,11 @@ def test_the_distance_profile_of_a_star_counts_its_nodes_by_distance() -> None:
         assert t.distance_profile() == tuple(np.bincount(t.distances(t.nodes // 3)).tolist())
 
 
-def test_the_mean_distance_of_a_star_follows_akers_and_krishnamurthy() -> None:
-    """Their mean n - 4 + 2/n + H_n includes the root; that of starcast excludes it."""
+def test_the_mean_distance_of_a_star_follows_the_formula_of_akers_and_krishnamurthy() -> None:
+    """The authors' mean, n - 4 + 2/n + H_n, includes the root.
+
+    The mean of starcast excludes the root.
+    """
     for n in range(2, 13):
         t = topology(f"S{n}")
         harmonic = sum((Fraction(1, j) for j in range(1, n + 1)), Fraction(0))

@@ -19,7 +19,9 @@ ARGUMENTS = st.dictionaries(WORDS, st.one_of(st.integers(-999_999_999, 999_999_9
 
 
 @given(WORDS, ARGUMENTS)
-def test_parsing_inverts_formatting(name: str, arguments: dict[str, str | int]) -> None:
+def test_parsing_a_formatted_construction_gives_its_name_and_arguments(
+    name: str, arguments: dict[str, str | int]
+) -> None:
     assert parse_spec(format_spec(name, arguments)) == (name, arguments)
     assert parse_arguments(format_arguments(arguments)) == arguments
 
@@ -45,7 +47,7 @@ def test_arguments_are_formatted_in_alphabetical_order() -> None:
     assert format_spec("greedy", {}) == "greedy"
 
 
-def test_the_id_of_a_forest_has_the_same_syntax() -> None:
+def test_the_id_of_a_forest_has_the_syntax_of_a_construction_with_arguments() -> None:
     trees = forest("S4", "dimension-change", "4321", base="multiple", i=1)
     assert trees.id == f"S4:{format_spec('dimension-change', trees.arguments)}:4321"
 

@@ -87,7 +87,10 @@ def assert_path_is_tight(found: Timing, expected: event_times.Times) -> None:
 def test_times_of_the_whole_catalogue_equal_those_of_an_event_by_event_simulation(
     spec: str,
 ) -> None:
-    """Synchronous times also equal the cost of the simulation; asynchronous times are no longer."""
+    """Synchronous times also equal the simulated costs.
+
+    Asynchronous times are never greater than synchronous times.
+    """
     for base in bases(spec):
         assert_times(base)
 
@@ -163,7 +166,7 @@ def test_executing_several_steps_together_does_not_change_the_times(data: st.Dat
 
 
 def _rows(spec: str, units: int, *rows: tuple[int, str, int, int], **parameters: Any) -> Schedule:
-    """Return a broadcast with these rows (step, sender, port, unit)."""
+    """Return a schedule, by default a broadcast, with these rows (step, sender, port, unit)."""
     network = as_topology(spec)
     step, sender, port, unit = map(np.array, zip(*rows, strict=True))
     ranks = np.array([network.rank(label) for label in sender], dtype=np.int32)
@@ -266,7 +269,7 @@ def test_times_equal_those_of_independent_simulators(
 
 @BOTH
 def test_times_are_exact_at_any_size(execution: ExecutionModel) -> None:
-    """Times are multiples of a tick; if they do not fit into int64, Python integers are used."""
+    """Times are multiples of a tick. If they do not fit into int64, Python integers are used."""
     judged = schedule("S4", "broadcast", "multiple", segments=4)
     huge = timing(judged, 64 * 10**30, 100 * 10**30, 1, execution=execution)
     assert huge.time == timing(judged, execution=execution).time * 10**30

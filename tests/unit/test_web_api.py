@@ -233,7 +233,10 @@ def test_a_damaged_record_saved_by_the_user_is_reported_where_records_are_shown(
 
 
 def test_witnesses_open_in_the_explorer_as_forests_schedules_or_faults(client: TestClient) -> None:
-    """Forests are those of the witnesses; schedules take as many rounds as the records state."""
+    """Forests are those of the witnesses.
+
+    Schedules take as many rounds as the records state.
+    """
     items = {each["id"]: each["explorer"] for each in get(client, "/records?limit=1000")["items"]}
     for record_id, expected in (
         ("edge-disjoint-trees:S4", "S4?forest=record(problem=edge-disjoint-trees)"),
@@ -348,7 +351,7 @@ def test_the_api_is_read_only(client: TestClient, method: str) -> None:
     "host", ["evil.example", "127.0.0.1.evil.example:8321", "192.0.2.1", "[", ""]
 )
 def test_requests_for_other_hosts_are_refused(client: TestClient, host: str) -> None:
-    """If they were answered, another site's page could reach the server by DNS rebinding."""
+    """Otherwise a page of another site could reach the server by DNS rebinding."""
     response = client.get("/", headers={"Host": host})
     assert response.status_code == 400
     assert response.json()["detail"] == f"the host '{host}' is not served here"
@@ -359,7 +362,9 @@ def test_names_of_the_loopback_interface_are_served(client: TestClient, host: st
     assert client.get(f"{API}/topologies/S3", headers={"Host": host}).status_code == 200
 
 
-def test_a_server_with_a_host_name_accepts_this_name_and_ip_addresses(service: Service) -> None:
+def test_a_server_with_a_host_name_accepts_requests_for_this_name_and_for_ip_addresses(
+    service: Service,
+) -> None:
     client = TestClient(create_app(service, "lab.example"))
     for host, status in (("lab.example:1", 200), ("192.0.2.1", 200), ("evil.example", 400)):
         assert client.get("/explore/", headers={"Host": host}).status_code in {status, 404}
@@ -391,7 +396,10 @@ def test_requests_from_other_origins_are_refused(client: TestClient) -> None:
 def test_pages_of_other_sites_may_link_to_the_server_but_not_embed_it(
     client: TestClient, site: str, mode: str, destination: str, status: int
 ) -> None:
-    """Images and scripts are requested without an Origin, but would make the server compute."""
+    """Browsers request images and scripts without an Origin header.
+
+    The server would nevertheless compute them.
+    """
     names = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": destination}
     assert client.get(f"{API}/topologies/S3", headers=names).status_code == status
 
@@ -458,7 +466,7 @@ def test_a_plug_in_that_never_returns_is_stopped(
         del CONSTRUCTIONS._entries["endless"]
 
 
-def test_the_workers_end_with_the_server(service: Service) -> None:
+def test_closing_the_workers_ends_their_processes(service: Service) -> None:
     workers = Workers(count=1)
     assert workers.run(computations.node_labels, "S2") == ["12", "21"]
     executor = workers._slots[0].executor

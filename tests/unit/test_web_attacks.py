@@ -382,7 +382,7 @@ def test_waiting_for_a_worker_counts_towards_the_time_limit_of_a_request(service
 
 
 def test_the_first_requests_wait_for_the_first_worker() -> None:
-    """If this wait counted, the worker would be killed before it computed anything."""
+    """If this wait counted towards the time limit, the worker would be killed too early."""
     workers = Workers(count=1, seconds=0.4)
     slot = workers._idle.get()
 
