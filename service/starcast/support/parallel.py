@@ -28,8 +28,10 @@ Result = TypeVar("Result")
 
 #: Seconds for which a task on a remote worker waits until enough memory is free.
 MEMORY_PATIENCE = 60.0
-#: Seconds after which a remote executor is asked again for its number of workers.
-_REMOTE_PAUSE = 5.0
+#: Seconds after which a wait for results is repeated. Python loses a signal that arrives just before
+#: an unlimited wait begins, so that Ctrl-C would have no effect until a result arrives. Moreover, a
+#: remote executor is asked again for its number of workers.
+_PAUSE = 1.0
 #: The maximum number of tasks named in an error message.
 _SHOWN = 5
 _KILLED = ("worker that ran it was killed", "workers that ran it were killed")
@@ -135,9 +137,8 @@ class _Run(Generic[Item, Result]):
         self.running[future] = (item, size)
 
     def _completed(self) -> Iterator[tuple[Item, Result]]:
-        """Wait for results; yield them with their items, then raise the first task's error."""
-        pause = _REMOTE_PAUSE if self._is_remote else None
-        done, _ = wait(self.running, timeout=pause, return_when=FIRST_COMPLETED)
+        """Wait briefly; yield new results with their items, then raise the first task's error."""
+        done, _ = wait(self.running, timeout=_PAUSE, return_when=FIRST_COMPLETED)
         failure: BaseException | None = None
         for future in [future for future in self.running if future in done]:
             item, _ = self.running.pop(future)
