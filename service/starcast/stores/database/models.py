@@ -251,7 +251,7 @@ class Materialization(Base):
     plugins: Mapped[dict[str, Any]] = empty_object(
         "module, version and SHA-256 of the plug-ins that built it, by name"
     )
-    error: Mapped[str | None] = mapped_column(comment="why the artifact is not complete, or null")
+    error: Mapped[str | None] = mapped_column(comment="why the artifact is not complete")
     started_at: Mapped[datetime] = moment("when loading was planned")
     finished_at: Mapped[datetime | None] = mapped_column(comment="when loading ended")
 
