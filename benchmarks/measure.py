@@ -51,10 +51,10 @@ class Figure:
             "figure": self.what,
             "value": readable(self.value),
             "unit": self.unit,
-            "aim": self.aim,
+            "target": self.aim,
             "met": self.met,
             "yardstick": self.yardstick,
-            "times as fast": readable(self.speedup),
+            "speed relative to yardstick": readable(self.speedup),
         }
 
 
@@ -63,7 +63,15 @@ def readable(value: float) -> str:
     return f"{value:.3g}" if value < 999.5 else f"{value:,.0f}"
 
 
-COLUMNS = ["figure", "value", "unit", "aim", "met", "yardstick", "times as fast"]
+COLUMNS = [
+    "figure",
+    "value",
+    "unit",
+    "target",
+    "met",
+    "yardstick",
+    "speed relative to yardstick",
+]
 
 
 @dataclass(frozen=True)

@@ -234,8 +234,9 @@ def _introduction(record: Record) -> Iterator[str]:
     )
     yield (
         "Unless a section says otherwise, times are processor times of one process, the smallest of"
-        " up to three runs. *times as fast* is the time of the yardstick divided by that of"
-        " starcast; a value below 1 means that starcast is slower."
+        " up to three runs. The *yardstick* is a reference measured in the same run. The *speed"
+        " relative to yardstick* is the time of the yardstick divided by that of starcast; a value"
+        " below 1 means that starcast is slower."
     )
 
 

@@ -11,7 +11,8 @@
 //   length: number of links of the path; no row if no path exists
 //   path (list of node): labels of the nodes of the path, including its ends
 //   ports: port through which each hop leaves
-// cost: the nodes whose distance from the source or the target is at most half the path's length
+// cost: every node whose distance from the source or from the target is at most half the path's
+//     length
 // revision: 3
 // reference: Fragopoulou & Akl 1996, section 4.3; Akers & Krishnamurthy 1989 (S_n stays connected
 //     after n-2 faults)

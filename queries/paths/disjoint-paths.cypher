@@ -9,7 +9,7 @@
 //   length: number of links of the path
 //   path (list of node): labels of the nodes of the path, including its ends
 //   ports: port through which each hop leaves
-// cost: the nodes and links of the paths. Before the query runs, starcast computes the paths as
+// cost: every node and link of the paths. Before the query runs, starcast computes the paths as
 //     $disjoint_paths, and for this reads only nodes on paths that are not much longer than the
 //     distance
 // revision: 1

@@ -5,7 +5,7 @@
 //   source (node): label of the first node of the paths
 //   target (node): label of the last node of the paths
 // columns:
-//   length: number of links of each path, the distance of the two nodes
+//   length: number of links of each path, which is the distance between the two nodes
 //   paths: number of shortest paths
 // cost: grows with the number of shortest paths, which are counted one by one; distant nodes of a
 //     large topology have many

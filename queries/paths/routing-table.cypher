@@ -1,6 +1,6 @@
 // title: Routing table for a node
-// question: Through which ports of each node do the shortest paths to a given node leave, and what
-//     is the node's distance from it?
+// question: For each node: through which ports do its shortest paths to a given target leave, and
+//     how far is the target?
 // parameters:
 //   topology (topology): name of the topology
 //   target (node): label of the destination of all messages

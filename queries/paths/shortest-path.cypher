@@ -5,10 +5,11 @@
 //   source (node): label of the first node of the path
 //   target (node): label of the last node of the path
 // columns:
-//   length: number of links of the path, the distance of the two nodes
+//   length: number of links of the path, which is the distance between the two nodes
 //   path (list of node): labels of the nodes of the path, including its ends
 //   ports: port through which each hop leaves
-// cost: the nodes whose distance from the source or the target is at most half the path's length
+// cost: every node whose distance from the source or from the target is at most half the path's
+//     length
 // revision: 5
 // reference: Akers & Krishnamurthy 1989 (the diameter of S_n is floor(3(n-1)/2))
 

@@ -5,11 +5,11 @@
 //   source (node): label of the first node of the paths
 //   target (node): label of the last node of the paths
 // columns:
-//   length: number of links of the path, the distance of the two nodes
+//   length: number of links of the path, which is the distance between the two nodes
 //   path (list of node): labels of the nodes of the path, including its ends
 //   ports: port through which each hop leaves
-// cost: the nodes whose distance from the source or the target is at most half the paths' length,
-//     and every link of every path
+// cost: every node whose distance from the source or from the target is at most half the paths'
+//     length, and every link of every path
 // revision: 5
 // reference: Akers & Krishnamurthy 1989
 

@@ -13,8 +13,8 @@
 //     links go from parent to child
 //   path (list of node): labels of the nodes of the path, including its ends
 //   ports: port through which each hop leaves
-// cost: the nodes on the paths from both ends up to the root of the tree, and the edges of all
-//     forests that enter these nodes
+// cost: every node on the paths from both ends up to the root of the tree, and, of all forests, the
+//     edges that enter these nodes
 // revision: 5
 // reference: Tseng & Sheu 1997, Def. 1 and 2
 

@@ -14,7 +14,7 @@
 //     longest path by which a contribution reaches the receiver
 //   ports: port through which each hop leaves
 //   hop_steps: step of each hop; the unit waits in the steps between
-// cost: the sends of the last step, and the path of each unit that is traced back
+// cost: every send of the last step once, and every send on the paths that are traced back
 // revision: 3
 // reference: Tseng & Sheu 1997, Theorem 1; Sheu, Liaw & Chen 1993, section 2
 

@@ -13,7 +13,7 @@
 //     the units of its source. The units of one sender and port in a step form a packet
 //   tree: number of the tree along which the unit travels
 //   combine: whether the receiver adds the unit to its partial sum, in reductions
-// cost: the sends of that step
+// cost: every send of that step once
 // revision: 2
 // reference: Tseng & Sheu 1997, Alg. 1; Fragopoulou & Akl 1993, section 3
 

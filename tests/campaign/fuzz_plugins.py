@@ -140,7 +140,7 @@ def _function(draw: Random, kind: str, result: Any) -> Any:
 
 
 def _options(draw: Random, right: dict[str, Any]) -> dict[str, Any]:
-    """Return valid keyword arguments, a few of which are replaced."""
+    """Return valid keyword arguments, with a few replaced by arbitrary values."""
     changed = dict(right)
     for _ in range(draw.choice((0, 0, 0, 1, 1, 2))):
         changed[draw.choice(list(right))] = draw.choice(_VALUES)

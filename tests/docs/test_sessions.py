@@ -19,7 +19,7 @@ def work() -> Iterator[Path]:
 
 
 @pytest.mark.slow
-def test_the_tutorial_reproduces_its_outputs_pictures_and_python_results(work: Path) -> None:
+def test_commands_in_the_tutorial_give_the_outputs_and_pictures_shown(work: Path) -> None:
     page = TUTORIAL.read_text(encoding="utf-8")
     assert sessions.play_page(TUTORIAL, work) == page
     python = sessions.run_python(page, work / "tutorial")
@@ -32,12 +32,12 @@ def test_the_tutorial_reproduces_its_outputs_pictures_and_python_results(work: P
 
 
 @pytest.mark.slow
-def test_the_page_on_plug_ins_reproduces_its_outputs(work: Path) -> None:
+def test_examples_on_the_plug_in_page_print_the_outputs_shown(work: Path) -> None:
     assert sessions.play_page(PLUGINS, work) == PLUGINS.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
-def test_the_page_on_python_reproduces_its_outputs(
+def test_examples_on_the_python_page_print_the_outputs_shown(
     work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STARCAST_HOME", str(work / "home"))

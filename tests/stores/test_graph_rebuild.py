@@ -112,7 +112,7 @@ class Breaking(Silent):
         yield self
 
     def advance(self, amount: int = 1) -> None:
-        """Count an advance, and raise the error at the n-th."""
+        """Count the calls of `advance`, and raise the error at the n-th call."""
         del amount
         self._left -= 1
         if self._left == 0:

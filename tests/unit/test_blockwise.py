@@ -175,7 +175,7 @@ def test_a_wrong_port_is_reported_unless_the_changed_tree_still_spans_all_nodes(
 
 @pytest.mark.parametrize("port", [0, 7, 255])
 def test_a_wrong_port_on_the_path_between_root_and_hub_is_detected(port: int) -> None:
-    """On this path potentials need not decrease, so the path is followed node by node."""
+    """Potentials need not decrease along this route, so the test follows it node by node."""
     source = closed_form("S6", "multiple", m=4)
     path = [place for place in source.exceptions if place[1] == 2]
     assert len(path) > 4

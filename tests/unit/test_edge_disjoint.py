@@ -44,7 +44,10 @@ def test_parents_in_the_trees_at_the_identity_follow_definition_8() -> None:
 
 
 def test_parents_in_the_trees_at_other_roots_follow_definition_8() -> None:
-    """Trees at another root are translated from the identity, with equal dimensions (EDT.root)."""
+    """A tree at another root is the translated tree of the identity (claim EDT.root).
+
+    Translation preserves dimensions.
+    """
     for n in range(2, 7):
         for root in roots(n)[1:]:
             assert trees_of(built(n, root)) == page.edt(root)

@@ -144,7 +144,7 @@ def test_free_ports_and_the_processes_that_own_ports_are_found() -> None:
 
 
 def test_a_port_chosen_by_the_user_that_is_taken_is_an_error() -> None:
-    """A port that is only preferred is replaced by a free port instead."""
+    """If a port is only preferred (not required) and is busy, a free port is used instead."""
     with socket.create_server((processes.LOOPBACK, 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(UnavailableError, match=f"^port {port} for Neo4j is used by another"):

@@ -83,7 +83,7 @@ def test_a_wrong_witness_or_bound_in_a_shard_is_refused(parts: list[Path], tmp_p
     with pytest.raises(RejectedError, match="one-port-broadcast"):
         merge_searches(changed("value", 4))
     with pytest.raises(
-        RejectedError, match="the bound 2 without a proof, but theory proves only 3"
+        RejectedError, match="the bound 2 without a proof; the bound proved by theory is 3"
     ):
         merge_searches(changed("bound", 2))
 

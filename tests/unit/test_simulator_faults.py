@@ -161,7 +161,11 @@ def test_a_row_in_the_first_step_of_a_fault_is_lost_but_earlier_rows_are_not() -
 
 
 def test_a_node_that_dies_after_the_last_step_need_not_receive() -> None:
-    """Without the fault, exactly the unit for this node is missing."""
+    """The schedule lacks the row that delivers the unit of the last receiver.
+
+    Without a fault, this unit is missing. With the fault, nothing is missing, because a node that
+    dies at any time is owed nothing.
+    """
     schedule = build("S4", "scatter", "balanced")
     last = int(schedule.receiver[-1])
     lacking = kept(schedule, np.flatnonzero((schedule.receiver != last) | (schedule.unit != last)))
@@ -221,7 +225,7 @@ def test_a_gather_with_a_dead_root_is_complete_and_a_remark_says_so() -> None:
     assert "nothing need be delivered" in remark
 
 
-def test_faults_that_are_not_at_the_root_cause_no_remark() -> None:
+def test_faults_away_from_the_root_add_no_remark_to_the_result() -> None:
     for name, algorithm in (
         ("broadcast", "greedy"),
         ("scatter", "balanced"),

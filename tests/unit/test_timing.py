@@ -195,9 +195,9 @@ def test_a_delivery_in_a_later_step_can_arrive_earlier(
     rows = [
         *big,
         (2, "000", 1, 0),
-        (3, "100", 2, 0),  # to 110
+        (3, "100", 2, 0),  # delivers unit 0 to node 110
         (3, "000", 2, 0),
-        (5, "010", 1, 0),  # to 110 again; arrives much earlier
+        (5, "010", 1, 0),  # delivers unit 0 to node 110 again, much earlier
         (4, "110", 3, 0),  # node 110 forwards the unit
     ]
     judged = _rows("Q3", 10, *rows)

@@ -184,7 +184,7 @@ def limited(columns: Sequence[str], optional: Sequence[str]) -> list[str]:
 
 
 def omitted_columns(columns: Sequence[str], shown: Collection[str]) -> list[str]:
-    """Return the lines to print below a table: a line that names the omitted columns, if any."""
+    """Return the lines to print below a table: one that names the omitted columns, or none."""
     omitted = [name for name in columns if name not in shown]
     return [f"not shown: {', '.join(omitted)}; --all shows all columns"] if omitted else []
 

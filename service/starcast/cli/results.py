@@ -254,7 +254,10 @@ def text() -> Show:
 
 
 def facts(output: FormatOption = Format.TABLE) -> Show:
-    """Print named values. In the format table, the summary sentence is printed instead, if any."""
+    """Print named values.
+
+    With ``--format table``, print the summary sentence instead, if there is one.
+    """
 
     def show(result: "Facts") -> None:
         if output is not Format.TABLE or result.sentence == "":

@@ -60,7 +60,7 @@ _declare = partial(
     algorithm,
     name=NAME,
     ports=["all", "one"],
-    source="starcast: pipelined along any trees",
+    source="starcast: pipelined along arbitrary trees",
     forest_construction=lambda _topology, _ports, arguments: str(arguments["base"]),
 )
 

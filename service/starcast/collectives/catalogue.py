@@ -218,8 +218,8 @@ def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
     return ScheduleParameters(
         algorithm,
         topology,
-        # An expanded schedule has the rows of all sources, so its id names no root. The root is
-        # then the identity, as for a short id.
+        # An expanded schedule has the rows of all sources, so its id contains no root; as with a
+        # short id, the root defaults to the identity.
         0 if root == EXPANDED else topology.node(root),
         algorithm.resolve_ports(ports),
         algorithm.resolve_arguments(topology, arguments),

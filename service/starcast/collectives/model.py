@@ -293,7 +293,8 @@ def check_combine(collective: str, combine: object) -> None:
     if combine is None:
         raise InputError(
             f"a schedule of a {collective} needs the column 'combine'",
-            hint="give true for each row whose receiver adds the unit to its own, else false",
+            hint="set it to true in each row where the receiver combines the unit with its own, and"
+            " to false elsewhere",
         )
     raise InputError(
         f"a schedule of a {collective} cannot have the column 'combine'",

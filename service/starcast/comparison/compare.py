@@ -121,7 +121,10 @@ class Comparison:
         }
 
     def header_parameters(self, *, everything: bool = False) -> dict[str, str]:
-        """Return the `shared_parameters` for a header, without those in the sides' names."""
+        """Return the `shared_parameters`, except those that the names of the sides already show.
+
+        The header of a comparison shows them.
+        """
         return {
             name: text
             for name, text in self.shared_parameters(everything=everything).items()

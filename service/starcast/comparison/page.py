@@ -106,7 +106,7 @@ def render_file(comparison: Comparison, profiles: Profiles, *, everything: bool 
 
 
 def title_of(comparison: Comparison) -> str:
-    """Return a title with the sides' names or number, and with their common experiment, if any."""
+    """Return a title with the names or the number of the sides, and any common experiment."""
     names = [side.name for side in comparison.with_short_names().sides]
     few = len(names) <= MAX_ABREAST
     title = " against ".join(names) if few else f"{len(names)} sides compared"
@@ -115,7 +115,7 @@ def title_of(comparison: Comparison) -> str:
 
 
 def summarize(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return, for each side, its algorithms and networks, and its numbers of runs and verdicts.
+    """Return the algorithms, the networks and the numbers of runs and verdicts of each side.
 
     The number ``best`` counts the rows in which the side has the minimum time.
     """

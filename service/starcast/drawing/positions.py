@@ -83,7 +83,9 @@ _ASPECT = 1.6  # ratio of width to height
 
 
 def place_on_levels(topology: Topology) -> NDArray[np.float64]:
-    """Return the positions of nodes on levels from top to bottom, float64 ``[nodes, 2]``.
+    """Return the positions of the nodes, drawn level by level from top to bottom.
+
+    The array has the shape ``[nodes, 2]`` and dtype float64.
 
     In large topologies, a level is a band of several rows, since a single row would be too wide.
     """
@@ -159,9 +161,8 @@ def place_necklaces(topology: Topology) -> NDArray[np.float64]:
     for number in range(1, topology.diameter + 1):
         leaders = np.flatnonzero((level == number) & (rings.turns == 0))
         ahead = neighbours[:, leaders]
-        # Necklaces are sorted by the mean direction of their neighbours nearer to the centre, so
-        # that links are short. Before they are averaged, angles within a sector are spread over the
-        # full circle.
+        # Necklaces are sorted by the mean direction of their inner neighbours, to keep links short.
+        # The angles of a sector are first stretched to the full circle, then averaged.
         angles = (slot + turned)[ahead] * (n - 1)
         means = np.where(level[ahead] < number, np.exp(1j * angles), 0).sum(axis=0)
         order = leaders[np.argsort(np.angle(means) % (2 * pi), kind="stable")]

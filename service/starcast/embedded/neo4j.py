@@ -99,9 +99,9 @@ internal.dbms.tx_log.fail_on_corrupted_log_files=false
 WITHOUT_HTTP = """\
 server.http.enabled=false
 """
-#: Settings for Neo4j Browser without the HTTP API. The policy keeps the page from connecting to
-#: other hosts. The command keeps the page from showing all relationships between the nodes of a
-#: result.
+#: Settings with which Neo4j Browser works without the HTTP API. The content security policy keeps
+#: the page from connecting to other hosts. The option ``autoComplete: false`` keeps the page from
+#: showing all relationships between the nodes of a result.
 WITH_BROWSER = """\
 server.http.enabled=true
 server.http.listen_address={address}:{http_port}

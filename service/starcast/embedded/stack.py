@@ -370,8 +370,8 @@ class Startup:
         if not server.tolerate_damage():
             raise UnavailableError(
                 f"{server.title} cannot open its data",
-                hint=f"see the logs in {server.logs[0].parent}, or move the data of the graph away,"
-                " repeat 'starcast up' and run 'starcast graph rebuild'",
+                hint=f"see the logs in {server.logs[0].parent}, or move the graph's data directory"
+                " elsewhere, run 'starcast up' again, then 'starcast graph rebuild'",
             )
         self._reporter.say(
             f"{server.title} cannot open its data, perhaps because the disk was full. It is"

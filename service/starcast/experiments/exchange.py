@@ -111,7 +111,7 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
     try:
         return _import(engine, experiments)
     except (DataError, IntegrityError) as error:  # for example, a text contains a NUL character
-        raise invalid(file, f"PostgreSQL refuses a value: {_first_line(error)}") from None
+        raise invalid(file, f"PostgreSQL rejected a value: {_first_line(error)}") from None
 
 
 def record_run(run: models.Run, profile: Profile) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def import_experiment(engine: Engine, experiment: IncomingExperiment) -> Importe
         return _import(engine, [experiment])[0]
     except (DataError, IntegrityError) as error:
         raise InputError(
-            f"PostgreSQL refuses a value of '{experiment.name}': {_first_line(error)}",
+            f"PostgreSQL rejected a value of '{experiment.name}': {_first_line(error)}",
             hint="run the shards again; nothing was stored",
         ) from None
 

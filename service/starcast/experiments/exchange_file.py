@@ -132,7 +132,8 @@ class _Runs(Sequence[RunRecord]):
         """Add the run whose JSON text lies in the given range of bytes."""
         if len(self) == _MAX_RUNS:
             raise LimitError(
-                f"it holds more than {_MAX_RUNS:,} runs", hint="export fewer experiments"
+                f"an experiment in the file holds more than {_MAX_RUNS:,} runs",
+                hint="export fewer experiments",
             )
         self._places.extend((start, end))
 
@@ -217,7 +218,7 @@ def _read_experiments(file: Path, cursor: JsonCursor) -> list[IncomingExperiment
     experiments: list[IncomingExperiment] = []
     for key in cursor.members():
         if key in fields:
-            raise ValueError(f"{key}: it is given twice")
+            raise ValueError(f"the key '{key}' is given twice")
         if key != "experiments":
             fields[key] = _few_fields(fields, cursor.value())
             if key == "format" and fields[key] != FORMAT:
@@ -227,7 +228,7 @@ def _read_experiments(file: Path, cursor: JsonCursor) -> list[IncomingExperiment
         for _ in cursor.items():
             if len(experiments) == _MAX_EXPERIMENTS:
                 raise LimitError(
-                    f"it holds more than {_MAX_EXPERIMENTS:,} experiments",
+                    f"the file holds more than {_MAX_EXPERIMENTS:,} experiments",
                     hint="export fewer experiments",
                 )
             experiments.append(_checked(file, _read_experiment(cursor)))
@@ -255,7 +256,7 @@ def _read_experiment(cursor: JsonCursor) -> IncomingExperiment:
                 runs.add(start, cursor.position)
             continue
         if key in fields or key == "runs":
-            raise ValueError(f"{key}: it is given twice")
+            raise ValueError(f"the key '{key}' is given twice")
         fields[key] = _few_fields(fields, cursor.value())
     header = _Header.model_validate(fields)
     if runs is None:
@@ -434,7 +435,8 @@ class _Judge:
         raise RejectedError(
             f"a run with the command '{self._point.command()}' contradicts itself or a formula:"
             f" {contradiction}",
-            hint="nothing was stored; run it here with this command",
+            hint="nothing was stored; to check the run, repeat it on this machine with the command"
+            " above",
         )
 
 

@@ -222,8 +222,8 @@ def _all_algorithms(
 ) -> tuple[Algorithm, ...]:
     if arguments:
         raise InputError(
-            f"'{ALL}' takes no arguments",
-            hint="give --segments or --messages, or name an algorithm",
+            f"'{ALL}' takes no arguments in parentheses",
+            hint="use the options --segments or --messages, or name one algorithm",
         )
     if collective:
         check_collective(collective)

@@ -215,8 +215,9 @@ def _check_transition(
     if state is target is None:
         return
     if target not in TRANSITIONS[state]:
+        change = f"changed to {target}" if target else "deleted"
         raise BusyError(
-            f"another process has changed {kind} {artifact_id}: it is {state or 'not stored'} and "
-            f"cannot become {target or 'deleted'}",
+            f"another process has changed {kind} {artifact_id}: it is now {state or 'not stored'},"
+            f" so it cannot be {change}",
             hint=f"see 'starcast {kind} list', then try again",
         )

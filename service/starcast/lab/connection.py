@@ -184,7 +184,7 @@ class Connection:
     def _check_open(self) -> None:
         if self._is_closed:
             raise UnavailableError(
-                "the lab is closed", hint="call starcast.connect() again, which opens another one"
+                "the lab is closed", hint="call starcast.connect() to open a new one"
             )
 
     def _raise_if_configured(self, error: UnavailableError) -> None:

@@ -179,7 +179,7 @@ class Costs(Connection):
         if table is not None or conditions:
             raise InputError(
                 "--table and --where apply only to stored runs",
-                hint="add --experiment NAME, or omit them",
+                hint="add --experiment NAME, or omit --table and --where",
             )
         from starcast.collectives.model import COLLECTIVES, PORT_MODELS
         from starcast.costs.tables import Problem

@@ -31,7 +31,7 @@ class Queries(Connection):
     def queries(
         self, search: Annotated[str | None, Shell(metavar="PACK|WORD", completes="packs")] = None
     ) -> Table:
-        """List the queries with their parameters and the seconds measured on S6, S7 and S8.
+        """List the queries with their parameters and their run times on S6, S7 and S8, in seconds.
 
         Args:
             search: a query pack, or a word in names, titles and questions (default: all queries).

@@ -36,7 +36,7 @@ _PROBLEMS = (
         "a query must begin with a reading clause",
         f"begin with one of {', '.join(_FIRST)}",
     ),
-    # If `_blank` leaves a quote, the quote is never closed, so the text after it was not searched.
+    # A quote that remains after `_blank` was never closed; the text after it has not been searched.
     (r"/\*|['\"`]", "{} is not closed", "close it"),
     (r";(?=\s*\S)", "a query must be a single statement", "remove the text after ';'"),
     (rf"\b(?:{_WRITES})\b", "queries must be read-only: {} writes", _BACKTICKS),

@@ -159,7 +159,7 @@ def shipped_record(problem: str, topology: str) -> Record:
 
 
 def missing_reason(problem: str, topology: str, *, optimal: bool) -> str | None:
-    """Return the reason why no record of starcast suits an algorithm, or None if one does.
+    """Return why starcast has no suitable record for an algorithm, or None if it has one.
 
     Args:
         problem: a problem without arguments.

@@ -110,4 +110,6 @@ def _require_implied(known: dict[int, Clause], clause: Clause, hints: Sequence[i
         if len(left) > 1:
             raise ValueError(f"the clause of hint {hint} has {len(left)} literals that can be true")
         false.add(-left[0])
-    raise ValueError("its hints do not lead to a contradiction")
+    raise ValueError(
+        "unit propagation with its hints (the clauses it cites) gives no contradiction"
+    )

@@ -278,8 +278,8 @@ def verify_bound(record: Record) -> None:
     theory = problem.bound()
     if record.bound != theory.value:
         raise RejectedError(
-            f"{record.id} has the bound {record.bound} without a proof, but theory proves"
-            f" only {theory.value}",
+            f"{record.id} claims the bound {record.bound} without a proof; the bound proved by"
+            f" theory is {theory.value}",
             hint="search again with --fresh",
         )
 

@@ -14,7 +14,8 @@ try:
 except ImportError:
     raise InputError(
         "this computation needs numba, which is not installed",
-        hint="pip install 'starcast[blocks]' or 'starcast[search]'",
+        hint="run pip install 'starcast[blocks]' (or 'starcast[search]', which also contains"
+        " numba)",
     ) from None
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -54,7 +54,7 @@ def check_spec(construction: object, arguments: object) -> None:
     if not isinstance(arguments, Mapping):
         raise InputError(
             f"the arguments of a forest are of type {type(arguments).__name__}, not a mapping",
-            hint="give a dict such as {'base': 'multiple'}, or omit them",
+            hint="give a dict such as {'base': 'multiple'}, or omit the arguments",
         )
     if not isinstance(construction, str) or not _is_parsed_again(construction, arguments):
         raise InputError(

@@ -80,7 +80,7 @@ class Forest(Displayable):
         if len(self.verify_hubs) != self.trees:
             raise InputError(
                 f"{len(self.verify_hubs)} nodes are given as 'verify_hubs' for {self.trees} trees",
-                hint="give one node per tree, or omit them",
+                hint="give one node per tree, or omit 'verify_hubs'",
             )
         hubs = tuple(topology.node(hub) for hub in self.verify_hubs)
         object.__setattr__(self, "verify_hubs", hubs)

@@ -280,7 +280,7 @@ def execute_broadcast(check: ClaimCheck, construction: str, ports: str) -> Broad
 
 
 def exact_array(values: Iterable[Any]) -> NDArray[Any]:
-    """Return an array of objects that holds exact numbers."""
+    """Return an array of dtype object with exact (rational) numbers."""
     return np.array(list(values), dtype=object)
 
 
@@ -377,10 +377,10 @@ def optimal_bytes(n: int, k: int) -> Number:
 
 
 def dimension_change_allgather(network: CachedTopology) -> Schedule:
-    """Return the all-port all-to-all broadcast on SP, level by level, with dimension changes.
+    """Return the all-port all-to-all broadcast along SP and its images, level by level.
 
-    Each message has one part for every cyclic shift of positions 2..k, or 2..n for k = n-1. For k =
-    1 there is only the tree itself.
+    Dimension changes map the tree SP to its images, one for every cyclic shift of positions 2..k,
+    or 2..n for k = n-1. Each message has one part per image. For k = 1 there is only SP itself.
     """
 
     def create() -> Schedule:

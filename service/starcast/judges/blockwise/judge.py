@@ -346,8 +346,8 @@ def _count_loads(
             last = tree
         else:
             same += _counter_of(n, ports[tree, begin])
-    # In most rows, at most one tree has different ports. Then the nodes are counted together, and
-    # the result is corrected for that tree, without a loop over the nodes and all trees.
+    # In most rows, every tree but at most one uses the same port at all nodes. So count all nodes
+    # at once and correct the count for that tree; this avoids a loop over nodes and trees.
     if varying <= 1:
         _add_loads(n, same, size, load)
         if varying == 1:

@@ -327,9 +327,9 @@ class _Follower:
         if self._source.n <= _FEW:
             return attained  # the maximum is exact, because every node was followed
         raise LimitError(
-            f"the height of tree {tree} of {self._source.id} is between {attained} and {bound}: no"
-            " recorded node attains the bound",
-            hint="please report it",
+            f"the height of tree {tree} of {self._source.id} is not known exactly: it is at least"
+            f" {attained} and at most {bound}, and none of the recorded nodes has depth {bound}",
+            hint="please report this",
         )
 
     def _candidates(

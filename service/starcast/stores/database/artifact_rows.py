@@ -133,7 +133,7 @@ def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation"
         raise RejectedError(
             f"a row of {schedule.id} uses tree {schedule.tree.max()}, but its forest has only "
             f"{pluralize(trees, 'tree')}, numbered from 0",
-            hint="number the trees in the rows like the rows of the forest's array",
+            hint="in the column 'tree', give the index of the tree in the forest's array",
         )
     session.merge(
         models.Schedule(
