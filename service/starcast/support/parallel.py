@@ -28,9 +28,9 @@ Result = TypeVar("Result")
 
 #: Seconds for which a task on a remote worker waits until enough memory is free.
 MEMORY_PATIENCE = 60.0
-#: Seconds after which a wait for results is repeated. If a signal arrives just before a wait without
-#: a limit begins, Python handles it only after the wait: Ctrl-C would have no effect until a result
-#: arrives. Moreover, a remote executor is asked again for its number of workers.
+#: Seconds after which a wait for results is repeated. If a signal arrives just before a wait begins,
+#: Python handles it only when the wait ends: without a limit, Ctrl-C would have no effect until a
+#: result arrives. Moreover, a remote executor is asked again for its number of workers.
 _PAUSE = 1.0
 #: The maximum number of tasks named in an error message.
 _SHOWN = 5
