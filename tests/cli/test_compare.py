@@ -560,7 +560,7 @@ def test_an_experiment_on_the_grid_of_a_paper_table_reproduces_the_table(
     )
     refused = starcast("cost", "table", "--experiment", "ours")
     assert refused.code == 2
-    assert "is not that of a paper's table" in refused.err
+    assert "does not belong to a table of a paper" in refused.err
     given = starcast("cost", "table", "--experiment", "ours", "--table", name, "-f", "json")
     executed = {row["basis"].split(",")[0] for row in json.loads(given.out)}
     assert executed == {"multiple", "not executed", "cited"}

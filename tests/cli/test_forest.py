@@ -359,7 +359,7 @@ def test_show_and_draw_warn_if_a_file_names_a_construction_of_other_trees(
 @pytest.mark.parametrize(
     ("name", "arguments", "difference"),
     [
-        ("multiple", {}, "yields 3 trees, not 1"),
+        ("multiple", {}, "builds 3 trees, not 1"),
         ("recursive-substar", {"base": "greedy"}, "has no argument 'base'"),
         ("dimension-change", {"base": "greedy"}, "'i'"),
         ("greedy", {"root": 1}, "'root'"),

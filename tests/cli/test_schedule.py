@@ -300,7 +300,7 @@ def test_labels_from_0_are_read_and_printed(
     monkeypatch.setenv("STARCAST_LABELS", "")
     refused = starcast(*simulated)
     assert refused.code == 2
-    assert "mine.csv, line 2 has the sender '210'" in refused.err
+    assert "mine.csv, line 2 has the invalid sender '210'" in refused.err
     assert "--labels 0" in refused.err
 
 

@@ -45,7 +45,7 @@ def test_without_a_terminal_nothing_is_deleted_unless_yes_is_given(settings: Set
     words = ["--home", str(settings.home), "uninstall"]
     refused = CliRunner().invoke(app, words)
     assert isinstance(refused.exception, InputError)
-    assert refused.exception.hint == "add --yes"
+    assert refused.exception.hint == "add --yes to skip the question"
     assert sorted(settings.home.parent.rglob("*")) == before
     done = CliRunner().invoke(app, [*words, "--yes", "--format", "csv"])
     assert done.exit_code == 0, done.output

@@ -53,7 +53,7 @@ def test_paper_tables_and_their_experiment_grids_correspond_one_to_one() -> None
         design = read_design(name)
         assert table_of(Experiment(name="mine", grid=design.as_json())) == name
     for grid in ({}, read_design("crossovers-in-m").as_json()):
-        with pytest.raises(InputError, match="is not that of a paper's table"):
+        with pytest.raises(InputError, match="does not belong to a table of a paper"):
             table_of(Experiment(name="mine", grid=grid))
 
 

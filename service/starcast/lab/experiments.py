@@ -166,9 +166,9 @@ class Experiments(Connection):
     ) -> Facts:
         """Execute and store the missing runs of an experiment, one per combination of axis values.
 
-        An axis is a parameter of runs, such as the topology or the message size. In a shell, repeat
-        the option of an axis for several values. An algorithm ignores axes that do not apply to it.
-        An interrupted experiment continues where it stopped; a complete one is left unchanged.
+        An axis is a parameter of runs, such as the message size. In a shell, repeat its option for
+        several values. An algorithm ignores axes that do not apply to it. An interrupted experiment
+        continues where it stopped; a complete one is left unchanged.
 
         Args:
             name: the experiment's name.
@@ -270,8 +270,8 @@ class Experiments(Connection):
     ) -> Table:
         """Execute every stored run of an experiment again and compare the results.
 
-        The faults of each run are the same as before. Nothing is stored. In a shell, the exit code
-        is 6 if a result differs.
+        The faults are those of the stored runs. Nothing is stored. In a shell, the exit code is 6
+        if a result differs.
 
         Args:
             name: the experiment's name, or a run's number.
@@ -279,9 +279,8 @@ class Experiments(Connection):
             executor: executes the runs, instead of processes on this machine.
 
         Returns:
-            A row per run, which has for each result either ``same``, or the stored and the new
-            value. The column ``agrees`` is true if all are the same; ``failure`` says how many runs
-            differ.
+            A row per run: for each result ``same``, or the stored and the new value. The column
+            ``agrees`` is true if all are the same; ``failure`` says how many runs differ.
 
         Raises:
             NotFoundError: no such experiment or run is stored.
@@ -311,8 +310,7 @@ class Experiments(Connection):
     def show_experiment(self, name: ExperimentName) -> Table:
         """List the runs of an experiment in the order of its grid.
 
-        The command that runs the experiment is printed too, and a note says how many runs are
-        missing.
+        The command that runs the experiment is printed too, with the number of missing runs.
 
         Args:
             name: the experiment's name.
@@ -349,8 +347,7 @@ class Experiments(Connection):
             stored = repository.load_experiment(session, name)
             if not stored.grid:
                 raise InputError(
-                    f"the experiment '{name}' has no grid, because it is a collection of single "
-                    "runs",
+                    f"the experiment '{name}' has no grid, only single runs",
                     hint=f"list its runs with 'starcast experiment show {name}'",
                 )
             return as_toml(stored.grid)
@@ -425,13 +422,12 @@ class Experiments(Connection):
         """Compare experiments, or single runs, at their common grid points.
 
         The compared experiments or runs are called sides; a single experiment is split into sides
-        by algorithm, base and copies. A row is a grid point, that is, one combination of
-        parameters. For each side it has the simulated results and the gap (time / lower bound), and
-        for each side but the baseline also the change in time. Rows without differences are hidden;
-        the shortest time is bold. If runs are not comparable, the row says why. In json and csv, a
-        parameter that differs between the sides has a column per side. If ``across`` is topology,
-        each side may have its own network: the sizes of the networks are listed, and nothing is
-        normalized.
+        by algorithm, base and copies. A row is one combination of parameters. For each side it has
+        the simulated results and the gap (time / lower bound), and for each side but the baseline
+        the change in time. Rows without differences are hidden; the shortest time is bold. If runs
+        are not comparable, the row says why. In json and csv, a parameter that differs between the
+        sides has a column per side. If ``across`` is topology, each side may have its own network:
+        the sizes of the networks are listed, and nothing is normalized.
 
         In a shell, --plot FILE.svg also writes the plots of the page, one below the other: time
         against message size, and links busy in each step. They need matplotlib.
@@ -444,8 +440,7 @@ class Experiments(Connection):
             baseline: side that the others are compared with.
             by: match runs by equal numbers of pieces of a message, or of segments per tree.
             everything: show all parameters, results and rows.
-            sort: sort by this column, or by -COLUMN in descending order; time is the shortest time
-                of all sides.
+            sort: column to sort by, -COLUMN to descend; time is the shortest time of all sides.
 
         Raises:
             NotFoundError: an experiment or run does not exist, or no run meets the conditions.
@@ -465,8 +460,7 @@ class Experiments(Connection):
 
         axes = check_crossed([across] if isinstance(across, str) else across)
         wanted = as_conditions(conditions)
-        # An invalid condition is an error even if no server is running.
-        read_conditions(wanted)
+        read_conditions(wanted)  # an invalid condition is an error even without a server
         with self._session() as session:
             comparison = compare_stored(
                 session,
@@ -500,10 +494,7 @@ def _imported(imported: "Imported") -> dict[str, Any]:
 
 
 def _processes(jobs: int | None) -> int | None:
-    """Return the number of processes; the default is 1 if a notebook defines an algorithm.
-
-    Other processes could not import the algorithm.
-    """
+    """Return the number of processes, by default 1 if a notebook defines the algorithm."""
     from starcast.catalogue.origin import ORIGINS
 
     is_interactive = any(origin.module == "__main__" for origin in ORIGINS.values())

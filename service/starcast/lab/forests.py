@@ -408,8 +408,7 @@ class Forests(Artifacts):
         """Return a verified forest; warn if its trees differ from the construction of its name."""
         forest = load_forest(source, construction, options)
         forest.verify()
-        # The trees are valid whatever their name, so a wrong name is only reported. The operation
-        # `verify_forest` rejects it.
+        # The trees are valid under any name: only `verify_forest` rejects a wrong name.
         if construction is None and (sentence := _other_trees(source, forest)):
             self.reporter.say(sentence)
         return forest
@@ -466,12 +465,10 @@ def _other_trees(source: "str | Path | Topology | Forest", forest: "Forest") -> 
 
     difference = find_difference(forest)
     name = "the forest" if source is forest else source
-    return (
-        f"{name} has the id {forest.id}, but its trees differ from those of the construction: "
-        f"{difference}"
-        if difference
-        else ""
-    )
+    if not difference:
+        return ""
+    expected = "its trees differ from those of the construction"
+    return f"{name} has the id {forest.id}, but {expected}: {difference}"
 
 
 def _one(row: Mapping[str, Any]) -> Table:

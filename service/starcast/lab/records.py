@@ -110,8 +110,7 @@ class Records(Connection):
 
         part = parse_shard(shard, out)
         processes = 1 if jobs is None else check_count("jobs", jobs)
-        # Each process of a search needs a different seed, so the seeds of successive searches
-        # differ by the number of processes.
+        # Each process uses its own seed, so the next search starts after the last one's seeds.
         numbers = range(seed, seed + check_count("seeds", seeds) * processes, processes)
         tasks = plan_searches(problem.split(","), topologies, _arguments(congestion), numbers)
         budget = Budget(timeout, memory, seed, processes, engine, self.reporter)
@@ -485,10 +484,7 @@ def _arguments(congestion: int | None) -> dict[str, int]:
 
 
 def _newest(records: "list[Record]") -> "list[Record]":
-    """Return the best record of each problem and topology, which is the last one in the list.
-
-    After each search the list has the best record known by then.
-    """
+    """Return the last record of each problem and topology: searches append the best one so far."""
     return list({record.id: record for record in records}.values())
 
 

@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 
 #: Seconds for which a task on a remote worker waits until enough memory is free.
 MEMORY_PATIENCE = 60.0
-#: Seconds after which a wait for results is repeated. If a signal arrives just before a wait begins,
+#: Seconds after which a wait for results is repeated. If a signal arrives just before a wait,
 #: Python handles it only when the wait ends: without a limit, Ctrl-C would have no effect until a
 #: result arrives. Moreover, a remote executor is asked again for its number of workers.
 _PAUSE = 1.0

@@ -283,8 +283,7 @@ class Forest(Displayable):
         only the other nodes are followed to the root.
 
         Raises:
-            RejectedError: a tree is invalid; the message names its first invalid node and the
-                reason.
+            RejectedError: a tree is invalid; the message has its first invalid node and the reason.
         """
         few = _ENTRIES if self.verify_hubs is None else _FEW_NODES
         if self.topology.nodes > few:
@@ -366,8 +365,7 @@ class Forest(Displayable):
 
     def _reach_root(self, tree: int, exceptions: NDArray[np.int64]) -> bool:
         """Return whether the exceptions are few and all reach the root; then so do all nodes."""
-        # In a partial tree, a chain of parents may end at a node outside the tree. Comparing
-        # distances does not detect this.
+        # Distances do not show whether a chain of parents ends at a node outside a partial tree.
         if not self.spanning or len(exceptions) > self._most_exceptions:
             return False
         row = self.parent_port[tree]

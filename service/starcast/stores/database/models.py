@@ -124,9 +124,7 @@ class Forest(Base):
     root_label: Mapped[str] = mapped_column(comment="label of the root: 12345")
     trees: Mapped[int] = mapped_column(SmallInteger, comment="number of trees")
     height: Mapped[int] = mapped_column(SmallInteger, comment="largest level in any tree")
-    congestion: Mapped[int] = mapped_column(
-        SmallInteger, comment="maximum number of trees on a directed link"
-    )
+    congestion: Mapped[int] = mapped_column(SmallInteger, comment="most trees on a directed link")
     created_at: Mapped[datetime] = moment("when it was stored")
 
 
@@ -186,9 +184,7 @@ class Schedule(Base):
         comment="whether it has only the rows of the identity, which represent those of all sources"
     )
     steps: Mapped[int] = mapped_column(Integer, comment="last step in which a unit moves")
-    transmissions: Mapped[int] = mapped_column(
-        BigInteger, comment="times that a unit crosses a link"
-    )
+    transmissions: Mapped[int] = mapped_column(BigInteger, comment="times that units cross links")
     largest_packet: Mapped[int] = mapped_column(
         BigInteger, comment="maximum number of units on a directed link in a step"
     )
@@ -198,9 +194,7 @@ class Schedule(Base):
 class _Step:
     """The columns of one step of a simulation."""
 
-    step: Mapped[int] = mapped_column(
-        Integer, primary_key=True, comment="number of the step, from 1"
-    )
+    step: Mapped[int] = mapped_column(Integer, primary_key=True, comment="step number, from 1")
     links_used: Mapped[int] = mapped_column(BigInteger, comment="directed links used")
     packets: Mapped[int] = mapped_column(BigInteger, comment="packets sent")
     largest_packet: Mapped[int] = mapped_column(BigInteger, comment="units in the largest packet")
@@ -236,12 +230,8 @@ class Materialization(Base):
     id: Mapped[str] = mapped_column(primary_key=True, comment="id of the artifact")
     state: Mapped[str] = mapped_column(comment="planned, loading, complete or failed")
     method: Mapped[str] = mapped_column(comment="load method: bolt or import")
-    expected_nodes: Mapped[int] = mapped_column(
-        BigInteger, comment="nodes that the graph should hold"
-    )
-    expected_relationships: Mapped[int] = mapped_column(
-        BigInteger, comment="relationships that the graph should hold"
-    )
+    expected_nodes: Mapped[int] = mapped_column(BigInteger, comment="its nodes")
+    expected_relationships: Mapped[int] = mapped_column(BigInteger, comment="its relationships")
     found_nodes: Mapped[int | None] = mapped_column(BigInteger, comment="nodes found in the graph")
     found_relationships: Mapped[int | None] = mapped_column(
         BigInteger, comment="relationships found in the graph"
@@ -361,7 +351,7 @@ class Cost(Base):
     steps: Mapped[int | None] = mapped_column(BigInteger, comment="number of steps")
     start_ups: Mapped[Fraction | None] = mapped_column(comment="coefficient of t_s, exact")
     transmissions: Mapped[int | None] = mapped_column(
-        BigInteger, comment="times that a unit crosses a link"
+        BigInteger, comment="times that units cross links"
     )
     bytes: Mapped[Fraction | None] = mapped_column(comment="coefficient of t_c, exact")
     time: Mapped[Fraction] = mapped_column(
