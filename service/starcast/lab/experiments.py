@@ -183,8 +183,7 @@ class Experiments(Connection):
             axes: values of axes, each a value or a list.
 
         Returns:
-            The numbers of runs that were ``created`` now and of earlier runs that were ``kept``;
-            for a shard, the number of its ``runs`` and its ``file``.
+            The numbers of runs that were ``created`` and ``kept``; of a shard, ``runs`` and ``file``.
 
         Raises:
             InputError: the name, an axis or a value is wrong, or the experiment has another grid.
