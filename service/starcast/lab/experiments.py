@@ -183,7 +183,7 @@ class Experiments(Connection):
             axes: values of axes, each a value or a list.
 
         Returns:
-            The numbers of runs that were ``created`` and ``kept``; of a shard, ``runs`` and ``file``.
+            The numbers of runs ``created`` and ``kept``; of a shard, its ``runs`` and ``file``.
 
         Raises:
             InputError: the name, an axis or a value is wrong, or the experiment has another grid.
