@@ -321,7 +321,7 @@ def test_invalid_experiments_are_refused(filled: Lab) -> None:
         (InputError, "nothing to compare", filled.compare),
         (InputError, "axis", lambda: filled.compare("ours", "theirs", conditions={"colour": 1})),
         (InputError, "no values", lambda: filled.compare("ours", conditions={"topology": []})),
-        (InputError, "cross", lambda: filled.compare("ours", "theirs", across="segments")),
+        (InputError, "always differ", lambda: filled.compare("ours", "theirs", across="segments")),
         (InputError, "column", lambda: filled.compare("ours", "theirs", sort="colour")),
         (NotFoundError, "nothing", lambda: filled.show_experiment("nothing")),
         (NotFoundError, "77", lambda: filled.show_run(77)),
