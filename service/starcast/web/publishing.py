@@ -78,7 +78,7 @@ class Publishing(Connection):
                 count = pluralize(unchecked, "claim has", "claims have")
                 self.reporter.say(f"{count} no stored verdict; verify them with --check-claims")
             self.reporter.say("rendering the pages")
-            files = site.build(ids, [names.split(",") for names in compare])
+            files = site.build(ids, [names.split(",") for names in compare], self.reporter)
             self._say_each("not published", map(str, site.problems.values()))
         write_site(target, files)
         self._say_each("no longer published", sorted(earlier - files.keys()))

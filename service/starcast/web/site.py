@@ -48,6 +48,8 @@ from starcast.web.workers import P, Result, Workers
 MANIFEST = "starcast-site.json"
 #: Number of characters of each page that are searched, and number that a search result shows.
 _SEARCHED, _SHOWN = 1_000, 200
+#: Number of rendered pages and files after which progress is reported.
+_REPORTED = 250
 _API = "/api/v1/"
 _LINK = re.compile(r'(<a\b[^>]*?) href="([^"]*)"')
 _PROBLEM = re.compile(r'role="alert"><strong>(.*?)</strong>(?:<br>(.*?))?</p>', re.DOTALL)
@@ -123,12 +125,15 @@ class Site:
         verdicts = verify_claims(missing, "quick", None, jobs, reporter)
         self._service.verdicts = {verdict.claim: (None, verdict) for verdict in verdicts}
 
-    def build(self, ids: Iterable[str], comparisons: Iterable[Sequence[str]]) -> dict[str, bytes]:
+    def build(
+        self, ids: Iterable[str], comparisons: Iterable[Sequence[str]], reporter: Reporter
+    ) -> dict[str, bytes]:
         """Render the site, and return the contents of all its files by path.
 
         Args:
             ids: topologies, forests and schedules to show in addition to those that pages link to.
             comparisons: for each comparison page, the names of its experiments or runs.
+            reporter: receives the number of rendered pages and files from time to time.
 
         Raises:
             StarcastError: one of these ids or comparisons cannot be published.
@@ -139,7 +144,7 @@ class Site:
         ]
         # An error in a page that the user requested is raised, whereas `_collect` records errors.
         linked = [self._read(url) for url in named]
-        self._collect({"/"}.union(*linked))
+        self._collect({"/"}.union(*linked), reporter)
         self._pages["/search"] = render_page(
             "search.html.j2",
             section="search",
@@ -155,7 +160,7 @@ class Site:
         listed = {"version": version("starcast"), "files": sorted([*files, MANIFEST])}
         return {**files, MANIFEST: json.dumps(listed, indent=1).encode()}
 
-    def _collect(self, addresses: set[str]) -> None:
+    def _collect(self, addresses: set[str], reporter: Reporter) -> None:
         """Read the pages and files at these URL paths, and follow their links."""
         # The links are followed in a fixed order, so that equal stores give identical files.
         waiting = deque(sorted(addresses))
@@ -165,6 +170,9 @@ class Site:
             if url in seen:
                 continue
             seen.add(url)
+            # The total is known only at the end, because links are followed as they are found.
+            if len(seen) % _REPORTED == 0:
+                reporter.say(f"rendered {len(seen):,} pages and files")
             try:
                 waiting.extend(sorted(self._read(url)))
             except StarcastError as error:
