@@ -118,7 +118,7 @@ def quadratic_form(orbit: Integers, vector: Integers, count: int) -> Integers:
 
 
 def pair_orbits(graph: Topology, automorphisms: Integers) -> Integers:
-    """Number the orbits of pairs of nodes from 0, and return the number of each pair.
+    """Return the orbit of each pair of nodes, as a number from 0.
 
     The pairs (u, v) and (v, u) are in the same orbit, since y_u y_v is y_v y_u. All pairs (u, u)
     must be in a single orbit, that is, the automorphisms must map any node to any other.

@@ -127,7 +127,7 @@ class SearchProblem(ABC):
         """
         raise InputError(
             f"the problem {self.name} has no formula",
-            hint="search again; the bounds of this problem follow from theory",
+            hint="its bounds come from theory; to check the record, repeat the search",
         )
 
     @classmethod

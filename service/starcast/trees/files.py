@@ -131,7 +131,7 @@ def read_fields(path: str | os.PathLike[str]) -> ForestFields:
             if not zipfile.is_zipfile(file):
                 raise InputError(
                     f"{path} is not a starcast forest",
-                    hint=f"if it was written as one, it is damaged: {_WRITE_AGAIN}",
+                    hint=f"if starcast wrote this file, it has been damaged since: {_WRITE_AGAIN}",
                 )
             with open_archive(file) as archive:
                 return _parse_parts(path, _Parts(archive, path))

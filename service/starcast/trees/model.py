@@ -474,10 +474,10 @@ def _check_array(parent_port: ArrayLike, topology: Topology) -> NDArray[np.uint8
     if array.dtype == np.uint8:
         return frozen_copy(array)
     if array.dtype.kind not in "iu":
-        raise InputError(f"a forest is an array of ports, not of {array.dtype}", hint=ports_hint)
+        raise InputError(f"the ports of a forest are integers, not {array.dtype}", hint=ports_hint)
     if array.min() < 0 or array.max() > 255:
         raise InputError(
-            f"a forest is an array of ports, not of numbers from {array.min()} to {array.max()}",
+            f"the ports of a forest cannot be numbers from {array.min()} to {array.max()}",
             hint=ports_hint,
         )
     return freeze(array.astype(np.uint8))

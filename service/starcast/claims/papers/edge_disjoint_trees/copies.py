@@ -104,7 +104,7 @@ def some_copies_survive(check: ClaimCheck) -> None:
 
 @checks("EDT.FT.steps", given=broadcasts)
 def steps_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
-    """Check the bounds for the number of steps of broadcasts in copies."""
+    """Check the bounds on the number of steps if a message is broadcast in several copies."""
     n = check.n
     messages = broadcast.messages
     copies = broadcast.copies
