@@ -219,17 +219,17 @@ SHARDS = {
     ),
     "a tree that does not exist": Case(
         shard("forest", lambda all_: all_["results"]["0"].update(exceptions=[[0, 9, 0]])),
-        "is not one of",
+        "does not belong to",
         RejectedError,
     ),
     "loads of fewer trees": Case(
         shard("forest", lambda all_: all_["results"]["0"].update(load=[1])),
-        "is not one of",
+        "does not belong to",
         RejectedError,
     ),
     "heights of fewer trees": Case(
         shard("forest", lambda all_: all_["results"]["0"].update(largest=[1])),
-        "is not one of",
+        "does not belong to",
         RejectedError,
     ),
     "an argument named as a parameter": Case(

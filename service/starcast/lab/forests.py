@@ -142,7 +142,7 @@ class Forests(Artifacts):
         construction, its trees must be those of that construction. No server is needed.
 
         With ``blocks``, the heights of the trees and the loads of all links are computed too. The
-        options ``jobs``, ``executor``, ``shard`` and ``out`` require ``blocks``.
+        next four options can be given only together with it.
 
         Args:
             source: a topology, such as S5, or a file written by ``starcast forest build``. In

@@ -225,9 +225,9 @@ class Records(Connection):
 
         Each witness is checked by code that is independent of the searches. A bound must follow
         from theory or from a certificate of inequalities, or its LRAT proof is generated again and
-        checked. If no proof is generated, either without ``proofs`` or because it takes too long,
-        the result is "not made again". If only a second solver supports the bound and no proof is
-        found now, the result is "not checked". If the record is wrong, it is "rejected".
+        checked. If no proof is requested, or generating it takes too long, the result is "not made
+        again". If only a second solver supports the bound and no proof is found now, the result is
+        "not checked". If the record is wrong, it is "rejected".
 
         Args:
             files: JSON files of records (default: all records).

@@ -33,8 +33,8 @@ from starcast.topologies import Topology, topology
 
 #: The names of all problems.
 PROBLEM_NAMES = tuple(PROBLEMS)
-#: Maximum number of nodes for which records are checked: enough for S9 with its 362,880 nodes. A
-#: check then needs 600 MB.
+#: Maximum number of nodes for which records are checked. S9 has 362,880 nodes, and a check of its
+#: record needs 600 MB.
 LARGEST = 500_000
 #: The names of the arrays of a witness, by problem, including the evidence for the bound.
 ARRAYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
