@@ -40,3 +40,4 @@ def test_the_description_of_an_activity_says_since_when_and_for_how_long() -> No
         for since in (before, after)
     }
     assert text in expected
+    assert describe_activity("dropping S10", -0.0004).endswith("for 0 s")

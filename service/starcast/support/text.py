@@ -58,6 +58,8 @@ def describe_activity(task: str, seconds: float | None) -> str:
     """
     if seconds is None:
         return f"another process is {task}"
+    # Start times are stored rounded, so a process may seem to have started in the future.
+    seconds = max(0.0, seconds)
     since = datetime.fromtimestamp(time.time() - seconds).astimezone()
     return f"another process has been {task} since {since:%H:%M:%S}, for {format_duration(seconds)}"
 
