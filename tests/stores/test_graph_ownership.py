@@ -1,9 +1,11 @@
 """Graph ownership: a PostgreSQL database claims an empty graph; other graphs are not changed."""
 
 import uuid
+from threading import Barrier
 
 import pytest
 
+from starcast.stores.graph import ownership
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.ownership import OutdatedSchemaError, check_ownership, claim, read_owner
 from starcast.stores.graph.schema import VERSION
@@ -86,10 +88,24 @@ def test_a_graph_of_another_schema_version_is_refused(
     assert isinstance(caught.value, OutdatedSchemaError) == (version < VERSION)
 
 
-def test_concurrent_claims_create_one_store_node(graph: Graph) -> None:
-    """MERGE on the unique property takes a lock in the server."""
-    claim(graph, OURS)
-    graph.write(
-        "MERGE (s:Store {schema: $version}) ON CREATE SET s.id = 'second'", {"version": VERSION}
-    )
-    assert check_nodes(graph, "Store", ("id",)) == {(str(OURS),)}
+def test_concurrent_claims_create_one_store_node(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two databases find the graph empty at the same time; only one of them gets it."""
+    both_found_it_empty = Barrier(2)
+    check_empty = ownership._check_empty
+
+    def check_and_wait(graph: Graph) -> None:
+        check_empty(graph)
+        both_found_it_empty.wait(timeout=60)
+
+    monkeypatch.setattr(ownership, "_check_empty", check_and_wait)
+    with graph.concurrent(2) as pool:
+        claims = {store: pool.submit(claim, graph, store) for store in (OURS, OTHER)}
+    [(owner, _)] = check_nodes(graph, "Store", ("id", "schema"))
+    for store, result in claims.items():
+        if str(store) == owner:
+            assert result.result()
+        else:
+            with pytest.raises(UnavailableError, match="another PostgreSQL database"):
+                result.result()

@@ -12,6 +12,7 @@ import pytest
 from starcast import schedule, simulate
 from starcast.collectives import doubling
 from starcast.lab import Lab
+from starcast.records.files import missing_reason
 from starcast.support.settings import Settings
 
 LEAN = Path(__file__).parents[2] / "docs" / "one-port-broadcast.lean"
@@ -35,6 +36,15 @@ def test_optimal_substars_take_the_recorded_rounds_plus_those_of_each_larger_sub
     assert (result.violation, result.complete) == (None, True)
     record = ceil(log2(factorial(substar))) + (substar == 5)
     assert result.steps == record + sum(1 + ceil(log2(i - 1)) for i in range(substar + 1, n + 1))
+
+
+def test_optimal_substars_use_the_largest_record_that_is_proven_optimal() -> None:
+    optimal = [
+        n
+        for n in range(3, 13)
+        if missing_reason("one-port-broadcast", f"S{n}", optimal=True) is None
+    ]
+    assert max(optimal) == doubling.LARGEST_OPTIMAL
 
 
 @pytest.mark.slow

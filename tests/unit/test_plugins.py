@@ -188,7 +188,7 @@ def test_mistakes_in_declarations_are_refused(
         ("None", "returned an array of object"),
         ("[[1, 2]]", "returned an array of int64 [1 x 2] on S4"),
         ("[0.5] * 24", "returned an array of float64"),
-        ("[-1] * 24", "returned the port -1"),
+        ("[3] * 23 + [-1]", "returned the port -1"),
         ("[300] * 24", "returned the port 300"),
         ("[[2] * 24] * 3", "returned an array of int64 [3 x 24]"),
         ("starcast.forest('S5', 'greedy')", "returned an array of uint8 [1 x 120] on S4"),

@@ -128,9 +128,10 @@ def _check_parent_ports(entry: Construction, result: Any, topology: Topology) ->
         )
     # The range is checked before the conversion to uint8, which would turn 256 into the valid entry
     # 0.
-    if array.size and (int(array.min()) < 0 or int(array.max()) > 255):
+    wrong = array[(array < 0) | (array > 255)]
+    if wrong.size:
         raise InputError(
-            f"the construction '{name}' ({origin}) returned the port {int(array.max())}",
+            f"the construction '{name}' ({origin}) returned the port {wrong[0]}",
             hint=f"the ports of {topology.spec} are {topology.ports[0]} to {topology.ports[-1]}",
         )
     return array.astype(np.uint8)

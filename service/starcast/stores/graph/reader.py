@@ -37,7 +37,7 @@ from starcast.topologies import topology as parse_topology
 #: Nodes per page.
 PAGE = 8_192
 
-#: Concurrent scans. The default machine has two processors, and more scans would not be faster.
+#: Concurrent reads. The default machine has two processors, and more reads would not be faster.
 _SCANS = 2
 
 _CHECKSUM_PARAMETERS = {"modulus": MODULUS, "factor": FACTOR, "digits": DIGITS}
@@ -67,14 +67,15 @@ def read_content(graph: Graph, kind: str, artifact_id: str, topology: Topology) 
 def _sum(
     graph: Graph, cypher: str, topology: Topology, parameters: dict[str, Any]
 ) -> tuple[int, int]:
-    count = 0
-    total = 0
     common = {**_CHECKSUM_PARAMETERS, **parameters, "first": first_key(topology)}
-    for page in pages(topology):
-        row = graph.read(cypher, {**common, **page})[0]
-        count += row["count"]
-        total += row["checksum"]
-    return count, total
+
+    def read(page: dict[str, int]) -> tuple[int, int]:
+        [row] = graph.read(cypher, {**common, **page})
+        return row["count"], row["checksum"]
+
+    with graph.concurrent(_SCANS) as pool:
+        counts, checksums = zip(*pool.map(read, pages(topology)), strict=True)
+    return sum(counts), sum(checksums)
 
 
 def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
