@@ -302,7 +302,7 @@ def test_a_page_across_topologies_states_the_size_and_the_bound_of_each_network(
     comparison = across()
     read = shown(comparison)
     assert "on networks of different size, so a change is a change between networks" in read.text
-    assert "Nothing is normalised" in read.text
+    assert "No value is scaled" in read.text
     start = next(place for place, row in enumerate(read.rows) if "network" in row)
     cells = [row[read.rows[start].index("network")] for row in read.rows[start + 1 : start + 5]]
     s5, q7 = "S5: 120 nodes of degree 4, 240 links", "Q7: 128 nodes of degree 7, 448 links"

@@ -21,7 +21,7 @@ def explain(comparison: Comparison, *, everything: bool = False) -> list[str]:
         several = len(comparison.networks) > 1
         what = "networks of different size" if several else "different conditions"
         lines.append(
-            f"across {', '.join(comparison.across)}: {what}, nothing is normalised; each gap"
+            f"across {', '.join(comparison.across)}: {what}, no value is scaled; each gap"
             " refers to the side's own lower bound"
         )
     elif blocking := comparison.blocking_axes():

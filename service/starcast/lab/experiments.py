@@ -426,7 +426,7 @@ class Experiments(Connection):
         the change in time. Rows without differences are hidden; the shortest time is bold. If runs
         are not comparable, the row says why. In json and csv, a parameter that differs between the
         sides has a column per side. If ``across`` is topology, each side may have its own network:
-        the sizes of the networks are listed, and nothing is normalized.
+        the sizes of the networks are listed, and no value is scaled.
 
         In a shell, --plot FILE.svg also writes the plots of the page, one below the other: time
         against message size, and links busy in each step. They need matplotlib.
