@@ -356,8 +356,8 @@ def test_a_bound_with_no_paths_or_with_incomplete_paths_is_not_proven() -> None:
 
 def test_a_topology_that_is_too_large_is_rejected() -> None:
     record = shipped_record("one-port-broadcast", "S4")
-    with pytest.raises(RejectedError, match="more than 500,000 nodes"):
-        verify(replace(record, topology="S11"))
+    with pytest.raises(RejectedError, match="more than 40,000,000 nodes"):
+        verify(replace(record, topology="S12"))
 
 
 def test_the_file_path_of_a_record_names_problem_topology_and_arguments() -> None:

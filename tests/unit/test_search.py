@@ -300,9 +300,36 @@ def test_a_formula_that_exceeds_memory_is_refused_before_it_is_written() -> None
         method.run(9, Budget(seconds=60, memory=200))
 
 
-def test_a_topology_whose_arrays_exceed_memory_is_refused_before_the_search() -> None:
-    with pytest.raises(LimitError, match=r"needs about .* MB, and the limit is 4,000 MB"):
-        search("one-port-broadcast", "S12")
+@pytest.mark.parametrize(
+    ("problem", "spec", "most"),
+    [("one-port-broadcast", "S12", "40,000,000"), ("hamiltonian-decomposition", "S10", "500,000")],
+)
+def test_a_topology_is_refused_before_the_search_if_its_record_would_not_be_checked(
+    problem: str, spec: str, most: str
+) -> None:
+    with pytest.raises(LimitError, match=f"only on topologies of at most {most} nodes"):
+        search(problem, spec)
+
+
+def test_a_search_that_exceeds_the_memory_of_the_machine_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("starcast.topologies.memory.physical", lambda: 10**6)
+    with pytest.raises(LimitError, match="the arrays of a search on S8 take about"):
+        search("one-port-broadcast", "S8")
+
+
+def test_a_broadcast_is_searched_without_a_formula_if_that_exceeds_the_memory_limit() -> None:
+    method = find_problem("one-port-broadcast")(topology("S5"), {}).methods()[-1]
+    said = Recorder()
+    assert method.run(7, Budget(seconds=60, memory=1, reporter=said)).result == "open"
+    assert "needs about" in said.lines[0]
+
+
+@pytest.mark.slow
+def test_a_broadcast_on_s10_takes_23_rounds_two_less_than_published() -> None:
+    record = search("one-port-broadcast", "S10", Budget(seconds=30))
+    assert (record.value, record.bound) == (23, 22)
 
 
 @pytest.mark.parametrize(("spec", "rounds"), [("S4", 5), ("S5", 8), ("S5,3", 7), ("Q4", 4)])

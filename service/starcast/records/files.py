@@ -23,8 +23,8 @@ from starcast.support.limited_json import parse_json
 _SUFFIX = ".json"
 #: Maximum size of a record's JSON file in bytes.
 _MAX_RECORD = MB
-#: Maximum size of a witness in bytes, compressed or not; checks take eight times as much memory.
-_MAX_WITNESS = 40 * MB
+#: Maximum size of a witness in bytes, compressed or not: a broadcast on S11 has 80 MB.
+_MAX_WITNESS = 100 * MB
 
 
 def shipped_folder() -> Path:

@@ -25,11 +25,14 @@ from starcast.search.problem import (
     SearchProblem,
     TheoryBound,
 )
-from starcast.topologies import Topology
+from starcast.support.errors import LimitError
+from starcast.topologies import Topology, memory
 
 #: The number of last rounds that the local search changes. Each start of the search uses the next
 #: of these numbers; after the last number, the first one follows.
 _SEARCHED = (3, 4, 5, 6)
+#: Bytes per node that the local search needs, measured on S11.
+_BYTES_PER_NODE = 90
 #: Number of steps in a part of the local search. The time limit is checked after each part.
 _STEPS = 50_000
 #: Minimum number of parts before the local search starts again with another broadcast, and the
@@ -160,7 +163,16 @@ def _bound(graph: Topology) -> TheoryBound:
 
 
 def _table(graph: Topology) -> NDArray[np.int32]:
-    """Return the neighbours of all nodes, int32 ``[nodes, ports]``."""
+    """Return the neighbours of all nodes, int32 ``[nodes, ports]``.
+
+    Raises:
+        LimitError: the machine does not have enough memory for a search.
+    """
+    memory.require(
+        graph.nodes * _BYTES_PER_NODE,
+        f"the arrays of a search on {graph.spec}",
+        "choose a smaller topology",
+    )
     return np.ascontiguousarray(graph.table().T.astype(np.int32))
 
 
@@ -232,7 +244,12 @@ def _formula(graph: Topology, target: int) -> tuple[Formula, NDArray[np.int32]]:
 
 def _solve_formula(graph: Topology, target: int, budget: Budget) -> Decision:
     subject = f"broadcast on {graph.spec} in {target} rounds"
-    require_fit(_literals(graph, target), budget.memory, subject)
+    try:
+        require_fit(_literals(graph, target), budget.memory, subject)
+    except LimitError as error:
+        # The local search also works on topologies that are far too large for a formula.
+        budget.reporter.say(error.message)
+        return OPEN
     formula, sends = _formula(graph, target)
     status, values = solve(formula, budget, subject)
     if status == "unsatisfiable":

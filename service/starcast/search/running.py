@@ -6,20 +6,19 @@ from importlib.metadata import version
 from time import monotonic
 
 from starcast.records import Attempt, Record, verify, witness_value
+from starcast.records.checks import LARGEST
 from starcast.records.model import EVIDENCE, Witness
 from starcast.search.catalogue import find_problem
 from starcast.search.engines import Budget, solver_name
-from starcast.search.formula import require_fit
 from starcast.search.problem import Decision, Method, SearchProblem
 from starcast.search.proofs import make_proof
 from starcast.search.verification import check_record
+from starcast.support.errors import LimitError
 from starcast.topologies import Topology, as_topology
 
 #: The share of the remaining time in which the search looks for an object that reaches the bound.
 #: The other time is for smaller improvements of the record.
 _BEST_FIRST = 0.5
-#: Minimum number of literals of a formula per directed link.
-_LITERALS = 3
 
 
 def search(
@@ -46,7 +45,8 @@ def search(
     Raises:
         InputError: the problem or an argument is unknown, or the problem is not defined on the
             topology.
-        LimitError: the formula does not fit into the memory limit.
+        LimitError: records of the problem are not checked on a topology of this size, or the
+            search does not fit into the memory.
         RejectedError: the known record is wrong.
         UnavailableError: a solver is not installed.
 
@@ -60,9 +60,13 @@ def search(
     asked = declared(graph, declared.resolve_arguments(arguments))
     # The budget is copied, because the time of a budget starts when the object is created.
     limits = Budget() if budget is None else replace(budget)
-    # This check uses a lower bound on the size of any formula, so that the search fails at once if
-    # the topology is far too large. Later each problem estimates the size of its own formula.
-    require_fit(_LITERALS * graph.nodes * graph.degree, limits.memory, f"{problem} on {graph.spec}")
+    largest = LARGEST[problem]
+    if graph.nodes > largest:
+        raise LimitError(
+            f"{graph.spec} has {graph.nodes:,} nodes, and records of {problem} are checked only on "
+            f"topologies of at most {largest:,} nodes",
+            hint="choose a smaller topology",
+        )
     return _Search(asked, limits, keep).run(known)
 
 
