@@ -321,9 +321,9 @@ def test_a_search_that_exceeds_the_memory_of_the_machine_is_refused(
 
 def test_a_broadcast_is_searched_without_a_formula_if_that_exceeds_the_memory_limit() -> None:
     method = find_problem("one-port-broadcast")(topology("S6"), {}).methods()[-1]
-    said = Recorder()
-    assert method.run(9, Budget(seconds=60, memory=1, reporter=said)).result == "open"
-    assert "needs about" in said.lines[0]
+    messages = Recorder()
+    assert method.run(9, Budget(seconds=60, memory=1, reporter=messages)).result == "open"
+    assert "needs about" in messages.lines[0]
 
 
 @pytest.mark.slow
