@@ -324,7 +324,8 @@ def checksum(columns: Iterable[NDArray[np.int64]], rows: int) -> int:
     total = 0
     for part in _slices(rows, _CACHED):
         mixed = np.ones(part.stop - part.start, dtype=np.int64)
-        for values in (*(array[part] for array in arrays), *_FINAL):
+        for column in (*(array[part] for array in arrays), *_FINAL):
+            values = np.asarray(column, dtype=np.int64)
             # Most values are below the modulus, and a division takes longer than this check.
             small = values if np.max(values) < MODULUS else values % MODULUS
             mixed = (mixed * mixed + FACTOR * small + 1) % MODULUS
