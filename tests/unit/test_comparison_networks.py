@@ -365,7 +365,7 @@ def test_conditions_on_one_axis_are_alternatives_and_those_on_different_axes_mus
         ("topology=S6,3", "topology", "S6,3"),
     ],
 )
-def test_values_in_conditions_are_brought_into_one_form(
+def test_values_in_conditions_are_converted_to_one_form(
     condition: str, axis: str, text: str
 ) -> None:
     assert read_conditions([condition]) == {axis: frozenset({text})}

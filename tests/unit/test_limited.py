@@ -204,7 +204,7 @@ BOMBS: dict[str, tuple[Callable[[Path], Path], str, int, str]] = {
     "a shard of lists": (_shard, SHARDS, 7, "MB of memory; the limit is"),
     "a manifest of zeros": (_manifest, BACKUP, 2, "compressed or encrypted"),
     "a directory of 30,000 members": (_directory, BACKUP, 2, "incomplete or damaged"),
-    "a witness of 1 GB": (_witness, RECORD, 7, "holds more than 40 MB"),
+    "a witness of 1 GB": (_witness, RECORD, 7, "holds more than 100 MB"),
     "a header of 80 TB": (_huge_header, RECORD, 2, "cannot be read"),
     "values without a size": (_empty_values, RECORD, 2, "cannot be read"),
     "a record on S10": (_large_topology, VERIFY, 6, "more than 500,000 nodes"),

@@ -311,19 +311,23 @@ def test_a_topology_is_refused_before_the_search_if_its_record_would_not_be_chec
         search(problem, spec)
 
 
-def test_a_search_that_exceeds_the_memory_of_the_machine_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("starcast.topologies.memory.physical", lambda: 10**6)
-    with pytest.raises(LimitError, match="the arrays of a search on S8 take about"):
-        search("one-port-broadcast", "S8")
+@pytest.mark.parametrize(("spec", "needed"), [("S10", "330"), ("Q16", "7")])
+def test_a_search_whose_arrays_exceed_the_memory_limit_is_refused(spec: str, needed: str) -> None:
+    """The table of neighbours is larger on a topology with a higher degree."""
+    limit = int(needed) - 1
+    with pytest.raises(LimitError, match=f"needs about {needed} MB, and the limit is {limit} MB"):
+        search("one-port-broadcast", spec, Budget(memory=limit))
 
 
-def test_a_broadcast_is_searched_without_a_formula_if_that_exceeds_the_memory_limit() -> None:
-    method = find_problem("one-port-broadcast")(topology("S6"), {}).methods()[-1]
+def test_a_search_goes_on_without_a_formula_if_that_exceeds_the_memory_limit() -> None:
+    """The arrays of the search on S5 take less than 1 MB, and the formula more."""
     messages = Recorder()
-    assert method.run(9, Budget(seconds=60, memory=1, reporter=messages)).result == "open"
-    assert "needs about" in messages.lines[0]
+    record = search("one-port-broadcast", "S5", Budget(memory=0, reporter=messages))
+    assert (record.value, record.bound) == (8, 8)
+    assert [attempt.method for attempt in record.tried] == [
+        "rounds of maximum matchings, the last by exchanges"
+    ]
+    assert any(line.startswith("searching without a formula") for line in messages.lines)
 
 
 @pytest.mark.slow

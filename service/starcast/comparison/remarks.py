@@ -21,8 +21,8 @@ def explain(comparison: Comparison, *, everything: bool = False) -> list[str]:
         several = len(comparison.networks) > 1
         what = "networks of different size" if several else "different conditions"
         lines.append(
-            f"across {', '.join(comparison.across)}: {what}, no value is scaled; each gap"
-            " refers to the side's own lower bound"
+            f"across {', '.join(comparison.across)}: {what}; no value is scaled, and each"
+            " gap refers to the side's own lower bound"
         )
     elif blocking := comparison.blocking_axes():
         options = " ".join(f"--across {axis}" for axis in blocking)

@@ -89,7 +89,8 @@ class Records(Connection):
         Raises:
             InputError: a problem, topology or argument is unknown, or the problem is not defined on
                 a topology.
-            LimitError: a formula does not fit into the memory limit.
+            LimitError: a topology is too large for the problem, or a search does not fit into
+                memory.
             UnavailableError: a solver is not installed.
 
         Example:
@@ -326,15 +327,18 @@ class Records(Connection):
         sentence = f"{refutation.checker} accepts the proof of {refutation.size / 1000:,.0f} kB"
         return Facts(facts | refutation._asdict(), f"{sentence}: {facts['statement']}")
 
-    def bound_broadcasts(self, *, most: Annotated[int, Shell(least=3, most=200)] = 120) -> Table:
+    def bound_broadcasts(
+        self, *, most: Annotated[int, Shell(least=3, most=200)] = 120, folder: Folder = None
+    ) -> Table:
         """Compare the bounds of one-port broadcasts on the star graphs S3, S4, ..
 
         The lower bound counts the nodes that can be informed in each round. The upper bound is the
-        record, or else the upper bound of S_(n-1) plus 1 + ceil(log2(n-1))
+        best known record, or else the upper bound of S_(n-1) plus 1 + ceil(log2(n-1))
         (docs/one-port-conjecture.md).
 
         Args:
             most: the largest n.
+            folder: folder of your own records.
 
         Returns:
             A row for each n: bounds, ceil(log2 n!), and the published sum of ceil(log2 i), i <= n.
@@ -345,12 +349,12 @@ class Records(Connection):
         from math import factorial
 
         from starcast.costs.counts import ceil_log2, phases
-        from starcast.records import find_record, shipped_folder
+        from starcast.records import find_record
         from starcast.search.broadcast import counting_bound
 
         rows, upper = list[dict[str, int]](), 1
         for n in range(3, most + 1):
-            record = find_record([shipped_folder()], "one-port-broadcast", f"S{n}")
+            record = find_record(self._folders(folder), "one-port-broadcast", f"S{n}")
             upper = record.value if record else upper + 1 + ceil_log2(n - 1)
             lower, doublings = counting_bound(factorial(n), n - 1), ceil_log2(factorial(n))
             row = {"n": n, "lower_bound": lower, "log2_nodes": doublings, "upper_bound": upper}

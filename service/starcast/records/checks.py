@@ -34,9 +34,9 @@ from starcast.topologies import topology
 #: The names of all problems.
 PROBLEM_NAMES = tuple(PROBLEMS)
 #: Maximum number of nodes for which records of a problem are checked. S11 has 39,916,800 nodes; a
-#: check of a broadcast on it needs 3 GB. The checks of other problems use more time and memory per
-#: node.
-LARGEST: Mapping[str, int] = MappingProxyType(
+#: check of a broadcast on it needs 3 GB. Several other checks use Python's sets and lists, which
+#: need hundreds of bytes per node.
+MAX_NODES: Mapping[str, int] = MappingProxyType(
     dict.fromkeys(PROBLEMS, 500_000) | {"one-port-broadcast": 40_000_000}
 )
 #: The names of the arrays of a witness, by problem, including the evidence for the bound.
@@ -74,7 +74,7 @@ def verify(record: Record) -> None:
     if record.witness.keys() & set(CERTIFICATE):
         _check_certificate(record)
     if "paths" in record.witness:
-        _check_paths(_judge(record), record.bound)
+        _check_paths(_Judge.of(record), record.bound)
 
 
 def witness_value(problem: str, spec: str, arguments: Arguments, witness: Witness) -> int:
@@ -102,8 +102,13 @@ class _Judge:
         self.graph = topology(spec)
         self.subject = subject
         self._witness = witness
-        largest = LARGEST[problem]
-        self.require(self.graph.nodes <= largest, f"its topology has more than {largest:,} nodes")
+        most = MAX_NODES[problem]
+        self.require(self.graph.nodes <= most, f"its topology has more than {most:,} nodes")
+
+    @classmethod
+    def of(cls, record: Record) -> "_Judge":
+        """Return the witness of a record with its topology."""
+        return cls(record.problem, record.topology, record.id, record.witness)
 
     def array(self, name: str, *shape: int | None) -> NDArray[np.int64]:
         """Return an integer array of the witness with the given shape; None allows any length."""
@@ -142,10 +147,6 @@ class _Judge:
         return self.graph.step(ports.astype(np.uint8), nodes).astype(np.int64)
 
 
-def _judge(record: Record) -> _Judge:
-    return _Judge(record.problem, record.topology, record.id, record.witness)
-
-
 def _broadcast(judge: _Judge, _arguments: Arguments) -> int:
     nodes = judge.graph.nodes
     ports, rounds = judge.array("parent_port", nodes), judge.array("round", nodes)
@@ -154,6 +155,8 @@ def _broadcast(judge: _Judge, _arguments: Arguments) -> int:
     senders = judge.neighbours_of(others, ports[1:])
     judge.require((rounds[1:] > rounds[senders]).all(), "a node sends before it is informed")
     last = int(rounds.max())
+    # Rounds without transmissions can be left out, so no witness needs as many rounds as nodes.
+    judge.require(last < nodes, "a round is too large")
     # If a node sends twice in a round, the same pair of sender and round occurs twice. On S11,
     # sorting takes a hundredth of the time of `np.unique`.
     sends = np.sort(senders * (last + 1) + rounds[1:])
@@ -252,7 +255,7 @@ def _check_paths(judge: _Judge, longest: int) -> None:
 
 def _check_certificate(record: Record) -> None:
     """Check that the inequalities of a record prove its bound."""
-    judge = _judge(record)
+    judge = _Judge.of(record)
     nodes = judge.graph.nodes
     vectors = judge.array("vectors", None, nodes)
     proven = certified_cut(

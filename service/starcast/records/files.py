@@ -23,7 +23,7 @@ from starcast.support.limited_json import parse_json
 _SUFFIX = ".json"
 #: Maximum size of a record's JSON file in bytes.
 _MAX_RECORD = MB
-#: Maximum size of a witness in bytes, compressed or not: a broadcast on S11 has 80 MB.
+#: Maximum size of a witness in bytes, compressed or not: a broadcast on S11 takes 80 MB.
 _MAX_WITNESS = 100 * MB
 
 

@@ -26,13 +26,14 @@ from starcast.search.problem import (
     TheoryBound,
 )
 from starcast.support.errors import LimitError
-from starcast.topologies import Topology, memory
+from starcast.topologies import Topology
 
 #: The number of last rounds that the local search changes. Each start of the search uses the next
 #: of these numbers; after the last number, the first one follows.
 _SEARCHED = (3, 4, 5, 6)
-#: Bytes per node that the local search needs, measured on S11.
-_BYTES_PER_NODE = 90
+#: Bytes per node that the local search needs in addition to the table of neighbours, measured on
+#: S11.
+_BYTES_PER_NODE = 55
 #: Number of steps in a part of the local search. The time limit is checked after each part.
 _STEPS = 50_000
 #: Minimum number of parts before the local search starts again with another broadcast, and the
@@ -163,22 +164,28 @@ def _bound(graph: Topology) -> TheoryBound:
 
 
 def _table(graph: Topology) -> NDArray[np.int32]:
-    """Return the neighbours of all nodes, int32 ``[nodes, ports]``.
-
-    Raises:
-        LimitError: the machine does not have enough memory for a search.
-    """
-    memory.require(
-        graph.nodes * _BYTES_PER_NODE,
-        f"the arrays of a search on {graph.spec}",
-        "choose a smaller topology",
-    )
-    return np.ascontiguousarray(graph.table().T.astype(np.int32))
+    """Return the neighbours of all nodes, int32 ``[nodes, ports]``."""
+    table = np.empty((graph.nodes, graph.degree), dtype=np.int32)
+    for column, port in enumerate(graph.ports):
+        table[:, column] = graph.neighbours(port)
+    return table
 
 
 @contextmanager
-def _exchanges(budget: Budget) -> Iterator[Any]:
-    """Import the local search, which needs numba, and announce its compilation."""
+def _exchanges(graph: Topology, budget: Budget) -> Iterator[Any]:
+    """Import the local search, which needs numba, and announce its compilation.
+
+    Raises:
+        LimitError: the search does not fit into the memory limit.
+        UnavailableError: numba is not installed.
+    """
+    needed = graph.nodes * (4 * graph.degree + _BYTES_PER_NODE) // 10**6
+    if needed > budget.memory:
+        raise LimitError(
+            f"the search on {graph.spec} needs about {needed:,} MB, and the limit is "
+            f"{budget.memory:,} MB",
+            hint="choose a smaller topology, or raise --memory",
+        )
     require("numba")
     compiled = import_module("starcast.support.compiled")
     with compiled.announced(budget.reporter, "the local search"):
@@ -188,16 +195,16 @@ def _exchanges(budget: Budget) -> Iterator[Any]:
 def _start(graph: Topology, budget: Budget) -> Witness:
     """Return a broadcast whose rounds are random maximum matchings."""
     chance = np.random.default_rng(budget.seed)
-    with _exchanges(budget) as search:
+    with _exchanges(graph, budget) as search:
         tree = search.matched_tree(_table(graph), graph.nodes, 0, chance)
     return _as_witness(graph, tree.informer, tree.rounds)
 
 
 def _search_trees(graph: Topology, target: int, budget: Budget) -> Decision:
     """Choose random matchings for all rounds; change the last rounds until all are informed."""
-    table = _table(graph)
     chance = np.random.default_rng(budget.seed)
-    with _exchanges(budget) as search:
+    with _exchanges(graph, budget) as search:
+        table = _table(graph)
         # The best number of last rounds depends on the topology. All numbers are tried in turn,
         # which is possible because a start takes little time.
         for searched in cycle(_SEARCHED):
@@ -207,6 +214,8 @@ def _search_trees(graph: Topology, target: int, budget: Budget) -> Decision:
                     return Decision("witness", _as_witness(graph, tree.informer, tree.rounds))
                 if budget.left <= 0:
                     return OPEN
+            # Two trees at a time might not fit into memory.
+            del tree
     raise AssertionError  # `cycle` never ends
 
 
@@ -244,12 +253,7 @@ def _formula(graph: Topology, target: int) -> tuple[Formula, NDArray[np.int32]]:
 
 def _solve_formula(graph: Topology, target: int, budget: Budget) -> Decision:
     subject = f"broadcast on {graph.spec} in {target} rounds"
-    try:
-        require_fit(_literals(graph, target), budget.memory, subject)
-    except LimitError as error:
-        # The local search also works on topologies that are far too large for a formula.
-        budget.reporter.say(error.message)
-        return OPEN
+    require_fit(_literals(graph, target), budget.memory, subject)
     formula, sends = _formula(graph, target)
     status, values = solve(formula, budget, subject)
     if status == "unsatisfiable":

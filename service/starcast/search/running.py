@@ -1,15 +1,16 @@
 """Run a search: start from the known record of a problem, and keep every improvement."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from time import monotonic
 
 from starcast.records import Attempt, Record, verify, witness_value
-from starcast.records.checks import LARGEST
+from starcast.records.checks import MAX_NODES
 from starcast.records.model import EVIDENCE, Witness
 from starcast.search.catalogue import find_problem
 from starcast.search.engines import Budget, solver_name
+from starcast.search.formula import require_fit
 from starcast.search.problem import Decision, Method, SearchProblem
 from starcast.search.proofs import make_proof
 from starcast.search.verification import check_record
@@ -46,7 +47,7 @@ def search(
         InputError: the problem or an argument is unknown, or the problem is not defined on the
             topology.
         LimitError: records of the problem are not checked on a topology of this size, or the
-            search does not fit into the memory.
+            search does not fit into memory.
         RejectedError: the known record is wrong.
         UnavailableError: a solver is not installed.
 
@@ -60,11 +61,11 @@ def search(
     asked = declared(graph, declared.resolve_arguments(arguments))
     # The budget is copied, because the time of a budget starts when the object is created.
     limits = Budget() if budget is None else replace(budget)
-    largest = LARGEST[problem]
-    if graph.nodes > largest:
+    most = MAX_NODES[problem]
+    if graph.nodes > most:
         raise LimitError(
             f"{graph.spec} has {graph.nodes:,} nodes, and records of {problem} are checked only on "
-            f"topologies of at most {largest:,} nodes",
+            f"topologies of at most {most:,} nodes",
             hint="choose a smaller topology",
         )
     return _Search(asked, limits, keep).run(known)
@@ -141,7 +142,8 @@ class _Search:
     def _look_for(self, record: Record, target: int, share: float) -> Record:
         """Search for a value with each method in turn, until one of them finds or refutes it."""
         part = self._budget.part(share)
-        for method in self._problem.methods():
+        methods = self._methods(target)
+        for method in methods:
             # Some methods do preparatory work before they check the time limit, so it is checked
             # before each method.
             if self._budget.left <= 0:
@@ -151,35 +153,49 @@ class _Search:
                 f"{self._problem.name} on {self._graph.spec}: value {record.value}, bound "
                 f"{record.bound}; looking for {target} ({method.name})"
             )
-            outcome = method.run(target, part.part(method.share))
+            outcome = method.run(target, part.part(1.0 if method is methods[-1] else method.share))
             seconds = round(monotonic() - start, 1)
-            is_reached = self._reaches(outcome, target)
+            found = None if outcome.witness is None else self._value(outcome.witness)
+            is_reached = self._is_as_good(found, target)
             result = outcome.result if outcome.result == "none" or is_reached else "open"
-            is_better = self._reaches(outcome, record.value - self._sign)
-            value = self._value(outcome.witness) if is_better and outcome.witness else None
+            is_better = self._is_as_good(found, record.value - self._sign)
+            value = found if is_better else None
             attempt = Attempt(method.name, target, result, seconds, value, self._budget.seed)
             record = replace(
                 record, tried=(*record.tried, attempt), seconds=round(record.seconds + seconds, 1)
             )
             if outcome.result == "none" or is_better:
-                record = self._improved(record, outcome, target, method)
+                record = self._improved(record, outcome, value, target, method)
             if result != "open":
                 return record
         return record
 
-    def _reaches(self, outcome: Decision, target: int) -> bool:
-        """Return whether an attempt has found an object that is at least as good as a value."""
-        if outcome.witness is None:
-            return False
-        return self._sign * self._value(outcome.witness) <= self._sign * target
+    def _methods(self, target: int) -> Sequence[Method]:
+        """Return the methods for a target; those without a formula if it is too large."""
+        methods = self._problem.methods()
+        others = [method for method in methods if not method.solves_formulas]
+        try:
+            subject = f"{self._problem.name} on {self._graph.spec}"
+            require_fit(self._problem.literals(target), self._budget.memory, subject)
+        except LimitError as error:
+            if others:
+                self._budget.reporter.say(f"searching without a formula: {error.message}")
+                return others
+        return methods
 
-    def _improved(self, record: Record, outcome: Decision, target: int, method: Method) -> Record:
+    def _is_as_good(self, value: int | None, target: int) -> bool:
+        """Return whether an attempt has found a value, and this is at least as good as a target."""
+        return value is not None and self._sign * value <= self._sign * target
+
+    def _improved(
+        self, record: Record, outcome: Decision, value: int | None, target: int, method: Method
+    ) -> Record:
         solver = solver_name(self._budget.engine) if method.solves_formulas else record.solver
-        if outcome.result == "witness" and outcome.witness is not None:
+        if outcome.result == "witness" and outcome.witness is not None and value is not None:
             evidence = {name: each for name, each in record.witness.items() if name in EVIDENCE}
             better = replace(
                 record,
-                value=self._value(outcome.witness),
+                value=value,
                 witness={**outcome.witness, **evidence},
                 solver=solver,
             )

@@ -37,8 +37,8 @@ from starcast.topologies import topology as parse_topology
 #: Nodes per page.
 PAGE = 8_192
 
-#: Concurrent reads. The default machine has two processors, and more reads would not be faster.
-_SCANS = 2
+#: Concurrent statements. The default machine has two processors; more would not be faster.
+_READERS = 2
 
 _CHECKSUM_PARAMETERS = {"modulus": MODULUS, "factor": FACTOR, "digits": DIGITS}
 _EMPTY = Content(0, 0, (0, 0))
@@ -73,7 +73,7 @@ def _sum(
         [row] = graph.read(cypher, {**common, **page})
         return row["count"], row["checksum"]
 
-    with graph.concurrent(_SCANS) as pool:
+    with graph.concurrent(_READERS) as pool:
         counts, checksums = zip(*pool.map(read, pages(topology)), strict=True)
     return sum(counts), sum(checksums)
 
@@ -90,12 +90,12 @@ def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
         spec = artifact_id if kind == "topology" else str(stored.properties.get("topology", ""))
         if topology := _parse_topology(spec):
             first[artifact_id] = first_key(topology)
-    parameters = {**_CHECKSUM_PARAMETERS, "first": first, "scans": _SCANS}
-    with graph.concurrent(_SCANS) as pool:
+    parameters = {**_CHECKSUM_PARAMETERS, "first": first, "scans": _READERS}
+    with graph.concurrent(_READERS) as pool:
         scans = [
             (kind, pool.submit(graph.read, cypher, {**parameters, "scan": scan}))
             for kind, cypher in _SCAN.items()
-            for scan in range(_SCANS)
+            for scan in range(_READERS)
         ]
         wait([result for _, result in scans])
     contents: dict[tuple[str, str], Content] = dict.fromkeys(nodes, _EMPTY)
