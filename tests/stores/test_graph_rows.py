@@ -108,8 +108,11 @@ def test_tree_edges_lead_from_parents_to_children(spec: str, construction: str, 
         assert topology.neighbours(port, [parent])[0] == child
 
 
-def test_the_checksum_is_the_sum_of_the_checksums_of_the_rows() -> None:
-    """NumPy arrays give the same sum as Python integers row by row."""
+def test_the_checksum_is_the_sum_of_the_checksums_of_the_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """NumPy arrays give the same sum as Python integers row by row, also for huge values."""
+    monkeypatch.setattr(rows, "_CACHED", 7)
     actual = graph_artifact(schedule("S4", "broadcast", "multiple", segments=3)).rows
     listed = zip(
         actual.start.tolist(),
@@ -118,6 +121,8 @@ def test_the_checksum_is_the_sum_of_the_checksums_of_the_rows() -> None:
         strict=True,
     )
     assert actual.checksum() == sum(mixed(list(row)) for row in listed)
+    huge = np.arange(20) * 10**8
+    assert rows.checksum([huge, huge + 5], 20) == sum(mixed([v, v + 5]) for v in huge.tolist())
 
 
 def test_labels_enter_the_checksum_of_nodes_as_numbers_in_base_37() -> None:

@@ -321,7 +321,7 @@ def test_if_two_folders_have_the_same_record_the_better_one_is_listed(tmp_path: 
     ("problem", "name", "array", "reason"),
     [
         ("one-port-broadcast", "round", np.full(24, 2**63, np.uint64), "too large"),
-        ("one-port-broadcast", "round", np.arange(24) * (2**63 // 24), r"sends|value"),
+        ("one-port-broadcast", "round", np.arange(24) * (2**63 // 24), r"sends|too large"),
         ("one-port-broadcast", "round", np.arange(24.0), "does not contain whole numbers"),
         ("fault-diameter", "pair", np.array([0, 2**64 - 1], np.uint64), "too large"),
         ("fault-diameter", "paths", np.zeros((3, 0), np.int64), "no nodes"),
@@ -337,6 +337,27 @@ def test_an_array_of_a_wrong_shape_or_content_is_rejected(
     record = shipped_record(problem, "S4")
     with pytest.raises(RejectedError, match=reason):
         verify(replace(record, witness={**record.witness, name: array}))
+
+
+def test_a_leaf_that_is_informed_in_a_wrong_round_is_rejected() -> None:
+    """A node would send twice in a round, or the round is too large for 64-bit arithmetic."""
+    record = shipped_record("one-port-broadcast", "S4")
+    rounds = record.witness["round"].astype(np.int64)
+    ports = record.witness["parent_port"]
+    nodes = np.arange(1, 24)
+    senders = topology("S4").step(ports[1:], nodes).tolist()
+    leaf, other = next(
+        (a, b)
+        for a, b in permutations(nodes.tolist(), 2)
+        if senders[a - 1] == senders[b - 1] and a not in senders
+    )
+    for wrong, reason in (
+        (rounds[other], "a node sends twice in a round"),
+        (2**63 - 1, "a round is too large"),
+    ):
+        rounds[leaf] = wrong
+        with pytest.raises(RejectedError, match=reason):
+            verify(replace(record, witness={**record.witness, "round": rounds}))
 
 
 def test_a_bound_with_no_paths_or_with_incomplete_paths_is_not_proven() -> None:
