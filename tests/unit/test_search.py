@@ -319,6 +319,7 @@ def test_a_search_whose_arrays_exceed_the_memory_limit_is_refused(spec: str, nee
         search("one-port-broadcast", spec, Budget(memory=limit))
 
 
+@pytest.mark.slow
 def test_a_search_goes_on_without_a_formula_if_that_exceeds_the_memory_limit() -> None:
     """The arrays of the search on S6,4 take less than 1 MB, and the formula more."""
     messages = Recorder()
