@@ -110,8 +110,8 @@ The best published algorithms need as many rounds as the sum of ceil(log2 i) ove
 1993 need n(n-1)/2. The minimum numbers of rounds on S_3 to S_9 are 3, 5, 8, 10, 13, 16 and 19,
 which equal the counting bound by degrees. This is one round less than published on S_6, S_7 and
 S_8, and two on S_9. `broadcast:optimal` executes the optimal records. On S_10 and S_11 the search
-finds broadcasts of 23 and 26 rounds, where 25 and 29 are published; their witnesses are too large
-to be shipped. [Another page](../one-port-conjecture.md) says how to find them, and states a
+finds broadcasts of 23 and 26 rounds, where 25 and 29 are published; their witnesses, of 2.6 and 29
+MB, are not shipped. [Another page](../one-port-conjecture.md) says how to find them, and states a
 conjecture for all n, with the evidence for it.
 
 A local search finds these broadcasts, that of S_9 within seconds. All but the last few rounds are
