@@ -136,15 +136,9 @@ class Records(Connection):
         from starcast.search import PROBLEMS
 
         columns = ("problem", "question", "sense", "variables", "constraints", "symmetry")
+        texts = ("question", "variables", "constraints", "symmetry")
         rows = [
-            {
-                "problem": name,
-                "question": each.question,
-                "sense": SENSES[name],
-                "variables": each.variables,
-                "constraints": each.constraints,
-                "symmetry": each.symmetry,
-            }
+            {text: getattr(each, text) for text in texts} | {"problem": name, "sense": SENSES[name]}
             for name, each in PROBLEMS.items()
         ]
         return Table.of(rows, columns, spare=("constraints", "variables", "symmetry"))
