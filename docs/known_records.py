@@ -126,9 +126,9 @@ S_{15,2} and S_{16,2}, and proves their records optimal. The nodes that differ o
 symbol form a clique. A node informed over a link between cliques has one link less to use, and a
 fully informed clique has only its links to other cliques. The module
 `starcast.search.broadcast.clique_bound` has the proof. Five (n,k)-stars are open: their records are
-one round above the bound. On S_{7,3}, the best result of the local search leaves one of the 210
-nodes without the message after 8 rounds. Sending to random neighbours takes O(log n!) rounds on S_n
-with high probability (Elsaesser, Lorenz & Sauerwald 2009). Of these papers, only abstracts and
+one round above the bound, and list the searches that found nothing better. Sending to random
+neighbours takes O(log n!) rounds on S_n with high probability (Elsaesser, Lorenz & Sauerwald 2009).
+Of these papers, only abstracts and
 citations were read.
 
 `broadcast:substar-doubling` is a construction for all S_{n,k}. With m = n-k+1 it takes R_k rounds:
