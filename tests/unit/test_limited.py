@@ -159,6 +159,13 @@ def _large_topology(folder: Path) -> Path:
     return bombs.record_files(folder, bombs.zip_of(members), **fields)
 
 
+def _many_cycles(folder: Path) -> Path:
+    """Write a record on S4 with four million cycles, whose arrays take 96 MB."""
+    record = load_record(path_of(shipped_folder(), "hamiltonian-decomposition", "S4"))
+    cycles = (bombs.npy_header((4_000_000, 24), "|u1"), 96)
+    return bombs.record_files(folder, bombs.zip_of({"ports.npy": cycles}), **record.fields())
+
+
 def _long_record(folder: Path) -> Path:
     file = folder / "record.json"
     with file.open("wb") as opened:
@@ -208,6 +215,7 @@ BOMBS: dict[str, tuple[Callable[[Path], Path], str, int, str]] = {
     "a header of 80 TB": (_huge_header, RECORD, 2, "cannot be read"),
     "values without a size": (_empty_values, RECORD, 2, "cannot be read"),
     "a record on S10": (_large_topology, VERIFY, 6, "more than 500,000 nodes"),
+    "a witness of 96 MB": (_many_cycles, VERIFY, 6, "take more than 40 MB"),
     "a record of 2 GB": (_long_record, RECORD, 7, "holds more than 1 MB"),
     "a forest of 678 MB": (_forest, FOREST, 7, "holds more than 500 MB"),
     "a forest's header of 80 TB": (_forest_header, FOREST, 2, "damaged"),

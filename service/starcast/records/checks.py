@@ -29,6 +29,7 @@ from starcast.records import checkers
 from starcast.records.cut_bounds import certified_cut
 from starcast.records.model import CERTIFICATE, PROBLEMS, Record, Witness
 from starcast.support.errors import RejectedError
+from starcast.support.limited import MB
 from starcast.topologies import topology
 
 #: The names of all problems.
@@ -39,6 +40,9 @@ PROBLEM_NAMES = tuple(PROBLEMS)
 MAX_NODES: Mapping[str, int] = MappingProxyType(
     dict.fromkeys(PROBLEMS, 500_000) | {"one-port-broadcast": 40_000_000}
 )
+#: Maximum size of a witness in bytes, unless the topology has so many nodes that two bytes per node
+#: take more. Checks take eight times as much memory.
+_MAX_BYTES = 40 * MB
 #: The names of the arrays of a witness, by problem, including the evidence for the bound.
 ARRAYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -104,6 +108,9 @@ class _Judge:
         self._witness = witness
         most = MAX_NODES[problem]
         self.require(self.graph.nodes <= most, f"its topology has more than {most:,} nodes")
+        size = sum(np.asarray(array).nbytes for array in witness.values())
+        allowed = max(_MAX_BYTES, 2 * self.graph.nodes)
+        self.require(size <= allowed, f"its arrays take more than {allowed // MB} MB")
 
     @classmethod
     def of(cls, record: Record) -> "_Judge":
