@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from starcast.records import Witness
 from starcast.search.engines import Budget, require, solve
-from starcast.search.formula import Formula, require_fit
+from starcast.search.formula import Formula, require_fit, require_memory
 from starcast.search.problem import (
     OPEN,
     Decision,
@@ -25,7 +25,6 @@ from starcast.search.problem import (
     SearchProblem,
     TheoryBound,
 )
-from starcast.support.errors import LimitError
 from starcast.topologies import Topology
 
 #: The number of last rounds that the local search changes. Each start of the search uses the next
@@ -165,6 +164,8 @@ def _bound(graph: Topology) -> TheoryBound:
 
 def _table(graph: Topology) -> NDArray[np.int32]:
     """Return the neighbours of all nodes, int32 ``[nodes, ports]``."""
+    # The table is filled port by port, because a transposed copy of `Topology.table` would need
+    # twice the memory.
     table = np.empty((graph.nodes, graph.degree), dtype=np.int32)
     for column, port in enumerate(graph.ports):
         table[:, column] = graph.neighbours(port)
@@ -179,13 +180,8 @@ def _exchanges(graph: Topology, budget: Budget) -> Iterator[Any]:
         LimitError: the search does not fit into the memory limit.
         UnavailableError: numba is not installed.
     """
-    needed = graph.nodes * (4 * graph.degree + _BYTES_PER_NODE) // 10**6
-    if needed > budget.memory:
-        raise LimitError(
-            f"the search on {graph.spec} needs about {needed:,} MB, and the limit is "
-            f"{budget.memory:,} MB",
-            hint="choose a smaller topology, or raise --memory",
-        )
+    size = graph.nodes * (4 * graph.degree + _BYTES_PER_NODE)
+    require_memory(size, budget.memory, f"the search on {graph.spec}")
     require("numba")
     compiled = import_module("starcast.support.compiled")
     with compiled.announced(budget.reporter, "the local search"):

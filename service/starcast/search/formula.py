@@ -102,10 +102,19 @@ def require_fit(literals: int, memory: int, subject: str) -> None:
     Raises:
         LimitError: the formula does not fit into the memory.
     """
-    needed = literals * BYTES_PER_LITERAL // 10**6
+    require_memory(literals * BYTES_PER_LITERAL, memory, f"the formula of {subject}")
+
+
+def require_memory(size: int, memory: int, subject: str) -> None:
+    """Check that ``size`` bytes do not exceed a memory limit in MB.
+
+    Raises:
+        LimitError: they exceed it.
+    """
+    needed = size // 10**6
     if needed > memory:
         raise LimitError(
-            f"the formula of {subject} needs about {needed:,} MB, and the limit is {memory:,} MB",
+            f"{subject} needs about {needed:,} MB, and the limit is {memory:,} MB",
             hint="choose a smaller topology, or raise --memory",
         )
 

@@ -171,7 +171,10 @@ class _Search:
         return record
 
     def _methods(self, target: int) -> Sequence[Method]:
-        """Return the methods for a target; those without a formula if it is too large."""
+        """Return the methods for a target; if its formula is too large, only those without one.
+
+        If all methods need the formula, all are returned; each of them then refuses it.
+        """
         methods = self._problem.methods()
         others = [method for method in methods if not method.solves_formulas]
         try:
