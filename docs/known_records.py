@@ -128,8 +128,7 @@ fully informed clique has only its links to other cliques. The module
 `starcast.search.broadcast.clique_bound` has the proof. Five (n,k)-stars are open: their records are
 one round above the bound, and list the searches that found nothing better. Sending to random
 neighbours takes O(log n!) rounds on S_n with high probability (Elsaesser, Lorenz & Sauerwald 2009).
-Of these papers, only abstracts and
-citations were read.
+Of these papers, only abstracts and citations were read.
 
 `broadcast:substar-doubling` is a construction for all S_{n,k}. With m = n-k+1 it takes R_k rounds:
 R_1 = ceil(log2 m), and R_j is R_{j-1} + 1 plus the minimum of max(i + j-2, i + c_i) over i =

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import permutations
 from math import ceil, factorial, log2
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 from starcast import schedule, simulate
 from starcast.collectives import doubling
 from starcast.lab import Lab
-from starcast.records.files import missing_reason
+from starcast.records import shipped_record
+from starcast.records.files import missing_reason, save_record
 from starcast.support.settings import Settings
 
 LEAN = Path(__file__).parents[2] / "docs" / "one-port-broadcast.lean"
@@ -101,6 +103,14 @@ def test_rounds_to_inform_all_nodes_from_a_substar_match_the_second_theorem(n: i
         assert not receivers & informed
         informed |= receivers
     assert len(informed) == factorial(n)
+
+
+def test_the_bounds_use_the_records_of_a_users_folder(tmp_path: Path) -> None:
+    """A record of 23 rounds on S10 also improves the upper bound of S11."""
+    record = shipped_record("one-port-broadcast", "S4")
+    save_record(tmp_path, replace(record, topology="S10", value=23, bound=22))
+    table = Lab(Settings.load).bound_broadcasts(most=11, folder=tmp_path)
+    assert table["upper_bound"][-2:] == [23, 28]
 
 
 def test_the_lower_bound_is_the_logarithm_of_the_number_of_nodes_except_on_s5() -> None:
