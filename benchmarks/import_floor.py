@@ -75,7 +75,7 @@ def _floor(settings: Settings, wanted: Plan) -> Iterator[Station]:
     """Measure the steps of Neo4j alone on a second store, which is discarded afterwards."""
     with rebuild_store(settings, Silent(), "measuring an import") as work:
         artifacts = [artifact.sketch() for artifact in wanted.artifacts]
-        written = bulk_files.write(work.folder, UUID(int=0), artifacts, Silent())
+        written = bulk_files.write(work.folder, UUID(int=0), artifacts, 0, Silent())
         arguments = [*bulk_files.OPTIONS, *written.arguments]
         yield _timed("importing process", lambda: work.load(arguments), _of_children)
         server = Neo4j(Home(settings.home))

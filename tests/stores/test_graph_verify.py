@@ -16,6 +16,7 @@ from starcast.stores.database.sessions import open_session
 from starcast.stores.graph import audit, reader
 from starcast.stores.graph.connection import Graph, QueryResult
 from starcast.stores.graph.ownership import OwnershipError
+from starcast.stores.graph.schema import first_key
 from starcast.stores.graph.writer import BoltWriter
 from starcast.support.errors import NotFoundError
 from starcast.support.vocabulary import LoadMethod
@@ -202,8 +203,9 @@ def test_sampled_nodes_are_looked_up_by_key_even_in_a_tiny_graph(stores: Stores)
     """In a tiny graph the planner prefers a scan, and would keep that plan as the graph grows."""
     ingest(stores, plan("S2", "greedy", "greedy"))
     profiled = ProfiledGraph(stores.graph)
-    reader.read_around(profiled, topology("S2"), [1])
-    reader.read_nodes(profiled, topology("S2"), [0])
+    drawn = reader.Nodes([first_key(topology("S2"))])
+    reader.read_around(profiled, drawn)
+    reader.read_nodes(profiled, drawn)
     assert "NodeUniqueIndexSeek" in profiled.operators
     assert not [name for name in profiled.operators if name.endswith("Scan")]
 

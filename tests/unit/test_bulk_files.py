@@ -79,7 +79,7 @@ def written(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rows, "BLOCK", 50)
         patch.setattr(bulk_files, "BLOCK", 7)
-        return bulk_files.write(tmp_path_factory.mktemp("files"), STORE, iter(built), Silent())
+        return bulk_files.write(tmp_path_factory.mktemp("files"), STORE, iter(built), 0, Silent())
 
 
 def table(written: bulk_files.BulkFiles, name: str) -> Table:
@@ -236,7 +236,7 @@ def test_the_summary_has_relationships_bytes_and_importer_arguments(
 def test_labels_and_relationships_without_rows_have_no_file(tmp_path: Path) -> None:
     """The importer refuses files without a header."""
     written = bulk_files.write(
-        tmp_path, STORE, [topology_artifact(topology("S3")).build().graph], Silent()
+        tmp_path, STORE, [topology_artifact(topology("S3")).build().graph], 0, Silent()
     )
     assert sorted(file.name for file in tmp_path.iterdir()) == [
         "link.csv",
@@ -248,7 +248,7 @@ def test_labels_and_relationships_without_rows_have_no_file(tmp_path: Path) -> N
 
 
 def test_an_empty_store_has_only_the_store_node(tmp_path: Path) -> None:
-    written = bulk_files.write(tmp_path, STORE, [], Silent())
+    written = bulk_files.write(tmp_path, STORE, [], 0, Silent())
     assert (written.nodes, written.relationships, written.arguments) == (
         1,
         0,
@@ -260,14 +260,14 @@ def test_a_forest_without_its_topology_is_refused(tmp_path: Path) -> None:
     """Artifacts must come after those that they depend on."""
     with pytest.raises(KeyError, match="S4"):
         bulk_files.write(
-            tmp_path, STORE, [forest_artifact(forest("S4", "greedy")).build().graph], Silent()
+            tmp_path, STORE, [forest_artifact(forest("S4", "greedy")).build().graph], 0, Silent()
         )
 
 
 def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "store.csv").write_text("mine")
     with pytest.raises(FileExistsError):
-        bulk_files.write(tmp_path, STORE, [], Silent())
+        bulk_files.write(tmp_path, STORE, [], 0, Silent())
     assert (tmp_path / "store.csv").read_text() == "mine"
 
 
@@ -283,7 +283,7 @@ def test_the_estimated_bytes_are_a_close_upper_bound(name: str, tmp_path: Path) 
     """The estimate assumes that every number has as many digits as the largest node number."""
     chosen = SIZED[name]()
     written = bulk_files.write(
-        tmp_path, STORE, [artifact.build().graph for artifact in chosen], Silent()
+        tmp_path, STORE, [artifact.build().graph for artifact in chosen], 0, Silent()
     )
     largest = len(str(written.nodes))
     estimated = sum(

@@ -21,6 +21,7 @@ from starcast.ingest.stores import LoadState
 from starcast.judges.simulator import Simulation, simulate
 from starcast.stores.database import artifact_rows, models
 from starcast.stores.graph.artifacts import GraphArtifact, graph_artifact
+from starcast.stores.graph.rows import Content
 from starcast.support.errors import InputError, NotFoundError, RejectedError, StarcastError
 from starcast.support.spec_syntax import format_spec
 from starcast.support.text import pluralize
@@ -105,35 +106,39 @@ class Artifact:
         return graph_artifact(self.structure())
 
     def build(self) -> Built:
-        """Build and verify the artifact.
+        """Build and verify the artifact; call `check_size` before it is used.
 
         Raises:
-            RejectedError: the verification failed, or a plug-in built a different number of rows
-                than it declared.
+            RejectedError: the verification failed.
         """
         structure = self.structure()
         save = _verify(structure)
-        graph = graph_artifact(structure)
+        return Built(graph_artifact(structure), save)
+
+    def check_size(self, graph: GraphArtifact) -> Content:
+        """Check that the built artifact has the planned size, and return its content.
+
+        Estimates and limits were based on the planned size.
+
+        Raises:
+            RejectedError: a plug-in built a different number of rows than it declared.
+        """
         content = graph.content
-        # Estimates and limits were based on the planned size, so the built size must agree.
-        if (graph.id, content.nodes, content.relationships) != (
-            self.id,
-            self.nodes,
-            self.relationships,
-        ):
-            problem = (
-                f"{self.id} was planned with {pluralize(self.rows, 'row')}, but {graph.id} was "
-                f"built with {pluralize(content.nodes + content.relationships, 'row')}"
+        built = (graph.id, content.nodes, content.relationships)
+        if built == (self.id, self.nodes, self.relationships):
+            return content
+        problem = (
+            f"{self.id} was planned with {pluralize(self.rows, 'row')}, but {graph.id} was "
+            f"built with {pluralize(content.nodes + content.relationships, 'row')}"
+        )
+        if self.plugins:
+            raise RejectedError(
+                problem,
+                hint="declare the number of rows in the plug-in: rows=lambda topology, "
+                "arguments: ...; if it writes out the rows of all sources, add "
+                "sources=lambda topology, ports: topology.nodes",
             )
-            if self.plugins:
-                raise RejectedError(
-                    problem,
-                    hint="declare the number of rows in the plug-in: rows=lambda topology, "
-                    "arguments: ...; if it writes out the rows of all sources, add "
-                    "sources=lambda topology, ports: topology.nodes",
-                )
-            raise StarcastError(problem, hint="this is a defect of starcast: please report it")
-        return Built(graph, save)
+        raise StarcastError(problem, hint="this is a defect of starcast: please report it")
 
 
 def _verify(structure: Structure) -> Callable[[Session], None]:

@@ -139,6 +139,9 @@ def _load(
     stores: Stores, writer: BoltWriter, artifact: Artifact, reporter: Reporter, on_stage: OnStage
 ) -> None:
     built = build_and_save(stores, LoadMethod.BOLT, artifact, on_stage)
+    checksum = artifact.check_size(built).checksum
+    with stores.session() as session:
+        set_columns(session, artifact.kind, artifact.id, expected_checksum=checksum)
     writer.begin(built)
     on_stage("begun", artifact)
     with reporter.task(artifact.id, artifact.rows, "rows") as task:
@@ -162,6 +165,8 @@ def build_and_save(
 ) -> GraphArtifact:
     """Build and verify an artifact, and save it to PostgreSQL in state ``loading``.
 
+    The caller checks its size and records its checksum.
+
     Raises:
         RejectedError: the verification failed.
     """
@@ -181,8 +186,7 @@ def build_and_save(
     graph, save = artifact.build()
     on_stage("built", artifact)
     with stores.session() as session:
-        checksum = graph.content.checksum
-        set_state(session, kind, artifact_id, LoadState.LOADING, expected_checksum=checksum)
+        set_state(session, kind, artifact_id, LoadState.LOADING)
         save(session)
     on_stage("saved", artifact)
     return graph

@@ -10,6 +10,7 @@ records do not match that store, `starcast.ingest.loading.recover` cleans up.
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from starcast.embedded import files
 from starcast.embedded.rebuild import rebuild_store
@@ -80,8 +81,15 @@ def import_all(
 
     def accept() -> None:
         with stores.session() as session:
-            for artifact in new:
-                set_state(session, artifact.kind, artifact.id, LoadState.COMPLETE)
+            for artifact, graph in built.items():
+                checksum = graph.content.checksum
+                set_state(
+                    session,
+                    artifact.kind,
+                    artifact.id,
+                    LoadState.COMPLETE,
+                    expected_checksum=checksum,
+                )
 
     def at_stage(stage: str) -> None:
         on_stage(stage, everything[0])
@@ -197,18 +205,23 @@ class _Import:
             self._reporter.say(f"writing the files of {len(old) + len(new)} artifacts")
             everything = self._expect(old, new.values())
             store = self._stores.id
-            written = bulk_files.write(work.folder, store, everything, self._reporter)
+            rows = sum(artifact.rows for artifact in (*old, *new))
+            written = bulk_files.write(work.folder, store, everything, rows, self._reporter)
             self._on_stage("written")
             self._reporter.say(
                 f"importing {written.nodes:,} nodes and {written.relationships:,} relationships, "
                 f"{written.bytes / files.MB:,.0f} MB"
             )
-            work.load([*bulk_files.OPTIONS, *written.arguments])
+            with ThreadPoolExecutor(1) as pool:
+                # The tool leaves a processor idle at times, and numpy releases the GIL.
+                checks = pool.submit(_check_sizes, new)
+                work.load([*bulk_files.OPTIONS, *written.arguments])
+                checks.result()
             self._on_stage("imported")
             address = work.start()
             self._on_stage("started")
             with Graph.open(address) as graph:
-                self._compare(graph, [*old, *new])
+                self._compare(graph, [*old, *new], written.first_ids)
             self._on_stage("compared")
             self._record(old)
             accept()
@@ -222,11 +235,12 @@ class _Import:
         """Yield the artifacts of the new store, and add each to the sample of expected rows."""
         for artifact in old:
             built = artifact.build()
+            checksum = artifact.check_size(built.graph).checksum
             with self._stores.session() as session:
                 row = session.get_one(models.Materialization, (artifact.kind, artifact.id))
                 # A different version of starcast or of a plug-in can build different rows;
                 # `_record` saves them.
-                if row.expected_checksum != built.graph.content.checksum:
+                if row.expected_checksum != checksum:
                     self._changed[artifact] = built
             self._sample.add(built.graph)
             yield built.graph
@@ -234,7 +248,9 @@ class _Import:
             self._sample.add(graph)
             yield graph
 
-    def _compare(self, graph: Graph, artifacts: Sequence[Artifact]) -> None:
+    def _compare(
+        self, graph: Graph, artifacts: Sequence[Artifact], first_ids: Mapping[str, int]
+    ) -> None:
         """Compare the new store with the built artifacts, and begin to create its indexes.
 
         Raises:
@@ -243,11 +259,13 @@ class _Import:
         self._reporter.say("comparing the imported rows with newly built artifacts")
         with graph.concurrent(1) as pool:
             keys = pool.submit(writer.create_constraints, graph)
-            # Neo4j keeps these counts as statistics, so they can be read while it creates the
-            # constraints.
-            problems = list(compare_counts(graph, artifacts))
+            # Neo4j keeps the counts as statistics, and finds nodes by id without an index, so both
+            # can be compared while it creates the constraints.
+            problems = [
+                *compare_counts(graph, artifacts),
+                *self._sample.compare(graph, first_ids),
+            ]
             keys.result()
-        problems += self._sample.compare(graph)
         # Indexes are filled in the background while the store is already in use, because waiting
         # for them took as long as the comparison. Until then, queries scan the store.
         writer.create_indexes(graph)
@@ -280,6 +298,11 @@ class _Import:
                     plugins=artifact.plugins,
                 )
                 save(session)
+
+
+def _check_sizes(built: Mapping[Artifact, GraphArtifact]) -> None:
+    for artifact, graph in built.items():
+        artifact.check_size(graph)
 
 
 def share_seconds(artifacts: Sequence[Artifact], seconds: float) -> list[Loaded]:

@@ -6,7 +6,7 @@ nodes is compared completely.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from secrets import randbelow
@@ -79,12 +79,24 @@ class Sample:
         """Add an artifact to those that the graph is expected to hold."""
         self.artifacts.append(artifact.at(self.ranks(artifact.topology)))
 
-    def compare(self, graph: Graph) -> Iterator[Problem]:
-        """Yield the differences between the graph and the expected artifacts."""
+    def compare(
+        self, graph: Graph, first_ids: Mapping[str, int] | None = None
+    ) -> Iterator[Problem]:
+        """Yield the differences between the graph and the expected artifacts.
+
+        Args:
+            graph: the graph to compare.
+            first_ids: Neo4j's internal id of each topology's node 0, by spec, in a store that was
+                just imported; its keys have no index yet. By default, nodes are found by key.
+        """
         nodes = reader.read_artifact_nodes(graph)
         for topology in dict.fromkeys(artifact.topology for artifact in self.artifacts):
-            ranks = self.ranks(topology).tolist()
-            stored = reader.read_around(graph, topology, ranks)
+            ranks = self.ranks(topology)
+            if first_ids is None:
+                drawn = reader.Nodes((first_key(topology) + ranks).tolist())
+            else:
+                drawn = reader.Nodes((first_ids[topology.spec] + ranks).tolist(), by_id=True)
+            stored = reader.read_around(graph, drawn)
             for artifact in self.artifacts:
                 if artifact.topology != topology:
                     continue
@@ -92,7 +104,7 @@ class Sample:
                 for difference in reader.find_node_differences(artifact, of_id):
                     yield Problem(artifact.id, difference)
                 if artifact.label is TOPOLOGY:
-                    yield from _compare_nodes(graph, topology, ranks)
+                    yield from _compare_nodes(topology, ranks, reader.read_nodes(graph, drawn))
                 yield from _compare_rows(
                     artifact.rows, stored.get((artifact.kind, artifact.id), [])
                 )
@@ -114,13 +126,14 @@ def compare_counts(graph: Graph, artifacts: Sequence[Artifact]) -> Iterator[Prob
             )
 
 
-def _compare_nodes(graph: Graph, topology: Topology, ranks: Sequence[int]) -> Iterator[Problem]:
+def _compare_nodes(
+    topology: Topology, ranks: NDArray[np.int64], rows: Sequence[list[Any]]
+) -> Iterator[Problem]:
     first = first_key(topology)
-    labels = topology.labels(np.asarray(ranks)).tolist()
     stored: dict[Any, list[list[Any]]] = {}
-    for row in reader.read_nodes(graph, topology, ranks):
+    for row in rows:
         stored.setdefault(row[0], []).append(row)
-    for rank, label in zip(ranks, labels, strict=True):
+    for rank, label in zip(ranks.tolist(), topology.labels(ranks).tolist(), strict=True):
         expected = [first + rank, rank, label, topology.spec]
         found = stored.get(first + rank, [])
         if found != [expected]:

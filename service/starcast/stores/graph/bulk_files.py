@@ -76,6 +76,8 @@ class BulkFiles:
         nodes: rows of all node files, including (:Store) and the nodes of artifacts.
         relationships: rows of all relationship files.
         bytes: total size of the files.
+        first_ids: number of node 0 of each topology, by spec; with `OPTIONS`, the new store uses it
+            as its internal id.
     """
 
     folder: Path
@@ -83,6 +85,7 @@ class BulkFiles:
     nodes: int
     relationships: int
     bytes: int
+    first_ids: Mapping[str, int]
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -91,7 +94,7 @@ class BulkFiles:
 
 
 def write(
-    folder: Path, store: UUID, artifacts: Iterable[GraphArtifact], reporter: Reporter
+    folder: Path, store: UUID, artifacts: Iterable[GraphArtifact], rows: int, reporter: Reporter
 ) -> BulkFiles:
     """Write the import files for a store with exactly these artifacts into an empty folder.
 
@@ -102,7 +105,8 @@ def write(
         folder: an existing, empty folder.
         store: id of the relational store, written to the node (:Store).
         artifacts: all artifacts of the new store.
-        reporter: receives progress messages.
+        rows: their number of nodes and relationships, for the progress.
+        reporter: receives the progress.
 
     Raises:
         OSError: a file cannot be written.
@@ -111,9 +115,8 @@ def write(
     with ExitStack() as stack:
         files = _Files(folder, stack)
         files.write_node(STORE, {"id": str(store), "schema": VERSION})
-        for artifact in artifacts:
-            total = artifact.content.nodes + artifact.content.relationships
-            with reporter.task(f"{artifact.id} to files", total, "rows") as task:
+        with reporter.task("writing the files", rows, "rows") as task:
+            for artifact in artifacts:
                 files.write_artifact(artifact, task)
     return files.summary()
 
@@ -208,7 +211,7 @@ class _Files:
             self.rows[element.name] for element in written if isinstance(element, Relationship)
         )
         size = sum((self.folder / _file_name(element)).stat().st_size for element in written)
-        return BulkFiles(self.folder, contents, self.nodes, relationships, size)
+        return BulkFiles(self.folder, contents, self.nodes, relationships, size, self.first)
 
     def _write_topology_nodes(self, topology: Topology, first: int, task: Task) -> None:
         """Write a row for every node of the topology. Node 0 gets the :ID ``first``."""

@@ -232,18 +232,28 @@ def find_node_differences(
     return differences
 
 
-def seek_keys(variable: str) -> str:
-    """Return a Cypher hint to find nodes by key, for the condition ``VARIABLE.key IN $keys``.
+class Nodes(NamedTuple):
+    """Nodes of the graph that are read together: by their keys, or by Neo4j's internal ids.
 
-    Without the hint, statistics of an earlier, smaller store may lead the server to read all nodes.
-    The server ignores the hint if the index is missing.
+    Attributes:
+        numbers: the keys or ids.
+        by_id: whether the numbers are ids, which need no index.
     """
-    return f"USING INDEX SEEK {variable}:{NODE.name}(key)"
+
+    numbers: list[int]
+    by_id: bool = False
+
+    @property
+    def condition(self) -> str:
+        """Cypher that restricts a matched ``n`` to these nodes, with the parameter ``$numbers``."""
+        if self.by_id:
+            return "WHERE id(n) IN $numbers"
+        # Without the hint, statistics of an earlier, smaller store may lead the server to read all
+        # nodes. The server ignores the hint if the index is missing.
+        return f"USING INDEX SEEK n:{NODE.name}(key) WHERE n.key IN $numbers"
 
 
-def read_around(
-    graph: Graph, topology: Topology, ranks: Sequence[int]
-) -> dict[tuple[str, str], list[tuple[Any, ...]]]:
+def read_around(graph: Graph, nodes: Nodes) -> dict[tuple[str, str], list[tuple[Any, ...]]]:
     """Return the stored relationships that begin or end at these nodes, by artifact kind and id.
 
     Each is a tuple of its start key, its end key, the columns of its type, and any other
@@ -251,13 +261,13 @@ def read_around(
     """
     cypher = (
         # DISTINCT, because a relationship between two of the nodes is found from both of them.
-        f"MATCH (a:{NODE.name})-[r]-() {seek_keys('a')} WHERE a.key IN $keys WITH DISTINCT r "
+        f"MATCH (n:{NODE.name})-[r]-() {nodes.condition} WITH DISTINCT r "
         "RETURN type(r) AS type, startNode(r).key AS start, endNode(r).key AS end, "
         "properties(r) AS properties"
     )
     kinds = {relationship.name: kind for kind, relationship in RELATIONSHIP_OF.items()}
     rows = defaultdict(list)
-    for row in graph.read(cypher, {"keys": [first_key(topology) + rank for rank in ranks]}):
+    for row in graph.read(cypher, {"numbers": nodes.numbers}):
         kind = kinds.get(row["type"])
         if kind is None:
             continue
@@ -268,11 +278,10 @@ def read_around(
     return rows
 
 
-def read_nodes(graph: Graph, topology: Topology, ranks: Sequence[int]) -> list[list[Any]]:
-    """Return the key, rank, label and topology of each stored node with one of these ranks."""
+def read_nodes(graph: Graph, nodes: Nodes) -> list[list[Any]]:
+    """Return the key, rank, label and topology of each of these nodes that is stored."""
     cypher = (
-        f"MATCH (n:{NODE.name}) {seek_keys('n')} WHERE n.key IN $keys "
+        f"MATCH (n:{NODE.name}) {nodes.condition} "
         "RETURN [n.key, n.rank, n.label, n.topology] AS row ORDER BY n.key"
     )
-    keys = [first_key(topology) + rank for rank in ranks]
-    return [row["row"] for row in graph.read(cypher, {"keys": keys})]
+    return [row["row"] for row in graph.read(cypher, {"numbers": nodes.numbers})]
