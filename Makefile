@@ -29,12 +29,17 @@ $(VENV)/bin/uv:
 INSTALL = $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python $(1) || \
     $(BIN)/pip install --quiet --disable-pip-version-check --no-compile $(1)
 
+# So that the first commands are as fast as later ones, even where PYTHONDONTWRITEBYTECODE is set.
+COMPILE = $(BIN)/python -m compileall -q service && $(BIN)/python -c 'import starcast.ingest'
+
 $(VENV)/.embedded: $(VENV)/bin/uv pyproject.toml
 	$(call INSTALL,--editable '.[all]')
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/bin/uv pyproject.toml
 	$(call INSTALL,--editable '.[all]' --group dev)
+	@$(COMPILE)
 	@touch $@ $(VENV)/.embedded
 
 demo: $(VENV)/.embedded ## ingest, query and compare on the embedded servers
