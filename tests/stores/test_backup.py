@@ -16,7 +16,7 @@ from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import ingest, open_stores, parse_request
 from starcast.ingest.backup import back_up, restore
-from starcast.ingest.ingestion import RebuildRequest, rebuild
+from starcast.ingest.ingestion import rebuild
 from starcast.ingest.stores import Stores
 from starcast.ingest.verification import verify
 from starcast.stores.database import backup, migrations, models, sessions
@@ -191,7 +191,7 @@ def test_restore_with_replace_empties_both_stores_even_if_a_plug_in_is_missing(
     settings = settings_for(bare.url, clean_graph)
     load_examples()
     with open_stores(settings) as stores:
-        rebuild(stores, RebuildRequest(replace=True))  # the graph belongs to an earlier database
+        rebuild(stores, replace=True)  # the graph belongs to an earlier database
         assert artifact_ids(stores) == set()
         ingest(stores, plan("R4", ["breadth-first"]))
     back_up(settings, tmp_path / "own.backup")
@@ -206,7 +206,7 @@ def test_restore_with_replace_empties_both_stores_even_if_a_plug_in_is_missing(
         restore(settings, tmp_path / "own.backup", Silent(), replace=True)
     load_examples()
     with open_stores(settings) as stores:
-        rebuild(stores, RebuildRequest(replace=True))
+        rebuild(stores, replace=True)
         assert artifact_ids(stores) == {"R4", "R4:breadth-first:1234"}
         assert verify(stores) == []
 

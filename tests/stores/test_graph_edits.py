@@ -7,7 +7,7 @@ from neo4j import Driver
 from sqlalchemy import URL
 
 from starcast.ingest import LoadMethod, Stores, ingest
-from starcast.ingest.ingestion import RebuildRequest, rebuild
+from starcast.ingest.ingestion import rebuild
 from starcast.ingest.verification import verify
 from starcast.stores.database import migrations, sessions
 from starcast.stores.graph.address import GraphAddress
@@ -47,7 +47,7 @@ def stores(stored_before: Stores) -> Stores:
     """The stored artifacts, rebuilt if the previous test left a difference."""
     if verify(stored_before, checksums=True):
         stored_before.graph.write("MATCH (n) DETACH DELETE n")
-        rebuild(stored_before, RebuildRequest(method=LoadMethod.BOLT))
+        rebuild(stored_before, method=LoadMethod.BOLT)
     return stored_before
 
 
@@ -153,7 +153,7 @@ def test_a_manual_edit_is_detected_and_repaired(stores: Stores, name: str) -> No
     problems = verify(stores, checksums=True)
     assert artifacts <= {problem.artifact for problem in problems}, described(problems)
     if name not in NOT_REPAIRED:
-        rebuild(stores, RebuildRequest(method=LoadMethod.BOLT, discard_foreign=True))
+        rebuild(stores, method=LoadMethod.BOLT, discard_foreign=True)
         assert described(verify(stores, checksums=True)) == []
 
 

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from starcast.ingest import LoadMethod, Plan, Stores, drop, ingest
-from starcast.ingest.ingestion import REBUILDING, RebuildRequest, rebuild
+from starcast.ingest.ingestion import REBUILDING, rebuild
 from starcast.ingest.loading import LOST
 from starcast.ingest.stores import lock_stores
 from starcast.ingest.verification import check_artifact, verify
@@ -20,7 +21,7 @@ from starcast.support.settings import Settings
 from support.checks import assert_stored, counts, only_verified_is_complete, states
 from support.plans import plan
 
-BOLT = RebuildRequest(method=LoadMethod.BOLT)
+over_bolt = partial(rebuild, method=LoadMethod.BOLT)
 TREES, SENDS = "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234"
 
 
@@ -45,7 +46,7 @@ def element_ids(stores: Stores, pattern: str) -> set[str]:
 
 def test_a_rebuild_recreates_every_node_and_relationship(stores: Stores, stored_plan: Plan) -> None:
     """Every node and relationship is new and has the content of the old one."""
-    original = rebuild(stores, BOLT)
+    original = over_bolt(stores)
     assert [one.id for one in original] == ["S4", TREES, SENDS]
     assert [(one.nodes, one.relationships) for one in original] == [(24, 36), (0, 69), (0, 138)]
     assert_correct(stores, stored_plan)
@@ -59,19 +60,19 @@ def test_rebuilding_one_artifact_recreates_only_it_and_its_dependents(
     nodes, edges, sends = "(n:Node)", "()-[n:TREE_EDGE]->()", "()-[n:SEND]->()"
     before = {pattern: element_ids(stores, pattern) for pattern in (nodes, edges, sends)}
     stores.graph.write("MATCH ()-[e:TREE_EDGE]->() SET e.level = 1")
-    assert [one.id for one in rebuild(stores, RebuildRequest([TREES], LoadMethod.BOLT))] == [
+    assert [one.id for one in over_bolt(stores, [TREES])] == [
         TREES,
         SENDS,
     ]
     assert element_ids(stores, nodes) == before[nodes]
     assert_correct(stores, stored_plan)
     with pytest.raises(NotFoundError, match="S9"):
-        rebuild(stores, RebuildRequest(["S9"]))
+        rebuild(stores, ["S9"])
 
 
 def test_an_empty_store_needs_no_rebuild(stores: Stores) -> None:
     """The empty graph is marked as belonging to this store, as an ingest would mark it."""
-    assert rebuild(stores, BOLT) == []
+    assert over_bolt(stores) == []
     assert counts(stores.graph) == (1, 0)
 
 
@@ -82,7 +83,7 @@ def test_an_emptied_graph_is_rebuilt(stores: Stores, stored_plan: Plan) -> None:
     ingest(stores, small)
     assert states(stores) == {"S3": "complete", "S4": "failed", TREES: "failed", SENDS: "failed"}
     assert error_of(stores, "forest", TREES) == LOST
-    assert {one.id for one in rebuild(stores, BOLT)} == {"S3", "S4", TREES, SENDS}
+    assert {one.id for one in over_bolt(stores)} == {"S3", "S4", TREES, SENDS}
     assert verify(stores, checksums=True) == []
     assert {artifact.id for artifact in (*stored_plan.artifacts, *small.artifacts)} == {
         artifact_id for artifact_id, state in states(stores).items() if state == "complete"
@@ -149,11 +150,11 @@ def test_an_interrupted_rebuild_is_finished_by_the_next(
 ) -> None:
     """No incomplete artifact is called complete, and the next rebuild restores all of them."""
     with pytest.raises(error):
-        rebuild(few, BOLT, Breaking(BREAKS[place], error))
+        over_bolt(few, reporter=Breaking(BREAKS[place], error))
     only_verified_is_complete(few)
     assert set(states(few)) == {"S4", TREES, SENDS}
     assert set(states(few).values()) != {"complete"}
-    rebuild(few, BOLT)
+    over_bolt(few)
     assert_correct(few, stored_plan)
     assert [error_of(few, artifact.kind, artifact.id) for artifact in stored_plan.artifacts] == [
         None
@@ -164,7 +165,7 @@ def test_an_interrupted_rebuild_is_finished_by_the_next(
 def test_an_ingest_works_after_an_interrupted_rebuild(few: Stores, stored_plan: Plan) -> None:
     """The ingest creates the requested artifacts; the others remain recorded as failed."""
     with pytest.raises(Gone):
-        rebuild(few, BOLT, Breaking(BREAKS["edges come"], Gone))
+        over_bolt(few, reporter=Breaking(BREAKS["edges come"], Gone))
     assert states(few) == {"S4": "complete", TREES: "loading", SENDS: "failed"}
     ingest(few, plan("S4"))
     assert states(few) == {"S4": "complete", TREES: "failed", SENDS: "failed"}
@@ -179,7 +180,7 @@ def test_nodes_of_other_programs_are_kept(stores: Stores, stored_plan: Plan) -> 
         "CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person {name: 'y'}), ({name: 'z'}), "
         "(:Node {name: 'w'})"
     )
-    rebuild(stores, RebuildRequest(method=LoadMethod.BOLT, discard_foreign=True))
+    over_bolt(stores, discard_foreign=True)
     assert {
         row["name"]
         for row in stores.graph.read("MATCH (n) WHERE n.name IS NOT NULL RETURN n.name AS name")
@@ -199,12 +200,12 @@ def test_foreign_relationships_are_deleted_only_with_the_option(
     with pytest.raises(
         RejectedError, match="would delete data of other programs: 1 relationship of the type LIKES"
     ) as caught:
-        rebuild(stores, BOLT)
+        over_bolt(stores)
     assert "--discard-foreign" in caught.value.hint
     assert counts(stores.graph) == before
-    rebuild(stores, RebuildRequest([TREES], LoadMethod.BOLT))
+    over_bolt(stores, [TREES])
     assert counts(stores.graph) == before
-    rebuild(stores, replace(BOLT, discard_foreign=True))
+    over_bolt(stores, discard_foreign=True)
     assert counts(stores.graph) == (before[0], before[1] - 1)
     stores.graph.write("MATCH (n:Person) DELETE n")
     assert_correct(stores, stored_plan)
@@ -219,7 +220,7 @@ def test_a_changed_ownership_record_is_refused_on_a_server_that_the_user_runs(
     stores.graph.write(f"MATCH (s:Store) {edit}")
     before = counts(stores.graph)
     with pytest.raises(OwnershipError) as caught:
-        rebuild(stores, BOLT)
+        over_bolt(stores)
     assert counts(stores.graph) == before
     for statement in caught.value.hint.partition("in Neo4j: ")[2].split("; "):
         stores.graph.write(statement)
@@ -235,7 +236,7 @@ def test_a_changed_ownership_record_is_repaired_on_the_embedded_server(
 ) -> None:
     """The repair is safe: both stores belong to one home, and PostgreSQL knows all artifacts."""
     stores.graph.write(f"MATCH (s:Store) {edit}")
-    rebuild(replace(stores, embedded=stack_settings), BOLT)
+    over_bolt(replace(stores, embedded=stack_settings))
     assert_correct(stores, stored_plan)
 
 
@@ -254,7 +255,7 @@ def test_a_foreign_embedded_graph_is_refused(
     stores.graph.write(edit)
     before = counts(stores.graph)
     with pytest.raises(OwnershipError):
-        rebuild(replace(stores, embedded=stack_settings), BOLT)
+        over_bolt(replace(stores, embedded=stack_settings))
     assert counts(stores.graph) == before
 
 
@@ -267,16 +268,16 @@ def test_orphans_are_deleted(stores: Stores, stored_plan: Plan) -> None:
         "MATCH (a:Node {rank: 0}), (b:Node {rank: 1}) "
         "CREATE (a)-[:SEND {schedule: 'mine', step: 1}]->(b)"
     )
-    rebuild(replace(stores, batch=1000), RebuildRequest([SENDS], LoadMethod.BOLT))
+    over_bolt(replace(stores, batch=1000), [SENDS])
     assert_correct(stores, stored_plan)
 
 
 def test_impossible_rebuild_requests_are_refused(stores: Stores, stored_plan: Plan) -> None:
     """An import into a server of the user is impossible, and so is a rebuild of locked stores."""
     with pytest.raises(InputError, match="only with the embedded Neo4j"):
-        rebuild(stores, RebuildRequest(method=LoadMethod.IMPORT))
+        rebuild(stores, method=LoadMethod.IMPORT)
     with lock_stores(stores, False, Silent()), pytest.raises(BusyError):
-        rebuild(stores, BOLT)
+        over_bolt(stores)
     assert_correct(stores, stored_plan)
 
 
@@ -314,7 +315,7 @@ def test_a_graph_of_schema_1_is_refused_and_rebuilt(stores: Stores, stored_plan:
         with pytest.raises(OutdatedSchemaError, match="has schema 1") as caught:
             operation()
         assert "starcast graph rebuild" in caught.value.hint
-    rebuilt = rebuild(stores, RebuildRequest([SENDS], LoadMethod.BOLT))
+    rebuilt = over_bolt(stores, [SENDS])
     assert [one.id for one in rebuilt] == ["S4", TREES, SENDS]
     assert_current(stores, stored_plan)
 
@@ -328,9 +329,9 @@ def test_an_interrupted_rebuild_of_schema_1_continues(
     for statement in SCHEMA_1:
         few.graph.write(statement)
     with pytest.raises(Gone):
-        rebuild(few, BOLT, Breaking(BREAKS[place], Gone))
+        over_bolt(few, reporter=Breaking(BREAKS[place], Gone))
     if place == "edges go":
         with pytest.raises(OutdatedSchemaError):
             ingest(few, stored_plan)
-    rebuild(few, BOLT)
+    over_bolt(few)
     assert_current(few, stored_plan)

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from starcast.ingest import Plan, Stores, drop, ingest
-from starcast.ingest.ingestion import RebuildRequest, rebuild
+from starcast.ingest.ingestion import rebuild
 from starcast.ingest.sample import Sample
 from starcast.ingest.verification import verify
 from starcast.queries.execution import operator_name, plan_operators
@@ -86,7 +86,7 @@ def test_a_deleted_node_is_reported_in_every_artifact(stores: Stores, stored_pla
     assert all("-4321 (port " in line and line.endswith("is missing") for line in missing)
     assert f"{SENDS}: 9 more rows differ" in lines
     assert ingest(stores, stored_plan).created == []  # an ingest trusts the states in PostgreSQL
-    rebuild(stores, RebuildRequest(["S4"], LoadMethod.BOLT))
+    rebuild(stores, ["S4"], LoadMethod.BOLT)
     assert verify(stores, checksums=True) == []
     assert_stored(stores, stored_plan)
 
@@ -103,7 +103,7 @@ def test_a_changed_key_is_described(stores: Stores, stored_plan: Plan) -> None:
         for name in ("S4", GREEDY, TREES, SENDS)
     }
     assert differing <= set(described(verify(stores, checksums=True)))
-    rebuild(stores, RebuildRequest(method=LoadMethod.BOLT))
+    rebuild(stores, method=LoadMethod.BOLT)
     assert verify(stores, checksums=True) == []
     assert_stored(stores, stored_plan)
 
@@ -119,7 +119,7 @@ def test_a_duplicate_artifact_node_is_repaired(stores: Stores, stored_plan: Plan
             "the store: Forest occurs 3 times; expected 2",
             f"{GREEDY}: 2 nodes (:Forest) exist instead of one",
         ]
-        rebuild(stores, RebuildRequest([GREEDY], LoadMethod.BOLT))
+        rebuild(stores, [GREEDY], LoadMethod.BOLT)
         assert verify(stores, checksums=True) == []
         assert_stored(stores, stored_plan)
     finally:
@@ -323,7 +323,7 @@ def test_wrong_indexes_are_described_and_recreated(
             stores.graph.write(statement)
         assert [one.problem for one in verify(stores)] == [sentence]
         assert [one.problem for one in verify(stores, ["S4"])] == [sentence]
-        rebuild(stores, RebuildRequest([GREEDY], LoadMethod.BOLT))
+        rebuild(stores, [GREEDY], LoadMethod.BOLT)
         assert verify(stores, checksums=True) == []
         assert_stored(stores, stored_plan)
     finally:  # restore the schema, since all tests share this server

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,7 @@ from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.ingest import LoadMethod, Plan, Stores, drop, ingest, load_methods, open_stores
 from starcast.ingest.artifacts import Artifact
-from starcast.ingest.ingestion import RebuildRequest, rebuild
+from starcast.ingest.ingestion import rebuild
 from starcast.ingest.verification import check_artifact, verify
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.schema import NODE
@@ -302,15 +301,15 @@ def test_a_disk_that_is_too_small_is_reported(
 @pytest.mark.slow
 def test_a_rebuild_repairs_manual_edits(own: Settings) -> None:
     """The store is replaced only if the request permits discarding data of other programs."""
-    stored_before, order = in_graph(own), RebuildRequest(method=LoadMethod.IMPORT)
+    stored_before = in_graph(own)
     with open_stores(own) as stores:
         stores.graph.write("MATCH (n:Node) SET n.label = 'x'")
         stores.graph.write("MATCH (s:Store) DELETE s CREATE (:Person)-[:KNOWS]->(:Person)")
         with pytest.raises(
             RejectedError, match="2 nodes with the label Person, 1 relationship of the type KNOWS"
         ):
-            rebuild(stores, order)
-        original = rebuild(stores, replace(order, discard_foreign=True))
+            rebuild(stores, method=LoadMethod.IMPORT)
+        original = rebuild(stores, method=LoadMethod.IMPORT, discard_foreign=True)
         assert {(one.kind, one.id) for one in original} == stored_before
     with open_stores(own) as stores:
         assert_complete(stores, stored_before)

@@ -12,7 +12,7 @@ from starcast.catalogue.origin import ORIGINS, PluginMissingError
 from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import LoadMethod, Stores, drop, ingest, parse_request
-from starcast.ingest.ingestion import RebuildRequest, rebuild
+from starcast.ingest.ingestion import rebuild
 from starcast.ingest.verification import check_artifact, verify
 from starcast.stores.database import artifact_rows, models
 from starcast.stores.database.sessions import open_session
@@ -133,9 +133,9 @@ def test_without_its_plug_in_a_schedule_is_compared_with_the_recorded_checksum(
     with pytest.raises(
         PluginMissingError, match=r"not loaded: 'one-by-one' of the plug-in ring \("
     ):
-        rebuild(stores, RebuildRequest(method=LoadMethod.BOLT))
+        rebuild(stores, method=LoadMethod.BOLT)
     plugins.load([str(ring)])
-    rebuild(stores, RebuildRequest(method=LoadMethod.BOLT))
+    rebuild(stores, method=LoadMethod.BOLT)
     assert verify(stores) == []
 
 
@@ -172,7 +172,7 @@ def test_a_changed_plug_in_is_reported(stores: Stores, ring: Path) -> None:
     ring.write_text(ROUND.replace("ORDER", " + 1"))
     plugins.load([str(ring)])
     assert any(line.startswith(SENDS) for line in described(verify(stores)))
-    rebuild(stores, RebuildRequest(method=LoadMethod.BOLT))
+    rebuild(stores, method=LoadMethod.BOLT)
     listener = Recorder()
     assert verify(stores, reporter=listener) == []
     assert not any("changed" in line for line in listener.lines)
@@ -197,7 +197,7 @@ def test_an_ingest_names_artifacts_built_by_another_version_of_a_plug_in(
         f"{SENDS} was built by another version of the plug-in of 'one-by-one'; compare it with: "
         f"starcast graph verify {SENDS}; build it again with: starcast graph rebuild {SENDS}"
     ) in listener.lines
-    rebuild(stores, RebuildRequest(ids=[SENDS], method=LoadMethod.BOLT))
+    rebuild(stores, ids=[SENDS], method=LoadMethod.BOLT)
     assert ingest(stores, request).outdated == []
     assert verify(stores) == []
 
@@ -214,7 +214,7 @@ def test_a_forest_given_as_an_array_is_stored_verified_and_rebuilt(stores: Store
     assert [loaded.id for loaded in ingest(stores, request).created] == ["S4", "S4:mine:1234"]
     assert ingest(stores, request).created == []
     assert verify(stores, checksums=True) == []
-    rebuild(stores, RebuildRequest(method=LoadMethod.BOLT))
+    rebuild(stores, method=LoadMethod.BOLT)
     assert verify(stores, checksums=True) == []
     stored = readback.read_forest(stores.graph, own.id)
     assert np.array_equal(stored.parent_port, own.parent_port)

@@ -10,7 +10,7 @@ from starcast.catalogue.origin import PluginMissingError
 from starcast.embedded.endpoints import graph_address, migration_url, store_url
 from starcast.embedded.home import Home
 from starcast.embedded.packages import find_client_programs
-from starcast.ingest.ingestion import RebuildRequest, empty_graph, rebuild
+from starcast.ingest.ingestion import empty_graph, rebuild
 from starcast.ingest.stores import open_stores
 from starcast.stores.database import backup, sessions
 from starcast.stores.database.backup import Manifest
@@ -80,7 +80,7 @@ def restore(
             if ownership.read_owner(stores.graph) is not None:
                 empty_graph(stores, reporter)
             try:
-                rebuilt = rebuild(stores, RebuildRequest(), reporter)
+                rebuilt = rebuild(stores, reporter=reporter)
             except PluginMissingError as error:
                 raise PluginMissingError(
                     f"the rows were restored, but the graph was not rebuilt: {error.message}",

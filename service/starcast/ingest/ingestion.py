@@ -212,31 +212,28 @@ def _report_complete(artifact: Artifact, reporter: Reporter) -> None:
     reporter.say(f"{artifact.kind} {artifact.id}: {artifact.rows:,} rows, compared and complete")
 
 
-@dataclass(frozen=True)
-class RebuildRequest:
-    """The artifacts to rebuild, and the options of the rebuild.
-
-    Attributes:
-        ids: artifacts to rebuild, each with its dependents; empty for everything.
-        method: the load method.
-        discard_foreign: delete data of other programs that cannot be kept.
-        wait: wait for other processes instead of raising BusyError.
-        replace: first empty the graph, whatever database it belongs to.
-    """
-
-    ids: Sequence[str] = ()
-    method: LoadMethod = LoadMethod.AUTO
-    discard_foreign: bool = False
-    wait: bool = False
-    replace: bool = False
-
-
 def rebuild(
-    stores: Stores, request: RebuildRequest, reporter: Reporter | None = None
+    stores: Stores,
+    ids: Sequence[str] = (),
+    method: LoadMethod = LoadMethod.AUTO,
+    reporter: Reporter | None = None,
+    *,
+    discard_foreign: bool = False,
+    wait: bool = False,
+    replace: bool = False,
 ) -> list[Loaded]:
     """Recreate artifacts in the graph store from PostgreSQL's records, and return them.
 
     A graph with an older schema is always rebuilt completely.
+
+    Args:
+        stores: both stores, open.
+        ids: artifacts to rebuild, each with its dependents; empty for everything.
+        method: the load method.
+        reporter: receives progress messages.
+        discard_foreign: delete data of other programs that cannot be kept.
+        wait: wait for other processes instead of raising BusyError.
+        replace: first empty the graph, whatever database it belongs to.
 
     Raises:
         NotFoundError: no artifact with such an id is stored.
@@ -247,10 +244,10 @@ def rebuild(
         BusyError: another process is changing the stores.
     """
     listener = reporter or Silent()
-    with lock_stores(stores, request.wait, listener, "rebuilding the graph") as locked:
+    with lock_stores(stores, wait, listener, "rebuilding the graph") as locked:
         _tidy(locked, listener)
-        ids = () if request.replace else request.ids
-        if request.replace:
+        if replace:
+            ids = ()
             # If an artifact cannot be built, fail before anything is deleted.
             _choose_artifacts(locked, ids)
             empty_graph(locked, listener)
@@ -260,10 +257,12 @@ def rebuild(
             ids = ()
         artifacts, others = _choose_artifacts(locked, ids)
         embedded = locked.embedded is not None
-        chosen = choose_method(request.method, artifacts, others, embedded=embedded)
+        chosen = choose_method(method, artifacts, others, embedded=embedded)
         # Without artifacts there is nothing to import, but an outdated graph must be cleaned.
         by_import = chosen.method is LoadMethod.IMPORT and bool(artifacts)
-        _refuse_rebuild_losses(locked, artifacts, request, listener, by_import=by_import)
+        _report_losses(
+            locked, artifacts, listener, by_import=by_import, discard_foreign=discard_foreign
+        )
         if not artifacts and not is_outdated:
             return []
         listener.say(chosen.reason)
@@ -343,13 +342,13 @@ def _choose_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact
     return chosen, others
 
 
-def _refuse_rebuild_losses(
+def _report_losses(
     stores: Stores,
     artifacts: Sequence[Artifact],
-    request: RebuildRequest,
     reporter: Reporter,
     *,
     by_import: bool,
+    discard_foreign: bool,
 ) -> None:
     """Check that no data of other programs are deleted without a request; report the kept data.
 
@@ -362,7 +361,7 @@ def _refuse_rebuild_losses(
     if nodes and not by_import:
         reporter.say(f"keeping data of other programs: {', '.join(nodes)}")
         nodes = []
-    if (nodes or relationships) and not request.discard_foreign:
+    if (nodes or relationships) and not discard_foreign:
         raise RejectedError(
             "a rebuild would delete data of other programs: " + ", ".join([*nodes, *relationships]),
             hint="move these data to another Neo4j database, or add --discard-foreign",

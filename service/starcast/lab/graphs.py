@@ -111,12 +111,18 @@ class Graphs(Artifacts):
             $ starcast graph rebuild
             $ starcast graph rebuild S6 --method bolt
         """
-        from starcast.ingest.ingestion import RebuildRequest, rebuild
+        from starcast.ingest.ingestion import rebuild
 
         chosen = choose(LoadMethod, method, "load method")
         with self._stores() as stores:
             rebuilt = rebuild(
-                stores, RebuildRequest(ids, chosen, discard_foreign, wait, replace), self.reporter
+                stores,
+                ids,
+                chosen,
+                self.reporter,
+                discard_foreign=discard_foreign,
+                wait=wait,
+                replace=replace,
             )
         many = pluralize(len(rebuilt), "artifact")
         return list_loaded(
