@@ -20,10 +20,9 @@ from starcast.ingest.ingestion import RebuildRequest, rebuild
 from starcast.ingest.stores import Stores
 from starcast.ingest.verification import verify
 from starcast.stores.database import backup, migrations, models, sessions
-from starcast.stores.database.roles import Role
-from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.reader import read_artifact_nodes
+from starcast.stores.servers import GraphAddress, Role
 from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.support.progress import ProgressLines, Silent
 from starcast.support.settings import Settings

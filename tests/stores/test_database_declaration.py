@@ -19,10 +19,9 @@ from starcast.ingest import ingest, parse_request
 from starcast.ingest.stores import Stores
 from starcast.stores.database import migrations, models, repository, sessions
 from starcast.stores.database.listing import list_artifacts
-from starcast.stores.database.roles import Role
 from starcast.stores.database.views import VIEWS
-from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph
+from starcast.stores.servers import GraphAddress, Role
 from starcast.support.errors import UnavailableError
 from starcast.support.progress import Silent
 from support.claim_runs import check_and_store

@@ -5,7 +5,7 @@ import pytest
 
 from starcast.collectives import schedule
 from starcast.judges.simulator import simulate
-from starcast.stores.graph import reader, rows
+from starcast.stores.graph import reader
 from starcast.stores.graph.artifacts import graph_artifact
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.deletion import delete_artifact
@@ -125,8 +125,9 @@ def test_a_schedule_is_read_back_unchanged(
     assert simulate(actual).violation is None
     assert same_rows(graph_artifact(actual).rows, graph_artifact(original).rows)
     assert graph.read("MATCH (s:Schedule)-[:USES]->(f) RETURN f.id AS f") == [{"f": trees.id}]
-    assert reader.read_content(graph, "schedule", original.id, trees.topology) == rows.rows_content(
-        graph_artifact(original).rows
+    assert (
+        reader.read_content(graph, "schedule", original.id, trees.topology)
+        == graph_artifact(original).content
     )
 
 
@@ -141,9 +142,7 @@ def test_the_batch_size_does_not_change_the_result(
     writer.write_nodes(network, task)
     writer.write_relationships(graph_artifact(network).rows, task)
     assert task.done == network.nodes + network.links
-    assert reader.read_content(graph, "topology", "S3", network) == rows.topology_content(
-        network, graph_artifact(network).rows
-    )
+    assert reader.read_content(graph, "topology", "S3", network) == graph_artifact(network).content
 
 
 def test_results_do_not_depend_on_the_page_size(
@@ -155,11 +154,10 @@ def test_results_do_not_depend_on_the_page_size(
     write_topology(bolt, network)
     write_forest(bolt, built_forest)
     monkeypatch.setattr(reader, "pages", lambda network, size=7: _small_pages(network, size))
-    assert reader.read_content(graph, "topology", "S5", network) == rows.topology_content(
-        network, graph_artifact(network).rows
-    )
-    assert reader.read_content(graph, "forest", built_forest.id, network) == rows.rows_content(
-        graph_artifact(built_forest).rows
+    assert reader.read_content(graph, "topology", "S5", network) == graph_artifact(network).content
+    assert (
+        reader.read_content(graph, "forest", built_forest.id, network)
+        == graph_artifact(built_forest).content
     )
     assert np.array_equal(
         readback.read_forest(graph, built_forest.id).parent_port, built_forest.parent_port
@@ -212,7 +210,7 @@ EDITS = {
 @pytest.mark.parametrize("edit", EDITS, ids=str)
 def test_an_edit_of_tree_edges_changes_the_content(graph: Graph, trees: Forest, edit: str) -> None:
     """After any edit, the server's counts or checksums differ from those of the array."""
-    meant = rows.rows_content(graph_artifact(trees).rows)
+    meant = graph_artifact(trees).content
     assert reader.read_content(graph, "forest", trees.id, trees.topology) == meant
     assert graph.write(f"{EDITS[edit]} RETURN count(*) AS edits") == [{"edits": 1}]
     assert reader.read_content(graph, "forest", trees.id, trees.topology) != meant
@@ -236,7 +234,7 @@ def test_an_edit_of_nodes_and_links_changes_the_content(
     graph: Graph, s4: Topology, edit: str
 ) -> None:
     """Labels are part of the checksum, so edits of labels are detected too."""
-    meant = rows.topology_content(s4, graph_artifact(s4).rows)
+    meant = graph_artifact(s4).content
     assert reader.read_content(graph, "topology", "S4", s4) == meant
     assert graph.write(f"{NODE_EDITS[edit]} RETURN count(*) AS edits") == [{"edits": 1}]
     assert reader.read_content(graph, "topology", "S4", s4) != meant
@@ -293,9 +291,7 @@ def test_deletion_deletes_exactly_one_artifact(
     delete_artifact(graph, "forest", trees.id, network, batch, task)
     assert task.done == 3 * 23
     assert counts(graph) == (before[0] - 1, before[1] - 3 * 23 - 1)
-    assert reader.read_content(graph, "forest", other.id, network) == rows.rows_content(
-        graph_artifact(other).rows
-    )
+    assert reader.read_content(graph, "forest", other.id, network) == graph_artifact(other).content
     delete_artifact(graph, "forest", other.id, network, batch, task)
     delete_artifact(graph, "topology", "S4", network, batch, task)
     assert check_nodes(graph, "Node", ("topology",)) == {("S3",)}

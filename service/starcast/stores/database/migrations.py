@@ -19,7 +19,6 @@ from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import DBAPIError
 
 from starcast.stores.database.models import Base
-from starcast.stores.database.roles import ROLE_NAMES
 from starcast.stores.database.sessions import (
     VERSION_TABLE,
     check_owner,
@@ -30,6 +29,7 @@ from starcast.stores.database.sessions import (
     wait_for_lock,
 )
 from starcast.stores.database.views import VIEWS, View
+from starcast.stores.servers import ROLE_NAMES
 from starcast.support.errors import BusyError, RejectedError
 from starcast.support.paths import data_folder
 from starcast.support.progress import Reporter

@@ -10,13 +10,13 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from starcast.stores.database.roles import ROLE_NAMES
 from starcast.stores.database.watched import (
     CANCEL_SECONDS,
     TCP_OPTIONS,
     WatchedConnection,
     connect_watched,
 )
+from starcast.stores.servers import ROLE_NAMES
 from starcast.support.errors import BusyError, RejectedError, StarcastError, UnavailableError
 from starcast.support.paths import data_folder
 from starcast.support.signals import caused_by_interrupt

@@ -9,7 +9,7 @@ scanned once. The artifact's own node is deleted last.
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from starcast.stores.graph.artifacts import LABEL_OF, RELATIONSHIP_OF, id_property
+from starcast.stores.graph.artifacts import LABEL_OF, RELATIONSHIP_OF
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.reader import pages
 from starcast.stores.graph.schema import NODE, TOPOLOGY, GraphState, Relationship
@@ -49,7 +49,7 @@ def delete_artifact(
         _delete_relationships(graph, kind, artifact_id, batch, task, relationships)
     # The artifact's node is deleted last, so that an interrupted deletion can be repeated.
     graph.write(
-        f"MATCH (o:{label.name} {{{id_property(label)}: $id}}) DETACH DELETE o",
+        f"MATCH (o:{label.name} {{{label.key}: $id}}) DETACH DELETE o",
         {"id": artifact_id},
     )
 
@@ -87,7 +87,7 @@ def clear(graph: Graph, batch: int) -> int:
     delete_outdated_nodes(graph)
     for label in LABEL_OF.values():
         statement = (
-            f"MATCH (n:{label.name}) WHERE n.{id_property(label)} IS NOT NULL"
+            f"MATCH (n:{label.name}) WHERE n.{label.key} IS NOT NULL"
             f" AND n.state IS NOT NULL {_DETACH_DELETE}"
         )
         deleted += _repeat(graph, statement, {}, batch)
@@ -148,7 +148,7 @@ _DELETE_UNKNOWN_NODES = (
 
 def _delete_by_index(relationship: Relationship) -> str:
     # Neo4j uses the index only if there is a condition on its second property as well.
-    second = relationship.indexes[0][1]
+    second = relationship.indexed[0][1]
     return (
         f"MATCH ()-[r:{relationship.name} WHERE r.{relationship.artifact_property} = $artifact "
         f"AND r.{second} >= 0]->() {_DELETE}"
@@ -172,8 +172,8 @@ def _delete_unknown(relationship: Relationship) -> str:
 
 def _create_index(graph: Graph, relationship: Relationship) -> None:
     """Create the index if it is missing; without it every batch would scan all relationships."""
-    for statement in relationship.index_statements():
-        graph.write(statement)
+    for index in relationship.indexes:
+        graph.write(index.statement)
     # A new index is filled in the background, and statements do not use it until it is complete.
     graph.read("CALL db.awaitIndexes(300)")
 
