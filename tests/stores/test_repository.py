@@ -3,22 +3,12 @@
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from numpy.typing import NDArray
 from sqlalchemy import (
-    BigInteger,
-    Column,
-    Double,
     Engine,
-    Integer,
-    MetaData,
-    SmallInteger,
-    Table,
-    Text,
     select,
     text,
 )
@@ -30,7 +20,6 @@ from starcast.experiments.execution import execute, price_run
 from starcast.experiments.grid import Point
 from starcast.judges.simulator import simulate
 from starcast.stores.database import artifact_rows, models, repository
-from starcast.stores.database.bulk_copy import BLOCK, copy_columns
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import NotFoundError, RejectedError
 from starcast.topologies import topology
@@ -173,7 +162,7 @@ def test_the_step_profile_is_stored_and_dropped_with_its_schedule(engine: Engine
         )
         assert [step.largest_packet for step in profile] == simulation.packet_sizes.tolist()
         assert profile[0].links_used == 24 * 3  # every node sends over all ports
-        artifact_rows.drop_schedule(session, built.id)
+        artifact_rows.drop(session, "schedule", built.id)
         assert count(session, models.ScheduleStep) == 0
 
 
@@ -196,13 +185,13 @@ def test_artifacts_that_others_depend_on_cannot_be_deleted(engine: Engine) -> No
         artifact_rows.save_forest(session, built.forest)
         artifact_rows.save_schedule(session, built, simulate(built))
     with pytest.raises(IntegrityError), open_session(engine) as session:
-        artifact_rows.drop_topology(session, "S3")
+        artifact_rows.drop(session, "topology", "S3")
     with pytest.raises(IntegrityError), open_session(engine) as session:
-        artifact_rows.drop_forest(session, built.forest.id)
+        artifact_rows.drop(session, "forest", built.forest.id)
     with open_session(engine) as session:
-        artifact_rows.drop_schedule(session, built.id)
-        artifact_rows.drop_forest(session, built.forest.id)
-        artifact_rows.drop_topology(session, "S3")
+        artifact_rows.drop(session, "schedule", built.id)
+        artifact_rows.drop(session, "forest", built.forest.id)
+        artifact_rows.drop(session, "topology", "S3")
         left = [
             count(session, table)
             for table in (models.Topology, models.Forest, models.Tree, models.Schedule)
@@ -296,36 +285,3 @@ def test_dropping_an_experiment_deletes_its_runs_costs_and_profiles(engine: Engi
     with open_session(engine) as session:
         tables = (models.Experiment, models.Run, models.Cost, models.StepProfile)
         assert [count(session, table) for table in tables] == [0, 0, 0, 0]
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [0, 1, BLOCK - 1, BLOCK, pytest.param(2 * BLOCK + 1, marks=pytest.mark.slow)],
-)
-def test_columns_written_with_copy_read_back_equal_at_every_length(bare: Engine, rows: int) -> None:
-    kinds = {"small": SmallInteger, "whole": Integer, "large": BigInteger, "real": Double}
-    table = Table("copied", MetaData(), *(Column(name, kind) for name, kind in kinds.items()))
-    table.create(bare)
-    rng = np.random.default_rng(rows)
-    columns: dict[str, NDArray[Any]] = {
-        "large": rng.integers(-(2**63), 2**63, rows),
-        "small": rng.integers(-(2**15), 2**15, rows).astype(np.int16),
-        "whole": rng.integers(-(2**31), 2**31, rows),
-        "real": rng.normal(size=rows),
-    }
-    with open_session(bare) as session:
-        assert copy_columns(session, table, columns) == rows
-    with open_session(bare) as session:
-        found = session.execute(select(*(table.c[name] for name in columns))).all()
-    assert sorted(found) == sorted(
-        zip(*(column.tolist() for column in columns.values()), strict=True)
-    )
-
-
-def test_copying_numbers_into_a_text_column_is_refused(engine: Engine) -> None:
-    table = Table("words", MetaData(), Column("word", Text))
-    with (
-        open_session(engine) as session,
-        pytest.raises(TypeError, match=r"words\.word is not a column of numbers"),
-    ):
-        copy_columns(session, table, {"word": np.zeros(1, dtype=np.int64)})

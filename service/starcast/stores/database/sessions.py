@@ -1,12 +1,15 @@
-"""Connections to PostgreSQL: sessions, advisory locks, and the revision of the schema."""
+"""Connections to PostgreSQL: sessions, COPY, advisory locks, and the revision of the schema."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+import psycopg
+from psycopg import sql
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
@@ -236,6 +239,26 @@ def translated_errors(url: URL) -> Iterator[None]:
         if isinstance(error, DBAPIError) and sqlstate(error) in _NO_RIGHT:
             raise _refused(url, error) from None
         raise
+
+
+def copy_rows(
+    session: Session, table: Table, names: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> None:
+    """Insert rows by binary COPY, in the session's transaction; other columns get their default."""
+    types = [
+        table.c[name].type.compile(dialect=session.get_bind().dialect).lower() for name in names
+    ]
+    statement = sql.SQL("copy {} ({}) from stdin (format binary)").format(
+        sql.Identifier(table.name), sql.SQL(", ").join(map(sql.Identifier, names))
+    )
+    driver = session.connection().connection.driver_connection
+    if not isinstance(driver, psycopg.Connection):
+        raise TypeError("COPY needs psycopg")
+    with driver.cursor().copy(statement) as copy:
+        # Binary COPY converts nothing, so psycopg has to know the type of each column.
+        copy.set_types(types)
+        for row in rows:
+            copy.write_row(row)
 
 
 def sqlstate(error: DBAPIError) -> str:
