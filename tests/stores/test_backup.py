@@ -361,7 +361,7 @@ def test_a_dump_can_be_read_without_starcast(file: Path, bare: Engine, tmp_path:
     with zipfile.ZipFile(file) as archive:
         archive.extract("postgres.dump", tmp_path)
     with (tmp_path / "postgres.dump").open("rb") as source:
-        backup._run([PROGRAMS.pg_restore, "--no-owner"], bare.url, source=source)
+        backup._run([str(PROGRAMS.pg_restore), "--no-owner"], bare.url, source=source)
     with sessions.open_session(bare) as session:
         assert [each.name for each in session.scalars(select(models.Experiment))] == ["e"]
 

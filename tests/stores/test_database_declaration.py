@@ -140,6 +140,7 @@ def filled(migrated: Engine) -> Engine:
         connection.execute(
             text("insert into topology values ('S4', 'star', 4, null, 24, 36, 3, 4)")
         )
+        connection.execute(text("insert into claim_run (level, version) values ('quick', '1')"))
     return migrated
 
 
@@ -176,11 +177,23 @@ def filled(migrated: Engine) -> Engine:
             "ck_materialization_id",
         ),
         ("insert into claim_verdict values (1, 'L5', 'holds', '[]', null, '')", "ck_claim_verdict"),
+        (
+            "insert into claim_verdict values (1, 'TS.L5', 'holds', '[]', '{}', '')",
+            "ck_claim_verdict_counterexample",
+        ),
+        (
+            "insert into claim_verdict values (1, 'TS.L5', 'perhaps', '[]', null, '')",
+            "ck_claim_verdict_verdict",
+        ),
+        (
+            "insert into claim_run (level, sizes, version) values ('quick', '[]', '1')",
+            "ck_claim_run_sizes",
+        ),
+        ("insert into claim_run (version) values ('1')", "ck_claim_run_sizes"),
+        ("insert into claim_run (level, version) values ('slow', '1')", "ck_claim_run_level"),
     ],
 )
-def test_invalid_values_of_text_columns_are_refused(
-    filled: Engine, statement: str, constraint: str
-) -> None:
+def test_invalid_rows_are_refused(filled: Engine, statement: str, constraint: str) -> None:
     with filled.begin() as connection:
         connection.execute(text(RUN.format(**VALID)))
     with pytest.raises(IntegrityError, match=constraint), filled.begin() as connection:

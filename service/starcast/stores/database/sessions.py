@@ -334,11 +334,6 @@ def known_revision(engine: Engine) -> str | None:
         return check_owner(connection)
 
 
-def is_known(revision: str) -> bool:
-    """Return whether this version of starcast knows a schema revision."""
-    return revision in revisions()
-
-
 def check_known(revision: str, subject: str) -> None:
     """Check that this version of starcast knows a schema revision.
 
@@ -348,7 +343,7 @@ def check_known(revision: str, subject: str) -> None:
     Raises:
         RejectedError: the revision is too new, or too old to be upgraded.
     """
-    if is_known(revision):
+    if revision in revisions():
         return
     newest, oldest = head(), revisions()[0]
     # Revisions have leading zeros, so comparing them as text compares their numbers.

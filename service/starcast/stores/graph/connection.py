@@ -168,16 +168,14 @@ class Graph:
         log.event("read Neo4j", logging.DEBUG, statement=cypher, rows=rows, seconds=seconds)
         return result
 
-    def write(
-        self, cypher: str, parameters: Parameters | None = None, timeout: float | None = None
-    ) -> list[Row]:
+    def write(self, cypher: str, parameters: Parameters | None = None) -> list[Row]:
         """Run a statement that writes, in one transaction, and return its rows.
 
         Raises:
             StarcastError: see `_translate_errors`.
         """
-        with self._translate_errors(timeout), self._session() as session:
-            return session.execute_write(self._work(cypher, parameters, timeout, None)).rows
+        with self._translate_errors(None), self._session() as session:
+            return session.execute_write(self._work(cypher, parameters, None, None)).rows
 
     @contextmanager
     def concurrent(self, threads: int) -> Iterator[ThreadPoolExecutor]:
