@@ -86,6 +86,9 @@ class Base(DeclarativeBase):
     }
 
     def __init_subclass__(cls, **options: Any) -> None:
+        if "__tablename__" not in vars(cls):
+            # ScheduleStep is the table schedule_step.
+            cls.__tablename__ = re.sub("(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
         super().__init_subclass__(**options)
         # Comments in PostgreSQL are plain text, so the docstring loses its markup.
         plain = re.sub(r"`+", "", inspect.cleandoc(cls.__doc__ or ""))

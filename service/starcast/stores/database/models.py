@@ -57,7 +57,6 @@ class Store(Base):
     The graph store holds the same id, which shows whether the two belong together.
     """
 
-    __tablename__ = "store"
     # A unique index on a constant allows only one row.
     __table_args__ = (Index("ix_store_one_row", text("(true)"), unique=True),)
 
@@ -72,8 +71,6 @@ class Store(Base):
 class Family(Base):
     """A family of topologies. Plug-ins add theirs, so this is a table and not an enumeration."""
 
-    __tablename__ = "family"
-
     name: Mapped[str] = field("name of the family: star", primary_key=True)
     noun: Mapped[str] = field("noun for its topologies in sentences: star graphs")
 
@@ -81,7 +78,6 @@ class Family(Base):
 class Topology(Base):
     """An ingested topology with its counts."""
 
-    __tablename__ = "topology"
     __table_args__ = (
         CheckConstraint("nodes > 0 and links > 0 and degree > 0 and diameter > 0", name="counts"),
         matches("spec", SPEC),
@@ -100,7 +96,6 @@ class Topology(Base):
 class Forest(Base):
     """An ingested forest. Its trees are in the table tree."""
 
-    __tablename__ = "forest"
     __table_args__ = (
         CheckConstraint("root >= 0 and trees > 0 and height > 0 and congestion > 0", name="counts"),
         columns.belongs_to_topology(),
@@ -123,7 +118,6 @@ class Forest(Base):
 class Tree(Base):
     """One tree of a forest."""
 
-    __tablename__ = "tree"
     __table_args__ = (
         CheckConstraint("number >= 0 and height > 0 and leaves > 0 and size > 1", name="counts"),
     )
@@ -142,7 +136,6 @@ class Tree(Base):
 class Schedule(Base):
     """An ingested schedule with the results of its simulation."""
 
-    __tablename__ = "schedule"
     __table_args__ = (
         one_of("ports", PORTS),
         one_of("collective", COLLECTIVES),
@@ -185,15 +178,12 @@ class _Step:
 class ScheduleStep(_Step, Base):
     """One step of a simulated schedule."""
 
-    __tablename__ = "schedule_step"
-
     schedule: Mapped[str] = part_of("schedule.id", "id of its schedule")
 
 
 class Materialization(Base):
     """The state of one artifact in the graph store. An artifact without a row is unknown."""
 
-    __tablename__ = "materialization"
     __table_args__ = (
         one_of("kind", KINDS),
         one_of("state", STATES),
@@ -225,7 +215,6 @@ class Materialization(Base):
 class Experiment(Base):
     """A named set of runs."""
 
-    __tablename__ = "experiment"
     __table_args__ = (
         matches("name", r"^[A-Za-z0-9][A-Za-z0-9._-]*$"),
         json_type("grid", "object"),
@@ -250,7 +239,6 @@ class Run(Base, AxisColumns):
     """
 
     # A run needs no ingested topology, so its topology is not a foreign key.
-    __tablename__ = "run"
     __table_args__ = (
         *axis_checks(),
         one_of("status", STATUSES),
@@ -300,7 +288,6 @@ class Cost(Base):
     A value that the source does not give is null.
     """
 
-    __tablename__ = "cost"
     __table_args__ = (
         one_of("kind", COSTS),
         rational("start_ups"),
@@ -326,15 +313,12 @@ class Cost(Base):
 class StepProfile(_Step, Base):
     """One step of a simulated run."""
 
-    __tablename__ = "step_profile"
-
     run: Mapped[int] = part_of("run.id", "number of its run")
 
 
 class ClaimRun(Base):
     """A verification run: one stored pass over claims of the papers."""
 
-    __tablename__ = "claim_run"
     __table_args__ = (
         one_of("level", LEVELS),
         CheckConstraint("(level is null) = (sizes is not null)", name="sizes"),
@@ -363,7 +347,6 @@ class _CheckedClaim:
 class ClaimEvidence(_CheckedClaim, Base):
     """The evidence of one claim at one size."""
 
-    __tablename__ = "claim_evidence"
     __table_args__ = (
         matches("claim", r"^[A-Z]+[.]"),
         json_type("evidence", "object"),
@@ -380,7 +363,6 @@ class ClaimEvidence(_CheckedClaim, Base):
 class ClaimVerdict(_CheckedClaim, Base):
     """The verdict on one claim in one verification run."""
 
-    __tablename__ = "claim_verdict"
     __table_args__ = (
         one_of("verdict", VERDICT_WORDS),
         CheckConstraint("counterexample is null or verdict = 'fails'", name="counterexample"),
