@@ -440,10 +440,10 @@ MODELS: Sequence[type[Model]] = (
 
 def _chosen(rows: Rows, mask: Any) -> Rows:
     """Return the selected rows, without the tree column."""
-    columns = {name: column[mask] for name, column in rows.columns.items() if name != "tree"}
+    kept = [0, 1, *(i for i, name in enumerate(rows.columns, start=2) if name != "tree")]
     kind = replace(
         rows.relationship,
         properties=tuple(p for p in rows.relationship.properties if p.name != "tree"),
-        indexes=(),
+        indexed=(),
     )
-    return Rows(kind, rows.artifact_id, rows.topology, rows.start[mask], rows.end[mask], columns)
+    return Rows(kind, rows.artifact_id, rows.topology, rows.table[kept][:, mask])

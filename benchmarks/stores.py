@@ -12,8 +12,7 @@ from starcast import forest, topology
 from starcast.embedded.endpoints import graph_address, migration_url
 from starcast.ingest import drop, ingest, open_stores, parse_request
 from starcast.ingest.load_methods import Estimate
-from starcast.stores.database.bulk_copy import copy_columns
-from starcast.stores.database.sessions import connect
+from starcast.stores.database.sessions import connect, copy_rows
 from starcast.stores.graph import rows
 from starcast.stores.graph.artifacts import graph_artifact
 from starcast.stores.graph.connection import Graph
@@ -116,12 +115,12 @@ def _copy(engine: Engine) -> Iterator[Figure]:
         "bench", MetaData(), Column("a", Integer), Column("b", Integer), Column("c", SmallInteger)
     )
     values = np.arange(COUNT, dtype=np.int32)
-    columns = {"a": values, "b": values[::-1].copy(), "c": values % 1000}
+    lists = [values.tolist(), values[::-1].tolist(), (values % 1000).tolist()]
     table.create(engine)
 
     def copying() -> None:
         with Session(engine) as session:
-            copy_columns(session, table, columns)
+            copy_rows(session, table, ("a", "b", "c"), zip(*lists, strict=True))
             session.rollback()
 
     def inserting() -> None:

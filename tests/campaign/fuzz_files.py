@@ -26,7 +26,6 @@ from starcast.judges.blockwise import closed_form, merge_blocks, verify_shard
 from starcast.records import Record, load_all, load_record, path_of, shipped_folder, verify
 from starcast.search import Budget, verify_bound
 from starcast.search.sharding import merge_searches, plan_searches, search_shard
-from starcast.stores.database import sessions
 from starcast.stores.database.backup import read_manifest
 from starcast.support.progress import Silent
 from starcast.support.shards import Kind, Shard
@@ -308,6 +307,5 @@ def backup_file(draw: Random, folder: Path) -> Case:
         assert print_moment
         assert found.rows >= 0
         assert found.postgres_major
-        sessions.is_known(found.revision)
 
     return what, read

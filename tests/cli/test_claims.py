@@ -19,8 +19,8 @@ from starcast import check, forest, schedule
 from starcast.claims import Verdict, claims, storage
 from starcast.ingest import Stores, ingest, parse_request
 from starcast.queries.counterexample import to_cypher
-from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph
+from starcast.stores.servers import GraphAddress
 from starcast.support.errors import UnavailableError
 from starcast.support.progress import Silent
 from support.fix_cli import Result, Starcast, name_store

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import URL
 
 from starcast.ingest import Plan, Stores, ingest
-from starcast.stores.graph.address import GraphAddress
+from starcast.stores.servers import GraphAddress
 from support.checks import assert_stored
 from support.fix_cli import Starcast, name_store
 from support.plans import plan

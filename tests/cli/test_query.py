@@ -12,8 +12,8 @@ from starcast.lab.answers import hops
 from starcast.queries import find, load_queries, measured
 from starcast.queries.measured import Figures, Measurements
 from starcast.queries.picture import PATH
-from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph
+from starcast.stores.servers import GraphAddress
 from starcast.support.settings import Settings
 from support.fix_cli import Result, Starcast
 from support.latex_tables import read_table

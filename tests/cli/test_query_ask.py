@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from starcast.queries.execution import find_unknown_names
-from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph, Notice, QueryResult
+from starcast.stores.servers import GraphAddress
 from starcast.support.settings import Settings
 from support.fix_cli import Result, Starcast
 from support.packs.stored_data import loaded

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from starcast.queries import Query, load_library, run
-from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph
+from starcast.stores.servers import GraphAddress
 from starcast.support.errors import InputError, LimitError, NotFoundError
 from support.packs import (
     oracle_tools,

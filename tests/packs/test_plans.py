@@ -8,10 +8,10 @@ import pytest
 from starcast.queries import Query, load_queries, run
 from starcast.queries.checks import check_reads_only
 from starcast.queries.execution import find_problems, has_indexes, plan_operators
-from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.schema import NODE
 from starcast.stores.graph.writer import BoltWriter
+from starcast.stores.servers import GraphAddress
 from starcast.support.errors import InputError, StarcastError
 from support.packs.stored_data import loaded, without_indexes
 
@@ -107,7 +107,7 @@ def test_without_indexes_some_queries_would_have_problems(unprepared: Graph) -> 
 
 def test_the_indexes_exist_after_an_ingest(graph: Graph) -> None:
     assert has_indexes(graph)
-    name = NODE.index_names()[-1]
+    name = NODE.indexes[-1].name
     graph.write(f"DROP INDEX {name}")
     try:
         assert not has_indexes(graph)
@@ -195,7 +195,7 @@ def test_a_query_whose_columns_differ_from_its_header_is_refused_at_run_time(gra
         "CALL db.createLabel('Hostile')",
         "CREATE INDEX hostile FOR (n:Node) ON (n.label)",
         "CREATE CONSTRAINT hostile FOR (n:Node) REQUIRE n.label IS UNIQUE",
-        f"DROP INDEX {NODE.index_names()[-1]}",
+        f"DROP INDEX {NODE.indexes[-1].name}",
         "CREATE USER hostile SET PASSWORD 'hostile-password'",
         "DROP USER neo4j",
         "STOP DATABASE neo4j",

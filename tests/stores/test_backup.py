@@ -20,10 +20,9 @@ from starcast.ingest.ingestion import rebuild
 from starcast.ingest.stores import Stores
 from starcast.ingest.verification import verify
 from starcast.stores.database import backup, migrations, models, sessions
-from starcast.stores.database.roles import Role
-from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.reader import read_artifact_nodes
+from starcast.stores.servers import GraphAddress, Role
 from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.support.progress import ProgressLines, Silent
 from starcast.support.settings import Settings
@@ -362,7 +361,7 @@ def test_a_dump_can_be_read_without_starcast(file: Path, bare: Engine, tmp_path:
     with zipfile.ZipFile(file) as archive:
         archive.extract("postgres.dump", tmp_path)
     with (tmp_path / "postgres.dump").open("rb") as source:
-        backup._run([PROGRAMS.pg_restore, "--no-owner"], bare.url, source=source)
+        backup._run([str(PROGRAMS.pg_restore), "--no-owner"], bare.url, source=source)
     with sessions.open_session(bare) as session:
         assert [each.name for each in session.scalars(select(models.Experiment))] == ["e"]
 

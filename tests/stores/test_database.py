@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from alembic import command
@@ -58,11 +59,9 @@ def test_an_upgrade_keeps_all_rows(engine: Engine, add_revision: Callable[[], No
     run_experiment(engine, "e", points, Silent())
     before = everything(engine)
     add_revision()
-    with pytest.raises(
-        RejectedError, match=f"is {HEAD}, but this starcast needs {NEXT}"
-    ) as refused:
+    with pytest.raises(RejectedError, match=f"is {HEAD}, but this starcast needs {NEXT}") as caught:
         sessions.check(engine)
-    assert "starcast db upgrade" in refused.value.hint
+    assert "starcast db upgrade" in caught.value.hint
     recorder = Recorder()
     assert migrations.upgrade(engine, recorder)
     assert recorder.lines == [f"the schema was upgraded from {HEAD} to {NEXT}"]
@@ -161,43 +160,6 @@ def test_deleting_a_verification_run_deletes_its_evidence_and_verdicts(engine: E
     assert found["claim_evidence"] == found["claim_verdict"] == []
 
 
-@pytest.mark.parametrize(
-    ("row", "constraint"),
-    [
-        (
-            ("insert into claim_run (level, sizes, version) values ('quick', '[]', '1')"),
-            "ck_claim_run_sizes",
-        ),
-        ("insert into claim_run (version) values ('1')", "ck_claim_run_sizes"),
-        (
-            "insert into claim_run (level, version) values ('slow', '1')",
-            "ck_claim_run_level",
-        ),
-        (
-            (
-                "insert into claim_verdict"
-                " values ((select max(id) from claim_run), 'TS.L5', 'holds', '[]', '{}', '')"
-            ),
-            "ck_claim_verdict_counterexample",
-        ),
-        (
-            (
-                "insert into claim_verdict"
-                " values ((select max(id) from claim_run), 'TS.L5', 'perhaps', '[]', null, '')"
-            ),
-            "ck_claim_verdict_verdict",
-        ),
-    ],
-)
-def test_verification_runs_refuse_impossible_rows(
-    engine: Engine, row: str, constraint: str
-) -> None:
-    with engine.begin() as connection:
-        connection.execute(text("insert into claim_run (level, version) values ('quick', '1')"))
-    with pytest.raises(IntegrityError, match=constraint), engine.begin() as connection:
-        connection.execute(text(row))
-
-
 def test_a_manually_changed_table_is_reported_as_a_difference(engine: Engine) -> None:
     with engine.begin() as connection:
         connection.execute(text("alter table forest drop column height cascade"))
@@ -229,90 +191,70 @@ def test_a_store_has_one_id_which_an_upgrade_keeps(engine: Engine) -> None:
         session.add(models.Store())
 
 
+def refused(bare: Engine, statements: str, *, by_upgrade: bool, by_drop: bool) -> RejectedError:
+    """Change a database, and return the error with which each call refuses it unchanged."""
+    with bare.begin() as connection:
+        for statement in filter(None, statements.split(";")):
+            connection.execute(text(statement))
+    before = (tables(bare), sessions.current(bare))
+    calls: list[Callable[[Engine], object]] = [sessions.check]
+    calls += [lambda engine: migrations.upgrade(engine, Silent())] * by_upgrade
+    calls += [migrations.drop] * by_drop
+    errors = set()
+    for call in calls:
+        with pytest.raises(RejectedError) as caught:
+            call(bare)
+        errors.add((caught.value.message, caught.value.hint))
+    assert (tables(bare), sessions.current(bare)) == before
+    [_] = errors
+    return caught.value
+
+
 def test_a_database_without_schema_is_refused_with_the_command_that_creates_it(
     bare: Engine,
 ) -> None:
-    with pytest.raises(RejectedError, match="no schema yet") as refused:
-        sessions.check(bare)
-    assert "starcast db upgrade" in refused.value.hint
-
-
-def test_a_schema_from_before_the_first_revision_is_refused_and_unchanged(engine: Engine) -> None:
-    with engine.begin() as connection:
-        connection.execute(text("update alembic_version set version_num = '0003'"))
-    for call in (sessions.check, lambda engine: migrations.upgrade(engine, Silent())):
-        with pytest.raises(
-            RejectedError, match=r"database \(0003\) is too old: this starcast upgrades from"
-        ) as refused:
-            call(engine)
-        assert "docs/upgrades.md" in refused.value.hint
-    assert sessions.current(engine) == "0003"
+    error = refused(bare, "", by_upgrade=False, by_drop=False)
+    assert "no schema yet" in error.message
+    assert "starcast db upgrade" in error.hint
 
 
 @pytest.mark.parametrize(
-    "call",
-    [sessions.check, lambda engine: migrations.upgrade(engine, Silent()), migrations.drop],
-    ids=["check", "upgrade", "drop"],
+    ("revision", "message", "hint"),
+    [
+        ("9999", "newer than this starcast", "update starcast"),
+        ("0003", "database (0003) is too old: this starcast upgrades from", "docs/upgrades.md"),
+    ],
 )
-def test_a_newer_schema_is_refused_and_unchanged(
-    engine: Engine, call: Callable[[Engine], object]
+def test_a_schema_of_an_unknown_revision_is_refused_and_unchanged(
+    engine: Engine, revision: str, message: str, hint: str
 ) -> None:
-    with engine.begin() as connection:
-        connection.execute(text("update alembic_version set version_num = '9999'"))
-    with pytest.raises(RejectedError, match="newer than this starcast") as refused:
-        call(engine)
-    assert refused.value.hint == "update starcast"
-    assert sessions.current(engine) == "9999"
-    assert tables(engine) > {"run", "cost"}
+    change = f"update alembic_version set version_num = '{revision}'"  # noqa: S608
+    error = refused(engine, change, by_upgrade=True, by_drop=True)
+    assert message in error.message
+    assert hint in error.hint
+
+
+REVISION = (
+    ";create table alembic_version (version_num varchar(32) not null);"
+    "insert into alembic_version values ('{}')"
+)
 
 
 @pytest.mark.parametrize(
-    "version_table", [False, True], ids=["without alembic", "with an alembic of its own"]
+    ("statements", "table"),
+    [
+        ("create table invoice (id int)", "invoice"),
+        ("create table invoice (id int)" + REVISION.format("4f00ba12"), "invoice"),
+        (REVISION.format("abc"), "alembic_version"),
+        (REVISION.format(sessions.head()), "alembic_version"),
+    ],
 )
 def test_a_database_of_another_program_is_refused_and_unchanged(
-    bare: Engine, version_table: bool
+    bare: Engine, statements: str, table: str
 ) -> None:
-    with bare.begin() as connection:
-        connection.execute(text("create table invoice (id int primary key)"))
-        if version_table:
-            connection.execute(
-                text("create table alembic_version (version_num varchar(32) not null)")
-            )
-            connection.execute(text("insert into alembic_version values ('4f00ba12')"))
-    before = tables(bare)
-    for call in (
-        lambda: sessions.check(bare),
-        lambda: migrations.upgrade(bare, Silent()),
-        lambda: migrations.drop(bare),
-    ):
-        with pytest.raises(
-            RejectedError, match="tables of another program, such as 'invoice'"
-        ) as refused:
-            call()
-        assert "empty database" in refused.value.hint
-    assert tables(bare) == before
-
-
-@pytest.mark.parametrize("revision", ["abc", sessions.head()])
-def test_a_database_with_a_revision_but_no_starcast_tables_is_refused(
-    bare: Engine, revision: str
-) -> None:
-    with bare.begin() as connection:
-        connection.execute(text("create table alembic_version (version_num varchar(32) not null)"))
-        connection.execute(
-            text("insert into alembic_version values (:revision)"), {"revision": revision}
-        )
-    for call in (
-        lambda: sessions.check(bare),
-        lambda: migrations.upgrade(bare, Silent()),
-        lambda: migrations.drop(bare),
-    ):
-        with pytest.raises(
-            RejectedError, match="of another program, such as 'alembic_version'"
-        ) as refused:
-            call()
-        assert "empty database" in refused.value.hint
-    assert (tables(bare), sessions.current(bare)) == ({"alembic_version"}, revision)
+    error = refused(bare, statements, by_upgrade=True, by_drop=True)
+    assert f"tables of another program, such as '{table}'" in error.message
+    assert "empty database" in error.hint
 
 
 def test_tables_with_starcast_names_but_no_revision_are_refused(engine: Engine) -> None:
@@ -430,26 +372,23 @@ def test_a_lock_that_was_waited_for_is_held_until_the_transaction_ends(engine: E
         pass
 
 
-def test_the_error_for_an_unreachable_server_does_not_contain_the_password(
-    fresh_database: URL,
+@pytest.mark.parametrize(
+    ("changes", "message", "hint"),
+    [
+        ({"host": "127.0.0.1", "port": 1}, "cannot be reached: Connection refused", "starcast up"),
+        ({}, "refuses the login of", "STARCAST_POSTGRES_PASSWORD_FILE"),
+        ({"database": "nowhere"}, "has no database 'nowhere'", "create it: createdb nowhere"),
+    ],
+)
+def test_the_error_for_a_failed_connection_names_the_cause_but_not_the_password(
+    fresh_database: URL, changes: dict[str, Any], message: str, hint: str
 ) -> None:
-    with pytest.raises(UnavailableError, match="cannot be reached: Connection refused") as refused:
-        sessions.connect(fresh_database.set(host="127.0.0.1", port=1, password="sesame"))
-    assert "sesame" not in str(refused.value)
-    assert refused.value.__suppress_context__
-
-
-def test_the_error_for_a_wrong_password_does_not_contain_the_password(fresh_database: URL) -> None:
-    with pytest.raises(UnavailableError, match="refuses the login of") as refused:
-        sessions.connect(fresh_database.set(password="open-sesame"))
-    assert "sesame" not in str(refused.value)
-    assert "STARCAST_POSTGRES_PASSWORD_FILE" in refused.value.hint
-
-
-def test_a_database_that_does_not_exist_has_a_specific_error(fresh_database: URL) -> None:
-    with pytest.raises(UnavailableError, match="has no database 'nowhere'") as refused:
-        sessions.connect(fresh_database.set(database="nowhere"))
-    assert refused.value.hint == "create it: createdb nowhere"
+    password = fresh_database.password if "database" in changes else "open-sesame"
+    with pytest.raises(UnavailableError, match=message) as failed:
+        sessions.connect(fresh_database.set(**changes, password=password))
+    assert password is None or password not in str(failed.value)
+    assert hint in failed.value.hint
+    assert failed.value.__suppress_context__
 
 
 def test_a_server_that_stops_during_a_statement_is_unavailable(

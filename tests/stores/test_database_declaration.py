@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import URL, Engine, inspect, text
+from sqlalchemy import URL, Engine, inspect, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from starcast.claims.storage import newest_verdicts
@@ -17,12 +17,11 @@ from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import ingest, parse_request
 from starcast.ingest.stores import Stores
-from starcast.stores.database import migrations, models, repository, sessions
+from starcast.stores.database import artifact_rows, migrations, models, repository, sessions
 from starcast.stores.database.listing import list_artifacts
-from starcast.stores.database.roles import Role
 from starcast.stores.database.views import VIEWS
-from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph
+from starcast.stores.servers import GraphAddress, Role
 from starcast.support.errors import UnavailableError
 from starcast.support.progress import Silent
 from support.claim_runs import check_and_store
@@ -141,6 +140,7 @@ def filled(migrated: Engine) -> Engine:
         connection.execute(
             text("insert into topology values ('S4', 'star', 4, null, 24, 36, 3, 4)")
         )
+        connection.execute(text("insert into claim_run (level, version) values ('quick', '1')"))
     return migrated
 
 
@@ -177,11 +177,23 @@ def filled(migrated: Engine) -> Engine:
             "ck_materialization_id",
         ),
         ("insert into claim_verdict values (1, 'L5', 'holds', '[]', null, '')", "ck_claim_verdict"),
+        (
+            "insert into claim_verdict values (1, 'TS.L5', 'holds', '[]', '{}', '')",
+            "ck_claim_verdict_counterexample",
+        ),
+        (
+            "insert into claim_verdict values (1, 'TS.L5', 'perhaps', '[]', null, '')",
+            "ck_claim_verdict_verdict",
+        ),
+        (
+            "insert into claim_run (level, sizes, version) values ('quick', '[]', '1')",
+            "ck_claim_run_sizes",
+        ),
+        ("insert into claim_run (version) values ('1')", "ck_claim_run_sizes"),
+        ("insert into claim_run (level, version) values ('slow', '1')", "ck_claim_run_level"),
     ],
 )
-def test_invalid_values_of_text_columns_are_refused(
-    filled: Engine, statement: str, constraint: str
-) -> None:
+def test_invalid_rows_are_refused(filled: Engine, statement: str, constraint: str) -> None:
     with filled.begin() as connection:
         connection.execute(text(RUN.format(**VALID)))
     with pytest.raises(IntegrityError, match=constraint), filled.begin() as connection:
@@ -314,19 +326,28 @@ def ingested(engine: Engine, clean_graph: GraphAddress) -> Iterator[Engine]:
         yield engine
 
 
-def test_the_artifact_view_has_the_rows_of_the_listings(ingested: Engine) -> None:
+def test_the_artifact_view_and_the_listings_have_the_stored_values(ingested: Engine) -> None:
     found = {(row["kind"], row["id"]): row for row in rows(ingested, "select * from artifact")}
     with sessions.open_session(ingested) as session:
-        listed = {
-            (kind, row["id"]): row for kind in models.KINDS for row in list_artifacts(session, kind)
-        }
-    assert found.keys() == listed.keys()
-    assert {kind for kind, _ in found} == set(models.KINDS)
-    for name, row in listed.items():
-        for column, value in row.items():
-            if column not in {"arguments", "topology"}:
-                assert found[name][column] == value, (name, column)
-        assert found[name]["topology"] == "S3"
+        stored = session.scalars(select(models.Materialization)).all()
+        assert found.keys() == {(row.kind, row.id) for row in stored}
+        assert {kind for kind, _ in found} == set(models.KINDS)
+        for row in stored:
+            seen = found[row.kind, row.id]
+            own = session.get(artifact_rows.MODELS[row.kind], row.id)
+            for name, value in seen.items():
+                if hasattr(row, name):
+                    assert value == getattr(row, name), name
+                elif name not in {"graph_nodes", "graph_relationships", "topology"}:
+                    assert value == getattr(own, name, None), name
+            assert seen["topology"] == "S3"
+            counts = (row.expected_nodes, row.expected_relationships)
+            assert (seen["graph_nodes"], seen["graph_relationships"]) == counts
+        for kind in models.KINDS:
+            for listed in list_artifacts(session, kind):
+                seen = found.pop((kind, listed["id"]))
+                assert all(seen[name] == listed[name] for name in listed.keys() - {"arguments"})
+    assert not found
 
 
 LARGE = """

@@ -13,8 +13,8 @@ from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import Stores, ingest, parse_request
 from starcast.stores.database import backup, migrations, models, sessions, watched
-from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph
+from starcast.stores.servers import GraphAddress
 from starcast.support.errors import BusyError, InputError, UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings

@@ -16,9 +16,9 @@ from neo4j.exceptions import Neo4jError
 
 from campaign.proxy import Fault, Proxy
 from starcast.stores.graph import connection
-from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph, QueryResult, fetch_result
 from starcast.stores.graph.writer import BoltWriter
+from starcast.stores.servers import GraphAddress
 from starcast.support.errors import (
     InputError,
     LimitError,

@@ -10,8 +10,8 @@ from starcast.ingest import LoadMethod, Stores, ingest
 from starcast.ingest.ingestion import rebuild
 from starcast.ingest.verification import verify
 from starcast.stores.database import migrations, sessions
-from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph
+from starcast.stores.servers import GraphAddress
 from starcast.support.progress import Silent
 from support.checks import assert_stored, described
 from support.fix_servers import empty, new_database

@@ -1,20 +1,20 @@
 """Rows and checksums equal a direct computation, and checksums detect every kind of error."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import chain
 
 import numpy as np
 import pytest
 
-from starcast.collectives import schedule
+from starcast.collectives import Schedule, schedule
 from starcast.stores.graph import rows
 from starcast.stores.graph.artifacts import graph_artifact
 from starcast.stores.graph.rows import FACTOR, MODULUS, Rows
 from starcast.stores.graph.schema import LINK, TREE_EDGE
 from starcast.support.errors import RejectedError
-from starcast.topologies import topology
+from starcast.topologies import Topology, topology
 from starcast.topologies.star import Star
-from starcast.trees import forest
+from starcast.trees import Forest, forest
 from support.checks import same_rows
 
 
@@ -24,6 +24,11 @@ def mixed(values: list[int]) -> int:
     for value in [*values, 0, 0]:
         h = (h * h + FACTOR * (value % MODULUS) + 1) % MODULUS
     return h
+
+
+def listed(part: Rows) -> list[tuple[int, ...]]:
+    """Return start, end and the other columns of each row."""
+    return list(map(tuple, part.table.T.tolist()))
 
 
 @pytest.mark.parametrize("spec", ["S2", "S3", "S4", "S5"])
@@ -36,15 +41,8 @@ def test_links_of_a_star_graph_follow_its_definition(spec: str) -> None:
         for port in network.ports:
             other = labels.index(label[port - 1] + label[1 : port - 1] + label[0] + label[port:])
             expected.add((min(rank, other), max(rank, other), port))
-    actual = graph_artifact(network).rows
-    listed = list(
-        zip(
-            actual.start.tolist(), actual.end.tolist(), actual.columns["port"].tolist(), strict=True
-        )
-    )
-    assert len(listed) == network.links
-    assert set(listed) == expected
-    assert listed == sorted(listed)
+    assert listed(graph_artifact(network).rows) == sorted(expected)
+    assert len(expected) == network.links
 
 
 @pytest.mark.parametrize("spec", ["S2,1", "S4,1", "S4,2", "S5,2", "S5,3", "S4,3", "Q1", "Q4"])
@@ -58,14 +56,8 @@ def test_links_of_other_families_have_the_port_of_the_lower_rank(spec: str) -> N
         for port in network.ports
         if (b := across[port][a]) > a
     ]
-    actual = graph_artifact(network).rows
-    listed = list(
-        zip(
-            actual.start.tolist(), actual.end.tolist(), actual.columns["port"].tolist(), strict=True
-        )
-    )
-    assert len(listed) == len({(a, b) for a, b, _ in listed}) == network.links
-    assert listed == sorted(expected)
+    assert listed(graph_artifact(network).rows) == sorted(expected)
+    assert len({(a, b) for a, b, _ in expected}) == network.links
 
 
 @pytest.mark.parametrize(
@@ -92,18 +84,7 @@ def test_tree_edges_lead_from_parents_to_children(spec: str, construction: str, 
         for node in range(topology.nodes)
         if node != built_forest.root
     )
-    actual = graph_artifact(built_forest).rows
-    assert (
-        sorted(
-            zip(
-                actual.start.tolist(),
-                actual.end.tolist(),
-                *(c.tolist() for c in actual.columns.values()),
-                strict=True,
-            )
-        )
-        == expected
-    )
+    assert listed(graph_artifact(built_forest).rows) == expected
     for parent, child, _, _, port in expected:
         assert topology.neighbours(port, [parent])[0] == child
 
@@ -114,15 +95,10 @@ def test_the_checksum_is_the_sum_of_the_checksums_of_the_rows(
     """NumPy arrays give the same sum as Python integers row by row, also for huge values."""
     monkeypatch.setattr(rows, "_CACHED", 7)
     actual = graph_artifact(schedule("S4", "broadcast", "multiple", segments=3)).rows
-    listed = zip(
-        actual.start.tolist(),
-        actual.end.tolist(),
-        *(c.tolist() for c in actual.columns.values()),
-        strict=True,
-    )
-    assert actual.checksum() == sum(mixed(list(row)) for row in listed)
+    assert actual.checksum() == sum(mixed(list(row)) for row in listed(actual))
     huge = np.arange(20) * 10**8
-    assert rows.checksum([huge, huge + 5], 20) == sum(mixed([v, v + 5]) for v in huge.tolist())
+    table = np.stack([huge, huge + 5])
+    assert rows.checksum(table) == sum(mixed([v, v + 5]) for v in huge.tolist())
 
 
 def test_labels_enter_the_checksum_of_nodes_as_numbers_in_base_37() -> None:
@@ -137,66 +113,40 @@ def test_labels_enter_the_checksum_of_nodes_as_numbers_in_base_37() -> None:
     assert rows.node_checksum(network) == expected
 
 
-def changed(
-    change: Callable[[dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]], None],
-) -> tuple[int, int]:
-    """Return the checksum of a forest's rows before and after a change of the columns."""
-    before = graph_artifact(forest("S4", "multiple")).rows
-    columns = {"start": before.start.copy(), "end": before.end.copy()} | {
-        n: c.copy() for n, c in before.columns.items()
-    }
-    change(columns)
-    start, end = columns.pop("start"), columns.pop("end")
-    return before.checksum(), Rows(
-        TREE_EDGE, before.artifact_id, before.topology, start, end, columns
-    ).checksum()
+Table = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 
-@pytest.mark.parametrize("name", ["start", "end", "tree", "level", "port"])
-def test_swapping_two_values_of_a_column_changes_the_checksum(name: str) -> None:
-    """The checksum squares its terms, since a linear sum would not change."""
+def changed(change: Callable[[Table], Table]) -> tuple[int, int]:
+    """Return the checksum of a forest's rows before and after a change of the table."""
+    table = graph_artifact(forest("S4", "multiple")).rows.table
+    return rows.checksum(table), rows.checksum(change(table.copy()))
 
-    def exchange(columns: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]) -> None:
-        column = columns[name]
+
+@pytest.mark.parametrize("index", range(5), ids=["start", "end", *TREE_EDGE.columns])
+def test_the_checksum_depends_on_every_column(index: int) -> None:
+    """The checksum squares its terms, since a linear sum would not change if rows swap values."""
+
+    def exchange(table: Table) -> Table:
+        column = table[index]
         # Swapping values between rows that differ only in this column would change nothing.
-        anchor = columns["start" if name == "end" else "end"]
+        anchor = table[0 if index == 1 else 1]
         other = int(np.flatnonzero((column != column[0]) & (anchor != anchor[0]))[0])
         column[[0, other]] = column[[other, 0]]
+        return table
 
-    before, after = changed(exchange)
-    assert before != after
+    def edit(table: Table) -> Table:
+        table[index, 7] += 1
+        return table
 
-
-@pytest.mark.parametrize("name", ["start", "end", "tree", "level", "port"])
-def test_a_changed_value_changes_the_checksum(name: str) -> None:
-    """The change can be in any column of any row."""
-
-    def edit(columns: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]) -> None:
-        columns[name][7] += 1
-
-    before, after = changed(edit)
-    assert before != after
+    for change in (exchange, edit):
+        before, after = changed(change)
+        assert before != after
 
 
 def test_the_checksum_does_not_depend_on_the_order() -> None:
     """Checksums of pages can be added, and the server may read rows in any order."""
-
-    def shuffle(columns: dict[str, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]) -> None:
-        order = np.random.default_rng(1).permutation(len(columns["start"]))
-        for name in columns:
-            columns[name] = columns[name][order]
-
-    before, after = changed(shuffle)
+    before, after = changed(lambda table: np.random.default_rng(1).permutation(table, axis=1))
     assert before == after
-
-
-def test_columns_that_do_not_fit_the_type_are_refused() -> None:
-    """Names and lengths are checked when rows are created."""
-    network, few = topology("S3"), np.zeros(2, dtype=np.int64)
-    with pytest.raises(ValueError, match="needs the columns"):
-        Rows(LINK, "S3", network, few, few, {"level": few})
-    with pytest.raises(ValueError, match="differ in length"):
-        Rows(LINK, "S3", network, few, few, {"port": few[:1]})
 
 
 def test_a_topology_with_inconsistent_reverse_ports_is_rejected(
@@ -214,26 +164,12 @@ def test_a_topology_with_inconsistent_reverse_ports_is_rejected(
         _ = graph_artifact(Star(4)).rows
 
 
-BLOCKS: dict[str, Callable[[], tuple[rows.Content, Rows, list[Rows]]]] = {
-    "links": lambda: _blocks(
-        rows.link_blocks(topology("S5,2")), graph_artifact(topology("S5,2")).rows
-    ),
-    "spanning trees": lambda: _blocks(
-        rows.tree_blocks(forest("S5", "multiple")), graph_artifact(forest("S5", "multiple")).rows
-    ),
-    "partial trees": lambda: _blocks(
-        rows.tree_blocks(forest("S5", "perfectly-balanced")),
-        graph_artifact(forest("S5", "perfectly-balanced")).rows,
-    ),
-    "sends": lambda: _blocks(
-        rows.send_blocks(schedule("S4", "broadcast", "multiple")),
-        graph_artifact(schedule("S4", "broadcast", "multiple")).rows,
-    ),
+BLOCKS: dict[str, Callable[[], Topology | Forest | Schedule]] = {
+    "links": lambda: topology("S5,2"),
+    "spanning trees": lambda: forest("S5", "multiple"),
+    "partial trees": lambda: forest("S5", "perfectly-balanced"),
+    "sends": lambda: schedule("S4", "broadcast", "multiple"),
 }
-
-
-def _blocks(blocks: Iterator[Rows], joined_rows: Rows) -> tuple[rows.Content, Rows, list[Rows]]:
-    return rows.rows_content(joined_rows), joined_rows, list(blocks)
 
 
 @pytest.mark.parametrize("name", BLOCKS)
@@ -241,17 +177,14 @@ def test_blocks_are_small_and_together_have_all_rows(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counts and checksums of the blocks add up to those of all rows."""
+    artifact = graph_artifact(BLOCKS[name]())
+    joined_rows = artifact.rows
     monkeypatch.setattr(rows, "BLOCK", 50)
-    content, joined_rows, blocks = BLOCKS[name]()
+    blocks = list(artifact.blocks())
     assert len(blocks) > 1
     assert max(map(len, blocks)) <= 50
-    assert rows.rows_content(blocks) == content
-    assert same_rows(
-        rows.join_blocks(
-            blocks, joined_rows.relationship, joined_rows.artifact_id, joined_rows.topology
-        ),
-        joined_rows,
-    )
+    assert rows.rows_content(blocks) == rows.rows_content([joined_rows])
+    assert same_rows(artifact.rows, joined_rows)
 
 
 def test_the_checksum_of_nodes_does_not_depend_on_the_block_size(

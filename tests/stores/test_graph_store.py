@@ -5,11 +5,11 @@ import pytest
 
 from starcast.collectives import schedule
 from starcast.judges.simulator import simulate
-from starcast.stores.graph import reader, rows
+from starcast.stores.graph import deletion, reader, rows
 from starcast.stores.graph.artifacts import graph_artifact
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.deletion import delete_artifact
-from starcast.stores.graph.schema import FOREST, TOPOLOGY, first_key
+from starcast.stores.graph.schema import FOREST, TOPOLOGY, TREE_EDGE, first_key
 from starcast.stores.graph.writer import BoltWriter, refresh_plans
 from starcast.support.errors import NotFoundError, RejectedError
 from starcast.support.progress import Silent
@@ -30,28 +30,22 @@ class Counting:
         self.done += amount
 
 
-def write_topology(bolt: BoltWriter, topology: Topology) -> None:
-    """Write the nodes and links of a topology, and the node that describes it."""
-    bolt.begin(graph_artifact(topology))
+def write(bolt: BoltWriter, structure: Topology | Forest) -> None:
+    """Write a topology or a forest, and the node that describes it."""
+    artifact = graph_artifact(structure)
+    bolt.begin(artifact)
     with Silent().task("", 0) as task:
-        bolt.write_nodes(topology, task)
-        bolt.write_relationships(graph_artifact(topology).rows, task)
-    bolt.finish(graph_artifact(topology))
-
-
-def write_forest(bolt: BoltWriter, built_forest: Forest) -> None:
-    """Write the tree edges of a forest, and the node that describes it."""
-    bolt.begin(graph_artifact(built_forest))
-    with Silent().task("", 0) as task:
-        bolt.write_relationships(graph_artifact(built_forest).rows, task)
-    bolt.finish(graph_artifact(built_forest))
+        if isinstance(structure, Topology):
+            bolt.write_nodes(structure, task)
+        bolt.write_relationships(artifact.rows, task)
+    bolt.finish(artifact)
 
 
 @pytest.fixture
 def s4(bolt: BoltWriter) -> Topology:
     """S4 in the graph."""
     network = topology("S4")
-    write_topology(bolt, network)
+    write(bolt, network)
     return network
 
 
@@ -59,7 +53,7 @@ def s4(bolt: BoltWriter) -> Topology:
 def trees(bolt: BoltWriter, s4: Topology) -> Forest:
     """The multiple trees of S4 with root 3142, in the graph."""
     built_forest = forest(s4, "multiple", "3142")
-    write_forest(bolt, built_forest)
+    write(bolt, built_forest)
     return built_forest
 
 
@@ -125,8 +119,9 @@ def test_a_schedule_is_read_back_unchanged(
     assert simulate(actual).violation is None
     assert same_rows(graph_artifact(actual).rows, graph_artifact(original).rows)
     assert graph.read("MATCH (s:Schedule)-[:USES]->(f) RETURN f.id AS f") == [{"f": trees.id}]
-    assert reader.read_content(graph, "schedule", original.id, trees.topology) == rows.rows_content(
-        graph_artifact(original).rows
+    assert (
+        reader.read_content(graph, "schedule", original.id, trees.topology)
+        == graph_artifact(original).content
     )
 
 
@@ -141,9 +136,7 @@ def test_the_batch_size_does_not_change_the_result(
     writer.write_nodes(network, task)
     writer.write_relationships(graph_artifact(network).rows, task)
     assert task.done == network.nodes + network.links
-    assert reader.read_content(graph, "topology", "S3", network) == rows.topology_content(
-        network, graph_artifact(network).rows
-    )
+    assert reader.read_content(graph, "topology", "S3", network) == graph_artifact(network).content
 
 
 def test_results_do_not_depend_on_the_page_size(
@@ -152,14 +145,13 @@ def test_results_do_not_depend_on_the_page_size(
     """Counts, checksums and arrays are equal for all page sizes."""
     network = topology("S5")
     built_forest = forest(network, "greedy")
-    write_topology(bolt, network)
-    write_forest(bolt, built_forest)
+    write(bolt, network)
+    write(bolt, built_forest)
     monkeypatch.setattr(reader, "pages", lambda network, size=7: _small_pages(network, size))
-    assert reader.read_content(graph, "topology", "S5", network) == rows.topology_content(
-        network, graph_artifact(network).rows
-    )
-    assert reader.read_content(graph, "forest", built_forest.id, network) == rows.rows_content(
-        graph_artifact(built_forest).rows
+    assert reader.read_content(graph, "topology", "S5", network) == graph_artifact(network).content
+    assert (
+        reader.read_content(graph, "forest", built_forest.id, network)
+        == graph_artifact(built_forest).content
     )
     assert np.array_equal(
         readback.read_forest(graph, built_forest.id).parent_port, built_forest.parent_port
@@ -209,15 +201,6 @@ EDITS = {
 }
 
 
-@pytest.mark.parametrize("edit", EDITS, ids=str)
-def test_an_edit_of_tree_edges_changes_the_content(graph: Graph, trees: Forest, edit: str) -> None:
-    """After any edit, the server's counts or checksums differ from those of the array."""
-    meant = rows.rows_content(graph_artifact(trees).rows)
-    assert reader.read_content(graph, "forest", trees.id, trees.topology) == meant
-    assert graph.write(f"{EDITS[edit]} RETURN count(*) AS edits") == [{"edits": 1}]
-    assert reader.read_content(graph, "forest", trees.id, trees.topology) != meant
-
-
 NODE_EDITS = {
     "a label is edited": "MATCH (n:Node {rank: 3}) SET n.label = '1423'",
     "a rank is edited": "MATCH (n:Node {rank: 3}) SET n.rank = 99",
@@ -231,15 +214,19 @@ NODE_EDITS = {
 }
 
 
-@pytest.mark.parametrize("edit", NODE_EDITS, ids=str)
-def test_an_edit_of_nodes_and_links_changes_the_content(
-    graph: Graph, s4: Topology, edit: str
-) -> None:
-    """Labels are part of the checksum, so edits of labels are detected too."""
-    meant = rows.topology_content(s4, graph_artifact(s4).rows)
-    assert reader.read_content(graph, "topology", "S4", s4) == meant
-    assert graph.write(f"{NODE_EDITS[edit]} RETURN count(*) AS edits") == [{"edits": 1}]
-    assert reader.read_content(graph, "topology", "S4", s4) != meant
+@pytest.mark.parametrize("edit", [*EDITS, *NODE_EDITS])
+def test_an_edit_changes_the_content(graph: Graph, trees: Forest, edit: str) -> None:
+    """After any edit, the server's counts or checksums differ from those of the arrays."""
+    structure = trees if edit in EDITS else trees.topology
+    artifact = graph_artifact(structure)
+
+    def content() -> rows.Content:
+        return reader.read_content(graph, artifact.kind, artifact.id, trees.topology)
+
+    assert content() == artifact.content
+    statement = (EDITS | NODE_EDITS)[edit]
+    assert graph.write(f"{statement} RETURN count(*) AS edits") == [{"edits": 1}]
+    assert content() != artifact.content
 
 
 @pytest.mark.parametrize(
@@ -271,7 +258,7 @@ def test_a_relationship_without_an_end_is_refused(
     """MATCH would skip such rows silently, therefore the rows of a batch are counted."""
     graph.write("MATCH (n:Node {rank: 5}) DETACH DELETE n")
     with pytest.raises(RejectedError, match="lack a node at one end"):
-        write_forest(bolt, forest(s4, "greedy"))
+        write(bolt, forest(s4, "greedy"))
 
 
 def test_a_forest_without_its_topology_is_refused(bolt: BoltWriter) -> None:
@@ -287,15 +274,13 @@ def test_deletion_deletes_exactly_one_artifact(
     """The other forest, its topology and another topology are unchanged."""
     network = trees.topology
     other, task = forest(network, "greedy"), Counting()
-    write_forest(bolt, other)
-    write_topology(bolt, topology("S3"))
+    write(bolt, other)
+    write(bolt, topology("S3"))
     before = counts(graph)
     delete_artifact(graph, "forest", trees.id, network, batch, task)
     assert task.done == 3 * 23
     assert counts(graph) == (before[0] - 1, before[1] - 3 * 23 - 1)
-    assert reader.read_content(graph, "forest", other.id, network) == rows.rows_content(
-        graph_artifact(other).rows
-    )
+    assert reader.read_content(graph, "forest", other.id, network) == graph_artifact(other).content
     delete_artifact(graph, "forest", other.id, network, batch, task)
     delete_artifact(graph, "topology", "S4", network, batch, task)
     assert check_nodes(graph, "Node", ("topology",)) == {("S3",)}
@@ -314,13 +299,12 @@ def test_an_absent_artifact_is_not_found(graph: Graph) -> None:
 def test_refreshed_query_plans_use_the_index(graph: Graph, trees: Forest) -> None:
     """Without a refresh, the planner does not know the new tree edges and scans all edges."""
     refresh_plans(graph)
-    statement = (
-        "EXPLAIN MATCH ()-[e:TREE_EDGE WHERE e.forest = $forest AND e.tree >= 0]->() "
-        "RETURN count(e) AS edges"
-    )
-    plan = graph.run(statement, {"forest": trees.id}).plan
-    while plan is not None and "children" in plan:
-        (plan,) = plan["children"]
-    assert plan is not None
-    assert plan["operatorType"].startswith("DirectedRelationshipIndexSeek")
-    assert plan["args"]["EstimatedRows"] > 0
+    condition = "n.forest = $forest AND n.tree >= 0"
+    counting = f"MATCH ()-[n:TREE_EDGE WHERE {condition}]->() RETURN count(n) AS edges"
+    for statement in (counting, deletion._delete(TREE_EDGE, condition)):
+        plan = graph.run(f"EXPLAIN {statement}", {"forest": trees.id, "batch": 1}).plan
+        while plan is not None and "children" in plan:
+            (plan,) = plan["children"]
+        assert plan is not None
+        assert plan["operatorType"].startswith("DirectedRelationshipIndexSeek")
+        assert plan["args"]["EstimatedRows"] > 0

@@ -23,8 +23,8 @@ from starcast.ingest.stores import lock_stores
 from starcast.ingest.verification import check_artifact
 from starcast.stores.database import sessions
 from starcast.stores.database.listing import columns, describe_artifact, list_artifacts
-from starcast.stores.database.roles import Role
 from starcast.stores.database.sessions import open_session
+from starcast.stores.servers import Role
 from starcast.support.errors import BusyError, NotFoundError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
 from starcast.topologies import topology

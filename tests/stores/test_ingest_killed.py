@@ -17,8 +17,8 @@ from starcast.ingest import Plan, Stores, ingest
 from starcast.ingest.artifacts import Artifact
 from starcast.ingest.loading import STAGES
 from starcast.stores.database import sessions
-from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph
+from starcast.stores.servers import GraphAddress
 from starcast.support.errors import UnavailableError
 from support import break_off
 from support.checks import assert_stored, counts, only_verified_is_complete, states

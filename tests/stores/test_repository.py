@@ -1,56 +1,64 @@
 """Stored objects read back equal; bulk rows are copied, and deletes cascade."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from numpy.typing import NDArray
 from sqlalchemy import (
-    BigInteger,
-    Column,
-    Double,
     Engine,
-    Integer,
-    MetaData,
-    SmallInteger,
-    Table,
-    Text,
     select,
     text,
 )
 from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
 
-from starcast.collectives import schedule
-from starcast.experiments.execution import execute, price_run
+from starcast.collectives import Schedule, schedule
+from starcast.experiments.execution import Execution, execute, price_run
 from starcast.experiments.grid import Point
 from starcast.judges.simulator import simulate
 from starcast.stores.database import artifact_rows, models, repository
-from starcast.stores.database.bulk_copy import BLOCK, copy_columns
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import NotFoundError, RejectedError
-from starcast.topologies import topology
-from starcast.trees import forest, plain_constructions
+from starcast.topologies import Topology, topology
+from starcast.trees import Forest, forest, plain_constructions
 from support.experiments import make_point
 from support.meeting import refused
 
 POINT = make_point("S4", "broadcast", "multiple", "all", 2, Fraction(10, 3), 7, Fraction(1, 2))
 
 
-def count(session: Session, table: type[models.Base]) -> int:
-    return len(session.scalars(select(table)).all())
+def count(session: Session, *tables: type[models.Base]) -> list[int]:
+    return [len(session.scalars(select(table)).all()) for table in tables]
+
+
+def store(engine: Engine, *structures: Topology | Forest | Schedule | None) -> None:
+    """Store topologies, forests and schedules, each of them verified."""
+    with open_session(engine) as session:
+        for each in structures:
+            if isinstance(each, Topology):
+                artifact_rows.save_topology(session, each)
+            elif isinstance(each, Forest):
+                artifact_rows.save_forest(session, each)
+            elif each is not None:
+                artifact_rows.save_schedule(session, each, simulate(each))
+
+
+def store_run(engine: Engine, execution: Execution, steps: bool = True) -> int:
+    """Store an experiment 'one' with a run at `POINT`, and return the run's number."""
+    with open_session(engine) as session:
+        run = price_run(POINT, execution)
+        stored = repository.find_experiment(session, "one")
+        run.experiment = (stored or repository.save_experiment(session, "one", {})).id
+        repository.save_run(session, run, execution.profile if steps else ())
+        return run.id
 
 
 @pytest.mark.parametrize("spec", ["S2", "S5"])
 def test_a_topology_reads_back_equal_even_if_saved_twice(engine: Engine, spec: str) -> None:
     network = topology(spec)
-    for _ in range(2):
-        with open_session(engine) as session:
-            artifact_rows.save_topology(session, network)
+    store(engine, network, network)
     with open_session(engine) as session:
         stored = session.scalars(select(models.Topology)).one()
     for name in ("spec", "family", "n", "k", "nodes", "links", "degree", "diameter"):
@@ -62,39 +70,21 @@ def test_a_topology_reads_back_equal_even_if_saved_twice(engine: Engine, spec: s
 def test_a_forest_reads_back_equal_and_verifies(
     engine: Engine, construction: str, root: int
 ) -> None:
+    """A forest saved again replaces its trees, whose measures are those of the forest."""
     grown = forest("S4", construction, root)
-    with open_session(engine) as session:
-        artifact_rows.save_topology(session, grown.topology)
-        artifact_rows.save_forest(session, grown)
+    store(engine, grown.topology, grown, grown)
     with open_session(engine) as session:
         read = artifact_rows.load_forest(session, grown.id)
+        trees = session.scalars(select(models.Tree).order_by(models.Tree.number)).all()
+        assert count(session, models.Forest) == [1]
     assert_array_equal(read.parent_port, grown.parent_port)
-    for name in (
-        "id",
-        "topology",
-        "root",
-        "construction",
-        "trees",
-        "height",
-        "congestion",
-        "spanning",
-    ):
+    for name in ("id", "topology", "root", "construction", "trees", "height", "congestion"):
         assert getattr(read, name) == getattr(grown, name)
-    assert dict(read.arguments) == dict(grown.arguments)
+    assert (read.spanning, dict(read.arguments)) == (grown.spanning, dict(grown.arguments))
     read.verify()
-
-
-def test_stored_tree_metrics_equal_those_computed_from_the_forest_array(engine: Engine) -> None:
-    grown = forest("S5", "multiple")
-    with open_session(engine) as session:
-        artifact_rows.save_topology(session, grown.topology)
-        artifact_rows.save_forest(session, grown)
-        rows = session.scalars(select(models.Tree).order_by(models.Tree.number)).all()
-    assert [row.number for row in rows] == [0, 1, 2, 3]
-    assert [row.height for row in rows] == grown.heights.tolist()
-    assert [row.leaves for row in rows] == grown.leaves.tolist()
-    assert [row.size for row in rows] == grown.sizes.tolist() == [120] * 4
-    assert [len(row.parent_port) for row in rows] == [120] * 4
+    measures = zip(range(grown.trees), grown.heights, grown.leaves, grown.sizes, strict=True)
+    assert [(tree.number, tree.height, tree.leaves, tree.size) for tree in trees] == [*measures]
+    assert {len(tree.parent_port) for tree in trees} == {24}
 
 
 def test_a_structure_that_its_checker_rejects_is_not_stored(engine: Engine) -> None:
@@ -102,42 +92,22 @@ def test_a_structure_that_its_checker_rejects_is_not_stored(engine: Engine) -> N
     array = grown.parent_port.copy()
     array[1, 0] = 2
     planned = schedule("S4", "broadcast", "multiple")
-    late = replace(planned, step=np.maximum(planned.step - 1, 1))
+    store(engine, grown.topology, grown)
+    for wrong in (
+        replace(grown, parent_port=array, construction="greedy"),
+        replace(planned, step=np.maximum(planned.step - 1, 1)),
+    ):
+        with pytest.raises(RejectedError):
+            store(engine, wrong)
     with open_session(engine) as session:
-        artifact_rows.save_topology(session, grown.topology)
-        artifact_rows.save_forest(session, grown)
-    saves: tuple[Callable[[Session], None], ...] = (
-        lambda session: artifact_rows.save_forest(
-            session, replace(grown, parent_port=array, construction="greedy")
-        ),
-        lambda session: artifact_rows.save_schedule(session, late, simulate(late)),
-    )
-    for save in saves:
-        with pytest.raises(RejectedError), open_session(engine) as session:
-            save(session)
-    with open_session(engine) as session:
-        assert (count(session, models.Forest), count(session, models.Schedule)) == (1, 0)
-
-
-def test_a_forest_saved_again_replaces_its_trees(engine: Engine) -> None:
-    grown = forest("S4", "greedy")
-    for _ in range(2):
-        with open_session(engine) as session:
-            artifact_rows.save_topology(session, grown.topology)
-            artifact_rows.save_forest(session, grown)
-    with open_session(engine) as session:
-        assert (count(session, models.Forest), count(session, models.Tree)) == (1, 1)
+        assert count(session, models.Forest, models.Schedule) == [1, 0]
 
 
 def test_a_schedule_is_stored_with_the_results_of_its_simulation(engine: Engine) -> None:
     built = schedule("S4", "broadcast", "multiple", segments=2)
     simulation = simulate(built)
     assert built.forest is not None
-    with open_session(engine) as session:
-        artifact_rows.save_topology(session, built.topology)
-        artifact_rows.save_forest(session, built.forest)
-        for _ in range(2):
-            artifact_rows.save_schedule(session, built, simulation)
+    store(engine, built.topology, built.forest, built, built)
     with open_session(engine) as session:
         stored = session.scalars(select(models.Schedule)).one()
     assert (stored.id, stored.forest, stored.arguments) == (
@@ -157,12 +127,7 @@ def test_the_step_profile_is_stored_and_dropped_with_its_schedule(engine: Engine
     """Storing the schedule again replaces the step profile."""
     built = schedule("S4", "allgather", "necklace", messages=2)
     simulation = simulate(built)
-    with open_session(engine) as session:
-        artifact_rows.save_topology(session, built.topology)
-        if built.forest is not None:
-            artifact_rows.save_forest(session, built.forest)
-        for _ in range(2):
-            artifact_rows.save_schedule(session, built, simulation)
+    store(engine, built.topology, built.forest, built, built)
     with open_session(engine) as session:
         profile = artifact_rows.load_schedule_profile(session, built.id)
         assert [step.step for step in profile] == list(range(1, simulation.steps + 1))
@@ -173,8 +138,8 @@ def test_the_step_profile_is_stored_and_dropped_with_its_schedule(engine: Engine
         )
         assert [step.largest_packet for step in profile] == simulation.packet_sizes.tolist()
         assert profile[0].links_used == 24 * 3  # every node sends over all ports
-        artifact_rows.drop_schedule(session, built.id)
-        assert count(session, models.ScheduleStep) == 0
+        artifact_rows.drop(session, "schedule", built.id)
+        assert count(session, models.ScheduleStep) == [0]
 
 
 def test_a_schedule_with_a_tree_number_that_does_not_exist_is_refused(engine: Engine) -> None:
@@ -182,32 +147,27 @@ def test_a_schedule_with_a_tree_number_that_does_not_exist_is_refused(engine: En
     built = schedule("S4", "broadcast", "greedy")
     trees = built.tree.copy()
     trees[-1] = 255
-    with open_session(engine) as session:
-        artifact_rows.save_topology(session, built.topology)
-        with refused("uses tree 255, but its forest has only 1 tree,", exit_code=6):
-            artifact_rows.save_schedule(session, replace(built, tree=trees), simulate(built))
+    store(engine, built.topology)
+    with (
+        open_session(engine) as session,
+        refused("uses tree 255, but its forest has only 1 tree,", exit_code=6),
+    ):
+        artifact_rows.save_schedule(session, replace(built, tree=trees), simulate(built))
 
 
 def test_artifacts_that_others_depend_on_cannot_be_deleted(engine: Engine) -> None:
     built = schedule("S3", "broadcast", "greedy")
     assert built.forest is not None
+    store(engine, built.topology, built.forest, built)
+    ids = {"schedule": built.id, "forest": built.forest.id, "topology": "S3"}
+    for kind in ("topology", "forest"):
+        with pytest.raises(IntegrityError), open_session(engine) as session:
+            artifact_rows.drop(session, kind, ids[kind])
     with open_session(engine) as session:
-        artifact_rows.save_topology(session, built.topology)
-        artifact_rows.save_forest(session, built.forest)
-        artifact_rows.save_schedule(session, built, simulate(built))
-    with pytest.raises(IntegrityError), open_session(engine) as session:
-        artifact_rows.drop_topology(session, "S3")
-    with pytest.raises(IntegrityError), open_session(engine) as session:
-        artifact_rows.drop_forest(session, built.forest.id)
-    with open_session(engine) as session:
-        artifact_rows.drop_schedule(session, built.id)
-        artifact_rows.drop_forest(session, built.forest.id)
-        artifact_rows.drop_topology(session, "S3")
-        left = [
-            count(session, table)
-            for table in (models.Topology, models.Forest, models.Tree, models.Schedule)
-        ]
-    assert left == [0, 0, 0, 0]
+        for kind, artifact_id in ids.items():
+            artifact_rows.drop(session, kind, artifact_id)
+        tables = (models.Topology, models.Forest, models.Tree, models.Schedule)
+        assert count(session, *tables) == [0, 0, 0, 0]
 
 
 def test_unknown_objects_are_not_found(engine: Engine) -> None:
@@ -225,17 +185,13 @@ def test_unknown_objects_are_not_found(engine: Engine) -> None:
 def test_a_run_reads_back_with_exact_costs_and_its_profile(engine: Engine) -> None:
     execution = execute(POINT)
     assert execution.simulation is not None
-    with open_session(engine) as session:
-        run = price_run(POINT, execution)
-        run.experiment = repository.save_experiment(session, "one", {}).id
-        repository.save_run(session, run, execution.profile)
-        number = run.id
+    number = store_run(engine, execution)
     with open_session(engine) as session:
         read = repository.load_run(session, number)
         profile = repository.load_profile(session, number)
     assert Point.of(read) == POINT
     assert {cost.kind: cost.time for cost in read.costs} == {
-        cost.kind: cost.time for cost in run.costs
+        cost.kind: cost.time for cost in price_run(POINT, execution).costs
     }
     assert all(isinstance(cost.time, Fraction) for cost in read.costs)
     assert [step.step for step in profile] == list(range(1, execution.simulation.steps + 1))
@@ -244,26 +200,19 @@ def test_a_run_reads_back_with_exact_costs_and_its_profile(engine: Engine) -> No
 
 
 def test_postgresql_computes_decimals_of_exact_fractions(engine: Engine) -> None:
+    store_run(engine, execute(POINT), steps=False)
+    query = (
+        "select message_bytes, message_bytes_value, t_s_value, t_c_value, time, time_value"
+        " from run join cost on run = id"
+    )
     with open_session(engine) as session:
-        run = price_run(POINT, execute(POINT))
-        run.experiment = repository.save_experiment(session, "one", {}).id
-        repository.save_run(session, run)
-        rows = session.execute(
-            text(
-                "select message_bytes, message_bytes_value, t_s_value, t_c_value, time, time_value"
-                " from run join cost on run = id"
-            )
-        )
-        for m, m_value, start_up, byte, time, time_value in rows:
+        for m, m_value, start_up, byte, time, time_value in session.execute(text(query)):
             assert (m, m_value, start_up, byte) == ("10/3", pytest.approx(10 / 3), 7.0, 0.5)
             assert time_value == pytest.approx(float(Fraction(time)))
 
 
 def test_a_message_size_that_is_not_a_fraction_is_refused(engine: Engine) -> None:
-    with open_session(engine) as session:
-        run = price_run(POINT, execute(POINT))
-        run.experiment = repository.save_experiment(session, "one", {}).id
-        repository.save_run(session, run)
+    store_run(engine, execute(POINT), steps=False)
     for words in ("1/0", "-1", "0.5", ""):
         with pytest.raises((IntegrityError, DataError)), open_session(engine) as session:
             session.execute(text("update run set message_bytes = :words"), {"words": words})
@@ -271,61 +220,15 @@ def test_a_message_size_that_is_not_a_fraction_is_refused(engine: Engine) -> Non
 
 def test_an_experiment_cannot_have_two_runs_of_the_same_point(engine: Engine) -> None:
     execution = execute(POINT)
-    with open_session(engine) as session:
-        number = repository.save_experiment(session, "one", {}).id
-
-    def save() -> None:
-        with open_session(engine) as session:
-            run = price_run(POINT, execution)
-            run.experiment = number
-            repository.save_run(session, run)
-
-    save()
+    store_run(engine, execution, steps=False)
     with pytest.raises(IntegrityError, match="uq_run_point"):  # even without a base construction
-        save()
+        store_run(engine, execution, steps=False)
 
 
 def test_dropping_an_experiment_deletes_its_runs_costs_and_profiles(engine: Engine) -> None:
-    execution = execute(POINT)
+    tables = (models.Experiment, models.Run, models.Cost, models.StepProfile)
+    store_run(engine, execute(POINT))
     with open_session(engine) as session:
-        run = price_run(POINT, execution)
-        run.experiment = repository.save_experiment(session, "one", {}).id
-        repository.save_run(session, run, execution.profile)
-    with open_session(engine) as session:
+        assert all(count(session, *tables))
         repository.drop_experiment(session, "one")
-    with open_session(engine) as session:
-        tables = (models.Experiment, models.Run, models.Cost, models.StepProfile)
-        assert [count(session, table) for table in tables] == [0, 0, 0, 0]
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [0, 1, BLOCK - 1, BLOCK, pytest.param(2 * BLOCK + 1, marks=pytest.mark.slow)],
-)
-def test_columns_written_with_copy_read_back_equal_at_every_length(bare: Engine, rows: int) -> None:
-    kinds = {"small": SmallInteger, "whole": Integer, "large": BigInteger, "real": Double}
-    table = Table("copied", MetaData(), *(Column(name, kind) for name, kind in kinds.items()))
-    table.create(bare)
-    rng = np.random.default_rng(rows)
-    columns: dict[str, NDArray[Any]] = {
-        "large": rng.integers(-(2**63), 2**63, rows),
-        "small": rng.integers(-(2**15), 2**15, rows).astype(np.int16),
-        "whole": rng.integers(-(2**31), 2**31, rows),
-        "real": rng.normal(size=rows),
-    }
-    with open_session(bare) as session:
-        assert copy_columns(session, table, columns) == rows
-    with open_session(bare) as session:
-        found = session.execute(select(*(table.c[name] for name in columns))).all()
-    assert sorted(found) == sorted(
-        zip(*(column.tolist() for column in columns.values()), strict=True)
-    )
-
-
-def test_copying_numbers_into_a_text_column_is_refused(engine: Engine) -> None:
-    table = Table("words", MetaData(), Column("word", Text))
-    with (
-        open_session(engine) as session,
-        pytest.raises(TypeError, match=r"words\.word is not a column of numbers"),
-    ):
-        copy_columns(session, table, {"word": np.zeros(1, dtype=np.int64)})
+        assert count(session, *tables) == [0, 0, 0, 0]

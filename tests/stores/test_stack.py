@@ -26,7 +26,7 @@ from starcast.embedded.endpoints import graph_address, store_url
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
-from starcast.stores.graph.address import GraphAddress
+from starcast.stores.servers import GraphAddress
 from starcast.support.errors import UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings

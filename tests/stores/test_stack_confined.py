@@ -28,8 +28,8 @@ from starcast.embedded.home import Home
 from starcast.embedded.jars import NEO4J_VERSION
 from starcast.embedded.neo4j import PROCEDURES, Neo4j
 from starcast.embedded.uninstall import find_traces, remove
-from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph
+from starcast.stores.servers import GraphAddress
 from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings

@@ -18,9 +18,9 @@ from starcast.embedded.doctor import Finding, Verdict
 from starcast.embedded.home import Home
 from starcast.stores.database import migrations, sessions
 from starcast.stores.graph import ownership
-from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import OLDEST, Graph
 from starcast.stores.graph.schema import VERSION
+from starcast.stores.servers import GraphAddress
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 

@@ -12,7 +12,7 @@ from starcast.embedded.home import Home
 from starcast.embedded.postgres import Postgres
 from starcast.embedded.stack import prepare_store
 from starcast.stores.database import backup, migrations, repository, sessions
-from starcast.stores.database.roles import ROLE_NAMES
+from starcast.stores.servers import ROLE_NAMES
 from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings

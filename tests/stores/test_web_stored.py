@@ -16,7 +16,7 @@ from sqlalchemy import URL, make_url
 from starlette.testclient import TestClient
 
 from starcast import Forest, Lab, forest, topology
-from starcast.stores.database.roles import Role
+from starcast.stores.servers import Role
 from starcast.support.settings import Settings
 from starcast.support.table import Table
 from starcast.web.app import create_app

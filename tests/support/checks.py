@@ -47,14 +47,10 @@ def counts(graph: Graph) -> tuple[int, int]:
 
 def same_rows(one: Rows, other: Rows) -> bool:
     """Return whether two objects describe the same relationships in the same order."""
-    pairs = zip(
-        (one.start, one.end, *one.columns.values()),
-        (other.start, other.end, *other.columns.values()),
-        strict=True,
-    )
-    return (one.relationship, one.artifact_id) == (other.relationship, other.artifact_id) and all(
-        np.array_equal(a, b) for a, b in pairs
-    )
+    return (one.relationship, one.artifact_id) == (
+        other.relationship,
+        other.artifact_id,
+    ) and np.array_equal(one.table, other.table)
 
 
 def states(stores: Stores) -> dict[str, str]:

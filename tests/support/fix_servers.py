@@ -29,9 +29,8 @@ from starcast.embedded.jars import NEO4J_VERSION
 from starcast.embedded.neo4j import CONFIGURATION, Neo4j
 from starcast.embedded.postgres import Postgres
 from starcast.embedded.processes import LOOPBACK
-from starcast.stores.database.roles import Role
-from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph
+from starcast.stores.servers import GraphAddress, Role
 from starcast.support.errors import StarcastError, UnavailableError
 from starcast.support.paths import PREFIX
 from starcast.support.progress import Silent

@@ -11,7 +11,7 @@ from sqlalchemy import URL, Engine
 
 from starcast.stores.database import migrations, sessions
 from starcast.stores.database.models import Base
-from starcast.stores.database.roles import Role
+from starcast.stores.servers import Role
 from starcast.support.paths import data_folder
 from starcast.support.progress import Silent
 from support.fix_cli import name_store

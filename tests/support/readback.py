@@ -6,7 +6,6 @@ import numpy as np
 
 from starcast.collectives import Schedule
 from starcast.collectives.model import REDUCTIONS
-from starcast.stores.graph.artifacts import id_property
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.reader import pages
 from starcast.stores.graph.rows import Rows
@@ -54,9 +53,8 @@ def read_rows(
     found = []
     for page in pages(topology):
         found += [row["row"] for row in graph.read(cypher, {**page, "artifact": artifact_id})]
-    columns = np.array(found, dtype=np.int64).reshape(-1, len(names)).T
-    others = dict(zip(relationship.columns, columns[2:], strict=True))
-    return Rows(relationship, artifact_id, topology, columns[0], columns[1], others).sorted()
+    table = np.array(found, dtype=np.int64).reshape(-1, len(names)).T
+    return Rows(relationship, artifact_id, topology, table).sorted()
 
 
 def read_forest(graph: Graph, forest_id: str) -> Forest:
@@ -113,7 +111,7 @@ def read_schedule(graph: Graph, schedule_id: str) -> Schedule:
 
 def _read_node(graph: Graph, label: Label, artifact_id: str) -> dict[str, Any]:
     found = graph.read(
-        f"MATCH (o:{label.name} {{{id_property(label)}: $id}}) RETURN properties(o) AS node",
+        f"MATCH (o:{label.name} {{{label.key}: $id}}) RETURN properties(o) AS node",
         {"id": artifact_id},
     )
     if not found:

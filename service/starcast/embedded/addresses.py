@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from starcast.embedded import processes
 from starcast.embedded.home import Home, ServerProcess
 from starcast.embedded.processes import LOOPBACK
-from starcast.stores.database.roles import ROLE_NAMES, Role
+from starcast.stores.servers import ROLE_NAMES, Role
 from starcast.support.errors import UnavailableError
 
 if TYPE_CHECKING:

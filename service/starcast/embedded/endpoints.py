@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starcast.embedded import addresses
-from starcast.stores.graph.address import GraphAddress
+from starcast.stores.servers import GraphAddress
 from starcast.support.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:

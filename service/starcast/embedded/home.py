@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from starcast.embedded import files
-from starcast.stores.database.roles import Role
+from starcast.stores.servers import Role
 from starcast.support.atomic import write_text
 from starcast.support.errors import UnavailableError
 from starcast.support.progress import Reporter

@@ -25,7 +25,7 @@ from starcast.support.atomic import write_text
 from starcast.support.settings import Settings
 
 if TYPE_CHECKING:
-    from starcast.stores.graph.driver import Driver
+    from starcast.stores.graph.driver import neo4j
 
 #: Folders in Neo4j's home. Neo4j writes only to the first two, and the import folder stays empty.
 _WRITABLE = ("logs", "run")
@@ -277,10 +277,13 @@ class Neo4j(Server):
 
     def is_ready(self, port: int) -> bool:
         """Return whether the server answers on a port. In a new store, first set the password."""
-        from starcast.stores.graph.driver import AuthError, DriverError, Neo4jError  # noqa: PLC0415
+        from starcast.stores.graph.driver import neo4j  # noqa: PLC0415
 
         try:
-            with suppress(AuthError), self._connect(port, self.password) as driver:
+            with (
+                suppress(neo4j.exceptions.AuthError),
+                self._connect(port, self.password) as driver,
+            ):
                 found = driver.execute_query(_STATUS, name=self.database, database_="system")
                 if any(record["statusMessage"] for record in found.records):
                     raise UnreadableDataError
@@ -290,17 +293,18 @@ class Neo4j(Server):
                 driver.execute_query(
                     _CHANGE_PASSWORD, old=_INITIAL_PASSWORD, new=self.password, database_="system"
                 )
-        except AuthError as error:
+        except neo4j.exceptions.AuthError as error:
             raise self.refused_password() from error
-        except (DriverError, Neo4jError):  # the server is still starting
+        # The server is still starting.
+        except (neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError):
             return False
         return self.is_ready(port)
 
-    def _connect(self, port: int, password: str) -> "Driver":
+    def _connect(self, port: int, password: str) -> "neo4j.Driver":
         # Imported only here: commands that only need the address do not load the driver.
-        from starcast.stores.graph.driver import GraphDatabase  # noqa: PLC0415
+        from starcast.stores.graph.driver import neo4j  # noqa: PLC0415
 
-        return GraphDatabase.driver(
+        return neo4j.GraphDatabase.driver(
             f"bolt://{LOOPBACK}:{port}",
             auth=(self.user, password),
             connection_timeout=5,

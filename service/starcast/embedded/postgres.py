@@ -5,7 +5,7 @@ It finds its data in its working directory: every process of the server keeps th
 never traverses the path (tested with 18.4: initdb, loads, crash recovery, shutdown).
 
 The user ``starcast`` is the superuser; `set_up` logs in as that user to create the database and its
-roles. All other commands log in as one of the roles: see `starcast.stores.database.roles`.
+roles. All other commands log in as one of the roles: see `starcast.stores.servers`.
 """
 
 import os
@@ -27,7 +27,7 @@ from starcast.embedded.accounts import WORKING_DIRECTORY
 from starcast.embedded.addresses import STORE_DATABASE, TITLES
 from starcast.embedded.home import Home
 from starcast.embedded.processes import LOOPBACK, Server
-from starcast.stores.database.roles import ROLE_NAMES
+from starcast.stores.servers import ROLE_NAMES
 from starcast.support.settings import Settings
 
 if TYPE_CHECKING:

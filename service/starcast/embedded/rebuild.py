@@ -17,7 +17,7 @@ from starcast.embedded.home import Home, ServerProcess
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.processes import LOOPBACK
 from starcast.embedded.stack import Startup
-from starcast.stores.graph.address import GraphAddress
+from starcast.stores.servers import GraphAddress
 from starcast.support.errors import StarcastError, UnavailableError
 from starcast.support.progress import Reporter
 from starcast.support.settings import Settings

@@ -256,9 +256,9 @@ def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Rep
     with stores.session() as session:
         # The row of a failed artifact keeps the reason for the failure.
         if before is LoadState.FAILED:
-            _DELETE[kind](session, artifact_id)
+            artifact_rows.drop(session, kind, artifact_id)
         elif error is not None:
-            _DELETE[kind](session, artifact_id)
+            artifact_rows.drop(session, kind, artifact_id)
             set_state(session, kind, artifact_id, LoadState.FAILED, error=error)
         else:
             forget(session, artifact)
@@ -266,15 +266,8 @@ def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Rep
 
 def forget(session: Session, artifact: Artifact) -> None:
     """Delete an incomplete artifact and its record from the relational store."""
-    _DELETE[artifact.kind](session, artifact.id)
+    artifact_rows.drop(session, artifact.kind, artifact.id)
     delete_row(session, artifact.kind, artifact.id)
-
-
-_DELETE = {
-    "topology": artifact_rows.drop_topology,
-    "forest": artifact_rows.drop_forest,
-    "schedule": artifact_rows.drop_schedule,
-}
 
 
 def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:

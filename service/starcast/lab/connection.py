@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from starcast.ingest import Stores
-    from starcast.stores.graph.address import GraphAddress
     from starcast.stores.graph.connection import Graph
+    from starcast.stores.servers import GraphAddress
     from starcast.support.settings import Settings
 
 #: A reporter, or a function that receives messages and progress, line by line.

@@ -11,7 +11,7 @@ from typing import Any
 from starcast.queries.pack import Query
 from starcast.queries.parameters import STORED, Parameter, bind, values_of_type
 from starcast.stores.graph.connection import Graph, QueryResult
-from starcast.stores.graph.schema import LABELS, RELATIONSHIPS, GraphState
+from starcast.stores.graph.schema import ELEMENTS, INDEXES, GraphState
 from starcast.support.errors import InputError, LimitError, NotFoundError
 from starcast.support.text import did_you_mean
 
@@ -179,7 +179,7 @@ def has_indexes(graph: Graph) -> bool:
     # An index that is still being filled counts as missing, because the planner ignores it.
     rows = graph.read("SHOW INDEXES YIELD name, state WHERE state = 'ONLINE' RETURN name")
     online = {row["name"] for row in rows}
-    declared = [name for element in (*LABELS, *RELATIONSHIPS) for name in element.index_names()]
+    declared = [index.name for index in INDEXES]
     return online.issuperset(declared)
 
 
@@ -225,9 +225,7 @@ def find_unknown_names(result: QueryResult) -> list[str]:
 
 def _is_expected(status: str, text: str) -> bool:
     """Return whether a notice concerns a name of the schema that is not in the store yet."""
-    declared = {
-        name for element in (*LABELS, *RELATIONSHIPS) for name in (element.name, *element.names)
-    }
+    declared = {name for element in ELEMENTS for name in (element.name, *element.names)}
     return status in _UNKNOWN_NAME and bool(declared & set(re.findall(r"`(\w+)`", text)))
 
 

@@ -5,18 +5,18 @@ Every function works in the given session and leaves the commit to
 are stored.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sqlalchemy import delete, select
+from sqlalchemy import delete, inspect, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from starcast.catalogue.entries import FAMILIES
 from starcast.collectives import Schedule
-from starcast.judges.simulator.simulation import PROFILE_COLUMNS, Profile
 from starcast.stores.database import models
-from starcast.stores.database.bulk_copy import copy_rows
+from starcast.stores.database.repository import copy_steps
+from starcast.stores.database.sessions import copy_rows
 from starcast.support.errors import NotFoundError, RejectedError
 from starcast.support.text import pluralize
 from starcast.topologies import Topology, as_topology
@@ -25,6 +25,12 @@ from starcast.trees import Forest
 if TYPE_CHECKING:
     from starcast.judges.simulator import Simulation
 
+#: The table of each kind of artifact.
+MODELS: dict[str, type[models.Base]] = {
+    "topology": models.Topology,
+    "forest": models.Forest,
+    "schedule": models.Schedule,
+}
 _TREE_COLUMNS = ("forest", "number", "height", "leaves", "size", "parent_port")
 
 
@@ -33,19 +39,7 @@ def save_topology(session: Session, topology: Topology) -> None:
     noun = FAMILIES[topology.family].noun
     family = insert(models.Family).values(name=topology.family, noun=noun)
     session.execute(family.on_conflict_do_nothing())
-    session.merge(
-        models.Topology(
-            spec=topology.spec,
-            family=topology.family,
-            n=topology.n,
-            k=topology.k,
-            nodes=topology.nodes,
-            links=topology.links,
-            degree=topology.degree,
-            diameter=topology.diameter,
-        )
-    )
-    session.flush()
+    _merge(session, models.Topology, topology)
 
 
 def save_forest(session: Session, forest: Forest) -> None:
@@ -58,21 +52,15 @@ def save_forest(session: Session, forest: Forest) -> None:
     """
     forest.verify()
     # The COPY below can only insert rows, so earlier rows are deleted first.
-    drop_forest_trees(session, forest.id)
-    session.merge(
-        models.Forest(
-            id=forest.id,
-            topology=forest.topology.spec,
-            construction=forest.construction,
-            arguments=dict(forest.arguments),
-            root=forest.root,
-            root_label=forest.topology.label(forest.root),
-            trees=forest.trees,
-            height=forest.height,
-            congestion=forest.congestion,
-        )
+    session.execute(delete(models.Tree).where(models.Tree.forest == forest.id))
+    _merge(
+        session,
+        models.Forest,
+        forest,
+        topology=forest.topology.spec,
+        arguments=dict(forest.arguments),
+        root_label=forest.topology.label(forest.root),
     )
-    session.flush()
     figures = zip(
         forest.heights.tolist(), forest.leaves.tolist(), forest.sizes.tolist(), strict=True
     )
@@ -135,27 +123,28 @@ def save_schedule(session: Session, schedule: Schedule, simulation: "Simulation"
             f"{pluralize(trees, 'tree')}, numbered from 0",
             hint="in the column 'tree', give the index of the tree in the forest's array",
         )
-    session.merge(
-        models.Schedule(
-            id=schedule.id,
-            topology=schedule.topology.spec,
-            forest=schedule.forest_id,
-            collective=schedule.collective,
-            algorithm=schedule.algorithm,
-            ports=schedule.ports,
-            arguments=dict(schedule.arguments),
-            root=schedule.root,
-            symmetric=schedule.symmetric,
-            steps=simulation.steps,
-            transmissions=simulation.transmissions,
-            largest_packet=simulation.largest_packet,
-            units=schedule.units,
-        )
+    _merge(
+        session,
+        models.Schedule,
+        schedule,
+        topology=schedule.topology.spec,
+        forest=schedule.forest_id,
+        arguments=dict(schedule.arguments),
+        steps=simulation.steps,
+        transmissions=simulation.transmissions,
+        largest_packet=simulation.largest_packet,
     )
-    session.flush()
     # COPY can only insert rows, so earlier rows are deleted first.
     session.execute(delete(models.ScheduleStep).where(models.ScheduleStep.schedule == schedule.id))
-    _copy_schedule_steps(session, schedule.id, simulation.step_profile)
+    copy_steps(session, models.ScheduleStep, "schedule", schedule.id, simulation.step_profile)
+
+
+def _merge(session: Session, model: type[models.Base], structure: object, **given: Any) -> None:
+    """Store a row with the given values and, in the other columns, attributes of the structure."""
+    names = [column.name for column in model.__table__.columns if column.server_default is None]
+    values = {name: getattr(structure, name) for name in names if name not in given}
+    session.merge(model(**values, **given))
+    session.flush()
 
 
 def load_schedule_profile(session: Session, schedule_id: str) -> list[models.ScheduleStep]:
@@ -164,28 +153,8 @@ def load_schedule_profile(session: Session, schedule_id: str) -> list[models.Sch
     return list(session.scalars(query.order_by(models.ScheduleStep.step)))
 
 
-def drop_topology(session: Session, spec: str) -> None:
-    """Delete a topology. PostgreSQL raises an error if forests or schedules refer to it."""
-    session.execute(delete(models.Topology).where(models.Topology.spec == spec))
-
-
-def drop_forest(session: Session, forest_id: str) -> None:
-    """Delete a forest and its trees. PostgreSQL raises an error if schedules refer to it."""
-    session.execute(delete(models.Forest).where(models.Forest.id == forest_id))
-
-
-def drop_forest_trees(session: Session, forest_id: str) -> None:
-    """Delete the trees of a forest, but keep the row of the forest."""
-    session.execute(delete(models.Tree).where(models.Tree.forest == forest_id))
-
-
-def drop_schedule(session: Session, schedule_id: str) -> None:
-    """Delete a schedule."""
-    session.execute(delete(models.Schedule).where(models.Schedule.id == schedule_id))
-
-
-def _copy_schedule_steps(session: Session, schedule_id: str, steps: Profile) -> None:
-    figures = zip(*(column.tolist() for column in steps), strict=True)
-    rows = ((schedule_id, step, *row) for step, row in enumerate(figures, start=1))
-    names = ("schedule", "step", *PROFILE_COLUMNS)
-    copy_rows(session, models.Schedule.metadata.tables["schedule_step"], names, rows)
+def drop(session: Session, kind: str, artifact_id: str) -> None:
+    """Delete an artifact. PostgreSQL raises an error if other artifacts refer to it."""
+    model = MODELS[kind]
+    [key] = inspect(model).primary_key
+    session.execute(delete(model).where(key == artifact_id))

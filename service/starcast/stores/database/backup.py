@@ -152,8 +152,7 @@ def create(engine: Engine, file: Path, programs: Programs) -> Manifest:
         manifest = _describe(connection)
         snapshot = str(connection.scalar(text("select pg_export_snapshot()")))
         # The server that restores the backup may lack the owner and the roles of this one.
-        command: list[str | Path] = [programs.pg_dump, "--format=custom", "--no-owner"]
-        command += ["--no-privileges"]
+        command = [str(programs.pg_dump), "--format=custom", "--no-owner", "--no-privileges"]
         command += [f"--snapshot={snapshot}"]
         command += [f'--table=public."{table}"' for table in manifest.tables]
         # The dump's size is not known in advance and may exceed the 4 GB limit of plain zip.
@@ -300,9 +299,9 @@ def _check_target(engine: Engine, manifest: Manifest) -> None:
 
 
 def _restore_dump(engine: Engine, file: Path, programs: Programs) -> None:
-    command: list[str | Path] = [programs.pg_restore, "--single-transaction", "--exit-on-error"]
+    command = [str(programs.pg_restore), "--single-transaction", "--exit-on-error", "--no-owner"]
     with _open(file) as archive, archive.open(_DUMP) as member:
-        _run([*command, "--no-owner", "--no-privileges"], engine.url, source=member)
+        _run([*command, "--no-privileges"], engine.url, source=member)
 
 
 def _verify(engine: Engine, manifest: Manifest) -> None:
@@ -365,7 +364,7 @@ def _content(connection: Connection, table: str) -> TableContent:
 
 
 def _run(
-    command: list[str | Path],
+    command: list[str],
     url: URL,
     *,
     source: IO[bytes] | None = None,
@@ -382,33 +381,29 @@ def _run(
     # The messages go to a file, because they are read only at the end, and a full pipe would block
     # the program.
     with tempfile.TemporaryFile() as messages:
-        process = subprocess.Popen(
+        with subprocess.Popen(
             [*command, f"--dbname={target}"],
             stdin=subprocess.DEVNULL if source is None else subprocess.PIPE,
             stdout=subprocess.DEVNULL if output is None else subprocess.PIPE,
             stderr=messages,
             env=environment,
-        )
-        try:
-            if source is not None and process.stdin is not None:
+        ) as process:
+            try:
                 # A broken pipe means that the program has ended; its messages explain why.
                 with suppress(BrokenPipeError):
-                    shutil.copyfileobj(source, process.stdin, _CHUNK)
-            if output is not None and process.stdout is not None:
-                shutil.copyfileobj(process.stdout, output, _CHUNK)
-        except BaseException:
-            process.kill()
-            raise
-        finally:
-            for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    stream.close()
-            status = process.wait()
+                    if source is not None and process.stdin is not None:
+                        shutil.copyfileobj(source, process.stdin, _CHUNK)
+                        process.stdin.close()
+                if output is not None and process.stdout is not None:
+                    shutil.copyfileobj(process.stdout, output, _CHUNK)
+            except BaseException:
+                process.kill()
+                raise
         messages.seek(0)
         reason = messages.read().decode(errors="replace").strip()
-    if status != 0:
+    if process.returncode != 0:
         name = Path(command[0]).name
-        line = next(iter(reason.splitlines()), f"exit code {status}")
+        line = next(iter(reason.splitlines()), f"exit code {process.returncode}")
         raise UnavailableError(
             f"{name} failed: {line.removeprefix(f'{name}: ').removeprefix('error: ')}",
             hint="check the server with 'starcast doctor'; nothing was changed",

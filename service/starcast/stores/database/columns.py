@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from sqlalchemy import (
     BigInteger,
@@ -18,6 +18,7 @@ from sqlalchemy import (
     Computed,
     DateTime,
     Double,
+    ForeignKey,
     Integer,
     LargeBinary,
     MetaData,
@@ -47,6 +48,9 @@ SPEC = r"^[A-Z][A-Za-z_-]*[0-9]+([,x][0-9]+)*$"
 #: Regular expression for the name of a construction or algorithm, which can have arguments:
 #: ``forest(base=greedy)``.
 NAME = r"^[a-z][a-z0-9-]*(\([^()]+\))?$"
+#: Types of integers with 16 and with 64 bits; other integers have 32.
+Small = Annotated[int, 16]
+Big = Annotated[int, 64]
 _INTEGERS = {16: SmallInteger, 32: Integer, 64: BigInteger}
 
 
@@ -71,6 +75,8 @@ class Base(DeclarativeBase):
     metadata = MetaData(naming_convention=NAMING)
     type_annotation_map = {  # noqa: RUF012 - SQLAlchemy's declarative names are class attributes
         str: Text,
+        Small: SmallInteger,
+        Big: BigInteger,
         bytes: LargeBinary,
         float: Double,
         datetime: DateTime(timezone=True),
@@ -80,6 +86,9 @@ class Base(DeclarativeBase):
     }
 
     def __init_subclass__(cls, **options: Any) -> None:
+        if "__tablename__" not in vars(cls):
+            # ScheduleStep is the table schedule_step.
+            cls.__tablename__ = re.sub("(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
         super().__init_subclass__(**options)
         # Comments in PostgreSQL are plain text, so the docstring loses its markup.
         plain = re.sub(r"`+", "", inspect.cleandoc(cls.__doc__ or ""))
@@ -112,19 +121,30 @@ def belongs_to_topology() -> CheckConstraint:
     return CheckConstraint("starts_with(id, topology || ':')", name="id")
 
 
+def field(comment: str, *arguments: Any, **options: Any) -> MappedColumn[Any]:
+    """Return a column with a comment, which the documentation shows too."""
+    return mapped_column(*arguments, comment=comment, **options)
+
+
+def part_of(target: str, comment: str, **options: Any) -> MappedColumn[Any]:
+    """Return a column of a primary key: the row to which a row belongs and with which it ends."""
+    reference = ForeignKey(target, ondelete="CASCADE")
+    return field(comment, reference, primary_key=True, **options)
+
+
 def empty_object(comment: str) -> MappedColumn[Any]:
     """Return a column of JSON objects, empty by default."""
-    return mapped_column(server_default=text("'{}'::jsonb"), comment=comment)
+    return field(comment, server_default=text("'{}'::jsonb"))
 
 
 def empty_array(comment: str) -> MappedColumn[Any]:
     """Return a column of JSON arrays, empty by default."""
-    return mapped_column(server_default=text("'[]'::jsonb"), comment=comment)
+    return field(comment, server_default=text("'[]'::jsonb"))
 
 
 def moment(comment: str) -> MappedColumn[Any]:
     """Return a timestamp column that defaults to the start of the transaction."""
-    return mapped_column(server_default=func.now(), comment=comment)
+    return field(comment, server_default=func.now())
 
 
 def double_of(column: str) -> Mapped[float | None]:
@@ -137,7 +157,7 @@ def double_of(column: str) -> Mapped[float | None]:
     denominator = f"COALESCE(NULLIF(split_part({column}, '/'::text, 2), ''::text), '1'::text)"
     ratio = f"({numerator})::double precision / ({denominator})::double precision"
     comment = f"{column} as a double, for sorting and for SQL written by hand"
-    return mapped_column(Double, Computed(ratio, persisted=True), comment=comment)
+    return field(comment, Double, Computed(ratio, persisted=True))
 
 
 def _axis_column(axis: Axis) -> MappedColumn[Any]:
@@ -150,12 +170,12 @@ def _axis_column(axis: Axis) -> MappedColumn[Any]:
         Fraction: Exact, Sequence[str]: JSONB,
     }  # fmt: skip
     usual = json.dumps(axis.usual) if isinstance(axis.usual, tuple) else str(axis.usual)
-    return mapped_column(
+    return field(
+        f"{axis.meaning}, exact" if axis.type is Fraction else axis.meaning,
         kinds[axis.type],
         nullable=axis.type == str | None,
         sort_order=-1,
         server_default=None if axis.usual is None else usual,
-        comment=f"{axis.meaning}, exact" if axis.type is Fraction else axis.meaning,
     )
 
 

@@ -1,17 +1,18 @@
-"""Listings and descriptions of the stored artifacts."""
+"""Listings and descriptions of the stored artifacts, from the view `ARTIFACT`."""
 
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import RowMapping, column, select, table
 from sqlalchemy.orm import Session
 
 from starcast.stores.database import models
+from starcast.stores.database.views import ARTIFACT
 from starcast.support.errors import NotFoundError
 from starcast.support.text import did_you_mean
 
 Row = dict[str, Any]
 
-_MODEL = {"topology": models.Topology, "forest": models.Forest, "schedule": models.Schedule}
+_VIEW = table("artifact", *map(column, ARTIFACT.columns))
 _COLUMNS = {
     "topology": ("family", "nodes", "links", "degree", "diameter"),
     "forest": ("topology", "construction", "root_label", "trees", "height", "congestion"),
@@ -35,13 +36,10 @@ def columns(kind: str) -> list[str]:
 
 def list_artifacts(session: Session, kind: str, spec: str | None = None) -> list[Row]:
     """List the recorded artifacts of a kind, complete or not, or only those on one topology."""
-    query = (
-        select(models.Materialization)
-        .where(models.Materialization.kind == kind)
-        .order_by(models.Materialization.id)
-    )
-    rows = [row for row in session.scalars(query) if spec in {None, row.id.partition(":")[0]}]
-    return [_describe(session, row) for row in rows]
+    query = select(_VIEW).where(_VIEW.c.kind == kind).order_by(_VIEW.c.id)
+    if spec is not None:
+        query = query.where(_VIEW.c.topology == spec)
+    return [_describe(kind, row) for row in session.execute(query).mappings()]
 
 
 def find(session: Session, kind: str, artifact_id: str) -> models.Materialization:
@@ -83,7 +81,8 @@ def describe_artifact(session: Session, kind: str, artifact_id: str) -> Row:
         NotFoundError: the artifact is not recorded.
     """
     row = find(session, kind, artifact_id)
-    values = _describe(session, row)
+    query = select(_VIEW).where(_VIEW.c.kind == kind, _VIEW.c.id == artifact_id)
+    values = _describe(kind, session.execute(query).mappings().one())
     if kind == "forest":
         values |= _describe_trees(session, artifact_id)
     values["method"] = row.method
@@ -98,14 +97,13 @@ def describe_artifact(session: Session, kind: str, artifact_id: str) -> Row:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _describe(session: Session, row: models.Materialization) -> Row:
+def _describe(kind: str, row: RowMapping) -> Row:
     """Return an artifact's row of a listing, with None for values that were not saved."""
-    stored = session.get(_MODEL[row.kind], row.id)
-    values: Row = {name: getattr(stored, name, None) for name in _COLUMNS[row.kind]}
+    values = {name: row[name] for name in columns(kind)}
     if values.get("arguments"):
         arguments = sorted(values["arguments"].items())
         values["arguments"] = ",".join(f"{name}={value}" for name, value in arguments)
-    return {"id": row.id, **values, "state": row.state, "error": row.error}
+    return values
 
 
 def _describe_trees(session: Session, forest_id: str) -> Row:

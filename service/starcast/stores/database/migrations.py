@@ -19,7 +19,6 @@ from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import DBAPIError
 
 from starcast.stores.database.models import Base
-from starcast.stores.database.roles import ROLE_NAMES
 from starcast.stores.database.sessions import (
     VERSION_TABLE,
     check_owner,
@@ -30,6 +29,7 @@ from starcast.stores.database.sessions import (
     wait_for_lock,
 )
 from starcast.stores.database.views import VIEWS, View
+from starcast.stores.servers import ROLE_NAMES
 from starcast.support.errors import BusyError, RejectedError
 from starcast.support.paths import data_folder
 from starcast.support.progress import Reporter
@@ -169,19 +169,17 @@ def _create(connection: Connection, view: View) -> None:
 
 
 def _comments() -> Iterator[sql.Composed]:
-    on_column = sql.SQL("comment on column {}.{} is {}")
-    for table in Base.metadata.sorted_tables:
-        about = sql.Identifier(table.name), sql.Literal(table.comment)
-        yield sql.SQL("comment on table {} is {}").format(*about)
-        for column in table.columns:
-            names = sql.Identifier(table.name), sql.Identifier(column.name)
-            yield on_column.format(*names, sql.Literal(column.comment))
-    for view in VIEWS:
-        about = sql.Identifier(view.name), sql.Literal(view.meaning)
-        yield sql.SQL("comment on view {} is {}").format(*about)
-        for name, meaning in view.columns.items():
-            names = sql.Identifier(view.name), sql.Identifier(name)
-            yield on_column.format(*names, sql.Literal(meaning))
+    commented = [
+        ("table", table.name, table.comment, {each.name: each.comment for each in table.columns})
+        for table in Base.metadata.sorted_tables
+    ]
+    commented += [("view", view.name, view.meaning, dict(view.columns)) for view in VIEWS]
+    for kind, name, meaning, columns in commented:
+        own = sql.Identifier(name)
+        yield sql.SQL("comment on {} {} is {}").format(sql.SQL(kind), own, sql.Literal(meaning))
+        for column, comment in columns.items():
+            names = own, sql.Identifier(column)
+            yield sql.SQL("comment on column {}.{} is {}").format(*names, sql.Literal(comment))
 
 
 def _grants(role: str, *, writes: bool) -> Iterator[sql.Composed]:

@@ -11,6 +11,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from starcast.stores.database import models
+from starcast.stores.database.sessions import copy_rows
 from starcast.support.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -114,19 +115,20 @@ def save_run(session: Session, run: models.Run, steps: "Profile" = ()) -> None:
     session.flush()
     if not steps:
         return
-    # Imported only here, because commands that read runs need neither numpy nor the simulator.
-    import numpy as np  # noqa: PLC0415
+    copy_steps(session, models.StepProfile, "run", run.id, steps)
 
+
+def copy_steps(
+    session: Session, model: type[models.Base], column: str, key: int | str, steps: "Profile"
+) -> None:
+    """Insert the step profile of a run or a schedule, identified by the value of a column."""
+    # Imported only here, because commands that read runs do not need the simulator.
     from starcast.judges.simulator.simulation import PROFILE_COLUMNS  # noqa: PLC0415
-    from starcast.stores.database.bulk_copy import copy_columns  # noqa: PLC0415
 
-    numbers = np.arange(1, len(steps[0]) + 1)
-    columns = {
-        "run": np.full(len(numbers), run.id),
-        "step": numbers,
-        **dict(zip(PROFILE_COLUMNS, steps, strict=True)),
-    }
-    copy_columns(session, models.Run.metadata.tables["step_profile"], columns)
+    figures = zip(*(values.tolist() for values in steps), strict=True)
+    rows = ((key, step, *row) for step, row in enumerate(figures, start=1))
+    table = model.metadata.tables[model.__tablename__]
+    copy_rows(session, table, (column, "step", *PROFILE_COLUMNS), rows)
 
 
 def load_profile(session: Session, run: int) -> list[models.StepProfile]:

@@ -1,22 +1,25 @@
-"""Connections to PostgreSQL: sessions, advisory locks, and the revision of the schema."""
+"""Connections to PostgreSQL: sessions, COPY, advisory locks, and the revision of the schema."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+import psycopg
+from psycopg import sql
+from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from starcast.stores.database.roles import ROLE_NAMES
 from starcast.stores.database.watched import (
     CANCEL_SECONDS,
     TCP_OPTIONS,
     WatchedConnection,
     connect_watched,
 )
+from starcast.stores.servers import ROLE_NAMES
 from starcast.support.errors import BusyError, RejectedError, StarcastError, UnavailableError
 from starcast.support.paths import data_folder
 from starcast.support.signals import caused_by_interrupt
@@ -238,6 +241,26 @@ def translated_errors(url: URL) -> Iterator[None]:
         raise
 
 
+def copy_rows(
+    session: Session, table: Table, names: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> None:
+    """Insert rows by binary COPY, in the session's transaction; other columns get their default."""
+    types = [
+        table.c[name].type.compile(dialect=session.get_bind().dialect).lower() for name in names
+    ]
+    statement = sql.SQL("copy {} ({}) from stdin (format binary)").format(
+        sql.Identifier(table.name), sql.SQL(", ").join(map(sql.Identifier, names))
+    )
+    driver = session.connection().connection.driver_connection
+    if not isinstance(driver, psycopg.Connection):
+        raise TypeError("COPY needs psycopg")
+    with driver.cursor().copy(statement) as copy:
+        # Binary COPY converts nothing, so psycopg has to know the type of each column.
+        copy.set_types(types)
+        for row in rows:
+            copy.write_row(row)
+
+
 def sqlstate(error: DBAPIError) -> str:
     """Return the SQLSTATE of a server's error, or an empty text for an error of the driver."""
     return getattr(error.orig, "sqlstate", None) or ""
@@ -311,11 +334,6 @@ def known_revision(engine: Engine) -> str | None:
         return check_owner(connection)
 
 
-def is_known(revision: str) -> bool:
-    """Return whether this version of starcast knows a schema revision."""
-    return revision in revisions()
-
-
 def check_known(revision: str, subject: str) -> None:
     """Check that this version of starcast knows a schema revision.
 
@@ -325,7 +343,7 @@ def check_known(revision: str, subject: str) -> None:
     Raises:
         RejectedError: the revision is too new, or too old to be upgraded.
     """
-    if is_known(revision):
+    if revision in revisions():
         return
     newest, oldest = head(), revisions()[0]
     # Revisions have leading zeros, so comparing them as text compares their numbers.

@@ -1,6 +1,7 @@
 """Artifacts as the graph stores them: a :Topology, :Forest or :Schedule node and relationships."""
 
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -15,10 +16,10 @@ from starcast.stores.graph.rows import (
     join_blocks,
     link_blocks,
     links_at,
+    node_checksum,
     rows_content,
     send_blocks,
     sends_at,
-    topology_content,
     tree_blocks,
     tree_edges_at,
 )
@@ -66,19 +67,10 @@ class GraphArtifact:
     rows_at: Callable[[NDArray[np.int64]], Rows]
     parent: tuple[Relationship, Label, str] | None = None
 
-    def __post_init__(self) -> None:
-        # Offline files hold the values in the declared order, so a missing or swapped property
-        # must fail here.
-        names = (*self.properties, "state")
-        if names != self.label.names:
-            raise ValueError(
-                f"{self.label.name} needs the properties {self.label.names}; given: {names}"
-            )
-
     @property
     def kind(self) -> str:
         """The kind of artifact: ``topology``, ``forest`` or ``schedule``."""
-        return next(kind for kind, label in LABEL_OF.items() if label is self.label)
+        return self.label.name.lower()
 
     @property
     def relationship(self) -> Relationship:
@@ -88,7 +80,7 @@ class GraphArtifact:
     @property
     def id(self) -> str:
         """The artifact's id."""
-        return str(self.properties[id_property(self.label)])
+        return str(self.properties[self.label.key])
 
     @property
     def parents(self) -> list[tuple[str, str]]:
@@ -103,9 +95,13 @@ class GraphArtifact:
     @cached_property
     def content(self) -> Content:
         """Counts and checksums of the artifact, for which all its relationships are built."""
-        if self.label is TOPOLOGY:
-            return topology_content(self.topology, self.blocks())
-        return rows_content(self.blocks())
+        if self.label is not TOPOLOGY:
+            return rows_content(self.blocks())
+        # numpy releases the GIL, so two threads use two processors.
+        with ThreadPoolExecutor(1) as pool:
+            nodes = pool.submit(node_checksum, self.topology)
+            links = rows_content(self.blocks())
+            return links + Content(self.topology.nodes, 0, (nodes.result(), 0))
 
     def at(self, ranks: NDArray[np.int64]) -> "GraphArtifact":
         """Return a small copy of the artifact, with only the relationships at these nodes."""
@@ -113,73 +109,42 @@ class GraphArtifact:
         return replace(self, blocks=lambda: [rows], rows_at=lambda _: rows)
 
 
-def id_property(label: Label) -> str:
-    """Return the name of the property that identifies the nodes of a label."""
-    return label.unique[0][0]
-
-
 def graph_artifact(structure: Topology | Forest | Schedule) -> GraphArtifact:
     """Convert a topology, a forest or a schedule to the form that the graph stores."""
+    if isinstance(structure, Topology):
+        # Cypher indexes this list by port, so it also has an element 0, although no port has the
+        # number 0.
+        reverse_ports = structure.reverse_ports()[: max(structure.ports) + 1].tolist()
+        return GraphArtifact(
+            TOPOLOGY,
+            _properties(TOPOLOGY, structure, reverse_ports=reverse_ports),
+            structure,
+            partial(link_blocks, structure),
+            partial(links_at, structure),
+        )
+    spec = structure.topology.spec
+    given = {"topology": spec, "arguments": format_arguments(structure.arguments)}
     if isinstance(structure, Forest):
-        return _forest(structure)
-    return _schedule(structure) if isinstance(structure, Schedule) else _topology(structure)
-
-
-def _topology(topology: Topology) -> GraphArtifact:
-    names = ("family", "n", "k", "nodes", "links", "degree", "diameter")
-    # Cypher indexes this list by port, so it also has an element 0, although no port has the number
-    # 0.
-    properties = {name: getattr(topology, name) for name in names}
-    properties["reverse_ports"] = topology.reverse_ports()[: max(topology.ports) + 1].tolist()
-    return GraphArtifact(
-        TOPOLOGY,
-        {"spec": topology.spec, **properties},
-        topology,
-        partial(link_blocks, topology),
-        partial(links_at, topology),
-    )
-
-
-def _forest(forest: Forest) -> GraphArtifact:
-    properties = {
-        "id": forest.id,
-        "topology": forest.topology.spec,
-        "construction": forest.construction,
-        "arguments": format_arguments(forest.arguments),
-        "root": forest.root,
-        "trees": forest.trees,
-        "height": forest.height,
-        "congestion": forest.congestion,
-    }
-    return GraphArtifact(
-        FOREST,
-        properties,
-        forest.topology,
-        partial(tree_blocks, forest),
-        partial(tree_edges_at, forest),
-        (ON, TOPOLOGY, forest.topology.spec),
-    )
-
-
-def _schedule(schedule: Schedule) -> GraphArtifact:
-    properties = {
-        "id": schedule.id,
-        "topology": schedule.topology.spec,
-        "collective": schedule.collective,
-        "algorithm": schedule.algorithm,
-        "ports": schedule.ports,
-        "arguments": format_arguments(schedule.arguments),
-        "root": schedule.root,
-        "units": schedule.units,
-        "packets": schedule.packets,
-        "steps": schedule.steps,
-        "symmetric": schedule.symmetric,
-    }
+        return GraphArtifact(
+            FOREST,
+            _properties(FOREST, structure, **given),
+            structure.topology,
+            partial(tree_blocks, structure),
+            partial(tree_edges_at, structure),
+            (ON, TOPOLOGY, spec),
+        )
+    forest_id = structure.forest_id
     return GraphArtifact(
         SCHEDULE,
-        properties,
-        schedule.topology,
-        partial(send_blocks, schedule),
-        partial(sends_at, schedule),
-        None if schedule.forest_id is None else (USES, FOREST, schedule.forest_id),
+        _properties(SCHEDULE, structure, **given),
+        structure.topology,
+        partial(send_blocks, structure),
+        partial(sends_at, structure),
+        None if forest_id is None else (USES, FOREST, forest_id),
     )
+
+
+def _properties(label: Label, structure: object, **given: Any) -> dict[str, Any]:
+    """Return a label's properties except the state: those given, or attributes of that name."""
+    names = [name for name in label.names if name != "state"]
+    return {name: given[name] if name in given else getattr(structure, name) for name in names}

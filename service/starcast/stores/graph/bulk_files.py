@@ -10,6 +10,7 @@ filled by array operations. Numbers are therefore padded with zeros, which the i
 (``docs/decisions/0009-csv-without-polars.md``).
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -24,16 +25,17 @@ from numpy.typing import NDArray
 from starcast.stores.graph.artifacts import RELATIONSHIP_OF, GraphArtifact
 from starcast.stores.graph.rows import BLOCK
 from starcast.stores.graph.schema import (
+    ELEMENTS,
     LABELS,
     NODE,
     RELATIONSHIPS,
     STORE,
     TOPOLOGY,
     VERSION,
+    Element,
     GraphState,
     Label,
     PropertyType,
-    Relationship,
     first_key,
 )
 from starcast.support.progress import Reporter, Task
@@ -72,7 +74,7 @@ class BulkFiles:
 
     Attributes:
         folder: the folder of the files.
-        contents: for each file, the importer's option, the label or type, and the file name.
+        arguments: the importer arguments that name the files, if the importer runs in the folder.
         nodes: rows of all node files, including (:Store) and the nodes of artifacts.
         relationships: rows of all relationship files.
         bytes: total size of the files.
@@ -81,16 +83,11 @@ class BulkFiles:
     """
 
     folder: Path
-    contents: tuple[tuple[str, str, str], ...]
+    arguments: tuple[str, ...]
     nodes: int
     relationships: int
     bytes: int
     first_ids: Mapping[str, int]
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The importer arguments that name the files, if the importer runs in the folder."""
-        return tuple(f"{option}={name}=./{file}" for option, name, file in self.contents)
 
 
 def write(
@@ -159,8 +156,8 @@ class _Files:
 
     folder: Path
     stack: ExitStack
-    opened: dict[str, BinaryIO] = field(default_factory=dict)
-    rows: dict[str, int] = field(default_factory=dict)
+    opened: dict[Element, BinaryIO] = field(default_factory=dict)
+    rows: Counter[Element] = field(default_factory=Counter)
     first: dict[str, int] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
     nodes: int = 0
@@ -188,12 +185,9 @@ class _Files:
             self._write(relationship, parents, {}, 1)
         first = self.first[artifact.topology.spec]
         for rows in artifact.blocks():
-            relationship = rows.relationship
-            columns: dict[str, Column] = {
-                name: rows.columns.get(name, rows.artifact_id) for name in relationship.names
-            }
+            columns: dict[str, Column] = dict.fromkeys(rows.relationship.names, artifact.id)
             ends = {":START_ID": rows.start + first, ":END_ID": rows.end + first}
-            self._write(relationship, ends, columns, len(rows))
+            self._write(rows.relationship, ends, columns | rows.columns, len(rows))
             task.advance(len(rows))
 
     def write_node(self, label: Label, properties: Mapping[str, Value]) -> None:
@@ -203,15 +197,11 @@ class _Files:
 
     def summary(self) -> BulkFiles:
         """Return a description of the files, which must be closed first."""
-        written = [element for element in (*LABELS, *RELATIONSHIPS) if element.name in self.rows]
-        contents = tuple(
-            (_option(element), element.name, _file_name(element)) for element in written
-        )
-        relationships = sum(
-            self.rows[element.name] for element in written if isinstance(element, Relationship)
-        )
+        written = [element for element in ELEMENTS if element in self.rows]
+        relationships = sum(self.rows[relationship] for relationship in RELATIONSHIPS)
+        arguments = tuple(map(_argument, written))
         size = sum((self.folder / _file_name(element)).stat().st_size for element in written)
-        return BulkFiles(self.folder, contents, self.nodes, relationships, size, self.first)
+        return BulkFiles(self.folder, arguments, self.nodes, relationships, size, self.first)
 
     def _write_topology_nodes(self, topology: Topology, first: int, task: Task) -> None:
         """Write a row for every node of the topology. Node 0 gets the :ID ``first``."""
@@ -228,23 +218,20 @@ class _Files:
 
     def _write(
         self,
-        element: Label | Relationship,
+        element: Element,
         ids: Mapping[str, Column],
         columns: Mapping[str, Column],
         rows: int,
     ) -> None:
-        if tuple(columns) != element.names:
-            raise ValueError(
-                f"{element.name} needs the properties {element.names}; given: {tuple(columns)}"
-            )
-        if element.name not in self.opened:
+        if element not in self.opened:
             # The folder is empty at the start, so an existing file means a defect.
             file = (self.folder / _file_name(element)).open("xb")
-            self.opened[element.name] = self.stack.enter_context(file)
+            self.opened[element] = self.stack.enter_context(file)
             file.write(_header(element, ids).encode())
-        for lines in format_lines([*ids.values(), *columns.values()], rows):
-            self.opened[element.name].write(lines.data)
-        self.rows[element.name] = self.rows.get(element.name, 0) + rows
+        listed = [columns[name] for name in element.names]
+        for lines in format_lines([*ids.values(), *listed], rows):
+            self.opened[element].write(lines.data)
+        self.rows[element] += rows
 
 
 def format_lines(columns: Iterable[Column], rows: int) -> Iterator[NDArray[np.uint8]]:
@@ -329,14 +316,15 @@ def _format(value: Value) -> bytes:
     return text.encode()
 
 
-def _header(element: Label | Relationship, ids: Iterable[str]) -> str:
+def _header(element: Element, ids: Iterable[str]) -> str:
     typed = (f"{declared.name}:{_TYPES[declared.type]}" for declared in element.properties)
     return ",".join([*ids, *typed]) + "\n"
 
 
-def _file_name(element: Label | Relationship) -> str:
+def _file_name(element: Element) -> str:
     return f"{element.name.lower()}.csv"
 
 
-def _option(element: Label | Relationship) -> str:
-    return "--relationships" if isinstance(element, Relationship) else "--nodes"
+def _argument(element: Element) -> str:
+    option = "--nodes" if element in LABELS else "--relationships"
+    return f"{option}={element.name}=./{_file_name(element)}"

@@ -12,32 +12,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
-from types import TracebackType
 from typing import Any, Self, cast
 
 import psutil
 
-from starcast.stores.graph.address import GraphAddress
-from starcast.stores.graph.driver import (
-    AuthError,
-    ConfigurationError,
-    Driver,
-    DriverError,
-    GraphDatabase,
-    ManagedTransaction,
-    Neo4jError,
-    Node,
-    NotificationMinimumSeverity,
-    Path,
-    Record,
-    Relationship,
-    Result,
-    Session,
-    TransientError,
-    UnsupportedServerProduct,
-    unit_of_work,
-)
+from starcast.stores.graph.driver import neo4j
 from starcast.stores.graph.unreachable import describe_unreachable
+from starcast.stores.servers import GraphAddress
 from starcast.support import log
 from starcast.support.errors import (
     InputError,
@@ -69,7 +50,7 @@ logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
 Row = dict[str, Any]
 Parameters = Mapping[str, Any]
-Work = Callable[[ManagedTransaction], "QueryResult"]
+Work = Callable[[neo4j.ManagedTransaction], "QueryResult"]
 
 
 @dataclass(frozen=True)
@@ -143,12 +124,7 @@ class Graph:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def read(
@@ -192,16 +168,14 @@ class Graph:
         log.event("read Neo4j", logging.DEBUG, statement=cypher, rows=rows, seconds=seconds)
         return result
 
-    def write(
-        self, cypher: str, parameters: Parameters | None = None, timeout: float | None = None
-    ) -> list[Row]:
+    def write(self, cypher: str, parameters: Parameters | None = None) -> list[Row]:
         """Run a statement that writes, in one transaction, and return its rows.
 
         Raises:
             StarcastError: see `_translate_errors`.
         """
-        with self._translate_errors(timeout), self._session() as session:
-            return session.execute_write(self._work(cypher, parameters, timeout, None)).rows
+        with self._translate_errors(None), self._session() as session:
+            return session.execute_write(self._work(cypher, parameters, None, None)).rows
 
     @contextmanager
     def concurrent(self, threads: int) -> Iterator[ThreadPoolExecutor]:
@@ -214,7 +188,7 @@ class Graph:
                 raise
 
     @contextmanager
-    def _session(self) -> Iterator[Session]:
+    def _session(self) -> Iterator[neo4j.Session]:
         with self._interruptible(), self.driver.session(database=self.database) as session:
             yield session
 
@@ -256,14 +230,14 @@ class Graph:
         timeout: float | None,
         row_limit: int | None,
     ) -> Work:
-        @unit_of_work(timeout=timeout)
-        def work(transaction: ManagedTransaction) -> QueryResult:
+        @neo4j.unit_of_work(timeout=timeout)
+        def work(transaction: neo4j.ManagedTransaction) -> QueryResult:
             # The driver treats a killed connection as transient and runs this function again.
             if self._connections_killed:
                 raise KeyboardInterrupt
             try:
                 return fetch_result(transaction.run(cypher, dict(parameters or {})), row_limit)
-            except TransientError as error:
+            except neo4j.exceptions.TransientError as error:
                 if "Memory" in (error.code or ""):
                     # The driver would retry, but the statement would need the same memory again.
                     raise self._translate_server_error(error, timeout) from error
@@ -305,29 +279,31 @@ class Graph:
         """
         try:
             yield
-        except (Neo4jError, DriverError, OSError) as error:
+        except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as error:
             raise self._translate(error, timeout) from (
-                error if isinstance(error, Neo4jError) else None
+                error if isinstance(error, neo4j.exceptions.Neo4jError) else None
             )
 
     def _translate(self, error: Exception, timeout: float | None) -> StarcastError:
         match error:
-            case AuthError():
+            case neo4j.exceptions.AuthError():
                 return UnavailableError(
                     f"Neo4j at {self.uri} refuses the login of '{self.user}'",
                     hint="write the right password to a file and name it in "
                     "STARCAST_NEO4J_PASSWORD_FILE",
                 )
-            case Neo4jError():
+            case neo4j.exceptions.Neo4jError():
                 return self._translate_server_error(error, timeout)
-            case UnsupportedServerProduct():
+            case neo4j.exceptions.UnsupportedServerProduct():
                 return RejectedError(
                     f"the server at {self.uri} does not speak a known version of Bolt",
                     hint=f"{_NEEDED}; a server that requires TLS needs bolt+s:// or neo4j+s://",
                 )
         return describe_unreachable(self.uri, error)
 
-    def _translate_server_error(self, error: Neo4jError, timeout: float | None) -> StarcastError:
+    def _translate_server_error(
+        self, error: neo4j.exceptions.Neo4jError, timeout: float | None
+    ) -> StarcastError:
         code = error.code or ""
         lines = (error.message or "").strip().splitlines()
         text = lines[0] if lines else code
@@ -397,7 +373,7 @@ class Graph:
         )
 
 
-def fetch_result(result: Result, row_limit: int | None) -> QueryResult:
+def fetch_result(result: neo4j.Result, row_limit: int | None) -> QueryResult:
     """Fetch the result of a statement, with at most ``row_limit`` rows.
 
     Raises:
@@ -426,13 +402,13 @@ def _as_data(value: Any) -> Any:
     ends. The driver's `Record.data` would omit the properties of relationships.
     """
     match value:
-        case Node():
+        case neo4j.graph.Node():
             return dict(value)
-        case Relationship():
+        case neo4j.graph.Relationship():
             ends = {"start": value.start_node, "end": value.end_node}
             known = {name: node["label"] for name, node in ends.items() if node and "label" in node}
             return {"type": value.type, **known, **value}
-        case Path():
+        case neo4j.graph.Path():
             steps = zip(value.relationships, value.nodes[1:], strict=True)
             return [
                 dict(value.start_node or {}),
@@ -445,10 +421,10 @@ def _as_data(value: Any) -> Any:
     return value
 
 
-def _fetch(result: Result, limit: int) -> list[Record]:
+def _fetch(result: neo4j.Result, limit: int) -> list[neo4j.Record]:
     process = psutil.Process()
     resident_before = process.memory_info().rss
-    records: list[Record] = []
+    records: list[neo4j.Record] = []
     # Records are fetched in parts, because their size is unknown before they arrive.
     while len(records) < limit and (batch := result.fetch(min(_FETCH, limit - len(records)))):
         records += batch
@@ -463,23 +439,23 @@ def _fetch(result: Result, limit: int) -> list[Record]:
     return records
 
 
-def _create_driver(address: GraphAddress) -> Driver:
+def _create_driver(address: GraphAddress) -> neo4j.Driver:
     if not _SCHEME.fullmatch(address.uri):
         raise _malformed_uri(address.uri)
     try:
-        return GraphDatabase.driver(
+        return neo4j.GraphDatabase.driver(
             address.uri,
             auth=(address.user, address.password),
             connection_timeout=CONNECT_SECONDS,
             # Acquiring a connection can include opening one, so it needs a longer limit.
             connection_acquisition_timeout=2 * CONNECT_SECONDS,
             max_transaction_retry_time=RETRY_SECONDS,
-            notifications_min_severity=NotificationMinimumSeverity.INFORMATION,
+            notifications_min_severity=neo4j.NotificationMinimumSeverity.INFORMATION,
             # Notices are part of the result. By default, the driver would also report them as
             # Python warnings.
-            warn_notification_severity=NotificationMinimumSeverity.OFF,
+            warn_notification_severity=neo4j.NotificationMinimumSeverity.OFF,
         )
-    except (ConfigurationError, ValueError):
+    except (neo4j.exceptions.ConfigurationError, ValueError):
         raise _malformed_uri(address.uri) from None
 
 

@@ -9,10 +9,10 @@ scanned once. The artifact's own node is deleted last.
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from starcast.stores.graph.artifacts import LABEL_OF, RELATIONSHIP_OF, id_property
+from starcast.stores.graph.artifacts import LABEL_OF, RELATIONSHIP_OF
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.reader import pages
-from starcast.stores.graph.schema import NODE, TOPOLOGY, GraphState, Relationship
+from starcast.stores.graph.schema import NODE, TOPOLOGY, Element, GraphState, Label, Relationship
 from starcast.stores.graph.writer import set_state
 from starcast.support.progress import Task
 from starcast.topologies import Topology
@@ -43,38 +43,49 @@ def delete_artifact(
     label = LABEL_OF[kind]
     # From here on queries ignore the artifact, even if the deletion is interrupted.
     set_state(graph, label, artifact_id, GraphState.LOADING)
+    element: Element
     if kind == "topology":
-        _delete_nodes(graph, topology, batch, task)
+        element, expected = NODE, topology.nodes
+        deleted = _delete_nodes(graph, topology, batch, task)
     else:
-        _delete_relationships(graph, kind, artifact_id, batch, task, relationships)
+        element, expected = RELATIONSHIP_OF[kind], relationships
+        deleted = _delete_by_index(graph, element, artifact_id, batch, task)
+    if deleted < expected:
+        scan = _delete(element, f"n.{element.artifact_property} = $artifact")
+        _repeat(graph, scan, {"artifact": artifact_id}, batch, task)
     # The artifact's node is deleted last, so that an interrupted deletion can be repeated.
     graph.write(
-        f"MATCH (o:{label.name} {{{id_property(label)}: $id}}) DETACH DELETE o",
+        f"MATCH (o:{label.name} {{{label.key}: $id}}) DETACH DELETE o",
         {"id": artifact_id},
     )
 
 
-def _delete_nodes(graph: Graph, topology: Topology, batch: int, task: Task) -> None:
-    """Delete the nodes of a topology with their links."""
+def _delete_nodes(graph: Graph, topology: Topology, batch: int, task: Task) -> int:
+    """Delete the nodes of a topology with their links; return the number of nodes."""
+    cypher = _delete(NODE, "$low <= n.key < $high")
     deleted = 0
     # A page has so many nodes that together with their links they make about one batch.
     for page in pages(topology, max(1, batch // (topology.degree + 1))):
-        count = graph.write(_DELETE_PAGE, page)[0]["deleted"]
+        count = graph.write(cypher, {**page, "batch": batch})[0]["deleted"]
         # Deleting a node also deletes its links: on average links / nodes, as links have two ends.
         task.advance(count + count * topology.links // topology.nodes)
         deleted += count
-    if deleted < topology.nodes:
-        _repeat(graph, _DELETE_STRAYS, {"artifact": topology.spec}, batch, task)
+    return deleted
 
 
-def _delete_relationships(
-    graph: Graph, kind: str, artifact_id: str, batch: int, task: Task, expected: int
-) -> None:
-    relationship = RELATIONSHIP_OF[kind]
-    _create_index(graph, relationship)
-    parameters = {"artifact": artifact_id}
-    if _repeat(graph, _delete_by_index(relationship), parameters, batch, task) < expected:
-        _repeat(graph, _delete_by_scan(relationship), parameters, batch, task)
+def _delete_by_index(
+    graph: Graph, relationship: Relationship, artifact_id: str, batch: int, task: Task
+) -> int:
+    """Delete the relationships of an artifact that are in the index; return their number."""
+    [index] = relationship.indexes
+    # Without the index, every batch would scan all relationships.
+    graph.write(index.statement)
+    # A new index is filled in the background, and statements do not use it until it is complete.
+    graph.read("CALL db.awaitIndexes(300)")
+    artifact, second = index.properties
+    # Neo4j uses the index only if there is a condition on its second property as well.
+    cypher = _delete(relationship, f"n.{artifact} = $artifact AND n.{second} >= 0")
+    return _repeat(graph, cypher, {"artifact": artifact_id}, batch, task)
 
 
 def clear(graph: Graph, batch: int) -> int:
@@ -86,10 +97,7 @@ def clear(graph: Graph, batch: int) -> int:
     deleted = delete_orphans(graph, (), batch)
     delete_outdated_nodes(graph)
     for label in LABEL_OF.values():
-        statement = (
-            f"MATCH (n:{label.name}) WHERE n.{id_property(label)} IS NOT NULL"
-            f" AND n.state IS NOT NULL {_DETACH_DELETE}"
-        )
+        statement = _delete(label, f"n.{label.key} IS NOT NULL AND n.state IS NOT NULL")
         deleted += _repeat(graph, statement, {}, batch)
     return deleted
 
@@ -110,10 +118,24 @@ def delete_orphans(graph: Graph, known: Collection[tuple[str, str]], batch: int)
     """
     deleted = 0
     for kind, relationship in RELATIONSHIP_OF.items():
+        condition = (
+            f"startNode(n):{relationship.start} AND endNode(n):{relationship.end} "
+            f"AND NOT coalesce(n.{relationship.artifact_property} IN $ids, false)"
+        )
         parameters = {"ids": [name for of_kind, name in known if of_kind == kind]}
-        deleted += _repeat(graph, _delete_unknown(relationship), parameters, batch)
+        deleted += _repeat(graph, _delete(relationship, condition), parameters, batch)
+    condition = "n.key IS NOT NULL AND n.topology IS NOT NULL AND NOT n.topology IN $ids"
     specs = [name for of_kind, name in known if of_kind == "topology"]
-    return deleted + _repeat(graph, _DELETE_UNKNOWN_NODES, {"ids": specs}, batch)
+    return deleted + _repeat(graph, _delete(NODE, condition), {"ids": specs}, batch)
+
+
+def _delete(element: Element, condition: str) -> str:
+    """Return Cypher that deletes up to ``$batch`` elements ``n`` with a condition."""
+    detach = "DETACH " if isinstance(element, Label) else ""
+    return (
+        f"MATCH {element.pattern} WHERE {condition} WITH n LIMIT $batch {detach}DELETE n "
+        "RETURN count(*) AS deleted"
+    )
 
 
 def _repeat(
@@ -132,50 +154,6 @@ def _repeat(
         if task is not None:
             task.advance(deleted)
     return total
-
-
-_DELETE = "WITH r LIMIT $batch DELETE r RETURN count(*) AS deleted"
-_DETACH_DELETE = "WITH n LIMIT $batch DETACH DELETE n RETURN count(*) AS deleted"
-_DELETE_PAGE = (
-    f"MATCH (n:{NODE.name}) WHERE $low <= n.key < $high DETACH DELETE n RETURN count(*) AS deleted"
-)
-_DELETE_STRAYS = f"MATCH (n:{NODE.name}) WHERE n.topology = $artifact {_DETACH_DELETE}"
-_DELETE_UNKNOWN_NODES = (
-    f"MATCH (n:{NODE.name}) WHERE n.key IS NOT NULL AND n.topology IS NOT NULL "
-    f"AND NOT n.topology IN $ids {_DETACH_DELETE}"
-)
-
-
-def _delete_by_index(relationship: Relationship) -> str:
-    # Neo4j uses the index only if there is a condition on its second property as well.
-    second = relationship.indexes[0][1]
-    return (
-        f"MATCH ()-[r:{relationship.name} WHERE r.{relationship.artifact_property} = $artifact "
-        f"AND r.{second} >= 0]->() {_DELETE}"
-    )
-
-
-def _delete_by_scan(relationship: Relationship) -> str:
-    """Return Cypher that deletes an artifact's relationships, including those not in the index."""
-    return (
-        f"MATCH ()-[r:{relationship.name}]->() "
-        f"WHERE r.{relationship.artifact_property} = $artifact {_DELETE}"
-    )
-
-
-def _delete_unknown(relationship: Relationship) -> str:
-    return (
-        f"MATCH (:{relationship.start})-[r:{relationship.name}]->(:{relationship.end}) "
-        f"WHERE NOT coalesce(r.{relationship.artifact_property} IN $ids, false) {_DELETE}"
-    )
-
-
-def _create_index(graph: Graph, relationship: Relationship) -> None:
-    """Create the index if it is missing; without it every batch would scan all relationships."""
-    for statement in relationship.index_statements():
-        graph.write(statement)
-    # A new index is filled in the background, and statements do not use it until it is complete.
-    graph.read("CALL db.awaitIndexes(300)")
 
 
 def delete_outdated_nodes(graph: Graph) -> None:

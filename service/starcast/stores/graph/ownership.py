@@ -30,11 +30,8 @@ def claim(graph: Graph, store: UUID) -> bool:
         OwnershipError: the graph holds nodes of another program, belongs to another PostgreSQL
             database, or was written by another version of starcast.
     """
-    owner = read_owner(graph)
-    if owner is not None:
-        _check_owner(graph, store, owner)
+    if _is_owned(graph, store):
         return False
-    _check_empty(graph)
     graph.write(
         # MERGE, so that two simultaneous first ingests create a single node.
         f"MERGE (s:{STORE.name} {{schema: $schema}}) ON CREATE SET s.id = $id",
@@ -51,16 +48,22 @@ def check_ownership(graph: Graph, store: UUID) -> None:
         OwnershipError: the graph is paired with another database, or has another schema version.
         UnavailableError: the graph is empty.
     """
-    owner = read_owner(graph)
-    if owner is None:
-        _check_empty(graph)
+    if not _is_owned(graph, store):
         raise UnavailableError(
             f"the graph store at {graph.uri} is empty", hint="run 'starcast ingest' first"
         )
-    _check_owner(graph, store, owner)
 
 
-def _check_owner(graph: Graph, store: UUID, owner: tuple[str, int]) -> None:
+def _is_owned(graph: Graph, store: UUID) -> bool:
+    """Return whether the graph is paired with a PostgreSQL database, or else empty.
+
+    Raises:
+        OwnershipError: it is neither, or has another schema version.
+    """
+    owner = read_owner(graph)
+    if owner is None:
+        _check_empty(graph)
+        return False
     identity, version = owner
     if identity != str(store):
         raise OwnershipError(
@@ -70,6 +73,7 @@ def _check_owner(graph: Graph, store: UUID, owner: tuple[str, int]) -> None:
             " store and rebuild it",
         )
     _check_version(graph, version)
+    return True
 
 
 def usable_owner(graph: Graph) -> str | None:

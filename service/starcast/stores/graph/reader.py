@@ -11,10 +11,12 @@ its artifact is reported as different.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import wait
+from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
-from starcast.stores.graph.artifacts import LABEL_OF, RELATIONSHIP_OF, GraphArtifact, id_property
-from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.artifacts import LABEL_OF, RELATIONSHIP_OF, GraphArtifact
+from starcast.stores.graph.connection import Graph, Row
 from starcast.stores.graph.rows import (
     DIGITS,
     FACTOR,
@@ -23,13 +25,7 @@ from starcast.stores.graph.rows import (
     checksum_cypher,
     node_checksum_cypher,
 )
-from starcast.stores.graph.schema import (
-    NODE,
-    GraphState,
-    Label,
-    Relationship,
-    first_key,
-)
+from starcast.stores.graph.schema import LINK, NODE, Element, GraphState, first_key
 from starcast.support.errors import InputError
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
@@ -41,7 +37,6 @@ PAGE = 8_192
 _READERS = 2
 
 _CHECKSUM_PARAMETERS = {"modulus": MODULUS, "factor": FACTOR, "digits": DIGITS}
-_EMPTY = Content(0, 0, (0, 0))
 
 
 def pages(topology: Topology, size: int = PAGE) -> Iterator[dict[str, int]]:
@@ -56,26 +51,21 @@ def read_content(graph: Graph, kind: str, artifact_id: str, topology: Topology) 
 
     Only nodes with keys of the topology, and relationships that start there, are counted.
     """
-    nodes, node_sum = 0, 0
-    if kind == "topology":
-        nodes, node_sum = _sum(graph, _NODE_SUMS, topology, {"topology": topology.spec})
-    cypher = _relationship_sums(RELATIONSHIP_OF[kind])
-    relationships, row_sum = _sum(graph, cypher, topology, {"artifact": artifact_id})
-    return Content(nodes, relationships, (node_sum, row_sum))
-
-
-def _sum(
-    graph: Graph, cypher: str, topology: Topology, parameters: dict[str, Any]
-) -> tuple[int, int]:
-    common = {**_CHECKSUM_PARAMETERS, **parameters, "first": first_key(topology)}
-
-    def read(page: dict[str, int]) -> tuple[int, int]:
-        [row] = graph.read(cypher, {**common, **page})
-        return row["count"], row["checksum"]
-
+    elements = [NODE, LINK] if kind == "topology" else [RELATIONSHIP_OF[kind]]
+    parameters = {**_CHECKSUM_PARAMETERS, "artifact": artifact_id, "first": first_key(topology)}
+    content = Content()
     with graph.concurrent(_READERS) as pool:
-        counts, checksums = zip(*pool.map(read, pages(topology)), strict=True)
-    return sum(counts), sum(checksums)
+        for element in elements:
+            read = partial(graph.read, _sums_in_page(element))
+            for [row] in pool.map(read, ({**parameters, **page} for page in pages(topology))):
+                content += _content(element, row)
+    return content
+
+
+def _content(element: Element, row: Row) -> Content:
+    if element is NODE:
+        return Content(row["count"], 0, (row["checksum"], 0))
+    return Content(0, row["count"], (0, row["checksum"]))
 
 
 def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
@@ -93,85 +83,71 @@ def read_all_contents(graph: Graph) -> dict[tuple[str, str], Content]:
     parameters = {**_CHECKSUM_PARAMETERS, "first": first, "scans": _READERS}
     with graph.concurrent(_READERS) as pool:
         scans = [
-            (kind, pool.submit(graph.read, cypher, {**parameters, "scan": scan}))
-            for kind, cypher in _SCAN.items()
+            (kind, element, pool.submit(graph.read, _scan(element), {**parameters, "scan": scan}))
+            for kind, element in [("topology", NODE), *RELATIONSHIP_OF.items()]
             for scan in range(_READERS)
         ]
-        wait([result for _, result in scans])
-    contents: dict[tuple[str, str], Content] = dict.fromkeys(nodes, _EMPTY)
-    for kind, result in scans:
+        wait([result for _, _, result in scans])
+    contents: dict[tuple[str, str], Content] = dict.fromkeys(nodes, Content())
+    for kind, element, result in scans:
         for row in result.result():
-            if kind == "node":
-                found = Content(row["count"], 0, (row["checksum"], 0))
-                key = ("topology", row["artifact"])
-            else:
-                found = Content(0, row["count"], (0, row["checksum"]))
-                key = (kind, row["artifact"])
-            contents[key] = contents.get(key, _EMPTY) + found
+            key = (kind, row["artifact"])
+            contents[key] = contents.get(key, Content()) + _content(element, row)
     return contents
 
 
 def _parse_topology(spec: str) -> Topology | None:
-    try:
+    with suppress(InputError):  # the node may not have been written by starcast
         return parse_topology(spec)
-    except InputError:  # the node was not written by starcast
-        return None
+    return None
 
 
-def _valid(element: Label | Relationship, variable: str, checksum: str) -> str:
-    """Return Cypher for ``checksum``, or for 0 if an element's properties are not as declared."""
+def _sums_in_page(element: Element) -> str:
+    """Return Cypher that counts and sums an artifact's elements at a page of nodes."""
+    pattern = f"(a:{NODE.name})"
+    if element is not NODE:
+        pattern += f"-[r:{element.name}]->(b)"
+    artifact = f"{_variable(element)}.{element.artifact_property}"
+    return (
+        f"MATCH {pattern} WHERE $low <= a.key < $high AND {artifact} = $artifact "
+        f"RETURN {_sums(element, '$first')}"
+    )
+
+
+def _scan(element: Element) -> str:
+    """Return Cypher that counts and sums elements by artifact, for one of several scans."""
+    pattern = f"(a:{NODE.name})" if element is NODE else f"(a)-[r:{element.name}]->(b)"
+    variable = _variable(element)
+    artifact = f"{variable}.{element.artifact_property}"
+    return (
+        # Scans share the elements by Neo4j's internal id, because any stored property may have been
+        # edited.
+        f"MATCH {pattern} WHERE id({variable}) % $scans = $scan "
+        f"RETURN coalesce({artifact}, '') AS artifact, {_sums(element, f'$first[{artifact}]')}"
+    )
+
+
+def _variable(element: Element) -> str:
+    return "a" if element is NODE else "r"
+
+
+def _sums(element: Element, first: str) -> str:
+    """Return Cypher for a count and a checksum, to which invalid elements add 0.
+
+    Args:
+        element: the label of ``a``, or the type of ``r``, a relationship from ``a`` to ``b``.
+        first: Cypher expression of the key of node 0.
+    """
+    variable = _variable(element)
     tests = [f"{variable}.{each.name} IS :: {each.type} NOT NULL" for each in element.properties]
     tests.append(f"size(keys({variable})) = {len(tests)}")
-    return f"CASE WHEN {' AND '.join(tests)} THEN {checksum} ELSE 0 END"
-
-
-def _relationship_sums(relationship: Relationship) -> str:
-    checksum = _valid(relationship, "r", checksum_cypher(_values(relationship, "$first")))
-    return (
-        f"MATCH (a:{relationship.start})-[r:{relationship.name}]->(b) "
-        f"WHERE $low <= a.key < $high AND r.{relationship.artifact_property} = $artifact "
-        f"RETURN count(r) AS count, sum({checksum}) AS checksum"
-    )
-
-
-def _values(relationship: Relationship, first: str) -> list[str]:
-    """Return Cypher for a relationship's ends and columns, where ``first`` is the key of node 0."""
-    columns = [f"r.{name}" for name in relationship.columns]
-    return [f"a.key - {first}", f"b.key - {first}", *columns]
-
-
-def _in_scan(variable: str) -> str:
-    """Return the Cypher condition that selects one scan's share of the nodes or relationships.
-
-    It uses Neo4j's internal id, because any stored property may have been edited.
-    """
-    return f"id({variable}) % $scans = $scan"
-
-
-def _scan(relationship: Relationship) -> str:
-    artifact = f"r.{relationship.artifact_property}"
-    checksum = _valid(
-        relationship, "r", checksum_cypher(_values(relationship, f"$first[{artifact}]"))
-    )
-    return (
-        f"MATCH (a)-[r:{relationship.name}]->(b) WHERE {_in_scan('r')} "
-        f"RETURN coalesce({artifact}, '') AS artifact, "
-        f"count(r) AS count, sum({checksum}) AS checksum"
-    )
-
-
-_NODE_SUMS = (
-    f"MATCH (n:{NODE.name}) WHERE $low <= n.key < $high AND n.topology = $topology "
-    f"RETURN count(n) AS count, sum({_valid(NODE, 'n', node_checksum_cypher())}) AS checksum"
-)
-
-#: Cypher of the node scan, and of the relationship scan for each kind of artifact.
-_SCAN = {
-    "node": f"MATCH (n:{NODE.name}) WHERE {_in_scan('n')} "
-    f"RETURN coalesce(n.topology, '') AS artifact, count(n) AS count, "
-    f"sum({_valid(NODE, 'n', node_checksum_cypher('$first[n.topology]'))}) AS checksum",
-    **{kind: _scan(relationship) for kind, relationship in RELATIONSHIP_OF.items()},
-}
+    if element is NODE:
+        checksum = node_checksum_cypher(first)
+    else:
+        ends = (f"a.key - {first}", f"b.key - {first}")
+        checksum = checksum_cypher([*ends, *(f"r.{name}" for name in element.columns)])
+    valid = f"CASE WHEN {' AND '.join(tests)} THEN {checksum} ELSE 0 END"
+    return f"count({variable}) AS count, sum({valid}) AS checksum"
 
 
 class StoredNode(NamedTuple):
@@ -192,12 +168,11 @@ def read_artifact_nodes(
     statements = []
     for kind in kinds:
         label = LABEL_OF[kind]
-        name = id_property(label)
-        condition = "" if artifact_id is None else f"WHERE o.{name} = $id"
+        condition = "" if artifact_id is None else f"WHERE o.{label.key} = $id"
         # An edited id can have any type; toStringOrNull returns null instead of failing.
         statements.append(
             f"MATCH (o:{label.name}) {condition} RETURN '{kind}' AS kind, "
-            f"toStringOrNull(o.{name}) AS id, properties(o) AS properties, COLLECT {{ "
+            f"toStringOrNull(o.{label.key}) AS id, properties(o) AS properties, COLLECT {{ "
             "MATCH (o)-[r]->(p) RETURN [type(r), coalesce(p.spec, p.id, '')] } AS parents"
         )
     nodes = defaultdict(list)

@@ -11,9 +11,8 @@ Relationships come in blocks of bounded size, so that no array grows with their 
 16.3 million links of S10 as a single block would need 1 GB and most of the time.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import zip_longest
 
@@ -62,9 +61,9 @@ class Content:
         sums: checksums of the nodes and of the relationships.
     """
 
-    nodes: int
-    relationships: int
-    sums: tuple[int, int]
+    nodes: int = 0
+    relationships: int = 0
+    sums: tuple[int, int] = (0, 0)
 
     @property
     def checksum(self) -> str:
@@ -90,37 +89,36 @@ class Rows:
         relationship: the type of the relationships.
         artifact_id: id of the artifact: a topology's spec, or the id of a forest or schedule.
         topology: the topology whose nodes they connect.
-        start: ranks of the start nodes, int64 ``[rows]``.
-        end: ranks of the end nodes, int64 ``[rows]``.
-        columns: the properties that differ between them, by name: int64 ``[rows]`` each.
+        table: int64 ``[2 + columns, rows]``: the ranks of the start and end nodes, and the
+            properties that differ between the relationships, in declared order.
     """
 
     relationship: Relationship
     artifact_id: str
     topology: Topology
-    start: Column
-    end: Column
-    columns: Mapping[str, Column]
+    table: NDArray[np.int64]
 
-    def __post_init__(self) -> None:
-        name = self.relationship.name
-        if tuple(self.columns) != self.relationship.columns:
-            raise ValueError(
-                f"{name} needs the columns {self.relationship.columns}; given: "
-                f"{tuple(self.columns)}"
-            )
-        lengths = {len(column) for column in (self.start, self.end, *self.columns.values())}
-        if len(lengths) > 1:
-            raise ValueError(f"the columns of {name} differ in length")
+    @property
+    def start(self) -> Column:
+        """Ranks of the start nodes."""
+        return self.table[0, :]
+
+    @property
+    def end(self) -> Column:
+        """Ranks of the end nodes."""
+        return self.table[1, :]
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """The other columns of the table, by name."""
+        return dict(zip(self.relationship.columns, self.table[2:], strict=True))
 
     def __len__(self) -> int:
-        return len(self.start)
+        return int(self.table.shape[1])
 
     def sorted(self) -> "Rows":
         """Return the rows sorted by start node, end node and the other columns."""
-        return self._select(
-            np.lexsort((*reversed(list(self.columns.values())), self.end, self.start))
-        )
+        return self._select(np.lexsort(self.table[::-1]))
 
     def batches(self, size: int) -> "Iterator[tuple[Rows, ...]]":
         """Yield the rows in batches, each with few nodes and sorted by start node.
@@ -156,13 +154,11 @@ class Rows:
         return self._select(places[np.argsort(self.start[places], kind="stable")])
 
     def _select(self, places: Column) -> "Rows":
-        columns = {name: column[places] for name, column in self.columns.items()}
-        start, end = self.start[places], self.end[places]
-        return Rows(self.relationship, self.artifact_id, self.topology, start, end, columns)
+        return replace(self, table=self.table[:, places])
 
     def checksum(self) -> int:
         """Return the sum of the rows' checksums."""
-        return checksum((self.start, self.end, *self.columns.values()), len(self))
+        return checksum(self.table)
 
 
 def _symbols(labels: NDArray[np.str_]) -> NDArray[np.uint32]:
@@ -193,14 +189,8 @@ def link_blocks(topology: Topology) -> Iterator[Rows]:
         neighbours = table[:, part].T.astype(np.int64)
         ranks = np.arange(part.start, part.stop)
         row, column = np.nonzero(neighbours > ranks[:, None])
-        yield Rows(
-            LINK,
-            topology.spec,
-            topology,
-            ranks[row],
-            neighbours[row, column],
-            {"port": ports[column]},
-        )
+        ends = (ranks[row], neighbours[row, column])
+        yield _block(LINK, topology.spec, topology, *ends, ports[column])
 
 
 def _check_reverse_ports(topology: Topology, table: Ranks) -> None:
@@ -298,36 +288,27 @@ def _slices(length: int, size: int) -> Iterator[slice]:
 def _block(
     relationship: Relationship, artifact_id: str, topology: Topology, *columns: NDArray[np.generic]
 ) -> Rows:
-    start, end, *others = (column.astype(np.int64) for column in columns)
-    named = dict(zip(relationship.columns, others, strict=True))
-    return Rows(relationship, artifact_id, topology, start, end, named)
+    table = np.stack(columns, dtype=np.int64, casting="unsafe")
+    return Rows(relationship, artifact_id, topology, table)
 
 
 def join_blocks(
     blocks: Iterable[Rows], relationship: Relationship, artifact_id: str, topology: Topology
 ) -> Rows:
     """Combine the blocks of an artifact into one sorted set of rows, which may be empty."""
-    empty = (np.empty(0),) * (2 + len(relationship.columns))
-    parts = [_block(relationship, artifact_id, topology, *empty), *blocks]
-    start = np.concatenate([part.start for part in parts])
-    end = np.concatenate([part.end for part in parts])
-    columns = {
-        name: np.concatenate([part.columns[name] for part in parts])
-        for name in relationship.columns
-    }
-    return Rows(relationship, artifact_id, topology, start, end, columns).sorted()
+    empty = np.empty((2 + len(relationship.columns), 0), dtype=np.int64)
+    table = np.concatenate([empty, *(block.table for block in blocks)], axis=1)
+    return Rows(relationship, artifact_id, topology, table).sorted()
 
 
-def checksum(columns: Iterable[NDArray[np.int64]], rows: int) -> int:
-    """Return the sum of the checksums of rows that are given as columns, int64 ``[rows]`` each."""
-    arrays = list(columns)
+def checksum(table: NDArray[np.int64]) -> int:
+    """Return the sum of the checksums of the rows of a table, int64 ``[columns, rows]``."""
     total = 0
-    for part in _slices(rows, _CACHED):
+    for part in _slices(table.shape[1], _CACHED):
         mixed = np.ones(part.stop - part.start, dtype=np.int64)
-        for column in (*(array[part] for array in arrays), *_FINAL):
-            values = np.asarray(column, dtype=np.int64)
+        for column in (*table[:, part], *_FINAL):
             # Most values are below the modulus, and a division takes longer than this check.
-            small = values if np.max(values) < MODULUS else values % MODULUS
+            small = column if np.max(column) < MODULUS else column % MODULUS
             mixed = (mixed * mixed + FACTOR * small + 1) % MODULUS
         total += int(mixed.sum())
     return total
@@ -341,7 +322,7 @@ def checksum_cypher(values: Iterable[str]) -> str:
 
     The statement needs the parameters ``$modulus`` and ``$factor``.
     """
-    listed = ", ".join([*values, *(str(value) for value in _FINAL)])
+    listed = ", ".join([*values, *map(str, _FINAL)])
     return f"reduce(h = 1, v IN [{listed}] | (h * h + $factor * (v % $modulus) + 1) % $modulus)"
 
 
@@ -359,11 +340,11 @@ def _node_checksum(topology: Topology, part: slice) -> int:
     code = np.zeros(len(labels), dtype=np.int64)
     for column in symbols.T:
         code = (code * _BASE + digit[column]) % MODULUS
-    return checksum((ranks, ranks, code), len(ranks))
+    return checksum(np.stack([ranks, ranks, code]))
 
 
-def node_checksum_cypher(first: str = "$first") -> str:
-    """Return a Cypher expression for the checksum of a node ``n``.
+def node_checksum_cypher(first: str) -> str:
+    """Return a Cypher expression for the checksum of a node ``a``.
 
     Args:
         first: Cypher expression of the key of node 0.
@@ -371,26 +352,14 @@ def node_checksum_cypher(first: str = "$first") -> str:
     The statement needs the parameters ``$modulus``, ``$factor`` and ``$digits`` (`DIGITS`).
     """
     code = (
-        f"reduce(c = 0, symbol IN split(n.label, '') | (c * {_BASE} + $digits[symbol]) % $modulus)"
+        f"reduce(c = 0, symbol IN split(a.label, '') | (c * {_BASE} + $digits[symbol]) % $modulus)"
     )
-    return checksum_cypher([f"n.key - {first}", "n.rank", code])
+    return checksum_cypher([f"a.key - {first}", "a.rank", code])
 
 
-def topology_content(topology: Topology, links: Rows | Iterable[Rows]) -> Content:
-    """Return a topology's counts and checksums. Its links are passed as one block or as several."""
-    # numpy releases the GIL, so two threads use two processors.
-    with ThreadPoolExecutor(1) as pool:
-        node_sum = pool.submit(node_checksum, topology)
-        content = rows_content(links)
-        sums = (node_sum.result(), content.sums[1])
-    return Content(topology.nodes, content.relationships, sums)
-
-
-def rows_content(rows: Rows | Iterable[Rows]) -> Content:
-    """Return the counts and checksums of a forest or schedule. ``rows`` can be several blocks."""
-    count = 0
-    total = 0
-    for block in [rows] if isinstance(rows, Rows) else rows:
-        count += len(block)
-        total += block.checksum()
-    return Content(0, count, (0, total))
+def rows_content(blocks: Iterable[Rows]) -> Content:
+    """Return the count and the checksum of relationships."""
+    content = Content()
+    for block in blocks:
+        content += Content(0, len(block), (0, block.checksum()))
+    return content

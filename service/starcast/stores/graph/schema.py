@@ -5,7 +5,7 @@ these declarations. ``docs/decisions/0002-keys-and-labels.md`` explains why node
 key, ``0007-graph-model.md`` why relationships are indexed by the artifact that they belong to.
 """
 
-import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -23,8 +23,6 @@ VERSION = 5
 #: Bits of a key for the rank, which is at most 12! - 1 < 2^29. Keys stay below 2^53, so that JSON
 #: and JavaScript represent them exactly.
 RANK_BITS = 32
-
-_NAME = re.compile(r"[A-Za-z][A-Za-z_]*")
 
 
 class PropertyType(StrEnum):
@@ -64,133 +62,115 @@ class Property:
     meaning: str
     always: bool = True
 
-    def __post_init__(self) -> None:
-        _check_name(self.name)
-        if not self.meaning:
-            raise ValueError(
-                f"the property '{self.name}' has no description, which the schema page needs"
-            )
+
+@dataclass(frozen=True)
+class Index:
+    """An index on properties of a label or relationship type, or a uniqueness constraint."""
+
+    element: "Element"
+    properties: tuple[str, ...]
+    unique: bool
+
+    @property
+    def name(self) -> str:
+        """The name of the index or constraint in the store."""
+        return "_".join(["starcast", self.element.name.lower(), *self.properties])
+
+    @property
+    def on(self) -> str:
+        """The label or type and the properties, such as ``Forest(topology)``."""
+        return f"{self.element.name}({', '.join(self.properties)})"
+
+    @property
+    def statement(self) -> str:
+        """The Cypher that creates the index or constraint; it can be run repeatedly."""
+        kind, verb, condition = (
+            ("CONSTRAINT", "REQUIRE", " IS UNIQUE") if self.unique else ("INDEX", "ON", "")
+        )
+        names = ", ".join(f"n.{name}" for name in self.properties)
+        return (
+            f"CREATE {kind} {self.name} IF NOT EXISTS "
+            f"FOR {self.element.pattern} {verb} ({names}){condition}"
+        )
 
 
 @dataclass(frozen=True)
-class _Element:
-    """The attributes that labels and relationship types have in common."""
+class Element(ABC):
+    """A node label or a relationship type.
+
+    Attributes:
+        name: its name in Neo4j.
+        meaning: a description for the schema page.
+        properties: its properties, in the order of the files of an import.
+        indexed: tuples of properties that are indexed for look-ups.
+        artifact_property: the property with the id of the artifact (topology, forest or schedule)
+            that an element belongs to; None if it belongs to no artifact.
+    """
 
     name: str
     meaning: str
     properties: tuple[Property, ...]
-    indexes: tuple[tuple[str, ...], ...] = field(default=(), kw_only=True)
+    indexed: tuple[tuple[str, ...], ...] = field(default=(), kw_only=True)
+    artifact_property: str | None = field(default=None, kw_only=True)
 
-    def __post_init__(self) -> None:
-        _check_name(self.name)
-        names = self.names
-        if len(set(names)) < len(names):
-            raise ValueError(f"{self.name} declares a property twice: {', '.join(names)}")
-        for indexed in self.indexes:
-            self._check_declared(indexed, "index")
+    @property
+    @abstractmethod
+    def pattern(self) -> str:
+        """The Cypher pattern of its elements, with the variable ``n``."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the properties, in the order of declaration."""
         return tuple(declared.name for declared in self.properties)
 
-    def index_names(self) -> list[str]:
-        """Return the names of the constraints and indexes in the store."""
-        return [self._index_name(names) for names in self.indexes]
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The properties that differ between elements of the same artifact."""
+        return tuple(name for name in self.names if name != self.artifact_property)
 
-    def _check_declared(self, used: tuple[str, ...], purpose: str) -> None:
-        unknown = [name for name in used if name not in self.names]
-        if unknown or not used:
-            raise ValueError(
-                f"the {purpose} of {self.name} must consist of declared properties, not {unknown}"
-            )
-
-    def _index_statements(self, pattern: str) -> list[str]:
-        """Return the Cypher that creates the indexes; the pattern must bind ``n``."""
-        return [
-            f"CREATE INDEX {self._index_name(names)} IF NOT EXISTS "
-            f"FOR {pattern} ON {_property_list(names)}"
-            for names in self.indexes
-        ]
-
-    def _index_name(self, names: tuple[str, ...]) -> str:
-        return "_".join(["starcast", self.name.lower(), *names])
+    @property
+    def indexes(self) -> list[Index]:
+        """The indexes and constraints in the store."""
+        return [Index(self, names, unique=False) for names in self.indexed]
 
 
 @dataclass(frozen=True)
-class Label(_Element):
+class Label(Element):
     """A node label.
 
     Attributes:
-        unique: tuples of properties whose values identify a node; each becomes a constraint.
-        indexes: tuples of properties that are indexed for look-ups only.
+        key: the property whose value identifies a node.
     """
 
-    unique: tuple[tuple[str, ...], ...]
+    key: str
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.unique:
-            raise ValueError(f"{self.name} has no key, so its nodes could not be found or linked")
-        for names in self.unique:
-            self._check_declared(names, "key")
+    @property
+    def pattern(self) -> str:
+        """The Cypher pattern of its nodes, with the variable ``n``."""
+        return f"(n:{self.name})"
 
-    def constraint_statements(self) -> list[str]:
-        """Return the Cypher that creates the constraints; it can be run repeatedly."""
-        return [
-            f"CREATE CONSTRAINT {self._index_name(names)} IF NOT EXISTS "
-            f"FOR (n:{self.name}) REQUIRE {_property_list(names)} IS UNIQUE"
-            for names in self.unique
-        ]
-
-    def index_statements(self) -> list[str]:
-        """Return the Cypher that creates the indexes; it can be run repeatedly."""
-        return self._index_statements(f"(n:{self.name})")
-
-    def index_names(self) -> list[str]:
-        """Return the names of the constraints and indexes in the store."""
-        return [*map(self._index_name, self.unique), *super().index_names()]
+    @property
+    def indexes(self) -> list[Index]:
+        """The indexes in the store, after the constraint on the key."""
+        return [Index(self, (self.key,), unique=True), *super().indexes]
 
 
 @dataclass(frozen=True)
-class Relationship(_Element):
-    """A relationship type between two labels.
+class Relationship(Element):
+    """A relationship type, by default between nodes of a topology.
 
     Attributes:
         start: label of the start nodes.
         end: label of the end nodes.
-        artifact_property: the property with the id of the artifact (topology, forest or schedule)
-            that the relationship belongs to; None if it belongs to no artifact.
     """
 
-    start: str
-    end: str
-    artifact_property: str | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.artifact_property is not None:
-            self._check_declared((self.artifact_property,), "artifact property")
+    start: str = "Node"
+    end: str = "Node"
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The properties that differ between relationships of the same artifact."""
-        return tuple(name for name in self.names if name != self.artifact_property)
-
-    def index_statements(self) -> list[str]:
-        """Return the Cypher that creates the indexes; it can be run repeatedly."""
-        return self._index_statements(f"()-[n:{self.name}]-()")
-
-
-def _check_name(name: str) -> None:
-    if not _NAME.fullmatch(name):
-        raise ValueError(
-            f"the name '{name}' must consist of letters and underscores to be used in Cypher text"
-        )
-
-
-def _property_list(names: tuple[str, ...]) -> str:
-    return "(" + ", ".join(f"n.{name}" for name in names) + ")"
+    def pattern(self) -> str:
+        """The Cypher pattern of its relationships, with the variable ``n``."""
+        return f"()-[n:{self.name}]->()"
 
 
 def _string(name: str, meaning: str) -> Property:
@@ -215,7 +195,7 @@ STORE = Label(
         _integer("schema", "version of this schema"),
     ),
     # MERGE on a unique property takes a lock, so concurrent first ingests cannot create two nodes.
-    unique=(("schema",),),
+    key="schema",
 )
 TOPOLOGY = Label(
     "Topology",
@@ -236,7 +216,7 @@ TOPOLOGY = Label(
         ),
         _STATE,
     ),
-    unique=(("spec",),),
+    key="spec",
 )
 NODE = Label(
     "Node",
@@ -247,11 +227,12 @@ NODE = Label(
         _integer("rank", "index among the labels in lexicographic order, from 0"),
         _string("label", "its label: one character per symbol, 1..9 then a..z"),
     ),
-    unique=(("key",),),
+    key="key",
+    artifact_property="topology",
     # The unique key makes the pair of topology and rank unique as well. A second constraint would
     # have to be checked for every node before a new store can be used, whereas an index is filled
     # while the store is in use.
-    indexes=(("topology", "rank"), ("topology", "label")),
+    indexed=(("topology", "rank"), ("topology", "label")),
 )
 FOREST = Label(
     "Forest",
@@ -267,8 +248,8 @@ FOREST = Label(
         _integer("congestion", "largest number of trees on one directed link"),
         _STATE,
     ),
-    unique=(("id",),),
-    indexes=(("topology",),),
+    key="id",
+    indexed=(("topology",),),
 )
 SCHEDULE = Label(
     "Schedule",
@@ -289,8 +270,8 @@ SCHEDULE = Label(
         _boolean("symmetric", "whether it represents all sources by translation"),
         _STATE,
     ),
-    unique=(("id",),),
-    indexes=(("topology",),),
+    key="id",
+    indexed=(("topology",),),
 )
 LINK = Relationship(
     "LINK",
@@ -299,8 +280,6 @@ LINK = Relationship(
         _string("topology", "spec of the topology"),
         _integer("port", "port of the lower rank that leads to the higher"),
     ),
-    "Node",
-    "Node",
     artifact_property="topology",
 )
 TREE_EDGE = Relationship(
@@ -312,10 +291,8 @@ TREE_EDGE = Relationship(
         _integer("level", "the child's distance from the root in that tree, from 1"),
         _integer("port", "the parent's port towards the child"),
     ),
-    "Node",
-    "Node",
     artifact_property="forest",
-    indexes=(("forest", "tree"),),
+    indexed=(("forest", "tree"),),
 )
 SEND = Relationship(
     "SEND",
@@ -331,16 +308,16 @@ SEND = Relationship(
             "1 if the receiver adds the unit to its partial sum, in reductions; otherwise 0",
         ),
     ),
-    "Node",
-    "Node",
     artifact_property="schedule",
-    indexes=(("schedule", "step"),),
+    indexed=(("schedule", "step"),),
 )
 ON = Relationship("ON", "the topology of a forest", (), "Forest", "Topology")
 USES = Relationship("USES", "the forest whose trees a schedule uses", (), "Schedule", "Forest")
 
 LABELS = (STORE, TOPOLOGY, NODE, FOREST, SCHEDULE)
 RELATIONSHIPS = (LINK, TREE_EDGE, SEND, ON, USES)
+ELEMENTS: tuple[Element, ...] = (*LABELS, *RELATIONSHIPS)
+INDEXES = [index for element in ELEMENTS for index in element.indexes]
 
 
 #: Families whose position in this tuple is part of their nodes' keys. The keys of other families'

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from starcast.stores.graph.artifacts import GraphArtifact, id_property
+from starcast.stores.graph.artifacts import GraphArtifact
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.rows import Rows
 from starcast.stores.graph.schema import (
-    LABELS,
+    INDEXES,
     NODE,
-    RELATIONSHIPS,
     GraphState,
     Label,
     Relationship,
@@ -70,7 +69,7 @@ class BoltWriter:
             return
         relationship, label, parent_id = artifact.parent
         rows = self._graph.write(
-            f"MATCH (p:{label.name} {{{id_property(label)}: $parent}}) "
+            f"MATCH (p:{label.name} {{{label.key}: $parent}}) "
             f"CREATE (o:{name})-[:{relationship.name}]->(p) SET o = $properties "
             "RETURN count(o) AS created",
             {"parent": parent_id, "properties": properties},
@@ -133,16 +132,16 @@ class BoltWriter:
 
 def create_constraints(graph: Graph) -> None:
     """Create missing constraints, by which nodes can be found by their keys."""
-    for label in LABELS:
-        for statement in label.constraint_statements():
-            graph.write(statement)
+    for index in INDEXES:
+        if index.unique:
+            graph.write(index.statement)
 
 
 def create_indexes(graph: Graph) -> None:
     """Begin to create missing indexes, which the server fills in the background."""
-    for element in (*LABELS, *RELATIONSHIPS):
-        for statement in element.index_statements():
-            graph.write(statement)
+    for index in INDEXES:
+        if not index.unique:
+            graph.write(index.statement)
 
 
 def await_indexes(graph: Graph) -> None:
@@ -164,7 +163,7 @@ def refresh_plans(graph: Graph) -> None:
 def set_state(graph: Graph, label: Label, artifact_id: str, state: GraphState) -> None:
     """Set the state of an artifact's node, if it exists."""
     graph.write(
-        f"MATCH (o:{label.name} {{{id_property(label)}: $id}}) SET o.state = $state",
+        f"MATCH (o:{label.name} {{{label.key}: $id}}) SET o.state = $state",
         {"id": artifact_id, "state": state.value},
     )
 

@@ -1,6 +1,16 @@
-"""The address of a Neo4j server. This module does not import the driver, so it loads fast."""
+"""The accounts of both servers, in a module that imports no driver and so loads fast."""
 
 from dataclasses import dataclass, field
+from typing import Literal
+
+#: The roles of a PostgreSQL server: the owner is needed for migrations, the writer to store and
+#: delete, and the reader to read.
+Role = Literal["owner", "writer", "reader"]
+ROLE_NAMES: dict[Role, str] = {
+    "owner": "starcast_owner",
+    "writer": "starcast_writer",
+    "reader": "starcast_reader",
+}
 
 
 @dataclass(frozen=True)
