@@ -23,12 +23,12 @@ from neo4j.exceptions import Neo4jError
 from playwright.sync_api import Browser, Page, expect
 
 import starcast
-from starcast.embedded import accounts, addresses, doctor, processes, stack
+from starcast.embedded import accounts, doctor, processes, stack
+from starcast.embedded.endpoints import embedded_graph
 from starcast.embedded.home import Home
 from starcast.embedded.jars import NEO4J_VERSION
 from starcast.embedded.neo4j import PROCEDURES, Neo4j
 from starcast.embedded.uninstall import find_traces, remove
-from starcast.stores.graph.address import GraphAddress
 from starcast.stores.graph.connection import Graph
 from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
@@ -51,8 +51,8 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 
 def connect(settings: Settings) -> Driver:
     """Connect to the Neo4j of a stack."""
-    uri, password = addresses.graph_endpoint(settings.home)
-    return GraphDatabase.driver(uri, auth=("neo4j", password))
+    address = embedded_graph(settings.home)
+    return GraphDatabase.driver(address.uri, auth=(address.user, address.password))
 
 
 @pytest.fixture
@@ -303,12 +303,12 @@ def test_the_stack_uses_chosen_ports_and_serves_neo4j_browser(
 
 def assert_a_pasted_tree_is_shown_alone(tab: Page, settings: Settings, address: str) -> None:
     """Check that Neo4j Browser shows the 23 edges of a tree, but no other relationships."""
-    uri, password = addresses.graph_endpoint(settings.home)
-    with Graph.open(GraphAddress(uri, "neo4j", password)) as graph, loaded(graph, ["S4"]):
+    neo4j = embedded_graph(settings.home)
+    with Graph.open(neo4j) as graph, loaded(graph, ["S4"]):
         tab.set_default_timeout(PATIENCE)
         tab.goto(address)
         tab.get_by_test_id("username").fill("neo4j")
-        tab.get_by_test_id("password").fill(password)
+        tab.get_by_test_id("password").fill(neo4j.password)
         tab.get_by_test_id("connect").click()
         expect(tab.get_by_text(":config {autoComplete: false}")).to_be_visible()
         tab.keyboard.insert_text(

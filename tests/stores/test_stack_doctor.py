@@ -19,7 +19,7 @@ from starcast.embedded.home import Home
 from starcast.stores.database import migrations, sessions
 from starcast.stores.graph import ownership
 from starcast.stores.graph.address import GraphAddress
-from starcast.stores.graph.connection import OLDEST, Graph
+from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.schema import VERSION
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
@@ -210,23 +210,12 @@ def test_the_doctor_command_works_without_running_servers(tmp_path: Path) -> Non
     assert not (tmp_path / "home").exists()
 
 
-@pytest.mark.parametrize(
-    ("reported", "verdict"),
-    [
-        ("2026.08.1", Verdict.OK),
-        ("5.26.0", Verdict.OK),
-        ("5.27-aura", Verdict.OK),
-        ("5.25.1", Verdict.WRONG),
-        ("4.4.40", Verdict.WRONG),
-        ("unknown", Verdict.WRONG),
-    ],
-)
-def test_old_servers_are_refused(reported: str, verdict: Verdict) -> None:
-    """5.26 is the oldest supported Neo4j; versions are compared as numbers, not as text."""
-    finding = doctor._server("Neo4j", reported, OLDEST, "bolt://somewhere")
-    assert finding.verdict is verdict
-    assert finding.found == f"{reported} at bolt://somewhere"
-    assert finding.advice == ("" if verdict is Verdict.OK else "starcast needs Neo4j 5.26 or newer")
+def test_an_old_postgres_is_reported(migrated: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An old Neo4j is refused when the graph is opened."""
+    monkeypatch.setattr(doctor, "OLDEST_POSTGRES", 99)
+    finding = by_check(doctor.examine(migrated))["PostgreSQL"]
+    assert (finding.verdict, finding.found[:3]) == (Verdict.WRONG, "18.")
+    assert finding.advice == "starcast needs PostgreSQL 99.0 or newer"
 
 
 @pytest.mark.parametrize(

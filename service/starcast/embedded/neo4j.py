@@ -9,7 +9,6 @@ import re
 import shlex
 import signal
 from contextlib import suppress
-from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -17,10 +16,9 @@ from typing import TYPE_CHECKING, ClassVar
 import psutil
 
 from starcast.embedded import accounts, class_archive, data_directories, packages, processes
-from starcast.embedded.addresses import GRAPH_USER, TITLES
-from starcast.embedded.home import Home
+from starcast.embedded.home import GRAPH_USER, TITLES, Home, Server, UnreadableDataError
 from starcast.embedded.jars import BROWSER_LOCK, BROWSER_VERSION, JarSet
-from starcast.embedded.processes import LOOPBACK, Server, UnreadableDataError
+from starcast.embedded.processes import LOOPBACK
 from starcast.support.atomic import write_text
 from starcast.support.settings import Settings
 
@@ -138,7 +136,6 @@ class Neo4j(Server):
     database = "neo4j"
     stop_signal = signal.SIGTERM
     required_mb = 300
-    port_setting = "neo4j_port"
     #: The start of Bolt's handshake, with the same version range four times.
     greeting = bytes.fromhex("6060b017") + 4 * bytes.fromhex("00080805")
 
@@ -151,10 +148,6 @@ class Neo4j(Server):
         self.import_marker = f"-Dstarcast.import={home.neo4j}"
         self._data = data
         self._tolerates_damage = False
-
-    @cached_property
-    def _account(self) -> processes.User:
-        return accounts.server_account()
 
     @property
     def data(self) -> Path:
@@ -248,7 +241,7 @@ class Neo4j(Server):
             # The server logs to its output, which `start_detached` appends to the log file.
             "--console-mode",
         ]
-        return processes.start_detached(command, self.home.neo4j, self.logs[0], self._account)
+        return processes.start_detached(command, self.home.neo4j, self.log, self._account)
 
     def _configuration_text(self, settings: Settings, port: int) -> str:
         values = {

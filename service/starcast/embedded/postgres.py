@@ -24,9 +24,8 @@ import psutil
 
 from starcast.embedded import accounts, packages, processes
 from starcast.embedded.accounts import WORKING_DIRECTORY
-from starcast.embedded.addresses import STORE_DATABASE, TITLES
-from starcast.embedded.home import Home
-from starcast.embedded.processes import LOOPBACK, Server
+from starcast.embedded.home import STORE_DATABASE, TITLES, Home, Server
+from starcast.embedded.processes import LOOPBACK
 from starcast.stores.database.roles import ROLE_NAMES
 from starcast.support.settings import Settings
 
@@ -56,7 +55,6 @@ class Postgres(Server):
     #: A fast shutdown: clients are disconnected, committed transactions are kept.
     stop_signal = signal.SIGINT
     required_mb = 200
-    port_setting = "postgres_port"
     #: A request for TLS, which the server answers with one letter.
     greeting = bytes.fromhex("0000000804d2162f")
 
@@ -128,16 +126,16 @@ class Postgres(Server):
                 group=account.gid,
                 extra_groups=account.extra_groups,
             )
-        self.logs[0].write_text(result.stdout + result.stderr, encoding="utf-8")
+        self.log.write_text(result.stdout + result.stderr, encoding="utf-8")
         if result.returncode != 0:
-            raise processes.startup_error(self.title, self.logs)
+            raise processes.startup_error(self.title, self.log)
 
     def launch(self, settings: Settings, port: int) -> int:  # noqa: ARG002 - required by Server
         """Start the server, passing all settings as options, and return its process id."""
         options = [f"--{name}={value}" for name, value in (_OPTIONS | {"port": str(port)}).items()]
         command = [str(self._binaries / "bin" / "postgres"), "-D", WORKING_DIRECTORY]
         command += [self.marker, *options]
-        return processes.start_detached(command, self.data, self.logs[0], self._account)
+        return processes.start_detached(command, self.data, self.log, self._account)
 
     def is_ready(self, port: int) -> bool:
         """Return whether the server answers on a port, after running `set_up`."""
@@ -190,10 +188,6 @@ class Postgres(Server):
             connect_timeout=5,
             autocommit=True,
         )
-
-    @cached_property
-    def _account(self) -> processes.User:
-        return accounts.server_account()
 
     @cached_property
     def _binaries(self) -> Path:

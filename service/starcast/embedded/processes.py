@@ -1,4 +1,4 @@
-"""The server interface, and server processes: detached start, identification and stop.
+"""Server processes: detached start, identification and stop; and ports on loopback.
 
 A process id alone proves nothing: after a crash another process may have the same id. So no process
 receives a signal unless its command line identifies it as a server of this home.
@@ -10,21 +10,15 @@ import signal
 import socket
 import subprocess
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
 
 import psutil
 
 from starcast.embedded import files
-from starcast.embedded.home import Home, ServerProcess
 from starcast.support.errors import StarcastError, UnavailableError
-
-if TYPE_CHECKING:
-    from starcast.support.settings import Settings
 
 LOOPBACK = "127.0.0.1"
 #: A function that returns whether a process is a particular server.
@@ -32,10 +26,6 @@ Matcher = Callable[[psutil.Process], bool]
 
 #: The shell exits and the server becomes a child of init, which reaps it, so no zombie is left.
 _DETACH = '"$@" >&2 & echo $!'
-#: Tolerance in seconds when start times are compared, because a clock may have been adjusted. The
-#: command line identifies a server; start times only detect the unlikely case that its process id
-#: was reused.
-_CLOCK_TOLERANCE = 60.0
 _ERROR_LINE = re.compile(r"\b(ERROR|FATAL|PANIC|error|Error|\w*Exception|Caused by)\b")
 DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")
 
@@ -51,82 +41,6 @@ class User:
     def extra_groups(self) -> list[int] | None:
         """Supplementary groups: none for another user, which must not inherit root's groups."""
         return None if self.uid is None else []
-
-
-class UnreadableDataError(Exception):
-    """A server is running, but cannot open its data."""
-
-
-class Server(ABC):
-    """One server of one home.
-
-    Attributes:
-        name: the server's name in file names.
-        title: the server's name in messages.
-        user: the user to log in as.
-        database: the database to connect to.
-        stop_signal: the signal that makes it shut down cleanly.
-        port_setting: the setting that chooses its port.
-        greeting: the first bytes that a client sends; the server answers without a login.
-        required_mb: disk space for its empty data and a first ingest, in megabytes.
-        home: the home folder that it belongs to.
-        logs: the log files to search after a failed start, the most important first.
-        password_file: the file with the password of its user.
-        marker: the command-line argument that identifies its process.
-    """
-
-    name: ClassVar[str]
-    title: ClassVar[str]
-    user: ClassVar[str]
-    database: ClassVar[str]
-    stop_signal: ClassVar[signal.Signals]
-    required_mb: ClassVar[int]
-    port_setting: ClassVar[str]
-    greeting: ClassVar[bytes]
-
-    def __init__(self, home: Home) -> None:
-        self.home = home
-        self.logs: tuple[Path, ...] = (home.logs / f"{self.name}.log",)
-        self.password_file = home.password_file(self.name)
-        self.marker = home.marker(self.name)
-
-    @property
-    def password(self) -> str:
-        """The password of the server's user."""
-        return self.home.password(self.name)
-
-    def refused_password(self) -> UnavailableError:
-        """Return the error to raise when the server refuses the password of its home."""
-        return UnavailableError(
-            f"the embedded {self.title} refuses the password in {self.password_file}",
-            hint=f"restore that file, or delete {self.home.root} and repeat 'starcast up' and "
-            "your ingests",
-        )
-
-    @abstractmethod
-    def find_processes(self) -> list[psutil.Process]:
-        """Return all processes of this server, whether ``stack.json`` lists them or not."""
-
-    @abstractmethod
-    def prepare(self, settings: "Settings") -> None:
-        """Create the server's folders, password and data; the server must not be running."""
-
-    @abstractmethod
-    def launch(self, settings: "Settings", port: int) -> int:
-        """Start the server and return its process id, without waiting until it is ready."""
-
-    @abstractmethod
-    def is_ready(self, port: int) -> bool:
-        """Finish the first-time set-up; return whether the server accepts logins on a port.
-
-        Raises:
-            UnavailableError: the server refuses the password of the home.
-            UnreadableDataError: the server cannot open its data.
-        """
-
-    def tolerate_damage(self) -> bool:
-        """Let the next start accept damaged data; return whether the server can do that."""
-        return False
 
 
 def minimal_environment() -> dict[str, str]:
@@ -167,17 +81,6 @@ def start_detached(command: Sequence[str], folder: Path, log: Path, user: User) 
 def has_argument(*markers: str) -> Matcher:
     """Return a matcher for processes with at least one of these command-line arguments."""
     return lambda process: not set(markers).isdisjoint(process.cmdline())
-
-
-def find_server(server: ServerProcess | None, matcher: Matcher) -> psutil.Process | None:
-    """Return the process of a ``stack.json`` entry, or None if it ended or its id was reused."""
-    with suppress(psutil.Error):
-        if server is not None:
-            process = psutil.Process(server.pid)
-            age_agrees = abs(process.create_time() - server.started) < _CLOCK_TOLERANCE
-            if age_agrees and is_match(process, matcher):
-                return process
-    return None
 
 
 def find_all(matcher: Matcher) -> list[psutil.Process]:
@@ -314,19 +217,13 @@ def memory_bytes(pid: int) -> int:
     return total
 
 
-def startup_error(title: str, logs: Sequence[Path]) -> StarcastError:
-    """Return the error for a server that exited during startup, with the last error in its logs."""
-    lines = [(log, line) for log in logs for line in _last_lines(log)]
-    errors = [(log, line) for log, line in lines if _ERROR_LINE.search(line)]
-    log, line = (errors or lines or [(logs[0], "no output")])[-1]
-    if any(DISK_FULL.search(line) for _, line in lines):
+def startup_error(title: str, log: Path) -> StarcastError:
+    """Return the error for a server that exited during startup, with the last error in its log."""
+    # A log can be long, and the reason for a failed start is at its end.
+    text = log.read_bytes()[-20_000:].decode(errors="replace") if log.exists() else ""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if any(map(DISK_FULL.search, lines)):
         return files.disk_full_error(log.parent)
+    errors = [line for line in lines if _ERROR_LINE.search(line)]
+    line = (errors or lines or ["no output"])[-1]
     return UnavailableError(f"{title} exited during startup: {line}", hint=f"see the log {log}")
-
-
-def _last_lines(log: Path) -> list[str]:
-    with suppress(OSError):
-        # A log can be long, and the reason for a failed start is at its end.
-        text = log.read_bytes()[-20_000:].decode(errors="replace")
-        return [line.strip() for line in text.splitlines() if line.strip()]
-    return []
