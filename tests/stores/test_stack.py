@@ -32,19 +32,9 @@ from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 from support.endpoints import Endpoints, endpoints, start_stack
 from support.fix_servers import superuser_url
+from support.recorder import Recorder
 
 STARCAST = [sys.executable, "-m", "starcast.cli.app"]
-
-
-class Recording(Silent):
-    """A reporter that records the messages."""
-
-    def __init__(self) -> None:
-        self.messages: list[str] = []
-
-    def say(self, text: str) -> None:
-        """Record a message."""
-        self.messages.append(text)
 
 
 def starcast(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -126,11 +116,11 @@ def test_two_stacks_run_at_the_same_time(own: Settings, stack_settings: Settings
 def test_a_second_up_changes_nothing(stack_settings: Settings) -> None:
     """The second `up` reports that the stack is running, and the servers are unchanged."""
     before = Home(stack_settings.home).published()
-    reporter = Recording()
+    reporter = Recorder()
     running = endpoints(stack_settings.home)
     stack.up(stack_settings, reporter)
     assert endpoints(stack_settings.home) == running
-    assert reporter.messages == [
+    assert reporter.lines == [
         f"the embedded stack in {stack_settings.home} is already running",
         "checking the roles and tables of PostgreSQL",
     ]
@@ -475,10 +465,10 @@ def test_a_home_that_is_a_file_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_second_down_finds_nothing_to_stop(own: Settings) -> None:
     """The first `down` stops both servers cleanly."""
-    reporter = Recording()
+    reporter = Recorder()
     living = [psutil.Process(server.pid) for server in Home(own.home).published().values()]
     stack.down(own.home, reporter)
-    assert reporter.messages == ["stopped Neo4j", "stopped PostgreSQL"]
+    assert reporter.lines == ["stopped Neo4j", "stopped PostgreSQL"]
     assert not any(processes.is_alive(process.pid) for process in living)
     again = starcast(own.home, "down")
     assert (again.returncode, again.stderr.strip()) == (

@@ -19,21 +19,11 @@ from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 from support.fix_servers import superuser_url
 from support.fix_store import HEAD
+from support.recorder import Recorder
 
 pytestmark = pytest.mark.slow
 
 ROLES = tuple(ROLE_NAMES)
-
-
-class Recording(Silent):
-    """A reporter that records the messages."""
-
-    def __init__(self) -> None:
-        self.messages: list[str] = []
-
-    def say(self, text: str) -> None:
-        """Record a message."""
-        self.messages.append(text)
 
 
 @pytest.fixture(scope="module")
@@ -73,19 +63,19 @@ def reset(home: Home, *, with_tables: bool) -> None:
 
 
 @pytest.fixture
-def reporter() -> Recording:
-    return Recording()
+def reporter() -> Recorder:
+    return Recorder()
 
 
 def test_up_creates_the_tables_and_roles_without_superuser_rights(
-    home: Home, reporter: Recording
+    home: Home, reporter: Recorder
 ) -> None:
     reset(home, with_tables=False)
     with pytest.raises(UnavailableError, match="has no role starcast_writer yet") as missing:
         embedded_store(home.root)
     assert missing.value.hint == "run 'starcast up', which creates it"
     prepare_store(home, reporter)
-    assert reporter.messages[1:] == [f"the schema was upgraded from nothing to {sessions.head()}"]
+    assert reporter.lines[1:] == [f"the schema was upgraded from nothing to {sessions.head()}"]
     assert not (home.root / "backups").exists()
     for role in ROLES:
         engine = sessions.connect(embedded_store(home.root, role))
@@ -102,17 +92,17 @@ def test_up_creates_the_tables_and_roles_without_superuser_rights(
         file = home.role_password_file(role)
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     prepare_store(home, reporter)
-    assert reporter.messages[2:] == reporter.messages[:1]
+    assert reporter.lines[2:] == reporter.lines[:1]
 
 
 def test_up_upgrades_an_earlier_revision_after_a_backup(
-    home: Home, reporter: Recording, add_revision: Callable[[], None]
+    home: Home, reporter: Recorder, add_revision: Callable[[], None]
 ) -> None:
     reset(home, with_tables=True)
     add_revision()
     prepare_store(home, reporter)
     (file,) = (home.root / "backups").iterdir()
-    assert reporter.messages[1] == f"backing up the database before its upgrade: {file}"
+    assert reporter.lines[1] == f"backing up the database before its upgrade: {file}"
     manifest = backup.read_manifest(file)
     assert (manifest.revision, manifest.tables["experiment"].rows) == (HEAD, 1)
     engine = sessions.connect(embedded_store(home.root))
@@ -126,7 +116,7 @@ def test_up_upgrades_an_earlier_revision_after_a_backup(
 
 def test_a_backup_that_cannot_be_written_prevents_the_upgrade(
     home: Home,
-    reporter: Recording,
+    reporter: Recorder,
     add_revision: Callable[[], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -141,7 +131,7 @@ def test_a_backup_that_cannot_be_written_prevents_the_upgrade(
     engine.dispose()
 
 
-def test_a_newer_schema_is_refused_and_unchanged(home: Home, reporter: Recording) -> None:
+def test_a_newer_schema_is_refused_and_unchanged(home: Home, reporter: Recorder) -> None:
     reset(home, with_tables=True)
     url = superuser_url(home, port(home))
     engine = sessions.connect(url)

@@ -5,6 +5,7 @@ import pwd
 import stat
 import subprocess
 from pathlib import Path
+from unittest.mock import Mock, call
 
 import pytest
 
@@ -84,11 +85,7 @@ def test_an_interrupted_copy_is_not_used(
     programs: Path, site: Path, account: processes.User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A copy has a temporary name until it is complete."""
-
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("shutil.copytree", interrupted)
+    monkeypatch.setattr("shutil.copytree", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         accounts.readable_programs(site, PARTS, "pgserver", account)
     assert list(programs.iterdir()) == []
@@ -133,21 +130,17 @@ def test_hand_over_changes_the_owner_of_a_folder_and_of_everything_below_it(
     """
     folder = tmp_path / "data"
     (folder / "sub").mkdir(parents=True)
-    (folder / "sub" / "file").write_text("x", encoding="utf-8")
+    (folder / "sub" / "file").touch()
     (folder / "link").symlink_to("/etc/passwd")
-    changed: list[str] = []
-
-    def chown(path: Path, uid: int, gid: int, *, follow_symlinks: bool) -> None:
-        assert (uid, gid, follow_symlinks) == (4321, 4322, False)
-        changed.append(str(path.relative_to(tmp_path)))
-
+    chown = Mock()
     monkeypatch.setattr(os, "chown", chown)
     accounts.hand_over(folder, processes.User())
-    assert changed == []
     accounts.hand_over(folder, processes.User(os.geteuid(), os.getegid()))
-    assert changed == []
+    chown.assert_not_called()
     accounts.hand_over(folder, processes.User(4321, 4322))
-    assert sorted(changed) == ["data", "data/link", "data/sub", "data/sub/file"]
+    paths = [folder, folder / "link", folder / "sub", folder / "sub" / "file"]
+    calls = [call(path, 4321, 4322, follow_symlinks=False) for path in paths]
+    assert sorted(chown.call_args_list) == sorted(calls)
 
 
 def test_the_system_user_is_created_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,28 +157,16 @@ def test_the_system_user_is_created_once(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(subprocess, "run", make)
     assert [accounts.system_user() for _ in range(2)] == [processes.User(990, 991)] * 2
     [command] = asked
-    assert {
-        "--system",
-        "--no-create-home",
-        "/usr/sbin/nologin",
-        accounts.COMMENT,
-        "starcast",
-    } < set(command)
+    wanted = {"--system", "--no-create-home", "/usr/sbin/nologin", accounts.COMMENT, "starcast"}
+    assert wanted < set(command)
 
 
 def test_the_error_for_a_system_user_that_cannot_be_created_gives_a_remedy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The error says why the user is needed and what to do."""
-
-    def missing(*_: object, **__: object) -> None:
-        raise FileNotFoundError("useradd")
-
-    def unknown(_: str) -> None:
-        raise KeyError
-
-    monkeypatch.setattr(pwd, "getpwnam", unknown)
-    monkeypatch.setattr(subprocess, "run", missing)
+    monkeypatch.setattr(pwd, "getpwnam", Mock(side_effect=KeyError))
+    monkeypatch.setattr(subprocess, "run", Mock(side_effect=FileNotFoundError))
     with pytest.raises(UnavailableError, match="must not run as root") as caught:
         accounts.system_user()
     assert "another user" in caught.value.hint

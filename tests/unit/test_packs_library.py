@@ -4,6 +4,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import query_packs
@@ -94,56 +95,40 @@ def test_the_error_for_an_unknown_query_suggests_a_similar_name() -> None:
 def test_a_query_given_by_its_path_can_have_any_name_and_folder(tmp_path: Path) -> None:
     path = write(tmp_path, "Some Folder/My Question")
     assert find(str(path)).columns[0].name == "nodes"
-
-
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read: No such file"):
         find(str(tmp_path / "nothing.cypher"))
+    path.write_bytes(b"// title: \xff\n")
+    with pytest.raises(InputError, match="not UTF-8"):
+        find(str(path))
 
 
 def test_a_pack_of_the_user_with_the_name_of_a_built_in_pack_is_refused(tmp_path: Path) -> None:
-    own = write(tmp_path, "overlap/shared-links")
-    with pytest.raises(InputError, match="two packs are named 'overlap'") as caught:
-        load_queries(tmp_path)
-    assert str(own.parent) in caught.value.message
-    assert str(data_folder("queries") / "overlap") in caught.value.message
-
-
-def test_a_pack_of_the_user_with_the_name_of_a_built_in_pack_and_new_queries_is_refused(
-    tmp_path: Path,
-) -> None:
-    own = write(tmp_path, "overlap/something-else")
-    with pytest.raises(InputError, match="two packs are named 'overlap'") as caught:
-        load_queries(tmp_path)
-    assert str(own.parent) in caught.value.message
+    """It is refused even if its queries have other names than those of the built-in pack."""
+    for name in ("shared-links", "something-else"):
+        own = write(tmp_path / name, f"overlap/{name}")
+        with pytest.raises(InputError, match="two packs are named 'overlap'") as caught:
+            load_queries(tmp_path / name)
+        assert str(own.parent) in caught.value.message
+        assert str(data_folder("queries") / "overlap") in caught.value.message
 
 
 def test_the_error_for_a_query_that_writes_names_file_and_line(tmp_path: Path) -> None:
-    path = write(
-        tmp_path, "mine/nodes", VALID.replace("MATCH (n:Node)", "MATCH (n:Node)\nDETACH DELETE n")
-    )
+    text = VALID.replace("MATCH (n:Node)", "MATCH (n:Node)\nDETACH DELETE n")
+    path = write(tmp_path, "mine/nodes", text)
     with pytest.raises(InputError) as caught:
         load_queries(tmp_path)
     assert caught.value.message == f"{path}:10: queries must be read-only: DETACH writes"
 
 
-def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root can read all folders, so the test raises the operating system's error itself."""
     with pytest.raises(InputError, match=r"query packs .* cannot be read: No such file"):
         load_queries(tmp_path / "nowhere")
-
-
-def test_a_file_in_place_of_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read: Not a directory"):
         load_queries(write(tmp_path, "mine/nodes"))
-
-
-def test_an_unreadable_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Root can read all folders, so the test raises the operating system's error itself."""
-
-    def denied(_: Path) -> list[Path]:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "iterdir", denied)
+    monkeypatch.setattr(Path, "iterdir", Mock(side_effect=PermissionError(13, "Permission denied")))
     with pytest.raises(InputError, match="cannot be read: Permission denied") as caught:
         load_folder(tmp_path)
     assert "packs" in caught.value.hint
@@ -236,12 +221,6 @@ def test_the_template_is_a_valid_query_and_never_replaces_a_file(tmp_path: Path)
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot be created"):
         write_template("mine/load", tmp_path / "file")
-
-
-def test_a_binary_file_is_refused(tmp_path: Path) -> None:
-    write(tmp_path, "mine/nodes").write_bytes(b"// title: \xff\n")
-    with pytest.raises(InputError, match="not UTF-8"):
-        load_folder(tmp_path)
 
 
 def test_hidden_folders_are_ignored(tmp_path: Path) -> None:

@@ -31,19 +31,15 @@ _FOLDERS = (*_WRITABLE, "conf", "import", "plugins", "licenses")
 #: The usual port of Neo4j Browser, used if it is free.
 _HTTP_DEFAULT = 7474
 _HTTP_PORT = re.compile(r"^server\.http\.listen_address=.*:(\d+)$", re.MULTILINE)
-_LOG_CONFIGURATION = ("server-logs.xml", "user-logs.xml")
+#: Files in the configuration folder that need no values. The file ``hosts`` has the only host names
+#: that the server can resolve; it makes no DNS request for any other name.
+_CONSTANT_FILES = ("server-logs.xml", "user-logs.xml", "hosts")
 #: The documented initial password of a new store, which can only be used to change it.
 _INITIAL_PASSWORD = "neo4j"  # noqa: S105 - useless once it is changed
 _CHANGE_PASSWORD = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"  # noqa: S105
 
 #: Query for the reason why a database did not start; the reason is empty while it starts.
 _STATUS = "SHOW DATABASE $name YIELD statusMessage"
-
-#: The host names that the server can resolve. It makes no DNS request for any other name.
-_HOSTS = """\
-127.0.0.1 localhost
-::1 localhost
-"""
 
 #: The procedures that starcast calls; query packs call none.
 PROCEDURES = (
@@ -61,60 +57,19 @@ JAVA_OPTIONS = (
     "--sun-misc-unsafe-memory-access=allow",
 )
 
-CONFIGURATION = """\
-# Written by 'starcast up' at every start: change the settings of starcast instead.
-server.directories.data={data}
-server.default_listen_address={address}
-server.bolt.listen_address={address}:{port}
-server.bolt.advertised_address={address}:{port}
-server.https.enabled=false
-server.memory.heap.max_size={heap}
-server.memory.pagecache.size={pagecache}
-# Enough for one big transaction; the default keeps the logs of two days.
-db.tx_log.preallocate=false
-db.tx_log.rotation.size=64m
-db.tx_log.rotation.retention_policy=256m size
-# LOAD CSV reads no file and connects to no address.
-server.directories.import=import
-dbms.security.allow_csv_import_from_file_urls=false
-internal.dbms.cypher_ip_blocklist=0.0.0.0/0,::/0
-# The procedures that starcast calls. The server's own always exist; those of extensions do not.
-dbms.security.procedures.allowlist={procedures}
-# No usage reports, no discovery on the network.
-dbms.usage_report.enabled=false
-server.fleet_discovery.enabled=false
-# Send a keep-alive message while a statement runs; drivers give up after missing two.
-server.bolt.connection_keep_alive=15s
-server.bolt.connection_keep_alive_streaming_scheduling_interval=15s
-# Stop within 1 to 3 seconds; by default the server waits ten seconds for idle clients.
-internal.dbms.bolt.netty_server_shutdown_quiet_period_duration=0s
-"""
+
+def _read(name: str) -> str:
+    """Return the text of a configuration file that comes with starcast."""
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+#: The template of neo4j.conf.
+CONFIGURATION = _read("neo4j.conf")
 #: Setting to start with a damaged transaction log, which ends in the middle of a transaction, for
 #: example after a full disk.
-_WITH_DAMAGED_LOG = """\
-internal.dbms.tx_log.fail_on_corrupted_log_files=false
-"""
-WITHOUT_HTTP = """\
-server.http.enabled=false
-"""
-#: Settings with which Neo4j Browser works without the HTTP API. The content security policy keeps
-#: the page from connecting to other hosts. The option ``autoComplete: false`` keeps the page from
-#: showing all relationships between the nodes of a result.
-WITH_BROWSER = """\
-server.http.enabled=true
-server.http.listen_address={address}:{http_port}
-server.http.advertised_address={address}:{http_port}
-server.http_enabled_modules=BROWSER
-server.http.x_forward.enabled=false
-dbms.security.http_access_control_allow_origin=http://{address}:{http_port}
-dbms.security.http_static_content_security_policy_header=default-src 'self'; \
-img-src 'self' data:; font-src 'self' data:; style-src 'self' 'unsafe-inline'; \
-base-uri 'none'; object-src 'none'; frame-ancestors 'none'; \
-connect-src 'self' ws://{address}:{port} http://{address}:{port}
-client.allow_telemetry=false
-browser.remote_content_hostname_whitelist=
-browser.post_connect_cmd=config {{autoComplete: false}}
-"""
+_WITH_DAMAGED_LOG = "internal.dbms.tx_log.fail_on_corrupted_log_files=false\n"
+_WITHOUT_HTTP = "server.http.enabled=false\n"
+_WITH_BROWSER = _read("browser.conf")
 
 
 class Neo4j(Server):
@@ -205,9 +160,8 @@ class Neo4j(Server):
         for folder in (self.data, *(home / name for name in _WRITABLE)):
             accounts.hand_over(folder, account)
         conf = home / "conf"
-        for name in _LOG_CONFIGURATION:
-            _write(conf / name, Path(__file__).with_name(name).read_text(encoding="utf-8"))
-        _write(conf / "hosts", _HOSTS)
+        for name in _CONSTANT_FILES:
+            _write(conf / name, _read(name))
         # Neo4j's own tools look for the jars in the home.
         link = home / "lib"
         jars = self.jars(settings).folder / "jars"
@@ -256,11 +210,11 @@ class Neo4j(Server):
         if self._tolerates_damage:
             configuration += _WITH_DAMAGED_LOG
         if not settings.browser:
-            return (configuration + WITHOUT_HTTP).format(**values)
+            return (configuration + _WITHOUT_HTTP).format(**values)
         http_port = processes.choose_port(
             settings.neo4j_http_port, self.browser_port or _HTTP_DEFAULT, "Neo4j Browser"
         )
-        return (configuration + WITH_BROWSER).format(**values, http_port=http_port)
+        return (configuration + _WITH_BROWSER).format(**values, http_port=http_port)
 
     def tolerate_damage(self) -> bool:
         """Make the next start discard the damaged end of the transaction log."""
