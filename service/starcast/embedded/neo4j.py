@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import psutil
 
-from starcast.embedded import accounts, class_archive, data_directories, packages, processes
+from starcast.embedded import accounts, data_directories, packages, processes
+from starcast.embedded.class_archive import ClassArchive
 from starcast.embedded.home import GRAPH_USER, TITLES, Home, Server, UnreadableDataError
 from starcast.embedded.jars import BROWSER_LOCK, BROWSER_VERSION, JarSet
 from starcast.embedded.processes import LOOPBACK
@@ -182,7 +183,7 @@ class Neo4j(Server):
             f"-Xms{min(settings.neo4j_heap, '256m', key=_bytes)}",
             f"-Xmx{settings.neo4j_heap}",
             *self.options,
-            *class_archive.java_options(self.jars(settings).folder),
+            *ClassArchive(self.jars(settings).folder).java_options(),
             f"-Djdk.net.hosts.file={home}/conf/hosts",
             f"-Djna.tmpdir={home}/run",  # otherwise Java would create a folder in the user's cache
             self.marker,

@@ -13,7 +13,8 @@ from typing import Literal
 
 import psutil
 
-from starcast.embedded import class_archive, data_directories, files, packages, processes
+from starcast.embedded import data_directories, files, packages, processes
+from starcast.embedded.class_archive import ClassArchive
 from starcast.embedded.endpoints import embedded_graph, embedded_store
 from starcast.embedded.home import Home, Server, ServerProcess, UnreadableDataError
 from starcast.embedded.neo4j import Neo4j
@@ -107,16 +108,16 @@ def _start(home: Home, servers: Sequence[Server], settings: Settings, reporter: 
     neo4j = Neo4j(home)
     for jars in neo4j.jar_sets(settings):
         jars.download(settings.maven_repository, reporter)
-    java, folder = Path(neo4j.java()), neo4j.jars(settings).folder
+    archive = ClassArchive(neo4j.jars(settings).folder)
+    java = Path(neo4j.java())
     # No archive is written if Neo4j is already running, since it may have been started without
     # recording its classes.
     starts_neo4j = any(server.name == neo4j.name for server in servers)
     if starts_neo4j:
-        class_archive.prepare(java, folder, reporter)
-    Startup(home, settings, reporter).start(servers)
+        archive.prepare(java, reporter)
+    started = Startup(home, settings, reporter).start(servers)
     if starts_neo4j:
-        pid = home.published()[neo4j.name].pid
-        class_archive.record(java, folder, home.neo4j, pid, reporter)
+        archive.record(java, home.neo4j, started[neo4j.name].pid, reporter)
 
 
 def _check_ports(settings: Settings) -> None:
