@@ -12,7 +12,6 @@ import os
 import secrets
 import shutil
 import signal
-import subprocess
 import tempfile
 from contextlib import suppress
 from functools import cached_property
@@ -112,19 +111,13 @@ class Postgres(Server):
                 "--locale-provider=builtin",
                 "--locale=C.UTF-8",
             ]
-            result = subprocess.run(
+            result = processes.run_as(
+                account,
                 command,
                 cwd=folder,
-                env=processes.minimal_environment(),
-                stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
-                umask=0o077,
                 pass_fds=[password.fileno()],
-                check=False,
-                user=account.uid,
-                group=account.gid,
-                extra_groups=account.extra_groups,
             )
         self.log.write_text(result.stdout + result.stderr, encoding="utf-8")
         if result.returncode != 0:

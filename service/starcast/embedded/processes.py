@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -37,11 +38,6 @@ class User:
     uid: int | None = None
     gid: int | None = None
 
-    @property
-    def extra_groups(self) -> list[int] | None:
-        """Supplementary groups: none for another user, which must not inherit root's groups."""
-        return None if self.uid is None else []
-
 
 def minimal_environment() -> dict[str, str]:
     """Return the environment of the servers: the default search path and locale, nothing else."""
@@ -59,23 +55,39 @@ def start_detached(command: Sequence[str], folder: Path, log: Path, user: User) 
         user: the user to run as.
     """
     with log.open("ab") as output:
-        shell = subprocess.run(
+        shell = run_as(
+            user,
             ["/bin/sh", "-c", _DETACH, "sh", *command],
             cwd=folder,
-            env=minimal_environment(),
-            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=output,
             # In a session of its own, the server does not receive a Ctrl-C from the terminal.
             start_new_session=True,
-            # Data and logs stay private, whatever the user's umask is.
-            umask=0o077,
-            user=user.uid,
-            group=user.gid,
-            extra_groups=user.extra_groups,
             check=True,
         )
     return int(shell.stdout)
+
+
+def run_as(user: User, command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[Any]:
+    """Run a program as a user, in the environment of the servers.
+
+    Args:
+        user: the user to run as.
+        command: the program and its arguments.
+        options: further arguments of `subprocess.run`.
+    """
+    return subprocess.run(  # noqa: PLW1510 - the caller chooses whether to check
+        command,
+        env=minimal_environment(),
+        stdin=subprocess.DEVNULL,
+        # Data and logs stay private, whatever the user's umask is.
+        umask=0o077,
+        user=user.uid,
+        group=user.gid,
+        # Another user must not inherit root's supplementary groups.
+        extra_groups=None if user.uid is None else [],
+        **options,
+    )
 
 
 def has_argument(*markers: str) -> Matcher:

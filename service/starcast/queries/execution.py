@@ -26,12 +26,6 @@ _STATES = {
         MATCH (t:Topology {spec: s.topology})
         RETURN s.id AS id, CASE t.state WHEN 'complete' THEN s.state ELSE t.state END AS state""",
 }
-#: For each kind of artifact, its node label and the property that holds its id.
-_KEYS = {
-    "topology": ("Topology", "spec"),
-    "forest": ("Forest", "id"),
-    "schedule": ("Schedule", "id"),
-}
 #: Plan operators that scan the entire store or form a Cartesian product, and how to avoid them.
 _COSTLY = {
     "CartesianProduct": "connect the two patterns, or put one into a CALL (v) {} subquery",
@@ -129,8 +123,8 @@ def _incomplete(kind: str, artifact_id: str, state: str) -> NotFoundError:
 
 def _missing(graph: Graph, kind: str, artifact_id: str) -> NotFoundError:
     # All ids are read in order to suggest a similar one.
-    label, key = _KEYS[kind]
-    rows = graph.read(f"MATCH (o:{label}) RETURN o.{key} AS id ORDER BY id")
+    key = "spec" if kind == "topology" else "id"
+    rows = graph.read(f"MATCH (o:{kind.capitalize()}) RETURN o.{key} AS id ORDER BY id")
     suggestion = did_you_mean(artifact_id, [row["id"] for row in rows])
     return NotFoundError(
         f"the {kind} '{artifact_id}' is not in the graph",
