@@ -109,10 +109,16 @@ class Home:
         return f"--cluster_name={self.cluster}"
 
     def create(self) -> None:
-        """Create the folders, accessible to their owner only."""
-        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for folder in (self.logs, self.neo4j, self.postgres, self._secrets):
-            folder.mkdir(mode=0o700, exist_ok=True)
+        """Create the folders, accessible to their owner only.
+
+        Raises:
+            LimitError, UnavailableError: a folder cannot be created, or other users can write to
+                the home.
+        """
+        with files.translate_os_errors(self.root):
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for folder in (self.logs, self.neo4j, self.postgres, self._secrets):
+                folder.mkdir(mode=0o700, exist_ok=True)
         self._require_private()
 
     def backup_file(self, name: str) -> Path:
@@ -138,12 +144,18 @@ class Home:
         Args:
             reporter: receives the task of another process, if this process has to wait for it.
             task: the activity of this process, such as ``stopping the embedded stack``.
+
+        Raises:
+            LimitError, UnavailableError: for an operating system error in the context.
         """
 
         def report() -> None:
             reporter.say(f"waiting: {self.activity} in {self.root}")
 
-        with files.exclusive_lock(self.lock_file, report, task):
+        with (
+            files.translate_os_errors(self.root),
+            files.exclusive_lock(self.lock_file, report, task),
+        ):
             yield
 
     @property
@@ -209,8 +221,9 @@ class Home:
         except (OSError, ValueError, TypeError, AttributeError):
             return {}
 
-    def publish(self, servers: dict[str, ServerProcess]) -> None:
-        """Write the running servers to ``stack.json``."""
+    def publish(self, started: dict[str, ServerProcess]) -> None:
+        """Add servers to those in ``stack.json`` that are running."""
+        servers = self.running() | started
         entries = {name: asdict(server) for name, server in servers.items()}
         write_text(self._state_file, json.dumps(entries, indent=2) + "\n", mode=0o600)
 

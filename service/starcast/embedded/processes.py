@@ -197,13 +197,16 @@ def is_listening(port: int) -> bool:
 
 def owns_port(pid: int, port: int) -> bool:
     """Return whether a process listens on a port, so that no other process gets its password."""
+    # The owner is looked up only if the port is open, because the look-up reads all sockets.
+    if not is_listening(port):
+        return False
     try:
         connections = psutil.Process(pid).net_connections("tcp")
     except psutil.NoSuchProcess:
         return False
     except psutil.AccessDenied:
         # The process belongs to another user. Even root may not inspect it in some containers.
-        return is_listening(port)
+        return True
     return any(
         connection.status == psutil.CONN_LISTEN and connection.laddr.port == port
         for connection in connections

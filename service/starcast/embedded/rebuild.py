@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from starcast.embedded import data_directories, files, offline_import, stack
+from starcast.embedded import data_directories, offline_import, stack
 from starcast.embedded.home import Home, ServerProcess
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.processes import LOOPBACK
@@ -76,7 +76,7 @@ class StoreRebuild:
         """Make the new directory current, and list the new server in ``stack.json``."""
         data_directories.activate(self._new.data)
         self._committed = True
-        self._startup.publish(self._started)
+        self._home.publish(self._started)
 
     def end(self) -> None:
         """Make sure that a server runs on the current directory; delete all other directories."""
@@ -100,15 +100,8 @@ def clean_up(settings: Settings, reporter: Reporter) -> None:
     """Clean up after a killed rebuild, if there was any; see `stack.clean_up`."""
     home = Home(settings.home.resolve())
     if data_directories.stale_names(home.neo4j):
-        task = "cleaning up after an interrupted import"
-        with files.translate_os_errors(home.root), home.locked(reporter, task):
+        with home.locked(reporter, "cleaning up after an interrupted import"):
             stack.clean_up(home)
-
-
-def _current_settings(home: Home, settings: Settings) -> Settings:
-    """Return the settings with the running server's port of Neo4j Browser, if it serves Browser."""
-    port = Neo4j(home).browser_port
-    return settings.model_copy(update={"browser": port is not None, "neo4j_http_port": port})
 
 
 @contextmanager
@@ -127,13 +120,16 @@ def rebuild_store(settings: Settings, reporter: Reporter, task: str) -> Iterator
         LimitError: the disk is full.
     """
     home = Home(settings.home.resolve())
-    with files.translate_os_errors(home.root), home.locked(reporter, task):
+    with home.locked(reporter, task):
         stack.clean_up(home)
         if Neo4j.name not in home.running():
             raise UnavailableError(
                 f"the embedded Neo4j in {home.root} is not running", hint="run 'starcast up'"
             )
-        rebuild = StoreRebuild(home, _current_settings(home, settings), reporter)
+        # The new server serves Neo4j Browser on the same port, if the running one serves it.
+        port = Neo4j(home).browser_port
+        browser = {"browser": port is not None, "neo4j_http_port": port}
+        rebuild = StoreRebuild(home, settings.model_copy(update=browser), reporter)
         try:
             yield rebuild
         finally:

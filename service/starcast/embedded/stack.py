@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import psutil
-
 from starcast.embedded import data_directories, files, packages, processes
 from starcast.embedded.class_archive import ClassArchive
 from starcast.embedded.endpoints import embedded_graph, embedded_store
@@ -84,20 +82,19 @@ def up(settings: Settings, reporter: Reporter) -> None:
     packages.require()
     _check_ports(settings)
     home = Home(settings.home)
-    with files.translate_os_errors(settings.home):
-        home.create()
-        with home.locked(reporter, "starting the embedded stack"):
-            clean_up(home)
-            running = home.running()
-            _check_running(home, running, settings)
-            stopped = [server for server in all_servers(home) if server.name not in running]
-            if stopped:
-                _start(home, stopped, settings, reporter)
-            else:
-                reporter.say(f"the embedded stack in {home.root} is already running")
-            # A running stack is prepared too, because the `up` that started it may have been
-            # interrupted.
-            prepare_store(home, reporter)
+    home.create()
+    with home.locked(reporter, "starting the embedded stack"):
+        clean_up(home)
+        running = home.running()
+        _check_running(home, running, settings)
+        stopped = [server for server in all_servers(home) if server.name not in running]
+        if stopped:
+            _start(home, stopped, settings, reporter)
+        else:
+            reporter.say(f"the embedded stack in {home.root} is already running")
+        # A running stack is prepared too, because the `up` that started it may have been
+        # interrupted.
+        prepare_store(home, reporter)
 
 
 def _start(home: Home, servers: Sequence[Server], settings: Settings, reporter: Reporter) -> None:
@@ -206,8 +203,7 @@ def down(home: Path, reporter: Reporter) -> None:
     stack_home = Home(home)
     stopped: dict[str, bool] = {}
     if stack_home.root.is_dir():
-        task = "stopping the embedded stack"
-        with files.translate_os_errors(home), stack_home.locked(reporter, task):
+        with stack_home.locked(reporter, "stopping the embedded stack"):
             stopped = stop(all_servers(stack_home))
             with suppress(UnavailableError):  # the next 'up' reports this error
                 data_directories.delete_stale(stack_home.neo4j)
@@ -287,7 +283,7 @@ class Startup:
 
         Args:
             servers: the servers to start.
-            publish: False if the caller lists them later with the method `publish`.
+            publish: False if the caller lists them later with `Home.publish`.
 
         Raises:
             UnavailableError: a server does not start; then none of them is running.
@@ -303,15 +299,11 @@ class Startup:
                 self._reporter.say(f"waiting for {server.title}")
                 started[server.name] = self._wait(server, started[server.name])
             if publish:
-                self.publish(started)
+                self._home.publish(started)
         except BaseException:
             stop(servers)
             raise
         return started
-
-    def publish(self, started: dict[str, ServerProcess]) -> None:
-        """Add these servers to those already listed in ``stack.json``."""
-        self._home.publish(self._home.running() | started)
 
     def _launch(self, server: Server) -> ServerProcess:
         previous = self._home.published().get(server.name)
@@ -320,9 +312,6 @@ class Startup:
         files.rotate_log(server.log)
         self._reporter.say(f"starting {server.title} on {LOOPBACK}:{port}")
         pid = server.launch(self._settings, port)
-        # The process may have exited already; `_wait` detects that.
-        with suppress(psutil.NoSuchProcess):
-            return ServerProcess(pid, psutil.Process(pid).create_time(), port)
         return ServerProcess(pid, time.time(), port)
 
     def _wait(self, server: Server, started: ServerProcess) -> ServerProcess:
@@ -344,12 +333,7 @@ class Startup:
         while time.monotonic() < deadline:
             if not processes.is_alive(started.pid):
                 return False
-            # The port's owner is looked up only if the port is open, because the look-up reads all
-            # sockets.
-            listens = processes.is_listening(started.port) and processes.owns_port(
-                started.pid, started.port
-            )
-            if listens and server.is_ready(started.port):
+            if processes.owns_port(started.pid, started.port) and server.is_ready(started.port):
                 self._reporter.say(f"{server.title} is ready")
                 return True
             time.sleep(0.1)

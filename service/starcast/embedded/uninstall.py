@@ -90,7 +90,7 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
     removable = [trace for trace in traces if not trace.obstacle]
     if home.root.is_dir():
         servers = stack.all_servers(home)
-        with files.translate_os_errors(home.root), home.locked(reporter, "removing starcast"):
+        with home.locked(reporter, "removing starcast"):
             stack.stop(servers)
             if any(server.find_processes() for server in servers):
                 raise BusyError(f"the servers in {home.root} cannot be stopped")
