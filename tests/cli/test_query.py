@@ -455,15 +455,6 @@ def test_a_result_without_rows_cannot_be_drawn(starcast: Starcast, home: Path) -
     assert "the result has no nodes" in result.err
 
 
-def test_a_query_name_in_two_packs_is_ambiguous(starcast: Starcast, packs: Path) -> None:
-    write(packs / "mine" / "tree-path.cypher")
-    result = starcast("query", "run", "tree-path", "topology=S4")
-    assert result.code == 2
-    assert "several queries are named 'tree-path'" in result.err
-    assert "mine/tree-path" in result.err
-    assert "paths/tree-path" in result.err
-
-
 def test_a_file_runs_like_a_query_of_a_pack(starcast: Starcast, home: Path, tmp_path: Path) -> None:
     path = write(tmp_path / "Some Folder" / "My question.cypher")
     result = starcast("query", "run", path, "topology=S4", "-f", "json", home=home)
@@ -474,13 +465,6 @@ def test_a_file_runs_like_a_query_of_a_pack(starcast: Starcast, home: Path, tmp_
 def test_queries_in_packs_of_the_user_run_by_name(starcast: Starcast, home: Path) -> None:
     result = starcast("query", "run", "nodes", 'topology:="S3"', "-f", "json", home=home)
     assert json.loads(result.out) == [{"nodes": 6}]
-
-
-def test_an_artifact_that_is_not_stored_is_not_found(starcast: Starcast, home: Path) -> None:
-    result = starcast("query", "run", "load-histogram", "forest=S4:multiple:2134", home=home)
-    assert result.code == 3
-    assert "the forest 'S4:multiple:2134' is not in the graph" in result.err
-    assert "ingest S4 --trees multiple --root 2134'" in result.err
 
 
 def test_an_unknown_schedule_is_not_found(starcast: Starcast, home: Path) -> None:

@@ -197,18 +197,6 @@ def test_packs_can_be_loaded_from_several_folders(tmp_path: Path) -> None:
     assert not {"mine/nodes", "mine/something-else"} & set(library.queries)
 
 
-def test_queries_can_be_searched_by_pack_or_by_word() -> None:
-    library = load_library()
-    assert {query.pack for query in library.search("overlap")} == {"overlap"}
-    assert library.search(None) == list(library.queries.values())
-    found = library.search("Necklace")
-    assert "topology/necklace" in [query.name for query in found]
-    assert all("necklace" in query.summary for query in found)
-    with pytest.raises(NotFoundError) as caught:
-        library.search("overlapp")
-    assert "did you mean 'overlap'" in caught.value.hint
-
-
 def test_the_template_is_a_valid_query_and_never_replaces_a_file(tmp_path: Path) -> None:
     path = write_template("mine/load-of-links", tmp_path)
     query = load_folder(tmp_path)["mine/load-of-links"]
@@ -254,48 +242,50 @@ def test_the_example_query_file_in_the_catalogue_is_valid(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "command"),
+    ("kind", "name", "options"),
     [
-        ("topology", "S6", "starcast ingest S6"),
-        ("forest", "S6:multiple:123456", "starcast ingest S6 --trees multiple --root 123456"),
-        ("forest", "S6", "starcast forest list"),
-        ("forest", "S6:multipl:123456", "starcast forest list"),
+        ("topology", "S6", ""),
+        ("forest", "S6:multiple:123456", "--trees multiple --root 123456"),
+        (
+            "forest",
+            "S6:dimension-change(base=multiple,i=2):123456",
+            "--trees 'dimension-change(base=multiple,i=2)' --root 123456",
+        ),
         (
             "schedule",
             "S5:broadcast:multiple:all:segments=4:12345",
-            (
-                "starcast ingest S5 --schedules 'broadcast:multiple(segments=4)' "
-                "--ports all --root 12345"
-            ),
+            "--schedules 'broadcast:multiple(segments=4)' --ports all --root 12345",
         ),
         (
             "schedule",
             "S5:allgather:dimension-change:one:base=necklace:54321",
-            (
-                "starcast ingest S5 --schedules 'allgather:dimension-change(base=necklace)' "
-                "--ports one --root 54321"
-            ),
+            "--schedules 'allgather:dimension-change(base=necklace)' --ports one --root 54321",
         ),
         (
             "schedule",
             "S4:alltoall:necklace:all::1234",
-            "starcast ingest S4 --schedules alltoall:necklace --ports all --root 1234",
+            "--schedules alltoall:necklace --ports all --root 1234",
         ),
         (
             "schedule",
             "S4,2:allgather:nk-greedy:one::expanded",
-            "starcast ingest S4,2 --schedules allgather:nk-greedy --ports one",
+            "--schedules allgather:nk-greedy --ports one",
         ),
-        ("schedule", "S5:broadcast:exact:all::12345", "starcast schedule list"),
-        (
-            "forest",
-            "S6:dimension-change(base=multiple,i=2):123456",
-            "starcast ingest S6 --trees 'dimension-change(base=multiple,i=2)' --root 123456",
-        ),
-        ("schedule", "S5:broadcast", "starcast schedule list"),
     ],
 )
 def test_ingest_command_suggests_the_command_that_stores_an_artifact(
-    kind: str, name: str, command: str
+    kind: str, name: str, options: str
 ) -> None:
-    assert ingest_command(kind, name) == command
+    spec = name.partition(":")[0]
+    assert ingest_command(kind, name) == f"starcast ingest {spec} {options}".strip()
+
+
+def test_for_an_invalid_id_the_suggested_command_lists_artifacts() -> None:
+    for kind, name in [
+        ("topology", "S6:x"),
+        ("forest", "S6"),
+        ("forest", "S6:multipl:123456"),
+        ("schedule", "S5:broadcast:exact:all::12345"),
+        ("schedule", "S5:broadcast"),
+    ]:
+        assert ingest_command(kind, name) == f"starcast {kind} list"

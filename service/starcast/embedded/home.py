@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import psutil
 
-from starcast.embedded import accounts, files, processes
+from starcast.embedded import files, processes
 from starcast.stores.database.roles import Role
 from starcast.support.atomic import write_text
 from starcast.support.errors import UnavailableError
@@ -293,7 +293,10 @@ class Server(ABC):
 
     @cached_property
     def _account(self) -> processes.User:
-        return accounts.server_account()
+        # Imported only here: commands that only need an address start no server.
+        from starcast.embedded.accounts import server_account  # noqa: PLC0415
+
+        return server_account()
 
     def wanted_port(self, settings: "Settings") -> int | None:
         """Return the port that the settings request, or None for any port."""
