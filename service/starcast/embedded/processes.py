@@ -1,10 +1,19 @@
-"""Server processes: detached start, identification and stop; and ports on loopback.
+"""Server processes: the account that runs them, detached start, identification, stop, and ports.
+
+Neo4j and PostgreSQL must not run as root: a query could then read every file of the machine. If
+root starts them, they run as the system user ``starcast``. That user may not be able to traverse
+the folders above the home folder (``/root``, pytest's temporary folders), and starcast must not
+change the modes of these folders. So the working directory is set before switching to that user,
+and a server opens its files below `WORKING_DIRECTORY`, without traversing the path. For the same
+reason, logs and passwords are passed as open files. Only programs are found by path: if their
+folder is closed to that user, `packages` copies them.
 
 A process id alone proves nothing: after a crash another process may have the same id. So no process
 receives a signal unless its command line identifies it as a server of this home.
 """
 
 import os
+import pwd
 import re
 import signal
 import socket
@@ -22,6 +31,12 @@ from starcast.embedded import files
 from starcast.support.errors import StarcastError, UnavailableError
 
 LOOPBACK = "127.0.0.1"
+#: The system user that runs the servers if starcast is run by root.
+SYSTEM_USER = "starcast"
+#: The account comment by which `starcast uninstall` recognises an account that starcast created.
+COMMENT = "servers of starcast"
+#: Path of the current process's working directory; opening it traverses no folder above it.
+WORKING_DIRECTORY = "/proc/self/cwd"
 #: A function that returns whether a process is a particular server.
 Matcher = Callable[[psutil.Process], bool]
 
@@ -37,6 +52,59 @@ class User:
 
     uid: int | None = None
     gid: int | None = None
+
+
+def server_account() -> User:
+    """Return the account that runs the servers: the system user for root, else the current user.
+
+    Raises:
+        UnavailableError: the system user cannot be created.
+    """
+    return system_user() if os.geteuid() == 0 else User()
+
+
+def system_user() -> User:
+    """Return the system user; create it if it is missing.
+
+    Raises:
+        UnavailableError: the system user cannot be created.
+    """
+    entry = find_system_user()
+    if entry is None:
+        command = ["useradd", "--system", "--user-group", "--no-create-home", "--comment", COMMENT]
+        command += ["--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin", SYSTEM_USER]
+        # If useradd or the rights to run it are missing, the check below reports it.
+        with suppress(OSError):
+            subprocess.run(command, check=False, capture_output=True)
+        entry = find_system_user()
+    if entry is None:
+        raise UnavailableError(
+            "the servers must not run as root, and their system user "
+            f"'{SYSTEM_USER}' cannot be created",
+            hint=f"run starcast as another user, or create the system user '{SYSTEM_USER}'",
+        )
+    return User(entry.pw_uid, entry.pw_gid)
+
+
+def find_system_user() -> pwd.struct_passwd | None:
+    """Return the account of the system user, or None if it does not exist."""
+    with suppress(KeyError):
+        return pwd.getpwnam(SYSTEM_USER)
+    return None
+
+
+def hand_over(folder: Path, account: User) -> None:
+    """Make an account the owner of a folder and its contents; do nothing for the current user.
+
+    The contents are checked even if the folder already belongs to the account, because an offline
+    import run by root may have written to it.
+    """
+    uid, gid = account.uid, account.gid
+    if uid is None or gid is None:
+        return
+    for path in (*folder.rglob("*"), folder):
+        if path.lstat().st_uid != uid:
+            os.chown(path, uid, gid, follow_symlinks=False)
 
 
 def minimal_environment() -> dict[str, str]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from starcast.embedded import accounts, files, processes, stack
+from starcast.embedded import files, packages, processes, stack
 from starcast.embedded.home import Home
 from starcast.support.errors import BusyError, UnavailableError
 from starcast.support.progress import Reporter
@@ -64,18 +64,18 @@ def find_traces(settings: Settings) -> list[Trace]:
         ("home", home.root, _HOME_ENTRIES, ""),
         ("cache", settings.cache, _CACHE_PATTERNS, cache_stays),
         ("log", log.parent, (log.name, f"{log.name}.[0-9]*"), log_stays),
-        ("system cache", accounts.SHARED, _SHARED_PATTERNS, obstacle),
+        ("system cache", packages.SHARED, _SHARED_PATTERNS, obstacle),
     ]
     traces = [
         Trace(kind, name, stays)
         for kind, folder, patterns, stays in places
         for name in sorted({str(path) for pattern in patterns for path in folder.glob(pattern)})
     ]
-    account = accounts.find_system_user()
+    account = processes.find_system_user()
     if account is not None:
-        if account.pw_gecos != accounts.COMMENT:
+        if account.pw_gecos != processes.COMMENT:
             obstacle = "it was not created by this release of starcast"
-        traces.append(Trace("system user", accounts.SYSTEM_USER, obstacle))
+        traces.append(Trace("system user", processes.SYSTEM_USER, obstacle))
     return traces
 
 
@@ -97,7 +97,7 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
             _delete(trace.name for trace in removable if trace.kind == "home")
             _delete([str(home.lock_file)])  # created by `Home.locked` if it was missing
     _delete(trace.name for trace in removable if trace.kind not in {"home", "system user"})
-    for folder in (home.root, settings.cache, accounts.SHARED, settings.log_file.parent):
+    for folder in (home.root, settings.cache, packages.SHARED, settings.log_file.parent):
         with suppress(OSError):  # the folder does not exist, or holds other files
             folder.rmdir()
     if any(trace.kind == "system user" for trace in removable):
@@ -108,7 +108,7 @@ def _obstacle(home: Home) -> str:
     """Return why files and accounts shared by all users cannot be removed; empty if they can."""
     if os.geteuid() != 0:
         return "only root can remove it"
-    account = accounts.find_system_user()
+    account = processes.find_system_user()
     if account is None:
         return ""
     running = processes.find_all(lambda process: process.uids().real == account.pw_uid)
@@ -127,7 +127,7 @@ def _delete(names: Iterable[str]) -> None:
 
 
 def _delete_account() -> None:
-    command = ["userdel", accounts.SYSTEM_USER]
+    command = ["userdel", processes.SYSTEM_USER]
     try:
         result = subprocess.run(command, check=False, capture_output=True, text=True)
         reason = result.stderr.strip() if result.returncode else ""
@@ -135,6 +135,6 @@ def _delete_account() -> None:
         reason = error.strerror or str(error)
     if reason:
         raise UnavailableError(
-            f"the system user '{accounts.SYSTEM_USER}' cannot be deleted: {reason}",
+            f"the system user '{processes.SYSTEM_USER}' cannot be deleted: {reason}",
             hint="delete it with the tools of your system",
         )
