@@ -46,12 +46,12 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.ENOTDIR])
-def test_an_operating_system_error_becomes_a_one_line_message(tmp_path: Path, number: int) -> None:
+def test_an_operating_system_error_becomes_a_one_line_message(tmp_path: Path) -> None:
     """The message contains the path and the operating system's reason."""
-    words = f"{tmp_path} cannot be used: {os.strerror(number).lower()}"
-    with pytest.raises(UnavailableError, match=words), files.translate_os_errors(tmp_path):
-        raise OSError(number, os.strerror(number))
+    for number in (errno.EACCES, errno.EROFS, errno.ENOTDIR):
+        words = f"{tmp_path} cannot be used: {os.strerror(number).lower()}"
+        with pytest.raises(UnavailableError, match=words), files.translate_os_errors(tmp_path):
+            raise OSError(number, os.strerror(number))
 
 
 def test_disk_space_is_checked_for_a_folder_that_does_not_exist_yet(tmp_path: Path) -> None:
