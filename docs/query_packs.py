@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from starcast.queries import Query, load_queries
 from starcast.queries.header import Column
 from starcast.queries.measured import LARGEST, SIZES, Figures, Measurements, measurements
-from starcast.queries.parameters import EXPECTED
+from starcast.queries.parameters import KINDS
 
 #: Cypher is the wrong tool if it takes more than SLOW seconds and another library is at least
 #: FASTER times faster.
@@ -87,7 +87,7 @@ notice reports that rows were omitted, and a result that does not fit into memor
 
 def page() -> str:
     """Return the page."""
-    types = "\n".join(f"* `{name}`: {meaning}" for name, meaning in EXPECTED.items())
+    types = "\n".join(f"* `{name}`: {kind.expected}" for name, kind in KINDS.items())
     queries = list(load_queries().values())
     parts = [f"{_HEAD}\n{types}\n{_RULES}", *_wrong_tool(queries), *_packs(queries)]
     return "\n".join(parts).rstrip() + "\n"

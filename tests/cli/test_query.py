@@ -164,79 +164,38 @@ def test_running_a_query_needs_a_server(starcast: Starcast) -> None:
     assert result.err.rstrip().endswith(" up'")
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (("tree-path", "forest=S4:multiple:1234"), 2, "the parameter 'tree' is missing"),
-        (("load-histogram", "forrest=S4:multiple:1234"), 2, "the query has no parameter 'forrest'"),
-        (
-            ("shared-links", "forest=S4:multiple:1234", "min_load=two"),
-            2,
-            "the parameter 'min_load' must be an integer of at least 1",
-        ),
-        (
-            ("shared-links", "forest=S4:multiple:1234", "min_load=0"),
-            2,
-            "the parameter 'min_load' must be an integer of at least 1",
-        ),
-        (("neighbours", "topology=S4", "node=1244"), 2, "1244"),
-        (("neighbours", "topology=T4", "node=1234"), 2, "unknown topology 'T4'"),
-        (("neighbours", "S4"), 2, "'S4' does not give a parameter a value"),
-        (
-            ("neighbours", "topology=S4", "topology=S5"),
-            2,
-            "the parameter 'topology' is given twice",
-        ),
-        (("neighbour", "topology=S4"), 3, "unknown query 'neighbour'"),
-        (("nowhere.cypher",), 2, "nowhere.cypher cannot be read"),
-        (
-            ("neighbours", "topology=S4", "node=1234", "--limit", "0"),
-            2,
-            "the row limit 0 is not valid",
-        ),
-        (
-            ("neighbours", "topology=S4", "node=1234", "--timeout", "0"),
-            2,
-            "the time limit 0.0 is not valid",
-        ),
-        (("neighbours", "topology=S4", "row_limit=1"), 2, "the query has no parameter 'row_limit'"),
-        (
-            ("cut-off", "forest=S4:multiple:1234", "dead_links=1234-1243"),
-            2,
-            "'1234-1243' is not a link of S4",
-        ),
-        (
-            ("cut-off", "forest=S4:multiple:1234", "dead_links=1234"),
-            2,
-            "the parameter 'dead_links' must be a list a,b,c, each a link",
-        ),
-        (("cut-off", "forest=S4:multiple:1234", "dead_nodes=1234,12345"), 2, "'12345'"),
-        (
-            ("load-histogram", "forest=S4:multiple:1234", "-f", "svg"),
-            2,
-            "none of its columns contains nodes",
-        ),
-        (
-            ("neighbours", "topology=S4", "node=1234", "--out", "a.svg"),
-            2,
-            "--out is for pictures, but the format is table",
-        ),
-        (
-            ("neighbours", "topology=S4", "node=1234", "--layout", "ring"),
-            2,
-            "--layout is for pictures",
-        ),
-    ],
-)
-def test_bad_input_is_refused_without_a_server(
-    starcast: Starcast, words: tuple[str, ...], code: int, message: str
-) -> None:
-    result = starcast("query", "run", *words)
-    assert result.code == code
+#: The words of a `query run` command that is refused, and a part of the error.
+REFUSED = {
+    "tree-path forest=S4:multiple:1234": "the parameter 'tree' is missing",
+    "load-histogram forrest=S4:multiple:1234": "the query has no parameter 'forrest'",
+    "shared-links forest=S4:multiple:1234 min_load=two": "an integer of at least 1, not 'two'",
+    "shared-links forest=S4:multiple:1234 min_load=0": "an integer of at least 1, not '0'",
+    "neighbours topology=S4 node=1244": "1244",
+    "neighbours topology=T4 node=1234": "unknown topology 'T4'",
+    "neighbours S4": "'S4' does not give a parameter a value",
+    "neighbours topology=S4 topology=S5": "the parameter 'topology' is given twice",
+    "neighbour topology=S4": "unknown query 'neighbour'",
+    "nowhere.cypher": "nowhere.cypher cannot be read",
+    "neighbours topology=S4 node=1234 --limit 0": "the row limit 0 is not valid",
+    "neighbours topology=S4 node=1234 --timeout 0": "the time limit 0.0 is not valid",
+    "neighbours topology=S4 row_limit=1": "the query has no parameter 'row_limit'",
+    "cut-off forest=S4:multiple:1234 dead_links=1234-1243": "'1234-1243' is not a link of S4",
+    "cut-off forest=S4:multiple:1234 dead_links=1234": "must be a list a,b,c, each a link",
+    "cut-off forest=S4:multiple:1234 dead_nodes=1234,12345": "'12345'",
+    "load-histogram forest=S4:multiple:1234 -f svg": "none of its columns contains nodes",
+    "neighbours topology=S4 node=1234 --out a.svg": "--out is for pictures",
+    "neighbours topology=S4 node=1234 --layout ring": "--layout is for pictures",
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_bad_input_is_refused_without_a_server(starcast: Starcast, words: str) -> None:
+    result = starcast("query", "run", *words.split())
+    assert result.code == (3 if "unknown query" in REFUSED[words] else 2)
     assert result.out == ""
     error, hint = result.err.splitlines()
     assert error.startswith("error: ")
-    assert message in error
+    assert REFUSED[words] in error
     assert hint.startswith("hint: ")
 
 
@@ -496,15 +455,6 @@ def test_a_result_without_rows_cannot_be_drawn(starcast: Starcast, home: Path) -
     assert "the result has no nodes" in result.err
 
 
-def test_a_query_name_in_two_packs_is_ambiguous(starcast: Starcast, packs: Path) -> None:
-    write(packs / "mine" / "tree-path.cypher")
-    result = starcast("query", "run", "tree-path", "topology=S4")
-    assert result.code == 2
-    assert "several queries are named 'tree-path'" in result.err
-    assert "mine/tree-path" in result.err
-    assert "paths/tree-path" in result.err
-
-
 def test_a_file_runs_like_a_query_of_a_pack(starcast: Starcast, home: Path, tmp_path: Path) -> None:
     path = write(tmp_path / "Some Folder" / "My question.cypher")
     result = starcast("query", "run", path, "topology=S4", "-f", "json", home=home)
@@ -515,13 +465,6 @@ def test_a_file_runs_like_a_query_of_a_pack(starcast: Starcast, home: Path, tmp_
 def test_queries_in_packs_of_the_user_run_by_name(starcast: Starcast, home: Path) -> None:
     result = starcast("query", "run", "nodes", 'topology:="S3"', "-f", "json", home=home)
     assert json.loads(result.out) == [{"nodes": 6}]
-
-
-def test_an_artifact_that_is_not_stored_is_not_found(starcast: Starcast, home: Path) -> None:
-    result = starcast("query", "run", "load-histogram", "forest=S4:multiple:2134", home=home)
-    assert result.code == 3
-    assert "the forest 'S4:multiple:2134' is not in the graph" in result.err
-    assert "ingest S4 --trees multiple --root 2134'" in result.err
 
 
 def test_an_unknown_schedule_is_not_found(starcast: Starcast, home: Path) -> None:

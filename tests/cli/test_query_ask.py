@@ -100,7 +100,7 @@ def test_new_writes_a_query_into_the_first_folder_of_packs(
 def test_queries_are_listed_by_pack_or_word(starcast: Starcast) -> None:
     listed = json.loads(starcast("query", "list", "overlap", "-f", "json").out)
     assert {row["query"].partition("/")[0] for row in listed} == {"overlap"}
-    found = json.loads(starcast("query", "list", "necklace", "-f", "json").out)
+    found = json.loads(starcast("query", "list", "Necklace", "-f", "json").out)
     assert "topology/necklace" in {row["query"] for row in found}
     nothing = starcast("query", "list", "overlapp")
     assert nothing.code == 3

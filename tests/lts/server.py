@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from starcast.embedded import accounts
+from starcast.embedded import packages
 from starcast.embedded.jars import JarSet
 from starcast.embedded.neo4j import CONFIGURATION, Neo4j
 from starcast.support.errors import UnavailableError
@@ -44,7 +44,7 @@ class Lts(Neo4j):
 
     def jars(self, settings: Settings) -> JarSet:
         """Return the jars listed in this server's lock file."""
-        cache = accounts.readable_folder(settings.cache, self._account)
+        cache = packages.readable_folder(settings.cache, self._account)
         return JarSet.from_lock(cache, LOCK, VERSION)
 
     def java(self) -> str:

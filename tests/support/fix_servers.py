@@ -21,7 +21,8 @@ import pytest
 from neo4j import Driver, GraphDatabase
 from sqlalchemy import URL
 
-from starcast.embedded import addresses, packages, stack
+from starcast.embedded import packages, stack
+from starcast.embedded.endpoints import embedded_store
 from starcast.embedded.endpoints import graph_address as address_of
 from starcast.embedded.endpoints import store_url as url_of
 from starcast.embedded.home import Home
@@ -226,7 +227,7 @@ def role_url(stack_settings: Settings) -> Callable[[URL, Role], URL]:
     """A function that returns the URL of a database for a role, such as ``writer``."""
 
     def as_role(url: URL, role: Role) -> URL:
-        login = addresses.store_endpoint(stack_settings.home, role)
+        login = embedded_store(stack_settings.home, role)
         return url.set(username=login.username, password=login.password)
 
     return as_role

@@ -1,4 +1,4 @@
-"""Atomic writes, locks, disk space, and the home directory of the embedded servers."""
+"""Full disks, locks, disk space, and the home directory of the embedded servers."""
 
 import errno
 import os
@@ -16,6 +16,7 @@ from starcast.embedded.home import Home, ServerProcess
 from starcast.support import atomic
 from starcast.support.errors import LimitError, UnavailableError
 from starcast.support.progress import Silent
+from support.recorder import Recorder
 
 HOLDER = """
 import fcntl, sys
@@ -28,16 +29,6 @@ sys.stdin.read()
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
-
-
-def test_an_atomic_write_replaces_the_file_and_sets_its_mode(tmp_path: Path) -> None:
-    """The write leaves no temporary file."""
-    path = tmp_path / "file"
-    path.write_text("old and longer", encoding="utf-8")
-    atomic.write_text(path, "new", mode=0o600)
-    assert path.read_text(encoding="utf-8") == "new"
-    assert mode(path) == 0o600
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,12 +46,12 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.ENOTDIR])
-def test_an_operating_system_error_becomes_a_one_line_message(tmp_path: Path, number: int) -> None:
+def test_an_operating_system_error_becomes_a_one_line_message(tmp_path: Path) -> None:
     """The message contains the path and the operating system's reason."""
-    words = f"{tmp_path} cannot be used: {os.strerror(number).lower()}"
-    with pytest.raises(UnavailableError, match=words), files.translate_os_errors(tmp_path):
-        raise OSError(number, os.strerror(number))
+    for number in (errno.EACCES, errno.EROFS, errno.ENOTDIR):
+        words = f"{tmp_path} cannot be used: {os.strerror(number).lower()}"
+        with pytest.raises(UnavailableError, match=words), files.translate_os_errors(tmp_path):
+            raise OSError(number, os.strerror(number))
 
 
 def test_disk_space_is_checked_for_a_folder_that_does_not_exist_yet(tmp_path: Path) -> None:
@@ -207,33 +198,27 @@ def test_an_invalid_state_file_means_that_no_server_is_running(home: Home, text:
 
 def test_waiting_for_another_process_is_reported(home: Home) -> None:
     """The message says what the other process is doing and since when."""
-    messages: list[str] = []
-
-    class Recording(Silent):
-        def say(self, text: str) -> None:
-            messages.append(text)
+    recorder = Recorder()
 
     def second() -> None:
-        with home.locked(Recording(), "stopping it"):
+        with home.locked(recorder, "stopping it"):
             pass
 
     with home.locked(Silent(), "dropping S10"):
         thread = threading.Thread(target=second)
         thread.start()
-        while not messages:
+        while not recorder.lines:
             threading.Event().wait(0.01)
     thread.join()
     expected = r"waiting: another process has been dropping S10 since \d\d:\d\d:\d\d, for 0 s in "
-    [message] = messages
+    [message] = recorder.lines
     assert re.fullmatch(expected + re.escape(str(home.root)), message)
 
 
-@pytest.mark.parametrize("ask", [packages.load, packages.locate])
-def test_the_error_for_a_missing_package_names_the_extra_to_install(ask: object) -> None:
-    """Both `load` and `locate` raise this error."""
-    assert callable(ask)
-    with pytest.raises(
-        UnavailableError, match="'no-such-package', which is not installed"
-    ) as caught:
-        ask("no_such_package")
-    assert "starcast[embedded]" in caught.value.hint
+def test_the_error_for_a_missing_package_names_the_extra_to_install() -> None:
+    for ask in (packages.load, packages.locate):
+        with pytest.raises(
+            UnavailableError, match="'no-such-package', which is not installed"
+        ) as caught:
+            ask("no_such_package")
+        assert "starcast[embedded]" in caught.value.hint

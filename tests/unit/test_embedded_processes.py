@@ -15,7 +15,7 @@ import pytest
 
 from starcast.embedded import processes
 from starcast.embedded.home import ServerProcess
-from starcast.support.errors import LimitError, UnavailableError
+from starcast.support.errors import LimitError, StarcastError, UnavailableError
 
 #: A program that prints its environment variables and its folder, then sleeps. Its last argument
 #: identifies its process.
@@ -68,33 +68,19 @@ def test_a_server_appends_to_its_log(tmp_path: Path, word: str) -> None:
     assert (tmp_path / "log").read_text(encoding="utf-8").startswith("before\n")
 
 
-def test_the_process_of_a_recorded_server_is_found(tmp_path: Path, word: str) -> None:
-    """The process id, start time and command line must be as recorded."""
-    server = start(tmp_path, word)
-    process = processes.find_server(server, matcher(word))
-    assert process is not None
-    assert process.pid == server.pid
-    assert [process.pid for process in processes.find_all(matcher(word))] == [server.pid]
-
-
-def test_a_process_that_does_not_match_its_record_is_not_accepted(
+def test_only_a_process_that_matches_its_record_counts_as_the_server(
     tmp_path: Path, word: str
 ) -> None:
-    """The command line or the start time differs, or the process has ended."""
+    """The process id, the start time and the command line must be as recorded."""
     server = start(tmp_path, word)
-    assert processes.find_server(server, matcher("--mark=another")) is None
-    assert (
-        processes.find_server(ServerProcess(server.pid, server.started - 3600, 0), matcher(word))
-        is None
-    )
-    assert processes.find_server(None, matcher(word)) is None
+    assert server.is_alive(word)
+    assert [process.pid for process in processes.find_all(matcher(word))] == [server.pid]
+    assert not server.is_alive("--mark=another")
+    assert not ServerProcess(server.pid, server.started - 3600, 0).is_alive(word)
     gone = subprocess.run(
         [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
     )
-    assert (
-        processes.find_server(ServerProcess(int(gone.stdout), time.time(), 0), matcher(word))
-        is None
-    )
+    assert not ServerProcess(int(gone.stdout), time.time(), 0).is_alive(word)
 
 
 def test_a_zombie_is_not_alive(tmp_path: Path) -> None:
@@ -184,28 +170,25 @@ def test_the_memory_of_a_process_is_measured_although_a_child_process_ends_meanw
     assert 5_000_000 < processes.memory_bytes(os.getpid()) < 10**10
 
 
-def test_a_startup_error_reports_the_last_error_in_the_log(tmp_path: Path) -> None:
-    """The hint has the path of the log."""
-    log = tmp_path / "server.log"
-    log.write_text("starting\nFATAL: could not find the moon\nended\n\n", encoding="utf-8")
-    error = processes.startup_error("Server", (log,))
-    assert isinstance(error, UnavailableError)
-    assert error.message == "Server exited during startup: FATAL: could not find the moon"
-    assert error.hint == f"see the log {log}"
-
-
-def test_a_startup_error_reports_the_last_line_of_a_log_without_errors(tmp_path: Path) -> None:
-    """If the log is empty, the message says that there was no output."""
-    log = tmp_path / "server.log"
-    assert processes.startup_error("Server", (log,)).message.endswith("no output")
-    log.write_text("one\ntwo\n", encoding="utf-8")
-    assert processes.startup_error("Server", (log,)).message.endswith(": two")
-
-
-def test_a_startup_error_caused_by_a_full_disk_is_a_limit_error(tmp_path: Path) -> None:
-    """A full disk is a limit error because the user can free disk space."""
-    log = tmp_path / "server.log"
-    log.write_text(
-        "PANIC: could not write: No space left on device\nFATAL: ended\n", encoding="utf-8"
-    )
-    assert isinstance(processes.startup_error("Server", (log,)), LimitError)
+@pytest.mark.parametrize(
+    ("log", "kind", "words"),
+    [
+        (None, UnavailableError, "no output"),
+        ("", UnavailableError, "no output"),
+        ("one\ntwo\n", UnavailableError, "two"),
+        ("starting\nFATAL: no moon\nended\n\n", UnavailableError, "FATAL: no moon"),
+        ("PANIC: x: No space left on device\nFATAL: ended\n", LimitError, ""),
+    ],
+)
+def test_a_startup_error_reports_the_last_error_in_the_log(
+    tmp_path: Path, log: str | None, kind: type[StarcastError], words: str
+) -> None:
+    """Without an error, it reports the last line. A full disk is a limit that the user can lift."""
+    path = tmp_path / "server.log"
+    if log is not None:
+        path.write_text(log, encoding="utf-8")
+    error = processes.startup_error("Server", path)
+    assert type(error) is kind
+    if words:
+        assert error.message == f"Server exited during startup: {words}"
+        assert error.hint == f"see the log {path}"

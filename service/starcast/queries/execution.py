@@ -4,8 +4,8 @@ Queries are read-only, have a row limit and a time-out, and use only completely 
 """
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from shlex import quote
 from typing import Any
 
 from starcast.queries.pack import Query
@@ -25,12 +25,6 @@ _STATES = {
         MATCH (s:Schedule) WHERE s.id IN $ids
         MATCH (t:Topology {spec: s.topology})
         RETURN s.id AS id, CASE t.state WHEN 'complete' THEN s.state ELSE t.state END AS state""",
-}
-#: For each kind of artifact, its node label and the property that holds its id.
-_KEYS = {
-    "topology": ("Topology", "spec"),
-    "forest": ("Forest", "id"),
-    "schedule": ("Schedule", "id"),
 }
 #: Plan operators that scan the entire store or form a Cartesian product, and how to avoid them.
 _COSTLY = {
@@ -129,8 +123,8 @@ def _incomplete(kind: str, artifact_id: str, state: str) -> NotFoundError:
 
 def _missing(graph: Graph, kind: str, artifact_id: str) -> NotFoundError:
     # All ids are read in order to suggest a similar one.
-    label, key = _KEYS[kind]
-    rows = graph.read(f"MATCH (o:{label}) RETURN o.{key} AS id ORDER BY id")
+    key = "spec" if kind == "topology" else "id"
+    rows = graph.read(f"MATCH (o:{kind.capitalize()}) RETURN o.{key} AS id ORDER BY id")
     suggestion = did_you_mean(artifact_id, [row["id"] for row in rows])
     return NotFoundError(
         f"the {kind} '{artifact_id}' is not in the graph",
@@ -160,18 +154,31 @@ def ingest_command(kind: str, artifact_id: str) -> str:
     from starcast.collectives.model import EXPANDED  # noqa: PLC0415
     from starcast.trees import constructions  # noqa: PLC0415
 
-    parts = artifact_id.split(":")
-    command = f"starcast ingest {parts[0]}"
-    if kind == "topology" and len(parts) == 1:
-        return command
-    if kind == "forest" and len(parts) == 3 and parts[1].partition("(")[0] in constructions():
-        return f"{command} --trees {quote(parts[1])} --root {parts[2]}"
-    if kind == "schedule" and len(parts) == 6 and parts[2] in REGISTRIES.get(parts[1], ()):
-        arguments = f"({parts[4]})" if parts[4] else ""
-        schedule = quote(f"{parts[1]}:{parts[2]}{arguments}")
-        root = f" --root {parts[5]}" if parts[5] != EXPANDED else ""
-        return f"{command} --schedules {schedule} --ports {parts[3]}{root}"
-    return f"starcast {kind} list"
+    spec, *rest = parts = artifact_id.split(":")
+    options: dict[str, str] = {}
+    if kind == "forest" and len(parts) == 3 and rest[0].partition("(")[0] in constructions():
+        options = ingest_options(kind, parts) | {"--root": parts[2]}
+    elif kind == "schedule" and len(parts) == 6 and rest[1] in REGISTRIES.get(rest[0], ()):
+        options = ingest_options(kind, parts)
+        if parts[5] != EXPANDED:
+            options["--root"] = parts[5]
+    elif kind != "topology" or rest:
+        return f"starcast {kind} list"
+    words = [word for option in options.items() for word in option]
+    return shlex.join(["starcast", "ingest", spec, *words])
+
+
+def ingest_options(kind: str, parts: Sequence[str]) -> dict[str, str]:
+    """Return the options of 'starcast ingest', except the root, for the id of an artifact.
+
+    Args:
+        kind: ``forest`` or ``schedule``.
+        parts: the parts of the id.
+    """
+    if kind == "forest":
+        return {"--trees": parts[1]}
+    arguments = f"({parts[4]})" if parts[4] else ""
+    return {"--schedules": f"{parts[1]}:{parts[2]}{arguments}", "--ports": parts[3]}
 
 
 def has_indexes(graph: Graph) -> bool:

@@ -5,18 +5,17 @@ The fields have a fixed order, and each occurs once; `docs/queries.md` shows the
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from starcast.queries.parameters import Parameter, Type
 from starcast.support.errors import InputError
 from starcast.support.text import did_you_mean
 
-#: The names of all fields in order, of the fields with items, and of the optional fields.
+#: The names of all fields in order, and of the optional fields.
 FIELDS = ("title", "question", "parameters", "columns", "cost", "revision", "reference")
-ITEMISED = ("parameters", "columns")
 OPTIONAL = ("cost", "revision", "reference")
 
 _FIELD = re.compile(r"// ([a-z]+):(?: +(.*))?")
@@ -41,9 +40,6 @@ class Column(NamedTuple):
     type: Type | None = None
 
 
-Item = TypeVar("Item", Parameter, Column)
-
-
 @dataclass(frozen=True)
 class Header:
     """The fields of the header of a query file."""
@@ -64,17 +60,12 @@ def parse_header(text: str) -> Header:
         InputError: the header is not valid; the message names the field.
     """
     fields = _read_fields(text)
-    values: dict[str, Any] = {name: lines[0] for name, lines in fields.items()}
-    values["parameters"] = _parse_items("parameters", fields, _parse_parameter)
-    values["columns"] = _parse_items("columns", fields, _parse_column)
+    for name in FIELDS:
+        if name not in fields and name not in OPTIONAL:
+            raise InputError(f"the header has no field '{name}'", hint=_HINT)
+    values = {name: _parse_field(name, *lines) for name, lines in fields.items()}
     if not values["columns"]:
         raise InputError("the header declares no columns", hint=_HINT)
-    if "revision" in fields:
-        # `int` alone would also accept signs, underscores and any number of digits.
-        if not re.fullmatch(r"[1-9][0-9]{0,8}", values["revision"]):
-            message = "the revision is not an integer of at least 1"
-            raise InputError(message, hint="write 1 in a new file, and add 1 with every change")
-        values["revision"] = int(values["revision"])
     return Header(**values)
 
 
@@ -98,7 +89,6 @@ def _read_fields(text: str) -> dict[str, list[str]]:
         else:
             message = f"a line below the field '{name}' is neither a field nor an item"
             raise InputError(message, hint=_HINT)
-    _check_texts(fields)
     return fields
 
 
@@ -114,33 +104,32 @@ def _check_order(name: str, fields: dict[str, list[str]]) -> None:
             raise InputError(message, hint=f"write the fields in the order {', '.join(FIELDS)}")
 
 
-def _check_texts(fields: dict[str, list[str]]) -> None:
-    for name in FIELDS:
-        if name not in fields and name not in OPTIONAL:
-            raise InputError(f"the header has no field '{name}'", hint=_HINT)
-        if name not in fields or name in ITEMISED:
-            continue
-        text, *items = fields[name]
-        if items:
-            hint = "to continue its text on the next line, indent the line further: '//     text'"
-            raise InputError(f"the field '{name}' cannot have items", hint=hint)
-        if not text:
-            hint = f"write '// {name}: ...' on one line"
-            raise InputError(f"the field '{name}' is empty", hint=hint)
+def _parse_field(name: str, text: str, *items: str) -> Any:
+    if name in _ITEM_PARSERS:
+        return _parse_items(name, text, items)
+    if items:
+        hint = "to continue its text on the next line, indent the line further: '//     text'"
+        raise InputError(f"the field '{name}' cannot have items", hint=hint)
+    if not text:
+        raise InputError(f"the field '{name}' is empty", hint=f"write '// {name}: ...' on one line")
+    if name != "revision":
+        return text
+    # `int` alone would also accept signs, underscores and any number of digits.
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
+        message = "the revision is not an integer of at least 1"
+        raise InputError(message, hint="write 1 in a new file, and add 1 with every change")
+    return int(text)
 
 
-def _parse_items(
-    name: str, fields: dict[str, list[str]], parse_item: Callable[[str], Item]
-) -> tuple[Item, ...]:
+def _parse_items(name: str, text: str, lines: Sequence[str]) -> tuple[Any, ...]:
     """Parse the items of a field; error messages name the field."""
-    text, *lines = fields[name]
     if text not in {"", "none"} or bool(text) == bool(lines):
         message = f"{name}: the items must follow on the next lines, or the field must be 'none'"
         raise InputError(message, hint=_HINT)
-    items: dict[str, Item] = {}
+    items: dict[str, Any] = {}
     for line in lines:
         try:
-            item = parse_item(line)
+            item = _ITEM_PARSERS[name](line)
         except InputError as error:
             raise InputError(f"{name}: {error.message}", hint=error.hint) from None
         if item.name in items:
@@ -176,3 +165,10 @@ def _parse_column(line: str) -> Column:
         raise InputError(f"'{line}' is not a column declaration", hint=hint)
     name, written, meaning = match.groups()
     return Column(name, meaning, Type.parse(written) if written else None)
+
+
+#: The fields with items, and the function that parses an item.
+_ITEM_PARSERS: dict[str, Callable[[str], Parameter | Column]] = {
+    "parameters": _parse_parameter,
+    "columns": _parse_column,
+}

@@ -21,24 +21,8 @@ from starcast.support.text import did_you_mean
 SUFFIX = ".cypher"
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _NAME_HINT = "names consist of lower-case letters and digits joined by '-', such as shared-links"
-_TEMPLATE = """\
-// title: {title}
-// question: Which nodes are adjacent to a node?
-// parameters:
-//   topology (topology): name of a stored topology, such as S5
-//   node (node): label of the node
-//   min_rank (int >= 0, default 0): list only neighbours of at least this rank
-// columns:
-//   neighbour (node): label of the neighbour
-//   rank: its rank
-
-// Replace the header and the statement; 'starcast query check FILE' checks them. The form of a
-// header is in docs/queries.md; labels, types and properties of the graph are in docs/schema.md.
-MATCH (node:Node {{topology: $topology, label: $node}})-[:LINK]-(neighbour:Node)
-WHERE neighbour.rank >= $min_rank
-RETURN neighbour.label AS neighbour, neighbour.rank AS rank
-ORDER BY rank
-"""
+#: The file that `write_template` copies; its title is replaced.
+_TEMPLATE = Path(__file__).with_name("template.cypher")
 
 
 @dataclass(frozen=True)
@@ -62,19 +46,14 @@ class Query:
         declared = [parameter.name for parameter in self.parameters]
         # The server reports a missing parameter only when the query runs, and never an unused one.
         used = find_parameters(self.text)
+        add = "add it to the header's parameters"
         for name in self.computed:
-            for needed in COMPUTED[name][0]:
-                if needed not in declared:
-                    message = f"${name} needs the parameter '{needed}', which is not declared"
-                    raise self._error(message, "add it to the header's parameters")
-        for name in used:
-            if name not in {*declared, *self.computed}:
-                message = f"the parameter ${name} is not declared"
-                raise self._error(message, "add it to the header's parameters")
-        for name in declared:
-            if name not in used:
-                message = f"the parameter '{name}' is declared but not used"
-                raise self._error(message, "use it or remove the declaration")
+            message = f"${name} needs the parameter '{{}}', which is not declared"
+            self._require(COMPUTED[name][0], declared, message, add)
+        known = [*declared, *self.computed]
+        self._require(used, known, "the parameter ${} is not declared", add)
+        unused = "the parameter '{}' is declared but not used"
+        self._require(declared, used, unused, "use it or remove the declaration")
 
     def check_columns(self, returned: Sequence[str]) -> None:
         """Check that the columns returned by the server are those declared in the header.
@@ -86,17 +65,19 @@ class Query:
         if not returned:
             hint = f"end with RETURN {', '.join(declared)}"
             raise self._error("the query has no RETURN clause", hint)
-        for name in declared:
-            if name not in returned:
-                message = f"the column '{name}' is declared but not returned"
-                raise self._error(message, "add it to RETURN")
-        for name in returned:
-            if name not in declared:
-                message = f"the column '{name}' is returned but not declared"
-                raise self._error(message, "add it to the header's columns")
+        missing = "the column '{}' is declared but not returned"
+        self._require(declared, returned, missing, "add it to RETURN")
+        surplus = "the column '{}' is returned but not declared"
+        self._require(returned, declared, surplus, "add it to the header's columns")
         if list(returned) != declared:
             message = "the columns of RETURN and of the header are in a different order"
             raise self._error(message, f"declare them in the order {', '.join(returned)}")
+
+    def _require(self, names: Iterable[str], known: Sequence[str], message: str, hint: str) -> None:
+        """Raise an error about the first name that is not known."""
+        for name in names:
+            if name not in known:
+                raise self._error(message.format(name), hint)
 
     def _error(self, message: str, hint: str) -> InputError:
         return InputError(f"{self.path}: {message}", hint=hint)
@@ -339,8 +320,9 @@ def write_template(name: str, directory: Path) -> Path:
             f"the folder {path.parent} cannot be created: {error.strerror}",
             hint="check its path and permissions, or name another folder with --folder",
         ) from None
+    text = _TEMPLATE.read_text(encoding="utf-8")
     with atomic_write(path) as file:
-        file.write(_TEMPLATE.format(title=query.replace("-", " ").capitalize()).encode())
+        file.write(text.replace("TITLE", query.replace("-", " ").capitalize()).encode())
     return path
 
 

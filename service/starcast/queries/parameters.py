@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from starcast.support.errors import InputError
 from starcast.support.spec_syntax import normalize_id
@@ -18,101 +18,11 @@ from starcast.support.text import did_you_mean
 if TYPE_CHECKING:
     from starcast.topologies import Topology
 
-#: For each type, a description of its values for error messages.
-EXPECTED: dict[str, str] = {
-    "int": "an integer",
-    "float": "a number",
-    "string": "a text",
-    "boolean": "true or false",
-    "topology": "the name of a topology, such as S5",
-    "forest": "the id of a forest, such as S5:multiple:12345",
-    "schedule": "the id of a schedule, such as S5:broadcast:multiple:all:segments=4:12345",
-    "node": "the label of a node, such as 54321",
-    "link": "a link as two labels joined by '-' in either order, such as 12345-21345",
-    "tree": "the number of a tree in its forest, from 0",
-    "pattern": "a label with * in the free positions, such as ****5",
-}
 #: Types whose values are ids of stored artifacts.
 STORED = ("topology", "forest", "schedule")
 _TYPE = re.compile(r"(?P<many>list of )?(?P<name>[a-z]+)(?: >= (?P<least>-?[0-9]{1,18}))?")
 _LINK = re.compile(r"[0-9a-z]+-[0-9a-z]+")
 _INTEGER_LIMIT = 2**63  # Neo4j's integers have 64 bits
-
-
-@dataclass(frozen=True)
-class Type:
-    """The type of a query parameter or result column.
-
-    Attributes:
-        name: a name in `EXPECTED`.
-        many: whether a value is a list of values of this type.
-        least: the smallest valid number, or None if there is none.
-    """
-
-    name: str
-    many: bool = False
-    least: int | None = None
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Parse a type such as ``int``, ``int >= 1`` or ``list of node``.
-
-        Raises:
-            InputError: the text is not a valid type.
-        """
-        match = _TYPE.fullmatch(text)
-        if (
-            match is None
-            or match["name"] not in EXPECTED
-            or (match["least"] and match["name"] not in {"int", "float"})
-        ):
-            hint = f"{did_you_mean(text, EXPECTED)}types are {', '.join(EXPECTED)}"
-            raise InputError(f"unknown type '{text}'", hint=hint)
-        least = int(match["least"]) if match["least"] else None
-        return cls(match["name"], bool(match["many"]), least)
-
-    def __str__(self) -> str:
-        least = "" if self.least is None else f" >= {self.least}"
-        return f"{'list of ' if self.many else ''}{self.name}{least}"
-
-    @property
-    def expected(self) -> str:
-        """A description of the expected value, for error messages."""
-        least = "" if self.least is None else f" of at least {self.least}"
-        expected = f"{EXPECTED[self.name]}{least}"
-        return f"a list a,b,c, each {expected}" if self.many else expected
-
-    def value(self, given: object) -> Any:
-        """Convert text or a Python value to this type.
-
-        Raises:
-            ValueError: the value is not of this type.
-        """
-        if not self.many:
-            return self._convert(given)
-        if isinstance(given, str):
-            given = given.split(",") if given else []
-        if not isinstance(given, Sequence):
-            raise ValueError  # noqa: TRY004 - the same error for all invalid values
-        return [self._convert(item) for item in given]
-
-    def sample(self) -> Any:
-        """Return a valid value of this type, so that a query can be planned without arguments."""
-        samples = {
-            "int": self.least or 0,
-            "float": float(self.least or 0),
-            "boolean": False,
-            "tree": 0,
-            "link": "1-2",
-        }
-        sample = samples.get(self.name, "")
-        return [sample] if self.many else sample
-
-    def _convert(self, given: object) -> Any:
-        value = _READERS.get(self.name, _text)(given)
-        if self.least is not None and value < self.least:
-            raise ValueError
-        return value
 
 
 def _integer(given: object) -> int:
@@ -175,17 +85,106 @@ def _link(given: object) -> str:
     return text
 
 
-_READERS: dict[str, Callable[[object], Any]] = {
-    "int": _integer,
-    "float": _number,
-    "boolean": _boolean,
-    "tree": _tree,
-    "link": _link,
-    "node": _label,
-    "pattern": _label,
-    "forest": _artifact_id,
-    "schedule": _artifact_id,
+class Kind(NamedTuple):
+    """The values of one type.
+
+    Attributes:
+        expected: a description of a value for error messages.
+        read: converts text or a Python value; raises ValueError for any other value.
+        sample: a valid value, so that a query can be planned without arguments.
+    """
+
+    expected: str
+    read: Callable[[object], Any] = _text
+    sample: Any = ""
+
+
+KINDS = {
+    "int": Kind("an integer", _integer, 0),
+    "float": Kind("a number", _number, 0.0),
+    "string": Kind("a text"),
+    "boolean": Kind("true or false", _boolean, sample=False),
+    "topology": Kind("the name of a topology, such as S5"),
+    "forest": Kind("the id of a forest, such as S5:multiple:12345", _artifact_id),
+    "schedule": Kind(
+        "the id of a schedule, such as S5:broadcast:multiple:all:segments=4:12345", _artifact_id
+    ),
+    "node": Kind("the label of a node, such as 54321", _label),
+    "link": Kind(
+        "a link as two labels joined by '-' in either order, such as 12345-21345", _link, "1-2"
+    ),
+    "tree": Kind("the number of a tree in its forest, from 0", _tree, 0),
+    "pattern": Kind("a label with * in the free positions, such as ****5", _label),
 }
+
+
+@dataclass(frozen=True)
+class Type:
+    """The type of a query parameter or result column.
+
+    Attributes:
+        name: a name in `KINDS`.
+        many: whether a value is a list of values of this type.
+        least: the smallest valid number, or None if there is none.
+    """
+
+    name: str
+    many: bool = False
+    least: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Parse a type such as ``int``, ``int >= 1`` or ``list of node``.
+
+        Raises:
+            InputError: the text is not a valid type.
+        """
+        match = _TYPE.fullmatch(text)
+        if (
+            match is None
+            or match["name"] not in KINDS
+            or (match["least"] and match["name"] not in {"int", "float"})
+        ):
+            hint = f"{did_you_mean(text, KINDS)}types are {', '.join(KINDS)}"
+            raise InputError(f"unknown type '{text}'", hint=hint)
+        least = int(match["least"]) if match["least"] else None
+        return cls(match["name"], bool(match["many"]), least)
+
+    def __str__(self) -> str:
+        least = "" if self.least is None else f" >= {self.least}"
+        return f"{'list of ' if self.many else ''}{self.name}{least}"
+
+    @property
+    def expected(self) -> str:
+        """A description of the expected value, for error messages."""
+        least = "" if self.least is None else f" of at least {self.least}"
+        expected = f"{KINDS[self.name].expected}{least}"
+        return f"a list a,b,c, each {expected}" if self.many else expected
+
+    def value(self, given: object) -> Any:
+        """Convert text or a Python value to this type.
+
+        Raises:
+            ValueError: the value is not of this type.
+        """
+        if not self.many:
+            return self._convert(given)
+        if isinstance(given, str):
+            given = given.split(",") if given else []
+        if not isinstance(given, Sequence):
+            raise ValueError  # noqa: TRY004 - the same error for all invalid values
+        return [self._convert(item) for item in given]
+
+    def sample(self) -> Any:
+        """Return a valid value of this type, so that a query can be planned without arguments."""
+        sample = KINDS[self.name].sample if self.least is None else self.least
+        return [sample] if self.many else sample
+
+    def _convert(self, given: object) -> Any:
+        value = KINDS[self.name].read(given)
+        if self.least is not None and value < self.least:
+            raise ValueError
+        return value
 
 
 def _disjoint_paths(spec: str, source: str, target: str) -> list[list[str]]:
@@ -318,52 +317,49 @@ def _check_membership(parameters: Sequence[Parameter], values: Mapping[str, Any]
     topologies = named_topologies(parameters, values)
     for kind, check in _MEMBERSHIP_CHECKS.items():
         for value in values_of_type(parameters, values, kind):
-            errors = [check(each, value) for each in topologies]
+            errors = []
+            for network in topologies:
+                try:
+                    check(network, value)
+                except InputError as error:
+                    errors.append(error)
             # A query about two topologies may name a node of either one.
-            if errors and all(errors):
-                raise next(error for error in errors if error)
+            if errors and len(errors) == len(topologies):
+                raise errors[0]
 
 
-def _check_node(network: "Topology", label: str) -> InputError | None:
-    try:
-        network.rank(label)
-    except InputError as error:
-        return error
-    return None
+def _check_node(network: "Topology", label: str) -> None:
+    network.rank(label)
 
 
-def _check_link(network: "Topology", link: str) -> InputError | None:
+def _check_link(network: "Topology", link: str) -> None:
     first, _, second = link.partition("-")
-    error = _check_node(network, first) or _check_node(network, second)
-    if error:
-        return error
     rank = network.rank(first)
+    network.rank(second)
     ranks = [int(network.neighbours(port, [rank])[0]) for port in network.ports]
     neighbours = network.labels(ranks).tolist()
-    if second in neighbours:
-        return None
-    return InputError(
-        f"'{link}' is not a link of {network.spec}: the two nodes are not adjacent",
-        hint=f"{first} is adjacent to {', '.join(neighbours)}",
-    )
+    if second not in neighbours:
+        raise InputError(
+            f"'{link}' is not a link of {network.spec}: the two nodes are not adjacent",
+            hint=f"{first} is adjacent to {', '.join(neighbours)}",
+        )
 
 
-def _check_pattern(network: "Topology", pattern: str) -> InputError | None:
+def _check_pattern(network: "Topology", pattern: str) -> None:
     example = network.label(0)
     # A single label need not contain every symbol: on S5,2, a label has two of the five. Of large
     # topologies, only about a thousand evenly spaced labels are read; they contain all symbols.
     ranks = range(0, network.nodes, max(1, network.nodes // 1_000))
     symbols = set("".join(network.labels(ranks).tolist()))
-    if len(pattern) == len(example) and set(pattern) <= symbols | {"*"}:
-        return None
-    return InputError(
-        f"'{pattern}' is not a label pattern of {network.spec}",
-        hint=f"write {len(example)} characters, each * or one of {' '.join(sorted(symbols))}",
-    )
+    if len(pattern) != len(example) or not set(pattern) <= symbols | {"*"}:
+        raise InputError(
+            f"'{pattern}' is not a label pattern of {network.spec}",
+            hint=f"write {len(example)} characters, each * or one of {' '.join(sorted(symbols))}",
+        )
 
 
-#: For each type that depends on a topology, a function that returns an error or None for a value.
-_MEMBERSHIP_CHECKS: dict[str, Callable[["Topology", str], InputError | None]] = {
+#: For each type that depends on a topology, a function that raises an InputError for other values.
+_MEMBERSHIP_CHECKS: dict[str, Callable[["Topology", str], None]] = {
     "node": _check_node,
     "link": _check_link,
     "pattern": _check_pattern,

