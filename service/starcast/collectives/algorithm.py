@@ -16,6 +16,7 @@ from starcast.collectives.columns import REQUIRED, schedule_from_columns
 from starcast.collectives.model import (
     COLLECTIVES,
     PORT_MODELS,
+    Draft,
     Schedule,
     check_collective,
     schedule_id,
@@ -193,6 +194,8 @@ def algorithm(
     (the number of units; by default the largest unit + 1), ``packets`` (by default whether a
     directed link carries several units in a step), ``symmetric`` and ``forest``.
 
+    Functions of starcast return a `Draft`, for the given root or for the identity.
+
     Args:
         collective: one of `COLLECTIVES`, such as ``broadcast``.
         name: lower-case words joined by hyphens.
@@ -225,6 +228,10 @@ def algorithm(
             result = run_guarded(
                 noun, origin, lambda: function(topology, root, ports=model, **arguments)
             )
+            if isinstance(result, Draft):
+                schedule = result.complete(topology, collective, name, model, arguments)
+                has_root = entry.sources(topology, model) == 1
+                return schedule.translate(root) if has_root and schedule.root != root else schedule
             declared = {
                 "topology": topology, "collective": collective, "algorithm": name, "ports": model,
                 "root": root, "arguments": arguments,
@@ -235,9 +242,7 @@ def algorithm(
             collective=collective, name=name, source=source, origin=origin, smallest=smallest,
             families=tuple(families), ports=tuple(ports),
             arguments=read_arguments(name, origin, function, ("topology", "root", "ports")),
-            # Tests cover starcast's own functions; the results of plug-ins are checked at every
-            # call.
-            build=function if origin.is_shipped else build, **foresight,
+            build=build, **foresight,
         )  # fmt: skip
         REGISTRIES[collective].register(entry)
         return function

@@ -1,11 +1,10 @@
-"""Translation of rows and forests to another root or source, or to all sources at once.
+"""Translation of rows to another root or source, or to all sources at once.
 
 Translation keeps the port of every link except the residual links of S_{n,k}, whose ports are
 computed again.
 """
 
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,28 +12,13 @@ from numpy.typing import NDArray
 from starcast.collectives.rows import Columns, Integers
 from starcast.topologies import Topology
 from starcast.topologies.permutations import Ranks
-from starcast.trees import Forest
-from starcast.trees.common import translate_ports
-
-
-class UnitNumbering(NamedTuple):
-    """The numbering of the units of one source.
-
-    Attributes:
-        units: the number of units of one source.
-        addressed: whether the number of a unit encodes a node; then translation also changes the
-            number.
-    """
-
-    units: int
-    addressed: bool
 
 
 def translate_rows(
     topology: Topology,
     rows: Columns,
     image: Ranks,
-    numbering: UnitNumbering,
+    units_per_node: int,
     table: Ranks | None = None,
 ) -> Columns:
     """Return the rows after mapping every node to its image.
@@ -43,7 +27,8 @@ def translate_rows(
         topology: the topology of the rows.
         rows: the rows of one root or source.
         image: int32 ``[nodes]``, the rank of each translated node.
-        numbering: how the units of the rows are numbered.
+        units_per_node: the units per node if the number of a unit encodes a node, which is then
+            also translated; else 0.
         table: the topology's table of neighbours, to avoid computing it in every call.
     """
     sender = image[rows.sender]
@@ -52,14 +37,15 @@ def translate_rows(
     if not topology.translation_keeps_ports:
         port = ports_between(topology, sender, receiver, table)
     unit = rows.unit
-    if numbering.addressed:
-        units_per_node = numbering.units // topology.nodes
+    if units_per_node:
         node, message = np.divmod(unit.astype(np.int64), units_per_node)
         unit = np.asarray(image[node] * units_per_node + message)
     return rows._replace(sender=sender, port=port, receiver=receiver, unit=unit)
 
 
-def expand_rows(topology: Topology, rows: Columns, root: int, numbering: UnitNumbering) -> Columns:
+def expand_rows(
+    topology: Topology, rows: Columns, units: int, root: int = 0, units_per_node: int = 0
+) -> Columns:
     """Return the rows of all sources; unit numbers of source q begin at ``q * units``."""
     count = len(rows.step)
     expanded = rows.apply(lambda column: np.empty(count * topology.nodes, _wide(column.dtype)))
@@ -69,10 +55,10 @@ def expand_rows(topology: Topology, rows: Columns, root: int, numbering: UnitNum
     for source in range(topology.nodes):
         image = topology.translation(source)[to_identity]
         part = slice(source * count, (source + 1) * count)
-        images = translate_rows(topology, rows, image, numbering, table)
+        images = translate_rows(topology, rows, image, units_per_node, table)
         for name, column in expanded.present().items():
             column[part] = getattr(images, name)
-        expanded.unit[part] += source * numbering.units
+        expanded.unit[part] += source * units
     return expanded
 
 
@@ -100,14 +86,3 @@ def ports_between(
         neighbours = topology.neighbours(port) if table is None else table[row]
         ports[neighbours[sender] == receiver] = port
     return ports
-
-
-def translate_forest(forest: Forest, root: int) -> Forest:
-    """Translate a forest rooted at the identity to another root."""
-    rows = translate_ports(forest.topology, forest.parent_port, root)
-    rows.flags.writeable = False
-    image = forest.topology.translation(root)
-    hubs = forest.verify_hubs
-    if hubs is not None:
-        hubs = tuple(image[list(hubs)].tolist())
-    return replace(forest, parent_port=rows, root=root, verify_hubs=hubs)

@@ -1,13 +1,14 @@
 """`forest` builds the trees of a construction; `count_edges` counts their edges beforehand."""
 
 from collections.abc import Callable
-from math import factorial, gcd
+from math import factorial
 
 import numpy as np
 
 from starcast.support.errors import InputError
 from starcast.support.spec_syntax import parse_construction
 from starcast.topologies import Topology, as_topology, memory
+from starcast.topologies.necklaces import necklace_count
 
 # Each module declares its constructions; `starcast` lists them in this order.
 # isort: off
@@ -154,35 +155,13 @@ def count_edges(topology: Topology | str, construction: str, **arguments: int | 
     return entry.count_spanning_edges(topology)
 
 
-def _shortest_path(n: int) -> int:
-    """Count the edges of SPT, which omits all nodes with the root's first symbol but the root.
-
-    Reference: Fragopoulou & Akl 1996, Lemma 4.
-    """
-    return (n - 1) * factorial(n - 1)
-
-
-def _shortest_path_graph(n: int) -> int:
-    """Count the edges of SPG, n-1 trees of 2(n-1)! nodes (Fragopoulou & Akl 1996, Lemma 5)."""
-    return (n - 1) * (2 * factorial(n - 1) - 1)
-
-
-def _perfectly_balanced(n: int) -> int:
-    """Count the edges of n-1 trees with one node per necklace (Fragopoulou & Akl 1993, Def. 15).
-
-    Burnside's lemma counts the necklaces by the number of nodes that each rotation fixes. Rotation
-    by j places has g = gcd(j, n-1) cycles of (n-1)/g symbols. It fixes as many nodes as there are
-    permutations that commute with it.
-    """
-    rotations = n - 1
-    cycles = [gcd(j, rotations) for j in range(1, rotations)]
-    fixed: int = factorial(n) + sum((rotations // g) ** g * factorial(g) for g in cycles)
-    return rotations * (fixed // rotations - 1)
-
-
-#: The constructions on star graphs whose trees do not reach all nodes.
+#: The numbers of edges on S_n of the constructions whose trees do not reach all nodes.
 _PARTIAL: dict[str, Callable[[int], int]] = {
-    "shortest-path": _shortest_path,
-    "shortest-path-graph": _shortest_path_graph,
-    "perfectly-balanced": _perfectly_balanced,
+    # SPT omits all nodes with the root's first symbol but the root (Fragopoulou & Akl 1996, Lemma
+    # 4). SPG consists of n-1 trees of 2(n-1)! nodes (Lemma 5).
+    "shortest-path": lambda n: (n - 1) * factorial(n - 1),
+    "shortest-path-graph": lambda n: (n - 1) * (2 * factorial(n - 1) - 1),
+    # Besides the root, each of the n-1 trees has one node per necklace (Fragopoulou & Akl 1993,
+    # Def. 15).
+    "perfectly-balanced": lambda n: (n - 1) * necklace_count(n),
 }

@@ -1,6 +1,7 @@
 """Helpers of the constructions: translation, re-rooting, and iteration over slabs of nodes."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from starcast.support.arrays import freeze
 from starcast.topologies import Topology
+from starcast.trees.model import Forest
 
 Positions = NDArray[np.uint8]
 
@@ -47,6 +49,16 @@ def translate_ports(topology: Topology, rows: NDArray[np.uint8], root: int) -> N
     for target, row in zip(translated, rows, strict=True):
         target[image] = topology.carried_ports(root, row)
     return freeze(translated)
+
+
+def translate_forest(forest: Forest, root: int) -> Forest:
+    """Translate a forest rooted at the identity to another root."""
+    rows = translate_ports(forest.topology, forest.parent_port, root)
+    # Each hub is translated like its tree, so that it still makes `verify` fast.
+    hubs = forest.verify_hubs
+    if hubs is not None:
+        hubs = tuple(forest.topology.translation(root)[list(hubs)].tolist())
+    return replace(forest, parent_port=rows, root=root, verify_hubs=hubs)
 
 
 def numbered_dimensions(n: int, numbers: NDArray[np.integer]) -> NDArray[np.uint8]:

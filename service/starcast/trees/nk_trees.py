@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from starcast.support.arrays import freeze
 from starcast.topologies import Topology, permutations
-from starcast.topologies.nk_star import NkStar
 from starcast.topologies.permutations import Perms
+from starcast.topologies.stars import NkStar
 from starcast.trees.common import reroot
 from starcast.trees.construction import construction
 from starcast.trees.model import Forest
