@@ -271,6 +271,8 @@ def test_schedules_are_complete_for_all_arguments_and_roots(
     assert result.violation is None
     assert result.complete
     assert len(plan) == entry.count(plan.topology, ports, plan.arguments)
+    along = entry.forest_construction(plan.topology, ports, plan.arguments)
+    assert_rows_follow_the_forest(plan, along)
 
 
 def test_the_repr_of_a_catalogue_entry_has_its_name_and_source() -> None:

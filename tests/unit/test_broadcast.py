@@ -80,38 +80,3 @@ def test_steps_packets_and_transmissions_are_those_of_the_definitions(
         assert len(run.links_used) == len(run.packet_sizes) == run.steps
         assert run.packet_sizes.max() == run.largest_packet
         assert run.links_used.max() <= factorial(n) * (n - 1 if ports == "all" else 1)
-
-
-def test_each_one_port_sub_slot_uses_one_dimension() -> None:
-    for n in range(2, 7):
-        schedule = broadcast(n, "multiple", "one", 3)
-        assert ((schedule.step - 1) % (n - 1) + 2 == schedule.port).all()
-
-
-def test_two_trees_share_the_sources_link_of_dimension_2_in_the_first_slot() -> None:
-    """The first slot already has a packet of two units (pitfall 8 of tseng-sheu.md)."""
-    for n in range(3, 8):
-        schedule = broadcast(n, "multiple", "all", 1)
-        first = schedule.step == 1
-        assert sorted(schedule.port[first].tolist()) == [2, 2, *range(3, n + 1)]
-        assert simulate(schedule).packet_sizes[0] == 2
-
-
-@pytest.mark.parametrize("n", range(2, 7))
-def test_every_message_of_a_stream_crosses_the_same_links_as_the_first_but_later(n: int) -> None:
-    """Message q follows message 0 after q steps, or after q(n-1) one-port sub-slots."""
-    for ports, gap in (("all", 1), ("one", n - 1)):
-        schedule = broadcast(n, "recursive-substar", ports, 3)
-        of = [
-            sorted(
-                zip(
-                    schedule.sender[schedule.unit == q],
-                    schedule.port[schedule.unit == q],
-                    schedule.step[schedule.unit == q],
-                    strict=True,
-                )
-            )
-            for q in range(3)
-        ]
-        for q in (1, 2):
-            assert [(s, p, t - q * gap) for s, p, t in of[q]] == of[0]

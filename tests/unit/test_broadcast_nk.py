@@ -10,7 +10,7 @@ import pytest
 
 from oracles import hypercube, nk_star
 from oracles.schedule_rows import by_dimension, pipelined
-from starcast.collectives import Schedule, catalogue
+from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
 from starcast.topologies import Topology, as_topology
 from starcast.trees import forest
@@ -106,48 +106,9 @@ def test_rows_on_hypercubes_equal_those_of_the_oracle(d: int, ports: str, share:
         assert_equals_oracle(broadcast(f"Q{d}", "binomial", ports, share, root), share)
 
 
-@pytest.mark.parametrize(
-    "spec", [*(f"S{n},{k}" for n, k in [*SIZES, *LARGE]), *(f"Q{d}" for d in CUBES)]
-)
-def test_steps_follow_from_height_segments_and_degree(spec: str) -> None:
-    """All-port schedules take h + p - 1 slots for trees of height h and p segments.
-
-    One-port schedules take `degree` sub-slots per slot, but the last slot may end early.
-    """
-    topology = as_topology(spec)
-    for algorithm in [
-        row.name
-        for row in catalogue.algorithms_on(topology, "broadcast")
-        if row.split_argument == "segments"
-    ]:
-        for share in (1, 2, 5):
-            slots = forest(topology, algorithm).height + share - 1
-            assert broadcast(spec, algorithm, "all", share).steps == slots
-            one_port = broadcast(spec, algorithm, "one", share)
-            assert topology.degree * (slots - 1) < one_port.steps <= topology.degree * slots
-
-
 @pytest.mark.parametrize(("n", "k"), [*SIZES, *LARGE])
 def test_packets_of_several_units_occur_only_where_trees_share_links(n: int, k: int) -> None:
     """A single tree sends one unit per link and step."""
     assert not broadcast(f"S{n},{k}", "nk-greedy", "all", 2).packets
     many = broadcast(f"S{n},{k}", "nk-multiple", "all", 2)
     assert many.packets == (forest(f"S{n},{k}", "nk-multiple").congestion > 1)
-
-
-@pytest.mark.parametrize("spec", ["S2,1", "S4,2", "S5,3", "Q1", "Q4"])
-def test_the_number_of_rows_is_known_before_a_schedule_is_built(spec: str) -> None:
-    topology = as_topology(spec)
-    for entry in catalogue.algorithms_on(topology, "broadcast"):
-        if entry.split_argument == "segments":
-            for ports in entry.ports:
-                schedule = broadcast(spec, entry.name, ports, 3)
-                assert (
-                    len(schedule)
-                    == entry.rows(topology, {"segments": 3})
-                    == entry.count(topology, ports, {"segments": 3})
-                )
-                assert (
-                    schedule.id
-                    == f"{spec}:broadcast:{entry.name}:{ports}:segments=3:{topology.label(0)}"
-                )

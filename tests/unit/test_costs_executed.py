@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from oracles import paper_costs
 from starcast import costs
-from starcast.collectives.model import MULTI_SOURCE
-from starcast.judges.simulator import simulate
 from starcast.topologies import as_topology
 from starcast.trees import forest as build_forest
 from support.cost_cases import (
@@ -19,7 +17,6 @@ from support.cost_cases import (
     NK_STARS,
     STARS,
     Case,
-    built,
     cases,
     priced,
     run,
@@ -314,31 +311,3 @@ def test_no_execution_is_below_the_lower_bound(
         assert int(real.steps or 0) >= int(bound.steps or 0), case
         if messages is not None:
             assert int(real.transmissions or 0) >= int(bound.transmissions or 0), case
-
-
-@pytest.mark.parametrize(
-    "which", [entry for entry in EVERY if entry[0] in MULTI_SOURCE], ids=" ".join
-)
-def test_expanding_a_symmetric_schedule_does_not_change_its_costs(
-    which: tuple[str, str, str],
-) -> None:
-    for case in [
-        case
-        for case in all_of(*which)
-        if case.spec in ("S3", "S4", "S4,2", "S4,3") and case.asked.share < 3
-    ]:
-        written = simulate(built(case).expand())
-        assert written.packet_sizes.tolist() == run(case).packet_sizes.tolist(), case
-        assert (written.steps, written.transmissions) == (
-            run(case).steps,
-            run(case).transmissions,
-        ), case
-
-
-def test_the_exact_alltoall_takes_the_known_numbers_of_steps() -> None:
-    """The oracle gives 5, 21, 111, 689 and 4938 steps for n = 3..7 and one message."""
-    steps = [
-        priced(Case(f"S{n}", "alltoall", "exact", paper_costs.Asked("all"))).steps
-        for n in range(3, 8)
-    ]
-    assert steps == [5, 21, 111, 689, 4938]

@@ -5,8 +5,6 @@ from functools import cache
 from itertools import combinations, islice, product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from oracles import edge_disjoint_schedules as page
 from oracles import schedule_rows, star_graph
@@ -15,8 +13,7 @@ from starcast.collectives import Schedule, catalogue
 from starcast.collectives import schedule as build
 from starcast.judges.simulator import simulate
 from starcast.topologies import topology
-from support.examples import max_examples
-from support.meeting import plain_rows, refused
+from support.meeting import plain_rows
 
 CASES = [
     (d, messages, copies)
@@ -49,17 +46,6 @@ def test_the_schedule_has_the_same_rows_as_the_oracle(d: int, messages: int, cop
             trees = [row.tree for row in result if row.receiver == node and row.unit == message]
             assert len(trees) == len(set(trees)) == copies
         assert schedule_rows.execute_apart(result, {root: range(messages)}).lacking == 0
-
-
-@max_examples(15)
-@given(st.integers(1, 6), st.integers(1, 9), st.data())
-def test_schedules_for_random_arguments_have_the_same_rows_as_the_oracle(
-    d: int, messages: int, data: st.DataObject
-) -> None:
-    copies, root = data.draw(st.integers(1, d)), data.draw(st.sampled_from(nodes(d)))
-    assert set(plain_rows(schedule(d, messages, copies, root))) == page.broadcast_on_cube(
-        root, messages, copies
-    )
 
 
 @pytest.mark.parametrize(("d", "messages", "copies"), [*CASES, (6, 7, 4), (8, 9, 3), (10, 4, 10)])
@@ -133,12 +119,3 @@ def test_as_many_faults_as_copies_can_cut_off_a_node(d: int, copies: int) -> Non
         assert len(last) == copies
         assert (node, 0) in simulate(result, last).undelivered
         assert simulate(result, last[1:]).complete
-
-
-def test_invalid_requests_for_a_broadcast_on_the_cube_are_refused() -> None:
-    with refused("copies", "4", "3"):
-        schedule(3, 1, 4)
-    with refused("not defined", "S4"):
-        build("S4", "broadcast", "edge-disjoint-binomial")
-    with refused("rows", exit_code=7):
-        schedule(10, 10**6, 10)

@@ -45,12 +45,6 @@ def test_distances_and_detours_add_up_to_the_level_sum() -> None:
         assert longer == (n - 1) * (level_sum(network) - network.distance_sum)
 
 
-def test_least_returns_the_sum_of_the_smallest_detours() -> None:
-    kind = next(first for first in detours(6) if min(first.none, first.two, first.four) > 0)
-    result = sorted([0] * kind.none + [2] * kind.two + [4] * kind.four)
-    assert [kind.least(trees) for trees in range(6)] == [sum(result[:trees]) for trees in range(6)]
-
-
 def test_short_necklaces_are_those_with_a_period_below_n_minus_1() -> None:
     for n in range(2, 10):
         short = np.flatnonzero(necklaces(n).period < n - 1)

@@ -6,19 +6,14 @@ from math import factorial
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from oracles import edge_disjoint_schedules as page
 from oracles import rotation, schedule_rows, star_graph
 from oracles.schedule_rows import execute_apart
 from oracles.star_graph import identity
 from starcast.collectives import catalogue
-from starcast.collectives.edge_disjoint import assign_round_robin
 from starcast.topologies import topology
 from starcast.trees import forest as build_forest
 from support.edge_disjoint_cases import (
-    ADDRESSED,
     COLLECTIVES,
     PAGES,
     built,
@@ -28,8 +23,7 @@ from support.edge_disjoint_cases import (
     rows,
     tree_levels,
 )
-from support.examples import max_examples
-from support.meeting import plain_rows, refused, roots
+from support.meeting import roots
 
 #: Cases (n, messages, copies), with all numbers of copies up to the number of trees, n-1.
 SMALL = [
@@ -45,33 +39,6 @@ COUNTED = [
     for copies in sorted({1, n // 2, n - 1})
 ]
 COUNTED += [(7, 1, 1), (7, 1, 6), (7, 4, 2), (7, 5, 1)]
-
-
-@given(st.integers(1, 40), st.data())
-def test_copies_are_distributed_evenly_over_different_trees(
-    trees: int, data: st.DataObject
-) -> None:
-    messages, copies = data.draw(st.integers(1, 30)), data.draw(st.integers(1, trees))
-    assignment = assign_round_robin(messages, copies, trees)
-    hands = page.queues(messages, copies, trees)
-    by_tree: list[list[int]] = [[] for _ in range(trees)]
-    for message, tree, place in zip(
-        assignment.message.tolist(),
-        assignment.tree.tolist(),
-        assignment.position.tolist(),
-        strict=True,
-    ):
-        assert place == len(by_tree[tree])
-        by_tree[tree].append(message)
-    assert by_tree == [[message for message, _ in hand] for hand in hands]
-    assert (
-        max(map(len, hands)) == assignment.largest == star_graph.ceil_div(messages * copies, trees)
-    )
-    assert max(map(len, hands)) - min(map(len, hands)) <= 1
-    assert set(
-        Counter(zip(assignment.message.tolist(), assignment.tree.tolist(), strict=True)).values()
-    ) == {1}
-    assert set(Counter(assignment.message.tolist()).values()) == {copies}
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
@@ -105,43 +72,6 @@ def test_schedules_at_other_roots_have_the_same_rows_as_the_oracle(collective: s
     """Claim EDT.root: the schedule is translated together with its sources and destinations."""
     for root in roots(n)[1:]:
         assert set(rows(collective, n, 2, n - 1, root)) == PAGES[collective](root, 2, n - 1)
-
-
-@max_examples(12)
-@given(st.sampled_from(COLLECTIVES), st.integers(2, 5), st.data())
-def test_schedules_for_random_arguments_have_the_same_rows_as_the_oracle(
-    collective: str, n: int, data: st.DataObject
-) -> None:
-    messages, copies = data.draw(st.integers(1, 6)), data.draw(st.integers(1, n - 1))
-    root = data.draw(st.sampled_from(star_graph.nodes(n)))
-    assert set(rows(collective, n, messages, copies, root)) == PAGES[collective](
-        root, messages, copies
-    )
-
-
-@pytest.mark.parametrize("collective", COLLECTIVES)
-def test_every_row_uses_a_link_of_the_tree_that_it_names(collective: str) -> None:
-    """The column `tree` has the number of a tree of the forest. A gather sends to the parent."""
-    root = star_graph.nodes(5)[77]
-    schedule = built(collective, 5, 2, 3, root)
-    forest = build_forest("S5", "edge-disjoint", root=star_graph.label(root))
-    assert schedule.forest is not None
-    assert (schedule.forest.parent_port == forest.parent_port).all()
-    child, parent = (
-        (schedule.sender, schedule.receiver)
-        if collective == "gather"
-        else (schedule.receiver, schedule.sender)
-    )
-    assert (forest.parents()[schedule.tree, child] == parent).all()
-
-
-@pytest.mark.parametrize("n", [3, 4, 5])
-def test_a_gather_is_a_scatter_run_backwards(n: int) -> None:
-    scatter, back = built("scatter", n, 2, n - 1), built("gather", n, 2, n - 1)
-    assert scatter.steps == back.steps
-    assert set(rows("gather", n, 2, n - 1)) == set(
-        schedule_rows.backwards(rows("scatter", n, 2, n - 1))
-    )
 
 
 @pytest.mark.parametrize(("n", "messages", "copies"), COUNTED)
@@ -228,79 +158,3 @@ def whole_necklaces(n: int) -> list[int]:
     return [
         rank for rank, x in enumerate(star_graph.nodes(n)) if len(rotation.necklace(x)) == n - 1
     ]
-
-
-@pytest.mark.parametrize("collective", ["allgather", "alltoall"])
-@pytest.mark.parametrize(("n", "messages", "copies"), SMALL)
-def test_the_expanded_schedule_has_no_conflicts_and_delivers_all_units(
-    collective: str, n: int, messages: int, copies: int
-) -> None:
-    """The translated rows of all sources equal those of `expand`, and all units arrive."""
-    single = built(collective, n, messages, copies)
-    addressed = collective in ADDRESSED
-    together = schedule_rows.of_all_sources(
-        rows(collective, n, messages, copies), single.units, addressed
-    )
-    every = star_graph.nodes(n)
-    assert sorted(together) == sorted(plain_rows(single.expand()))
-    assert schedule_rows.is_sound(together)
-    got, _, late = execute_apart(
-        together,
-        {
-            source: range(at * single.units, (at + 1) * single.units)
-            for at, source in enumerate(every)
-        },
-    )
-    assert late == 0
-    for place, node in enumerate(every):
-        for source in range(len(every)):
-            first = source * single.units + (place * messages if addressed else 0)
-            assert set(range(first, first + messages)) <= got[node]
-
-
-@pytest.mark.parametrize("n", [4, 5, 6, 7])
-def test_a_single_copy_of_a_scatter_uses_the_tree_with_the_shortest_path(n: int) -> None:
-    """The paper leaves this choice open.
-
-    The test checks only the nodes on full necklaces, since only these can use any tree.
-    """
-    schedule, levels = built("scatter", n, 1, 1), build_forest(f"S{n}", "edge-disjoint").levels()
-    arrives = schedule.receiver == schedule.unit
-    node, tree = schedule.receiver[arrives], schedule.tree[arrives]
-    full = np.isin(node, whole_necklaces(n))
-    assert (levels[tree, node] == levels[:, node].min(axis=0))[full].all()
-    assert len(schedule) * (n - 1) < len(built("scatter", n, 1, n - 1))
-
-
-@pytest.mark.parametrize("n", [4, 5, 6])
-def test_an_alltoall_serves_near_nodes_first(n: int) -> None:
-    """Destinations are sorted by level in the first tree. One on level L takes L steps."""
-    schedule, levels = (
-        built("alltoall", n, 1, n - 1),
-        build_forest(f"S{n}", "edge-disjoint").levels()[0],
-    )
-    arrives = (schedule.receiver == schedule.unit) & (schedule.tree == 0)
-    node = schedule.receiver[arrives]
-    order = node[np.argsort(schedule.step[arrives])]
-    assert (np.lexsort((np.arange(factorial(n)), levels))[1:] == order).all()
-    assert (np.sort(schedule.step[arrives]) == np.cumsum(levels[order])).all()
-
-
-@pytest.mark.parametrize("collective", COLLECTIVES)
-def test_invalid_arguments_and_topologies_are_refused(collective: str) -> None:
-    with refused("copies", "4", "3"):
-        built(collective, 4, 1, 4)
-    with refused("copies", "0"):
-        built(collective, 4, 1, 0)
-    with refused("messages", "0"):
-        built(collective, 4, 0, 1)
-    with refused("port model", "one"):
-        catalogue.schedule("S4", collective, "edge-disjoint", ports="one")
-    with refused("not defined", "Q3"):
-        catalogue.schedule("Q3", collective, "edge-disjoint")
-
-
-@pytest.mark.parametrize("collective", COLLECTIVES)
-def test_schedules_with_too_many_rows_are_refused_before_they_are_built(collective: str) -> None:
-    with refused("rows", exit_code=7):
-        built(collective, 7, 10**5, 6)

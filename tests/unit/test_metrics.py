@@ -1,6 +1,5 @@
 """`forest_metrics`, compared with the methods of `Forest` and with known values."""
 
-from itertools import permutations
 from math import factorial
 
 import numpy as np
@@ -79,19 +78,3 @@ def test_metrics_have_the_known_values() -> None:
         ("Q1", "edge-disjoint-binomial", "heights", [1]),
     ]:
         assert forest_metrics(forest(spec, construction))[metric] == value
-
-
-def test_a_greedy_tree_has_as_many_leaves_as_there_are_derangements() -> None:
-    for n in range(2, 7):
-        derangements = sum(
-            all(symbol != place for place, symbol in enumerate(row))
-            for row in permutations(range(n))
-        )
-        assert forest_metrics(forest(f"S{n}", "greedy"))["leaves"] == [derangements]
-
-
-def test_branch_sizes_of_the_balanced_tree_differ_by_at_most_one() -> None:
-    for n in range(3, 7):
-        (branches,) = forest_metrics(forest(f"S{n}", "balanced"))["branches"]
-        assert max(branches) == -(-(factorial(n) - 1) // (n - 1))
-        assert min(branches) >= max(branches) - 1

@@ -1,7 +1,7 @@
 """Catalogue entries, their arguments with checks, and the registries that hold them."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
@@ -191,18 +191,15 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
 
     Args:
         noun: the noun for an entry in messages, such as ``construction``.
-        entries: the entries to register first.
 
     Example:
         >>> CONSTRUCTIONS.find("greedy").source
         'Tseng & Sheu 1997, Def. 1'
     """
 
-    def __init__(self, noun: str, entries: Iterable[AnyEntry] = ()) -> None:
+    def __init__(self, noun: str) -> None:
         self.noun = noun
         self._entries: dict[str, AnyEntry] = {}
-        for entry in entries:
-            self.register(entry)
 
     def register(self, entry: AnyEntry) -> None:
         """Add an entry; if a plug-in is loaded again, the new entry replaces the old entry.

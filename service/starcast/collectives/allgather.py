@@ -36,8 +36,7 @@ from starcast.catalogue.entries import Argument
 from starcast.collectives.algorithm import Arguments, Messages, algorithm
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Draft
-from starcast.collectives.rows import Columns
-from starcast.collectives.translation import expand_rows
+from starcast.collectives.rows import Columns, expand_rows
 from starcast.support.arrays import freeze
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology

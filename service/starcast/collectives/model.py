@@ -9,8 +9,13 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives.rows import INTEGER_COLUMNS, Columns, sort_rows
-from starcast.collectives.translation import expand_rows, translate_rows
+from starcast.collectives.rows import (
+    INTEGER_COLUMNS,
+    Columns,
+    expand_rows,
+    sort_rows,
+    translate_rows,
+)
 from starcast.support.arrays import frozen_copy
 from starcast.support.display import Displayable
 from starcast.support.errors import InputError, LimitError

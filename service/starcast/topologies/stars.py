@@ -24,7 +24,7 @@ from starcast.topologies import blocks, nk_blocks, permutations
 from starcast.topologies.base import RankedValueReader, Topology, ValueReader, kept_table
 from starcast.topologies.families import family
 from starcast.topologies.permutations import Perms, Ranks
-from starcast.topologies.profiles import nk_star_profile, star_profile
+from starcast.topologies.profiles import nk_star_profile
 
 MAX_NODES = factorial(12)  # the number of nodes of the largest star graph; ranks are int32
 
@@ -130,7 +130,7 @@ class Star(ArrangementGraph):
 
     def distance_profile(self) -> tuple[int, ...]:
         """Return the number of nodes at each distance from any node, by cycle structure."""
-        return star_profile(self.n)
+        return nk_star_profile(self.n, self.n)
 
     def reverse_port(self, port: int) -> int:
         """Return the port itself, because exchanging the same two symbols twice leads back."""

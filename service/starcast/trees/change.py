@@ -58,7 +58,7 @@ def _no_dimension_change(topology: Topology) -> str | None:
     description="LC(r, T): the trees T translated by their root",
     source="Tseng & Sheu 1997, Def. 3",
 )  # fmt: skip
-def label_change(topology: Topology, root: int, base: Base) -> Forest:
+def label_change(topology: Topology, root: int, base: Base) -> Forest:  # noqa: ARG001 - that of the base
     """Return LC(root, T) for every tree T of a forest that is rooted at the identity.
 
     Reference: Tseng & Sheu 1997, Def. 3.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import perm
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from starcast.support.arrays import freeze
 from starcast.topologies import Topology
+from starcast.topologies.permutations import Perms
 from starcast.trees.model import Forest
 
 Positions = NDArray[np.uint8]
@@ -87,6 +89,26 @@ def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
             return
         node = int(topology.neighbours(port, [node])[0])
         port, back = int(row[node]), topology.reverse_port(port)
+
+
+def write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.uint8]) -> None:
+    """Write the ports of the nodes with the root's first symbol, which begin at rank ``start``.
+
+    Such a port is the first position from 2 on in which the node differs from the root.
+
+    Args:
+        n: the number of symbols of S_n or S_{n,k}.
+        root: the root's symbols.
+        start: the rank of the first of these nodes.
+        out: uint8 ``[nodes]``.
+    """
+    # `start` is the first node that agrees with the root on its first `depth` symbols.
+    for depth in range(1, len(root)):
+        symbols = sorted(set(range(1, n + 1)) - set(root[:depth].tolist()))
+        block = perm(n - depth - 1, len(root) - depth - 1)
+        out[start : start + len(symbols) * block].fill(depth + 1)
+        start += symbols.index(int(root[depth])) * block
+    out[start] = 0
 
 
 def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.uint8]]]:
