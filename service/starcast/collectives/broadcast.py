@@ -3,14 +3,13 @@
 The message is split into units. Each tree is a pipeline: its unit j follows its unit j-1.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast import trees
-from starcast.collectives.algorithm import Arguments, Messages, Segments, algorithm
+from starcast.collectives.algorithm import Messages, Segments, algorithm, count_messages
 from starcast.collectives.model import Draft
 from starcast.collectives.rows import Columns, flood_units
 from starcast.support.vocabulary import Ports
@@ -112,24 +111,16 @@ def _build_stream(forest: Forest, units_per_tree: int, first: NDArray[np.int32],
     return Draft(rows, len(unit), forest)
 
 
-def _row_counter(construction: str) -> Callable[[Topology, Arguments], int]:
-    entry = CONSTRUCTIONS[construction]
-
-    def count_rows(topology: Topology, arguments: Arguments) -> int:
-        (units_per_tree,) = arguments.values()
-        return int(units_per_tree) * entry.count_spanning_edges(topology)
-
-    return count_rows
-
-
 def _declare_segmented(construction: str, source: str) -> None:
     """Declare the broadcast that pipelines segments down each tree of a construction."""
     entry = CONSTRUCTIONS[construction]
 
     @algorithm(
         "broadcast", construction, families=entry.families, ports=["all", "one"], source=source,
-        smallest=entry.smallest, rows=_row_counter(construction),
-        forest_construction=lambda *_: construction,
+        smallest=entry.smallest, forest_construction=lambda *_: construction,
+        rows=lambda topology, arguments: (
+            entry.count_trees(topology) * count_messages(topology, arguments)
+        ),
     )  # fmt: skip
     def build(topology: Topology, root: int, ports: Ports, segments: Segments) -> Draft:
         return build_pipeline(trees.forest(topology, construction, root), ports, segments)
@@ -141,7 +132,7 @@ _declare_segmented("multiple", "Tseng & Sheu 1997, Algorithm 1, Theorems 1 and 2
 
 @algorithm(
     "broadcast", "recursive-substar", families=["star"], ports=["all", "one"],
-    source="Sheu, Liaw & Chen 1993, section 2", rows=_row_counter("recursive-substar"),
+    source="Sheu, Liaw & Chen 1993, section 2",
     forest_construction=lambda *_: "recursive-substar",
 )  # fmt: skip
 def _build_recursive_substar(
