@@ -221,5 +221,5 @@ def test_the_arguments_are_part_of_the_id() -> None:
 def test_invalid_arguments_are_refused(
     construction: str, arguments: dict[str, Any], message: str
 ) -> None:
-    with refused(construction, message):
+    with refused(message):
         forest("S5", construction, **arguments)

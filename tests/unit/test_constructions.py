@@ -22,6 +22,7 @@ from oracles import (
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest, constructions, forest
 from starcast.trees.balanced import running_numbers
+from starcast.trees.catalogue import count_edges
 from starcast.trees.common import translate_ports
 from starcast.trees.construction import CONSTRUCTIONS
 from starcast.trees.hamiltonian_paths import cycle_word, path_word, walk
@@ -133,6 +134,7 @@ def assert_follows_the_definition(case: Case) -> None:
         assert built.parent_port.dtype == np.uint8
         assert built.trees == CONSTRUCTIONS[case.name].count_trees(network)
         assert built.spanning != CONSTRUCTIONS[case.name].partial
+        assert int((built.sizes - 1).sum()) == count_edges(network, case.name)
         assert_has_its_properties(built)
 
 

@@ -91,6 +91,7 @@ def test_the_root_may_be_a_label_or_a_rank() -> None:
         assert np.array_equal(by_label.parent_port, by_rank.parent_port)
         assert by_label.root == by_rank.root == 119
         assert by_label.id == by_rank.id == f"S5:{construction}:54321"
+        assert by_label.id in repr(by_label)
         assert by_label.construction == construction
         assert forest("S5", construction).id == f"S5:{construction}:12345"
 
@@ -385,6 +386,9 @@ def test_a_metric_of_an_invalid_forest_is_an_error() -> None:
     array[0, 17] = 9
     with refused("tree 0", exit_code=6):
         Forest(topology("S5"), array, 0).parents()
+    cycle = [[0, 2, 2, 2, 2, 2]]
+    with refused("leads into a cycle", exit_code=6):
+        Forest("S3", cycle).levels()  # type: ignore[arg-type]
 
 
 def test_a_read_only_view_of_an_array_that_remains_writable_is_copied() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from oracles import star_graph
 from starcast import trees
-from starcast.collectives import Schedule
+from starcast.collectives import Schedule, schedule_from_columns
 from starcast.collectives import schedule as build
 from starcast.judges.simulator import simulate
 from starcast.support.errors import LimitError, StarcastError
@@ -63,6 +63,7 @@ def test_a_schedule_is_frozen_and_replace_returns_a_changed_copy() -> None:
         schedule.ports = "one"  # type: ignore[misc]
     other = replace(schedule, step=schedule.step + 1)
     assert other.steps == schedule.steps + 1
+    assert schedule.id in repr(schedule)
     assert schedule.step.min() == 1
 
 
@@ -196,3 +197,11 @@ def test_a_schedule_that_exceeds_memory_is_refused_before_its_trees_are_built(
     monkeypatch.setattr(trees, "forest", lambda *_: pytest.fail("trees were grown"))
     with pytest.raises(LimitError, match="399,167,990 rows"):
         build("S11", "broadcast", "multiple")
+
+
+def test_rows_are_sorted_by_step_even_if_their_values_are_large() -> None:
+    largest = 2**31 - 1
+    columns = {"step": [largest, 1], "sender": [0, 1], "port": [2, 2], "unit": [0, largest]}
+    assert schedule_from_columns(columns, "S3", "broadcast").step.tolist() == [1, largest]
+    nothing: dict[str, list[int]] = {name: [] for name in columns}
+    assert len(schedule_from_columns(nothing, "S3", "broadcast")) == 0

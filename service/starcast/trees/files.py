@@ -105,7 +105,7 @@ def write_fields(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> Non
         "parent_port": fields["parent_port"],
     }
     with atomic_write(path) as file:
-        np.savez_compressed(file, **parts)  # type: ignore[arg-type]
+        np.savez_compressed(file, **parts)
 
 
 def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
