@@ -39,9 +39,8 @@ def test_a_gather_has_the_rows_of_the_oracles_scatter_in_reverse(
 def test_reversing_a_scatter_on_an_nk_star_uses_the_reverse_ports() -> None:
     """In S_{5,2} the two ends of a link may have different ports."""
     topology = as_topology("S5,2")
-    scatter = build_scatter(forest(topology, "nk-greedy"), "all", 2).complete(
-        topology, "scatter", "nk-greedy"
-    )
+    draft = build_scatter(forest(topology, "nk-greedy"), "all", 2)
+    scatter = draft.complete(topology, "scatter", "nk-greedy")
     gather = reverse_schedule(scatter)
     assert any(topology.reverse_port(port) != port for port in np.unique(scatter.port).tolist())
     assert_complete(gather)

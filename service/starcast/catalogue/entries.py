@@ -219,17 +219,23 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
         if not entry.origin.is_shipped:
             ORIGINS[self.noun, entry.name] = entry.origin
 
-    def find(self, name: str) -> AnyEntry:
+    def find(self, name: str, topology: Topology | None = None) -> AnyEntry:
         """Return the entry with a name.
 
+        Args:
+            name: the name of an entry.
+            topology: a topology on which the entry must be defined.
+
         Raises:
-            InputError: no entry has this name; the hint suggests the closest one.
+            InputError: no entry has this name, or it is not defined on the topology.
         """
         if str(name) not in self._entries:
             raise InputError(
                 f"unknown {self.noun} '{name}'",
                 hint=f"{did_you_mean(name, self)}choose one of {', '.join(self)}",
             )
+        if topology is not None:
+            self.check_topology(self._entries[name], topology)
         return self._entries[name]
 
     def supported(self, topology: Topology) -> tuple[AnyEntry, ...]:

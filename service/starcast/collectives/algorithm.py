@@ -224,22 +224,22 @@ def algorithm(
             )
 
         def build(topology: Topology, root: int, model: Ports, **arguments: Any) -> Schedule:
+            declared = {
+                "topology": topology, "collective": collective, "algorithm": name, "ports": model,
+                "arguments": arguments,
+            }  # fmt: skip
             # Tests cover starcast's own functions; the results of plug-ins are checked at every
             # call.
             if origin.is_shipped:
                 draft: Draft = function(topology, root, ports=model, **arguments)
-                schedule = draft.complete(topology, collective, name, model, arguments)
+                schedule = draft.complete(**declared)
                 has_root = entry.sources(topology, model) == 1
                 return schedule.translate(root) if has_root and schedule.root != root else schedule
             noun = f"the {collective} algorithm '{name}'"
             result = run_guarded(
                 noun, origin, lambda: function(topology, root, ports=model, **arguments)
             )
-            declared = {
-                "topology": topology, "collective": collective, "algorithm": name, "ports": model,
-                "root": root, "arguments": arguments,
-            }  # fmt: skip
-            return _read_schedule(noun, origin, result, declared)
+            return _read_schedule(noun, origin, result, {**declared, "root": root})
 
         entry = Algorithm(
             collective=collective, name=name, source=source, origin=origin, smallest=smallest,

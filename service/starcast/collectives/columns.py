@@ -85,6 +85,7 @@ def schedule_from_columns(
         >>> starcast.simulate(starcast.schedule_from_columns(columns, "S2", "broadcast")).complete
         True
     """
+    columns = {name: values for name, values in columns.items() if values is not None}
     if problem := _wrong_name(columns, (*REQUIRED, *OPTIONAL)):
         raise InputError(
             f"the mapping of columns {problem}",
@@ -92,18 +93,17 @@ def schedule_from_columns(
         )
     topology = as_topology(topology)
     check_collective(collective)
-    arrays = {name: _check_column(topology, name, columns[name]) for name in REQUIRED}
-    if "receiver" in columns:
-        arrays["receiver"] = _check_column(topology, "receiver", columns["receiver"])
-    else:
+    arrays: dict[str, Any] = {
+        name: _check_column(topology, name, columns[name]) for name in REQUIRED
+    }
+    derived: dict[str, Any] = {"tree": np.zeros_like(arrays["step"])}
+    if "receiver" not in columns:
         _check_places(topology, arrays["sender"], arrays["port"])
-        receiver = topology.step(arrays["port"].astype(np.uint8), arrays["sender"])
-        arrays["receiver"] = receiver.astype(np.int64)
-    tree = columns.get("tree", np.zeros_like(arrays["step"]))
-    arrays["tree"] = _check_column(topology, "tree", tree)
-    combine = columns.get("combine")
-    if combine is not None:
-        arrays["combine"] = _check_column(topology, "combine", combine)
+        derived["receiver"] = topology.step(arrays["port"].astype(np.uint8), arrays["sender"])
+    columns = derived | columns
+    for name in ("receiver", "tree", "combine"):
+        if name in columns:
+            arrays[name] = _check_column(topology, name, columns[name])
     check_lengths(arrays)
     forest = columns.get("forest")
     if forest is not None and not isinstance(forest, Forest):
@@ -111,8 +111,7 @@ def schedule_from_columns(
             f"the forest of a schedule cannot be a value of type {type(forest).__name__}",
             hint="give a Forest, or omit it",
         )
-    values: dict[str, Any] = {**arrays}
-    rows = Columns(**values)
+    rows = Columns(**arrays)
     check_combine(collective, rows.combine)
     symmetric = bool(columns.get("symmetric", False))
     units = columns.get("units")

@@ -280,27 +280,12 @@ class Draft(NamedTuple):
     symmetric: bool = False
 
     def complete(
-        self,
-        topology: Topology,
-        collective: Collective,
-        algorithm: str,
-        ports: Ports = "all",
-        arguments: Mapping[str, int | str] = MappingProxyType({}),
+        self, topology: Topology, collective: str, algorithm: str, ports: str = "all", **more: Any
     ) -> Schedule:
-        """Return the schedule with these names and arguments."""
-        return build_schedule(
-            self.rows,
-            topology=topology,
-            collective=collective,
-            algorithm=algorithm,
-            ports=ports,
-            units=self.units,
-            packets=self.packets,
-            root=self.forest.root if self.forest else 0,
-            arguments=arguments,
-            forest=self.forest,
-            symmetric=self.symmetric,
-        )
+        """Return the schedule with these names and other parameters, such as ``arguments``."""
+        names = {"topology": topology, "collective": collective, "algorithm": algorithm}
+        root = self.forest.root if self.forest else 0
+        return build_schedule(**self._asdict(), **names, ports=ports, root=root, **more)
 
 
 def schedule_id(

@@ -364,6 +364,8 @@ def execute_row(problem: Problem, row: CostRow, max_rows: int) -> Cost | None:
 
 def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:
     topology = problem.topology
+    named = (topology, problem.collective, algorithm.name, problem.ports)
+    priced = (problem.message_bytes, problem.machine)
     has_copies = any(argument.name == "copies" for argument in algorithm.arguments)
     values: dict[str, int | str] = {"copies": problem.copies} if has_copies else {}
     bound = _bound(problem, topology, problem.copies if has_copies else 1)
@@ -372,15 +374,7 @@ def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:
     if algorithm.split_argument is not None:
         pieces = _requested_pieces(problem, algorithm.split_argument == "messages")
         if pieces is None and has_form:
-            real_pieces, pieces = optimal_pieces(
-                topology,
-                problem.collective,
-                algorithm.name,
-                problem.ports,
-                problem.message_bytes,
-                problem.machine,
-                **values,
-            )
+            real_pieces, pieces = optimal_pieces(*named, *priced, **values)
         if pieces is not None:
             values[algorithm.split_argument] = pieces
     row = partial(CostRow, algorithm.name, cited=False, bound=bound)
@@ -392,15 +386,7 @@ def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:
     if not has_form:
         note = "no closed form: only a simulation gives its cost"
         return row(algorithm.source, cost=None, arguments=arguments, note=note)
-    cost = closed_form(
-        topology,
-        problem.collective,
-        algorithm.name,
-        problem.ports,
-        problem.message_bytes,
-        problem.machine,
-        **arguments,
-    )
+    cost = closed_form(*named, *priced, **arguments)
     return row(
         cost.source,
         cost=cost,

@@ -23,7 +23,7 @@ from starcast.trees import (  # noqa: F401
 )
 
 # isort: on
-from starcast.trees.construction import CONSTRUCTIONS, find
+from starcast.trees.construction import CONSTRUCTIONS
 from starcast.trees.model import Forest
 
 
@@ -55,7 +55,7 @@ def forest(
     """
     topology = as_topology(topology)
     name, given = parse_construction(str(construction), arguments)
-    entry = find(name, topology)
+    entry = CONSTRUCTIONS.find(name, topology)
     values = entry.resolve_arguments(topology, given)
     rank = topology.node(root)
     trees = entry.count_trees(topology)
@@ -116,7 +116,7 @@ def find_difference(built: Forest) -> str | None:
     if built.construction not in CONSTRUCTIONS:
         return None
     try:
-        entry = find(built.construction, built.topology)
+        entry = CONSTRUCTIONS.find(built.construction, built.topology)
         values = entry.resolve_arguments(built.topology, built.arguments)
         meant = forest(built.topology, entry.name, built.root, **values)
     except InputError as error:
@@ -146,7 +146,7 @@ def count_edges(topology: Topology | str, construction: str, **arguments: int | 
         476
     """
     topology = as_topology(topology)
-    entry = find(construction, topology)
+    entry = CONSTRUCTIONS.find(construction, topology)
     values = entry.resolve_arguments(topology, arguments)
     if "base" in values:  # a label or dimension change keeps the number of edges
         return count_edges(topology, str(values["base"]))

@@ -97,8 +97,8 @@ def pipelined_steps(check: ClaimCheck) -> None:
 def pipelined(tree: Forest, segments: int) -> Schedule:
     """Return the broadcast that pipelines segments down a tree."""
     draft = build_pipeline(tree, "all", segments)
-    names = ("broadcast", tree.construction, "all")
-    return draft.complete(tree.topology, *names, {"segments": segments})
+    arguments = {"segments": segments}
+    return draft.complete(tree.topology, "broadcast", tree.construction, arguments=arguments)
 
 
 def shortest_path_trees(check: ClaimCheck) -> Iterator[Forest]:

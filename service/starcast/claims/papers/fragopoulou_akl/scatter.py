@@ -41,7 +41,8 @@ def scatter_along(
 
     def create() -> Schedule:
         draft = build_scatter(forest, ports, messages)
-        return draft.complete(forest.topology, "scatter", name, ports, {"messages": messages})
+        arguments = {"messages": messages}
+        return draft.complete(forest.topology, "scatter", name, ports, arguments=arguments)
 
     return check.build(create, "along", name, ports, forest.root, messages)
 

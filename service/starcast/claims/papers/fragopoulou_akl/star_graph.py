@@ -314,8 +314,7 @@ def translated_broadcast(broadcast: Schedule, q: int, image: Ranks) -> Schedule:
 def random_broadcast(check: ClaimCheck, seed: int) -> Schedule:
     """Return a broadcast down a random spanning tree, level by level."""
     tree = Forest(check.topology, bfs.random_tree(check, seed)[None])
-    draft = build_pipeline(tree, "all", 1)
-    return draft.complete(check.topology, "broadcast", f"drawn-{seed}")
+    return build_pipeline(tree, "all", 1).complete(check.topology, "broadcast", f"drawn-{seed}")
 
 
 def translate_counts(check: ClaimCheck, links: Links) -> NDArray[np.int64]:
