@@ -24,6 +24,8 @@ from support.cost_cases import (
 from support.examples import max_examples
 
 #: Every algorithm in each of its port models.
+#: Maximum number of rows of the schedules on larger topologies.
+MAX_ROWS = 60_000
 EVERY = tuple((*key, ports) for key, entry in ALGORITHMS.items() for ports in entry.ports)
 
 
@@ -181,3 +183,19 @@ def test_no_execution_is_below_the_lower_bound(
         assert int(real.steps or 0) >= int(bound.steps or 0), case
         if messages is not None:
             assert int(real.transmissions or 0) >= int(bound.transmissions or 0), case
+
+
+@pytest.mark.parametrize("which", EVERY, ids=" ".join)
+def test_closed_forms_without_a_note_equal_the_simulation_on_larger_topologies(
+    which: tuple[str, str, str],
+) -> None:
+    for case in cases("S6", "S7", "S6,3", "S7,2", "Q7", shares=(1, 2)):
+        network, entry = as_topology(case.spec), case.definition
+        if (*case.key, case.asked.ports) != which:
+            continue
+        if entry.count(network, case.asked.ports, case.arguments) <= MAX_ROWS:
+            form, real = priced(case), simulated_cost(case)
+            assert run(case).complete
+            assert run(case).violation is None
+            assert form.transmissions in (None, real.transmissions)
+            assert form.note or not differ(form, real)

@@ -5,9 +5,12 @@ from math import factorial
 import numpy as np
 import pytest
 
+from oracles import scatter_trees as trees_page
+from oracles import star_graph
 from starcast.topologies import topology
 from starcast.trees import Forest, forest, plain_constructions
-from starcast.trees.metrics import forest_metrics
+from starcast.trees.metrics import forest_metrics, root_ports
+from support.meeting import tree_of
 
 #: S4 is the smallest star on which all constructions differ, so it comes first.
 STARS = ["S4", "S2", "S3", "S5", "S6"]
@@ -78,3 +81,16 @@ def test_metrics_have_the_known_values() -> None:
         ("Q1", "edge-disjoint-binomial", "heights", [1]),
     ]:
         assert forest_metrics(forest(spec, construction))[metric] == value
+
+
+def test_root_ports_are_found_by_following_parents() -> None:
+    for root in ["1234", "4213"]:
+        for construction in ["balanced", "perfectly-balanced", "multiple", "hamiltonian-cycle"]:
+            built, source = forest("S4", construction, root=root), star_graph.node_of(root)
+            for row, above in zip(built.parent_port, root_ports(built), strict=True):
+                tree = tree_of(row.tolist(), 4)
+                expected = [
+                    trees_page.branch_dimension(x, tree, source) if x in tree else 0
+                    for x in star_graph.nodes(4)
+                ]
+                assert above.tolist() == expected
