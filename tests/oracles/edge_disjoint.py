@@ -23,11 +23,6 @@ def in_front(x: Node, symbol: int) -> Node:
     return swap(x, position(x, symbol))
 
 
-def is_adjacent(x: Node) -> bool:
-    """Return whether the node is a neighbour of the identity I."""
-    return identity(len(x)) in [swap(x, d) for d in dimensions(x)]
-
-
 def right_of(k: int, n: int) -> list[int]:
     """Return the positions cyclically to the right of k: k+1, .., n, 2, .., k."""
     order, at = [], k
@@ -53,42 +48,11 @@ def spt_parent(x: Node) -> Node | None:
     return None if x[0] == 1 else swap(x, p(x))
 
 
-def c1(x: Node) -> set[int]:
-    """Return C1, the dimensions of the links from x to its children in SPT."""
-    k = position(x, 1)
-    at_home = {j for j in dimensions(x) if x[j - 1] == j}
-    if x[0] == k:
-        return at_home
-    j = position(x, k)
-    return at_home | ({j} if x[0] != j and fmr(x, k) == j else set())
-
-
-def c2(x: Node) -> set[int]:
-    """Return C2, the dimensions that are neither in C1 nor the position of symbol 1 in x."""
-    return set(dimensions(x)) - {position(x, 1)} - c1(x)
-
-
-def spt_children(x: Node) -> set[Node]:
-    """Return the children in SPT; nodes other than I that start with 1 have none."""
-    if x[0] == 1:
-        return {swap(x, d) for d in dimensions(x)} if x == identity(len(x)) else set()
-    return {swap(x, j) for j in c1(x)}
-
-
 def spg_parent(x: Node, tree: int) -> Node | None:
     """Return the parent of x in subtree l of SPG, or None if x is I or not in the subtree."""
     if x[0] == 1:
         return None if x == identity(len(x)) else swap(x, tree)
     return spt_parent(x) if position(x, 1) == tree else None
-
-
-def spg_children(x: Node, tree: int) -> set[Node]:
-    """Return the children in subtree l of SPG."""
-    if x == identity(len(x)):
-        return {swap(x, tree)}
-    if position(x, 1) != tree:
-        return set()
-    return spt_children(x) | (set() if is_adjacent(x) else {swap(x, tree)})
 
 
 def edt_parent(x: Node, tree: int) -> Node | None:
@@ -108,42 +72,6 @@ def edt_parent(x: Node, tree: int) -> Node | None:
     else:
         symbol = {a: 1, q: k}.get(tree, tree)
     return in_front(x, symbol)
-
-
-def edt_children(x: Node, tree: int) -> set[Node]:
-    """Return the children in subtree l of EDT, by the child dimensions of the definition."""
-    return {swap(x, d) for d in edt_child_dimensions(x, tree)}
-
-
-def edt_child_dimensions(x: Node, tree: int) -> set[int]:
-    """Return the dimensions of the links from x to its children in subtree l of EDT."""
-    if x == identity(len(x)):
-        return {tree}
-    k = position(x, 1)
-    if k == 1:
-        m = position(x, tree)
-        return set() if m == tree else {m} | run_left_of(x, m)
-    if tree == k:
-        return c1(x) | (set() if is_adjacent(x) else {k})
-    if x[0] == tree:
-        return c2(x)
-    if x[0] == k:
-        b = position(x, tree)
-        return set() if b == tree else {position(x, b)}
-    return set()
-
-
-def run_left_of(x: Node, m: int) -> set[int]:
-    """Return the run of positions with correct symbols to the left of position m.
-
-    The run goes left, cyclically among 2..n, up to the first position with a wrong symbol.
-    """
-    run: set[int] = set()
-    for j in reversed(right_of(m, len(x))[:-1]):
-        if x[j - 1] != j:
-            break
-        run.add(j)
-    return run
 
 
 def spt(root: Node) -> list[Tree]:

@@ -3,13 +3,10 @@
 A node is the tuple of its k symbols, and Id is the node 12..k.
 """
 
-from collections import Counter
-from collections.abc import Iterable
 from functools import cache
 from itertools import permutations
-from math import gcd
 
-from oracles.rooted_trees import Tree, load, rerooted, translated
+from oracles.rooted_trees import Tree, rerooted, translated
 from oracles.star_graph import Node, identity, shift, swap
 
 
@@ -171,19 +168,3 @@ def multiple(r: Node, n: int) -> list[Tree]:
     """Return the n-1 trees MT with root r, which are those at Id relabelled by r's extension."""
     q = extension(r, n)
     return [translated(tree, q) for tree in multiple_at_identity(n, len(r))]
-
-
-def path_length(n: int, k: int, i: int) -> int:
-    """Return l_i, the distance between Id and R_i(Id), by its closed form."""
-    return k - 1 + min(i, n - i, k, n - k) + max(0, gcd(i, n) - (n - k))
-
-
-def undirected_load(trees: Iterable[Tree]) -> Counter[frozenset[Node]]:
-    """Return the number of trees on each undirected link, both directions added up.
-
-    This is not the congestion, which is determined for directed links.
-    """
-    counts: Counter[frozenset[Node]] = Counter()
-    for (first, other), amount in load(trees).items():
-        counts[frozenset((first, other))] += amount
-    return counts

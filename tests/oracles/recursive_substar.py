@@ -3,7 +3,6 @@
 from collections import deque
 from dataclasses import dataclass
 from functools import cache
-from math import prod
 
 from oracles.rooted_trees import Tree
 from oracles.schedule_rows import Row
@@ -51,28 +50,6 @@ def sends_from(source: Node) -> tuple[Send, ...]:
 def broadcast_tree(source: Node) -> Tree:
     """Return the broadcast tree of B1, which maps each node to the node that informs it."""
     return {send.receiver: send.sender for send in sends_from(source)}
-
-
-def informed_per_step(n: int) -> list[int]:
-    """Return the number of nodes that B1 informs in each step, from step 0 on.
-
-    They are the coefficients of the product of 1 + z + (i-2) z^2 for i = 2..n.
-    """
-    coefficients = [1]
-    for i in range(2, n + 1):
-        trees = [0] * (len(coefficients) + 2)
-        for power, coefficient in enumerate(coefficients):
-            for offset, factor in enumerate((1, 1, i - 2)):
-                trees[power + offset] += coefficient * factor
-        coefficients = trees
-    while coefficients[-1] == 0:
-        coefficients.pop()
-    return coefficients
-
-
-def links_of_dimension(n: int, k: int) -> int:
-    """Return the number of links of dimension k in the broadcast tree of B1."""
-    return (k - 1) * prod(range(k + 1, n + 1))
 
 
 def one_port(source: Node, messages: int) -> set[Row]:

@@ -6,7 +6,6 @@ necklace is the tuple of all rotations of a node, in the order of rotation.
 
 from collections.abc import Iterable, Sequence
 from functools import cache
-from math import factorial, gcd
 
 from oracles.star_graph import Node, distances, identity, nodes
 
@@ -94,19 +93,6 @@ def necklaces(n: int) -> tuple[tuple[Node, ...], ...]:
             result.append(necklace(x))
             visited.update(result[-1])
     return tuple(result)
-
-
-def necklaces_counted(n: int) -> int:
-    """Return h(n), the number of necklaces except the root's, by Burnside's lemma.
-
-    The nodes that j rotations fix are the permutations that commute with r^j.
-    """
-    kept = 0
-    for j in range(n - 1):
-        g = gcd(j, n - 1)
-        length = (n - 1) // g
-        kept += factorial(n) if length == 1 else length**g * factorial(g)
-    return kept // (n - 1) - 1
 
 
 @cache

@@ -6,7 +6,7 @@ their lowest node. If a node has k paths from the root, message i takes path i m
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -197,19 +197,3 @@ EXCHANGED: dict[str, Callable[[Node, int], list[Row]]] = {
     "perfectly-balanced": rule_10,
     "one-port": one_port_exchange,
 }
-
-
-def flights(rows: Iterable[Row]) -> dict[int, list[Row]]:
-    """Return the rows of each unit in the order of steps."""
-    result: dict[int, list[Row]] = {}
-    for row in sorted(rows):
-        result.setdefault(row.unit, []).append(row)
-    return result
-
-
-def ports_by_step(rows: Iterable[Row]) -> list[list[int]]:
-    """Return the sorted ports of the rows of each step, from step 1 to the last."""
-    used: dict[int, list[int]] = {}
-    for row in rows:
-        used.setdefault(row.step, []).append(row.port)
-    return [sorted(used.get(step, [])) for step in range(1, max(used) + 1)]

@@ -1,6 +1,6 @@
 """The scatter trees of Fragopoulou & Akl 1993, section 5, node by node (fragopoulou-akl.md, A5)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from math import factorial
 
@@ -16,7 +16,7 @@ from oracles.rotation import (
     turned_to_end,
     v,
 )
-from oracles.star_graph import Node, compose, dimension_between, identity, nodes, swap
+from oracles.star_graph import Node, compose, dimension_between, nodes, swap
 
 
 def rank_by_ordering(k: int, symbol: int, n: int) -> int:
@@ -82,55 +82,6 @@ def near_balanced(root: Node) -> Tree:
     return tree(root, parent_dimension, lambda x: displacement(x) + 2)
 
 
-def left_minima(text: Sequence[int], k: int, n: int) -> list[bool]:
-    """Return, for each symbol of a text, whether it precedes all symbols to its left in <_k."""
-    ranks = [rank_by_ordering(k, symbol, n) for symbol in text]
-    return [all(rank < before for before in ranks[:at]) for at, rank in enumerate(ranks)]
-
-
-def splitting(x: Node) -> set[int]:
-    """Return the child dimensions of case 3 in Definition 13.
-
-    They are the symbols of the cycle of 1 that are left minima of the canonical notation, except
-    the first, second-last and last symbol of the cycle.
-    """
-    text = [symbol for cycle in canonical(x) for symbol in cycle]
-    last = canonical(x)[-1]
-    excluded = {last[0], last[-2], 1}
-    minimal = left_minima(text, position(x, 1), len(x))
-    return {
-        symbol for symbol, least in zip(text, minimal, strict=True) if least and symbol in last
-    } - excluded
-
-
-def inserting(x: Node) -> set[int]:
-    """Return the child dimensions of case 2 in Definition 13: fixed symbols if x has one cycle."""
-    return {j for j in range(2, len(x) + 1) if x[j - 1] == j} if len(cycles(x)) == 1 else set()
-
-
-def leaf_child(x: Node, *, repeated: bool) -> set[int]:
-    """Return the child dimension of case 1 in Definition 13, or an empty set.
-
-    The child is the neighbour of x that starts with 1, if the displacements of both nodes agree
-    (modulo the number of nodes in the child's necklace if ``repeated``).
-    """
-    k = position(x, 1)
-    y = swap(x, k)
-    if y == identity(len(x)):
-        return set()
-    apart = displacement(x) - displacement(y)
-    return {k} if (apart % period(y) == 0 if repeated else apart == 0) else set()
-
-
-def children(x: Node, *, repeated: bool = False) -> set[Node]:
-    """Return the children by the corrected Definition 13, or Definition 15 if repeated."""
-    if x == identity(len(x)):
-        return {swap(x, j) for j in range(2, len(x) + 1)}
-    if x[0] == 1:
-        return set()
-    return {swap(x, j) for j in leaf_child(x, repeated=repeated) | inserting(x) | splitting(x)}
-
-
 def repeated_dimensions(x: Node) -> list[int]:
     """Return the dimensions of the links to all parents of a node that starts with 1.
 
@@ -188,9 +139,3 @@ def branch_dimension(x: Node, parents: Tree, root: Node) -> int:
     while parents[x] != root:
         x = parents[x]
     return dimension_between(root, x)
-
-
-def branches(parents: Tree, root: Node) -> list[int]:
-    """Return the number of nodes that the root reaches across each of the dimensions 2..n."""
-    tops = [branch_dimension(x, parents, root) for x in parents]
-    return [tops.count(dimension) for dimension in range(2, len(root) + 1)]

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from oracles.rooted_trees import depths
-from oracles.star_graph import Node, compose, dimension_between, nodes, ranks, swap
+from oracles.star_graph import Node, compose, dimension_between, nodes, ranks
 
 
 class Row(NamedTuple):
@@ -180,16 +180,6 @@ def execute_apart(
     result = execute(marked, copies, up)
     holds = {node: {unit for _, unit in units} for node, units in result.holds.items()}
     return result._replace(holds=holds)
-
-
-def is_sound(rows: Collection[Row]) -> bool:
-    """Return whether all rows use links of S_n, with at most one unit per directed link and step.
-
-    Steps must be positive.
-    """
-    uses = Counter((row.step, row.sender, row.port) for row in rows)
-    across = all(swap(row.sender, row.port) == row.receiver for row in rows)
-    return across and max(uses.values()) == 1 and min(row.step for row in rows) >= 1
 
 
 def is_one_port(rows: Iterable[Row]) -> bool:

@@ -80,14 +80,6 @@ def cyclic_roots(n: int) -> list[Node]:
     return [shift(identity(n), j) for j in range(n)]
 
 
-def derangements(n: int) -> int:
-    """Return the number of permutations without fixed points, computed by a recurrence."""
-    before, now = 1, 0
-    for size in range(2, n + 1):
-        before, now = now, (size - 1) * (now + before)
-    return now
-
-
 def swap(node: Node, dimension: int) -> Node:
     """Return the neighbour across a dimension d: the symbols in positions 1 and d are swapped."""
     moved = list(node)

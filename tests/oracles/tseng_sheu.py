@@ -3,14 +3,12 @@
 from collections import Counter
 from fractions import Fraction
 from functools import cache
-from math import factorial, gcd
 from typing import NamedTuple
 
 from oracles.rooted_trees import Tree, depths, rerooted
 from oracles.rotation import r
 from oracles.star_graph import (
     Node,
-    ceil_log2,
     diameter,
     dimension_between,
     identity,
@@ -43,33 +41,6 @@ def multiple(r: Node) -> tuple[Tree, ...]:
     Tree i is the greedy tree of r shifted cyclically by i positions, re-rooted at r.
     """
     return tuple(rerooted(greedy(shift(r, i)), r) for i in range(1, len(r)))
-
-
-def path_dimensions(r: Node, i: int) -> list[int]:
-    """Return the dimensions of the path p_i of A2, from r to r shifted cyclically by i positions.
-
-    They are found by following `alpha` link by link.
-    """
-    goal, node, crossed = shift(r, i), r, []
-    while node != goal:
-        crossed.append(alpha(node, goal))
-        node = swap(node, crossed[-1])
-    return crossed
-
-
-def path_dimensions_by_cycles(n: int, i: int) -> list[int]:
-    """Return the same dimensions as `path_dimensions`, from the cycles C_1, C_2, .. of the shift.
-
-    They are C_1 without its first entry, then each further C_k followed by k.
-    """
-    crossed: list[int] = []
-    for k in range(1, gcd(n, i) + 1):
-        cycle, position = [k], (k - 1 + i) % n + 1
-        while position != k:
-            cycle.append(position)
-            position = (position - 1 + i) % n + 1
-        crossed += cycle[1:] if k == 1 else [*cycle, k]
-    return crossed
 
 
 def height_of_multiple(n: int) -> int:
@@ -114,14 +85,6 @@ class Prices(NamedTuple):
     m: Fraction
     start_up: Fraction
     byte: Fraction
-
-
-def lower_bound(n: int, ports: str, prices: Prices) -> Fraction:
-    """Return the lower bound on the time of a broadcast (Lemma 1, in A6)."""
-    if ports == "all":
-        return max(diameter(n) * prices.start_up, prices.m * prices.byte / (n - 1))
-    start_ups = max(diameter(n), ceil_log2(factorial(n)))
-    return max(start_ups * prices.start_up, prices.m * prices.byte)
 
 
 def time_of_multiple(n: int, ports: str, segments: int, prices: Prices) -> Fraction:

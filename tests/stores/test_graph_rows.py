@@ -13,7 +13,7 @@ from starcast.stores.graph.rows import FACTOR, MODULUS, Rows
 from starcast.stores.graph.schema import LINK, TREE_EDGE
 from starcast.support.errors import RejectedError
 from starcast.topologies import Topology, topology
-from starcast.topologies.star import Star
+from starcast.topologies.stars import Star
 from starcast.trees import Forest, forest
 from support.checks import same_rows
 

@@ -9,7 +9,7 @@ from starcast.stores.graph import schema
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.writer import BoltWriter, create_statement
 from starcast.topologies import topology
-from starcast.topologies.nk_star import largest_k
+from starcast.topologies.stars import largest_k
 
 
 @pytest.mark.whole

@@ -18,7 +18,7 @@ from starcast.support.spec_syntax import parse_spec
 from starcast.support.text import format_duration
 from starcast.support.vocabulary import LoadMethod
 from starcast.topologies import topology
-from starcast.topologies.star import Star
+from starcast.topologies.stars import Star
 from starcast.trees import Forest, constructions, forest, plain_constructions
 from support.plans import plan
 

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from functools import cache
 from math import factorial
 
-from oracles import edge_disjoint_schedules as page
-from oracles import schedule_rows
 from oracles.schedule_rows import Row
 from oracles.star_graph import Node, identity, label, nodes, ranks
 from starcast.collectives import Schedule
@@ -13,16 +11,6 @@ from starcast.collectives import schedule as build
 from support.meeting import plain_rows
 
 COLLECTIVES = ("broadcast", "allgather", "scatter", "gather", "alltoall")
-#: For every collective, the oracle that returns its rows, given root, messages and copies.
-PAGES: dict[str, Callable[[Node, int, int], set[Row]]] = {
-    "broadcast": page.broadcast,
-    "allgather": page.allgather,
-    "scatter": page.scatter,
-    "gather": lambda root, messages, copies: set(
-        schedule_rows.backwards(page.scatter(root, messages, copies))
-    ),
-    "alltoall": page.alltoall,
-}
 ADDRESSED = ("scatter", "gather", "alltoall")
 
 
@@ -84,9 +72,3 @@ def lacking(required: dict[Node, set[int]], got: dict[Node, set[int]]) -> set[tu
     return {
         (node, unit) for node, units in required.items() for unit in units - got.get(node, set())
     }
-
-
-@cache
-def tree_levels(n: int) -> dict[Node, int]:
-    """Return the levels of all nodes in subtree 2, of which the other subtrees are rotations."""
-    return page.levels(identity(n))[0]

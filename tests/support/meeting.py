@@ -14,7 +14,6 @@ from oracles import (
     nk_star,
     recursive_substar,
     rooted_trees,
-    schedule_rows,
     star_graph,
     tseng_sheu,
 )
@@ -115,18 +114,6 @@ def broadcast(
     )
 
 
-def page_rows(
-    n: int, algorithm: str, ports: str, share: int, root: star_graph.Node | None = None
-) -> set[Row]:
-    """Return the rows that the oracles build for the broadcast that `broadcast` returns."""
-    source = root or star_graph.identity(n)
-    if algorithm == "recursive-substar" and ports == "one":
-        return recursive_substar.one_port(source, share)
-    trees = PAGES[algorithm](source)
-    rows = schedule_rows.pipelined(trees, source, schedule_rows.segments(len(trees), share))
-    return schedule_rows.by_dimension(rows, range(2, n + 1)) if ports == "one" else rows
-
-
 def places(topology: Topology) -> Sequence[Any]:
     """Return the nodes of a topology in rank order, in the notation of the oracles."""
     if topology.family == "hypercube":
@@ -144,21 +131,6 @@ def plain_rows(schedule: Schedule) -> list[Row]:
             *(column.tolist() for column in columns), strict=True
         )
     ]
-
-
-def numbered_rows(plan: Schedule) -> set[Row]:
-    """Return the rows of a schedule with each unit as a pair: its tree, and its index there."""
-    plain = plain_rows(plan)
-    units = {
-        tree: sorted({row.unit for row in plain if row.tree == tree})
-        for tree in {row.tree for row in plain}
-    }
-    place = {
-        (tree, unit): number
-        for tree, of_tree in units.items()
-        for number, unit in enumerate(of_tree)
-    }
-    return {row._replace(unit=(row.tree, place[row.tree, row.unit])) for row in plain}
 
 
 def assert_complete(plan: Schedule) -> Simulation:

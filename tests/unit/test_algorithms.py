@@ -271,6 +271,8 @@ def test_schedules_are_complete_for_all_arguments_and_roots(
     assert result.violation is None
     assert result.complete
     assert len(plan) == entry.count(plan.topology, ports, plan.arguments)
+    along = entry.forest_construction(plan.topology, ports, plan.arguments)
+    assert_rows_follow_the_forest(plan, along)
 
 
 def test_the_repr_of_a_catalogue_entry_has_its_name_and_source() -> None:
@@ -278,3 +280,11 @@ def test_the_repr_of_a_catalogue_entry_has_its_name_and_source() -> None:
     for entry in entries:
         assert repr(entry) == f"<{type(entry).__name__} {entry.name} ({entry.source})>"
         assert "lambda" not in repr(entry.arguments)
+
+
+def test_the_number_of_messages_has_a_default() -> None:
+    """By default, collectives that need a multiple of n-1 messages send n-1, all others one."""
+    for entry in algorithms():
+        if entry.split_argument is not None and entry.supports(topology("S5")):
+            expected = 4 if entry.name == "perfectly-balanced" else 1
+            assert entry.default_arguments(topology("S5"))[entry.split_argument] == expected

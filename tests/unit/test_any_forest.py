@@ -9,6 +9,7 @@ from starcast import forest, schedule, simulate, topology
 from starcast.collectives.any_forest import spanning_constructions
 from starcast.collectives.catalogue import algorithms_on, find
 from starcast.collectives.model import PORT_MODELS
+from starcast.collectives.scatter import build_scatter
 from starcast.support.vocabulary import Collective
 from support.meeting import refused
 
@@ -81,3 +82,9 @@ def test_the_argument_base_is_required_and_must_name_spanning_trees() -> None:
     with refused("perfectly-balanced"):
         schedule("S4", "scatter", "forest", base="perfectly-balanced")
     assert all(algorithm.name != "forest" for algorithm in algorithms_on(topology("S4")))
+
+
+def test_a_forest_that_omits_a_node_is_refused() -> None:
+    """The tree `shortest-path` does not contain the nodes that start with 1."""
+    with refused("1243", "none of its trees"):
+        build_scatter(forest("S4", "shortest-path"), "all", 1)

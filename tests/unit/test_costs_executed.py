@@ -9,17 +9,13 @@ from hypothesis import strategies as st
 
 from oracles import paper_costs
 from starcast import costs
-from starcast.collectives.model import MULTI_SOURCE
-from starcast.judges.simulator import simulate
 from starcast.topologies import as_topology
-from starcast.trees import forest as build_forest
 from support.cost_cases import (
     ALGORITHMS,
     CUBES,
     NK_STARS,
     STARS,
     Case,
-    built,
     cases,
     priced,
     run,
@@ -27,54 +23,9 @@ from support.cost_cases import (
 )
 from support.examples import max_examples
 
-#: Algorithms and port models for which simulation and closed form give the same start-ups, bytes
-#: and transmissions.
-EXACT = {
-    ("broadcast", "greedy", "all"),
-    ("broadcast", "recursive-substar", "all"),
-    ("broadcast", "recursive-substar", "one"),
-    ("broadcast", "binomial", "all"),
-    ("broadcast", "optimal", "one"),
-    ("broadcast", "substar-doubling", "one"),
-    ("broadcast", "symbol-doubling", "one"),
-    ("broadcast", "optimal-substars", "one"),
-    ("allgather", "hamiltonian-decomposition", "all"),
-    ("allgather", "dimension-change", "all"),
-    ("allgather", "dimension-change", "one"),
-    ("allgather", "rotated-hamiltonian", "all"),
-    ("allgather", "necklace", "all"),
-    ("allgather", "hamiltonian-cycle", "one"),
-    ("allgather", "edge-disjoint", "all"),
-    *(
-        (collective, name, ports)
-        for collective in ("scatter", "gather")
-        for name, ports in (
-            ("balanced", "all"),
-            ("near-balanced", "all"),
-            ("perfectly-balanced", "all"),
-            ("one-port", "one"),
-            ("edge-disjoint", "all"),
-        )
-    ),
-    ("alltoall", "necklace", "all"),
-    ("alltoall", "perfectly-balanced", "all"),
-    ("alltoall", "exact", "all"),
-    ("alltoall", "one-port", "one"),
-    ("alltoall", "edge-disjoint", "all"),
-    ("allgather", "ring", "all"),
-    ("allgather", "ring", "one"),
-    ("allgather", "binomial", "all"),
-    ("allgather", "binomial", "one"),
-}
-_REDUCTIONS = {
-    "broadcast": ["reduce", "allreduce"],
-    "allgather": ["reduce-scatter", "allreduce"],
-}
-EXACT |= {
-    (collective, name, ports)
-    for forward, name, ports in EXACT
-    for collective in _REDUCTIONS.get(forward, [])
-} - {("allreduce", "recursive-substar", "one")}  # its nodes send as soon as they are free
+#: Every algorithm in each of its port models.
+#: Maximum number of rows of the schedules on larger topologies.
+MAX_ROWS = 60_000
 EVERY = tuple((*key, ports) for key, entry in ALGORITHMS.items() for ports in entry.ports)
 
 
@@ -96,15 +47,12 @@ def differ(form: costs.Cost, real: costs.Cost) -> bool:
 def test_a_closed_form_has_a_note_exactly_where_the_simulation_differs(
     which: tuple[str, str, str],
 ) -> None:
-    """The test tries every algorithm, port model and topology."""
     result = all_of(*which)
     assert result
     for case in result:
         assert run(case).complete
         assert run(case).violation is None
-    different = [case for case in result if differ(priced(case), simulated_cost(case))]
-    assert bool(different) == (which not in EXACT), different[:3]
-    noted = {case.spec for case in different}
+    noted = {case.spec for case in result if differ(priced(case), simulated_cost(case))}
     for case in result:
         assert bool(priced(case).note) == (case.spec in noted), (case, priced(case).note)
 
@@ -207,85 +155,6 @@ def test_nk_greedy_sends_n_minus_1_times_the_bytes_of_theorems_2_and_3() -> None
     relation(judge, ("broadcast", "nk-greedy", "all"), ("broadcast", "nk-greedy", "one"))
 
 
-def test_theorem_8_overestimates_heights_and_underestimates_packets() -> None:
-    """Packets have up to as many segments as the congestion, which is 1 only for k = 1."""
-
-    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
-        topology = as_topology(case.spec)
-        forest = build_forest(topology, "nk-multiple")
-        assert form.start_ups - real.start_ups == 2 * topology.diameter - forest.height
-        packets = run(case).packet_sizes
-        assert packets.min() >= 1
-        assert packets.max() == forest.congestion
-        assert (forest.congestion == 1) == (topology.k == 1)
-
-    relation(judge, ("broadcast", "nk-multiple", "all"))
-
-
-def test_theorem_9_counts_too_many_steps() -> None:
-    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
-        topology = as_topology(case.spec)
-        too_high = 2 * topology.diameter - build_forest(topology, "nk-multiple").height
-        assert (
-            topology.degree * too_high
-            <= form.start_ups - real.start_ups
-            < topology.degree * (too_high + 1)
-        )
-
-    relation(judge, ("broadcast", "nk-multiple", "one"))
-
-
-def test_theorem_4_states_too_few_bytes_unless_k_is_1() -> None:
-    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
-        assert form.start_ups == real.start_ups
-        assert (form.bytes == real.bytes) == (as_topology(case.spec).k == 1)
-        assert form.bytes <= real.bytes
-
-    relation(judge, ("allgather", "nk-greedy", "all"))
-
-
-def test_theorem_5_states_n_times_too_many_start_ups() -> None:
-    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
-        topology = as_topology(case.spec)
-        assert form.bytes == real.bytes
-        assert form.start_ups == topology.n * topology.degree * topology.diameter
-        assert (
-            topology.degree * (topology.diameter - 1)
-            < real.start_ups
-            <= topology.degree * topology.diameter
-        )
-
-    relation(judge, ("allgather", "nk-greedy", "one"))
-
-
-def test_theorem_10_states_too_few_or_too_many_start_ups() -> None:
-    """Start-ups are wrong unless the tree height is 2D - 1. Bytes are too few unless k = 1."""
-    differences = set()
-
-    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
-        topology = as_topology(case.spec)
-        assert real.start_ups == build_forest(topology, "nk-multiple").height
-        assert (form.bytes == real.bytes) == (topology.k == 1)
-        assert form.bytes <= real.bytes
-        differences.add(form.start_ups - real.start_ups)
-
-    relation(judge, ("allgather", "nk-multiple", "all"))
-    assert differences == {-1, 0, 1}
-
-
-def test_the_byte_count_of_theorem_11_is_only_a_lower_bound() -> None:
-    """The count is exact only for k = 1 and k = n-1."""
-
-    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
-        topology = as_topology(case.spec)
-        assert form.bytes <= real.bytes
-        assert (form.bytes == real.bytes) == (topology.k in (1, topology.n - 1))
-        slots = topology.degree * build_forest(topology, "nk-multiple").height
-        assert slots - topology.degree < real.start_ups <= slots
-
-    relation(judge, ("allgather", "nk-multiple", "one"))
-
-
 @pytest.mark.parametrize("which", EVERY, ids=" ".join)
 @max_examples(10)
 @given(*[st.fractions(min_value=0, max_value=10**4, max_denominator=100)] * 3)
@@ -316,29 +185,17 @@ def test_no_execution_is_below_the_lower_bound(
             assert int(real.transmissions or 0) >= int(bound.transmissions or 0), case
 
 
-@pytest.mark.parametrize(
-    "which", [entry for entry in EVERY if entry[0] in MULTI_SOURCE], ids=" ".join
-)
-def test_expanding_a_symmetric_schedule_does_not_change_its_costs(
+@pytest.mark.parametrize("which", EVERY, ids=" ".join)
+def test_closed_forms_without_a_note_equal_the_simulation_on_larger_topologies(
     which: tuple[str, str, str],
 ) -> None:
-    for case in [
-        case
-        for case in all_of(*which)
-        if case.spec in ("S3", "S4", "S4,2", "S4,3") and case.asked.share < 3
-    ]:
-        written = simulate(built(case).expand())
-        assert written.packet_sizes.tolist() == run(case).packet_sizes.tolist(), case
-        assert (written.steps, written.transmissions) == (
-            run(case).steps,
-            run(case).transmissions,
-        ), case
-
-
-def test_the_exact_alltoall_takes_the_known_numbers_of_steps() -> None:
-    """The oracle gives 5, 21, 111, 689 and 4938 steps for n = 3..7 and one message."""
-    steps = [
-        priced(Case(f"S{n}", "alltoall", "exact", paper_costs.Asked("all"))).steps
-        for n in range(3, 8)
-    ]
-    assert steps == [5, 21, 111, 689, 4938]
+    for case in cases("S6", "S7", "S6,3", "S7,2", "Q7", shares=(1, 2)):
+        network, entry = as_topology(case.spec), case.definition
+        if (*case.key, case.asked.ports) != which:
+            continue
+        if entry.count(network, case.asked.ports, case.arguments) <= MAX_ROWS:
+            form, real = priced(case), simulated_cost(case)
+            assert run(case).complete
+            assert run(case).violation is None
+            assert form.transmissions in (None, real.transmissions)
+            assert form.note or not differ(form, real)

@@ -17,10 +17,9 @@ from starcast.collectives import algorithms
 from starcast.costs import counts
 from starcast.support.integers import ceil_div
 from starcast.topologies import as_topology
-from starcast.topologies.necklaces import necklaces
+from starcast.topologies.necklaces import necklace_count, necklaces
 from starcast.trees import forest
 from starcast.trees.construction import single_trees
-from starcast.trees.edge_disjoint import level_sum
 from support.cost_cases import ALGORITHMS, SMALL, Case, built, cases, priced, unit
 from support.examples import max_examples
 from support.meeting import refused
@@ -115,7 +114,7 @@ def test_the_schedule_has_as_many_units_as_the_cost_formula_assumes(key: tuple[s
 def test_necklace_counts_and_distance_sums_are_computed_without_enumeration() -> None:
     for n in range(2, 7):
         page = rotation.necklaces(n)
-        assert counts.necklace_count(n) == len(page)
+        assert necklace_count(n) == len(page)
         assert counts.necklace_distance_sum(n, paper_costs.star(n).t) == sum(
             rotation.necklace_distances(n)
         )
@@ -126,18 +125,10 @@ def test_necklace_counts_and_distance_sums_are_computed_without_enumeration() ->
 def test_necklace_counts_on_s8_equal_those_of_the_arrays(n: int) -> None:
     topology, result = as_topology(f"S{n}"), necklaces(n)
     leaders = [leader for leader in set(result.leader.tolist()) if leader]
-    assert counts.necklace_count(n) == len(leaders)
+    assert necklace_count(n) == len(leaders)
     assert counts.necklace_distance_sum(n, topology.distance_sum) == int(
         topology.distances()[leaders].sum(dtype=int)
     )
-
-
-def test_the_sum_of_levels_in_edge_disjoint_trees_equals_its_closed_form() -> None:
-    for n in range(2, 9):
-        topology = as_topology(f"S{n}")
-        sums = forest(topology, "edge-disjoint").levels().sum(axis=1, dtype=int).tolist()
-        assert sums == [level_sum(topology)] * (n - 1)
-        assert sums[0] == paper_costs.levels_of_edt(paper_costs.star(n))
 
 
 @pytest.mark.parametrize("n", range(2, 9))
@@ -169,11 +160,6 @@ def test_the_closed_form_of_dimension_change_uses_the_height_of_its_base(n: int)
             assert cost.bytes == Fraction(6 * slots * (topology.nodes - 1), n - 1)
 
 
-def test_the_sum_of_distances_equals_that_of_the_oracle() -> None:
-    for spec in ["S2", "S5", "S9", "Q1", "Q6", "S5,2", "S6,5"]:
-        assert as_topology(spec).distance_sum == paper_costs.size(spec).t
-
-
 def test_logarithms_and_quotients_are_rounded_up_exactly() -> None:
     for value in [1, 2, 3, 4, 5, 119, 120, 127, 128, 129, factorial(20), 2**100, 2**100 + 1]:
         assert counts.ceil_log2(value) == star_graph.ceil_log2(value)
@@ -200,29 +186,6 @@ def test_messages_of_negative_length_and_unknown_arguments_are_refused(
         costs.unit_bytes(topology, *key, Fraction(1), pieces=2)
 
 
-def test_perfectly_balanced_trees_need_multiples_of_n_minus_1_messages() -> None:
-    for collective in ["scatter", "gather", "alltoall"]:
-        topology, unit_machine = as_topology("S5"), costs.Machine(Fraction(1), Fraction(1))
-        for messages in (1, 2, 3, 5):
-            with refused(str(messages)):
-                costs.closed_form(
-                    topology,
-                    collective,
-                    "perfectly-balanced",
-                    "all",
-                    Fraction(1),
-                    unit_machine,
-                    messages=messages,
-                )
-
-
-def test_more_copies_than_trees_are_refused() -> None:
-    with refused("5"):
-        costs.closed_form(
-            as_topology("S5"), "broadcast", "edge-disjoint", "all", Fraction(1), ONE, copies=5
-        )
-
-
 def test_messages_and_copies_must_be_whole_numbers_of_at_least_1() -> None:
     cases: list[Any] = ["messages", "copies"]
     for name in cases:
@@ -234,30 +197,6 @@ def test_messages_and_copies_must_be_whole_numbers_of_at_least_1() -> None:
                 )
             with refused(name):
                 costs.unit_bytes("S5", "broadcast", "edge-disjoint", Fraction(1), **{name: wrong})
-
-
-@pytest.mark.parametrize("key", ALGORITHMS, ids=" by ".join)
-def test_a_topology_can_be_given_by_its_name(key: tuple[str, str]) -> None:
-    spec = next(
-        spec for spec in ("S4", "S4,2", "Q3") if ALGORITHMS[key].supports(as_topology(spec))
-    )
-    topology, ports, m = as_topology(spec), ALGORITHMS[key].ports[0], Fraction(9)
-    cut: dict[str, Any] = {"messages": 3} if ALGORITHMS[key].split_argument == "messages" else {}
-    assert costs.closed_form(spec, *key, ports, m, ONE, **cut) == costs.closed_form(
-        topology, *key, ports, m, ONE, **cut
-    )
-    assert costs.unit_bytes(spec, *key, m, **cut) == costs.unit_bytes(topology, *key, m, **cut)
-    if ALGORITHMS[key].split_argument:
-        assert costs.optimal_pieces(spec, *key, ports, m, ONE) == costs.optimal_pieces(
-            topology, *key, ports, m, ONE
-        )
-    with refused("S13"):
-        costs.closed_form("S13", *key, ports, m, ONE)
-
-
-def test_a_closed_form_for_an_unsupported_port_model_is_refused() -> None:
-    with refused("one"):
-        costs.closed_form(as_topology("S5"), "alltoall", "exact", "one", Fraction(1), ONE)
 
 
 ONE = costs.Machine(Fraction(1), Fraction(1))

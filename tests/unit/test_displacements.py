@@ -4,7 +4,6 @@ import numpy as np
 
 from oracles import rotation, star_graph
 from oracles import scatter_trees as page
-from oracles.rotation import rotate
 from starcast.topologies.necklaces import displacements, necklaces
 
 SIZES = range(2, 8)
@@ -16,11 +15,6 @@ def test_every_displacement_follows_the_definition() -> None:
         assert result.dtype == np.uint8
         assert result[0] == 0
         assert result[1:].tolist() == [page.displacement(x) for x in star_graph.nodes(n)[1:]]
-
-
-def test_displacements_do_not_change_if_the_necklaces_are_given() -> None:
-    for n in SIZES:
-        assert np.array_equal(displacements(n, necklaces(n)), displacements(n))
 
 
 def test_leaders_periods_and_rotations_of_necklaces_follow_the_definition() -> None:
@@ -36,16 +30,3 @@ def test_leaders_periods_and_rotations_of_necklaces_follow_the_definition() -> N
                     len(ring),
                     turned,
                 )
-
-
-def test_burnsides_lemma_gives_the_number_of_necklaces() -> None:
-    """The number h(n) of necklaces does not include the necklace of the root."""
-    for n in range(2, 9):
-        assert len(np.unique(necklaces(n).leader)) - 1 == rotation.necklaces_counted(n)
-
-
-def test_a_rotation_increases_the_displacement_by_one_modulo_the_period() -> None:
-    for n in SIZES:
-        result = dict(zip(star_graph.nodes(n), displacements(n).tolist(), strict=True))
-        for x in star_graph.nodes(n)[1:]:
-            assert result[rotate(x)] == (result[x] + 1) % rotation.period(x)

@@ -2,28 +2,16 @@
 
 from collections.abc import Iterator
 from functools import cache
-from itertools import combinations, islice, product
+from itertools import combinations, islice
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from oracles import edge_disjoint_schedules as page
-from oracles import schedule_rows, star_graph
+from oracles import schedule_rows
 from oracles.hypercube import nodes
-from starcast.collectives import Schedule, catalogue
+from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
 from starcast.judges.simulator import simulate
-from starcast.topologies import topology
-from support.examples import max_examples
-from support.meeting import plain_rows, refused
-
-CASES = [
-    (d, messages, copies)
-    for d in range(1, 5)
-    for messages in (1, 2, 5)
-    for copies in range(1, d + 1)
-]
+from support.meeting import plain_rows
 
 
 @cache
@@ -32,54 +20,6 @@ def schedule(d: int, messages: int, copies: int, root: str | None = None) -> Sch
     at = root or nodes(d)[0]
     return build(
         f"Q{d}", "broadcast", "edge-disjoint-binomial", root=at, messages=messages, copies=copies
-    )
-
-
-@pytest.mark.parametrize(("d", "messages", "copies"), CASES)
-def test_the_schedule_has_the_same_rows_as_the_oracle(d: int, messages: int, copies: int) -> None:
-    """Every node receives each message through as many trees as the message has copies.
-
-    In each tree, a node sends a unit only after receiving it in that tree.
-    """
-    for root in (nodes(d)[0], nodes(d)[-1], nodes(d)[2**d // 3]):
-        result = plain_rows(schedule(d, messages, copies, root))
-        assert len(set(result)) == len(result)
-        assert set(result) == page.broadcast_on_cube(root, messages, copies)
-        for node, message in product(set(nodes(d)) - {root}, range(messages)):
-            trees = [row.tree for row in result if row.receiver == node and row.unit == message]
-            assert len(trees) == len(set(trees)) == copies
-        assert schedule_rows.execute_apart(result, {root: range(messages)}).lacking == 0
-
-
-@max_examples(15)
-@given(st.integers(1, 6), st.integers(1, 9), st.data())
-def test_schedules_for_random_arguments_have_the_same_rows_as_the_oracle(
-    d: int, messages: int, data: st.DataObject
-) -> None:
-    copies, root = data.draw(st.integers(1, d)), data.draw(st.sampled_from(nodes(d)))
-    assert set(plain_rows(schedule(d, messages, copies, root))) == page.broadcast_on_cube(
-        root, messages, copies
-    )
-
-
-@pytest.mark.parametrize(("d", "messages", "copies"), [*CASES, (6, 7, 4), (8, 9, 3), (10, 4, 10)])
-def test_the_numbers_of_steps_and_transmissions_equal_the_formulas(
-    d: int, messages: int, copies: int
-) -> None:
-    """M messages in x copies take ceil(Mx/d) + d steps and Mx(2^d - 1) transmissions.
-
-    Claim EDT.Tab3.ft-broadcast-time states one step less, which is true only on Q_1.
-    """
-    result = schedule(d, messages, copies)
-    run = simulate(result)
-    assert run.violation is None
-    assert run.complete
-    assert run.largest_packet == 1
-    assert run.steps == star_graph.ceil_div(messages * copies, d) + (d if d > 1 else 0)
-    assert run.transmissions == len(result) == messages * copies * (2**d - 1)
-    algorithm = catalogue.find("broadcast", "edge-disjoint-binomial")
-    assert algorithm.rows(topology(f"Q{d}"), {"messages": messages, "copies": copies}) == len(
-        result
     )
 
 
@@ -133,12 +73,3 @@ def test_as_many_faults_as_copies_can_cut_off_a_node(d: int, copies: int) -> Non
         assert len(last) == copies
         assert (node, 0) in simulate(result, last).undelivered
         assert simulate(result, last[1:]).complete
-
-
-def test_invalid_requests_for_a_broadcast_on_the_cube_are_refused() -> None:
-    with refused("copies", "4", "3"):
-        schedule(3, 1, 4)
-    with refused("not defined", "S4"):
-        build("S4", "broadcast", "edge-disjoint-binomial")
-    with refused("rows", exit_code=7):
-        schedule(10, 10**6, 10)

@@ -13,15 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import exact_alltoall as page
-from oracles import schedule_rows, star_graph
-from oracles.scatter_trees import near_balanced
-from starcast.collectives import Schedule, catalogue
+from oracles import star_graph
+from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
-from starcast.collectives.exact_alltoall import full_necklaces
 from starcast.judges.simulator import simulate
-from starcast.topologies import as_topology
 from support.examples import max_examples
-from support.meeting import plain_rows, refused
+from support.meeting import plain_rows
 
 COLUMNS = ("step", "sender", "port", "receiver", "tree", "unit")
 #: Pairs of n and the number M of messages, with all M up to 2n for small n.
@@ -88,26 +85,6 @@ def test_messages_of_different_sources_never_use_a_link_in_the_same_step(
     everything = exact(n, messages).expand()
     assert len(everything) == len(exact(n, messages)) * everything.topology.nodes
     assert page.exchanged(plain_rows(everything), n, messages) == set()
-
-
-def test_with_n_minus_1_messages_every_link_is_busy_in_every_step() -> None:
-    for n in range(2, 8):
-        schedule = exact(n, n - 1)
-        assert schedule.steps == star_graph.distance_sum_formula(n)
-        assert np.array_equal(np.bincount(schedule.step)[1:], np.full(schedule.steps, n - 1))
-
-
-def test_more_than_n_minus_1_messages_are_sent_in_successive_rounds() -> None:
-    """On S_3, for example, 5 messages take two rounds of 2 messages and one round of 1."""
-    schedule, round_of_two, rest = exact(3, 5), exact(3, 2), exact(3, 1)
-    for number, (part, each) in enumerate([(round_of_two, 2), (round_of_two, 2), (rest, 1)]):
-        first = 2 * number
-        mine = (schedule.unit % 5 >= first) & (schedule.unit % 5 < first + each)
-        assert np.array_equal(
-            schedule.step[mine], part.step + number * star_graph.distance_sum_formula(3)
-        )
-        assert np.array_equal(schedule.sender[mine], part.sender)
-        assert np.array_equal(schedule.unit[mine], part.unit // each * 5 + part.unit % each + first)
 
 
 def rows(schedule: Schedule, chosen: object) -> Schedule:
@@ -197,28 +174,6 @@ def test_the_checker_of_all_sources_finds_two_messages_on_a_link_in_one_step() -
     assert "a directed link twice in a step" in result
 
 
-def test_nodes_on_full_necklaces_are_reached_along_the_near_balanced_tree() -> None:
-    """The paths to a full necklace are rotations of the tree path to its lowest node."""
-    for n in range(2, 7):
-        tree = near_balanced(star_graph.identity(n))
-        short = set(page.short_nodes(n))
-        for row in plain_rows(exact(n)):
-            destination = star_graph.nodes(n)[row.unit]
-            if destination not in short:
-                assert tree[row.receiver] == row.sender
-
-
-def test_full_necklaces_are_sorted_by_distance_then_smallest_node() -> None:
-    for n in range(2, 8):
-        full = full_necklaces(as_topology(f"S{n}"))
-        keys = [
-            (length, int(full.nodes[length, column]))
-            for column, length in enumerate(full.length.tolist())
-        ]
-        assert keys == sorted(keys)
-        assert len(keys) == page.full_necklaces(n)
-
-
 def test_all_links_are_busy_after_the_opening() -> None:
     """The opening, which serves short necklaces, may exceed the minimum number of steps for them.
 
@@ -244,92 +199,3 @@ def test_all_links_are_busy_after_the_opening() -> None:
             distances[early].max(initial=0)
             <= distances[~early & ~short & (schedule.sender == 0)].min()
         )
-
-
-def test_building_the_schedule_again_gives_the_same_rows() -> None:
-    for n, messages in [(2, 1), (3, 1), (5, 3), (6, 7)]:
-        once, again = (build(f"S{n}", "alltoall", "exact", messages=messages) for _ in range(2))
-        assert all(np.array_equal(getattr(once, name), getattr(again, name)) for name in COLUMNS)
-
-
-@pytest.mark.parametrize("source", ["1234", "2134", "4132", "3421"])
-@pytest.mark.parametrize("messages", [1, 4])
-def test_changing_the_source_translates_the_schedule(source: str, messages: int) -> None:
-    schedule = build("S4", "alltoall", "exact", root=source, messages=messages)
-    q = star_graph.node_of(source)
-    back = {star_graph.compose(q, x): x for x in star_graph.nodes(4)}
-    ranks = star_graph.ranks(4)
-
-    def home(row: schedule_rows.Row) -> schedule_rows.Row:
-        destination, message = divmod(row.unit, messages)
-        target = ranks[back[star_graph.nodes(4)[destination]]]
-        return row._replace(
-            sender=back[row.sender], receiver=back[row.receiver], unit=target * messages + message
-        )
-
-    assert sorted(map(home, plain_rows(schedule))) == sorted(plain_rows(exact(4, messages)))
-    assert schedule.root == ranks[q]
-
-
-def test_the_schedule_has_the_expected_metadata() -> None:
-    for n in range(2, 8):
-        schedule = exact(n, 2)
-        algorithm = catalogue.find("alltoall", "exact")
-        assert (schedule.collective, schedule.algorithm, schedule.ports, schedule.packets) == (
-            "alltoall",
-            "exact",
-            "all",
-            False,
-        )
-        assert schedule.symmetric
-        assert schedule.forest is None
-        assert not schedule.tree.any()
-        assert schedule.units == 2 * schedule.topology.nodes
-        assert dict(schedule.arguments) == {"messages": 2}
-        assert algorithm.rows(schedule.topology, {"messages": 2}) == len(schedule)
-        assert schedule.topology.distance_sum == star_graph.distance_sum_formula(n)
-
-
-def test_the_closed_form_of_t_n_equals_the_sum_of_all_distances_from_a_node() -> None:
-    """Distances come from the array implementation, and for small n from breadth-first search."""
-    for n in range(2, 10):
-        topology = as_topology(f"S{n}")
-        assert (
-            star_graph.distance_sum_formula(n)
-            == int(topology.distances().sum())
-            == topology.mean_distance * (topology.nodes - 1)
-        )
-        assert n > 6 or star_graph.distance_sum_formula(n) == sum(
-            star_graph.distances(star_graph.identity(n)).values()
-        )
-
-
-def test_invalid_topologies_arguments_and_sizes_are_refused() -> None:
-    """The algorithm is for star graphs and all ports, and `messages` is its only argument."""
-    for topology in ("Q3", "S4,2"):
-        with refused("not defined on", topology):
-            build(topology, "alltoall", "exact")
-    with refused("no port model"):
-        build("S4", "alltoall", "exact", ports="one")
-    with refused("no argument 'segments'"):
-        build("S4", "alltoall", "exact", segments=2)
-    with refused("messages is 0"):
-        build("S4", "alltoall", "exact", messages=0)
-    with refused("S12", "rows", exit_code=7):
-        build("S12", "alltoall", "exact")
-
-
-def test_the_simulator_accepts_schedules_of_any_source_and_of_all_sources() -> None:
-    for source in ["12345", "54321", "31524"]:
-        schedule = build("S5", "alltoall", "exact", root=source)
-        for run in (simulate(schedule), simulate(schedule.expand())):
-            assert (run.violation, run.complete, run.steps) == (None, True, page.fewest_steps(5, 1))
-            assert run.transmissions == 120 * star_graph.distance_sum_formula(5)
-
-
-def test_the_simulator_names_the_step_of_a_violation() -> None:
-    for name in ["early row", "port 1", "doubled row", "step 0"]:
-        corrupt, _ = CORRUPTIONS[name]
-        run = simulate(corrupt(exact(4)))
-        assert run.violation is not None
-        assert run.violation.startswith("step ")

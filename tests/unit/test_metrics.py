@@ -1,14 +1,16 @@
 """`forest_metrics`, compared with the methods of `Forest` and with known values."""
 
-from itertools import permutations
 from math import factorial
 
 import numpy as np
 import pytest
 
+from oracles import scatter_trees as trees_page
+from oracles import star_graph
 from starcast.topologies import topology
 from starcast.trees import Forest, forest, plain_constructions
-from starcast.trees.metrics import forest_metrics
+from starcast.trees.metrics import forest_metrics, root_ports
+from support.meeting import tree_of
 
 #: S4 is the smallest star on which all constructions differ, so it comes first.
 STARS = ["S4", "S2", "S3", "S5", "S6"]
@@ -81,17 +83,14 @@ def test_metrics_have_the_known_values() -> None:
         assert forest_metrics(forest(spec, construction))[metric] == value
 
 
-def test_a_greedy_tree_has_as_many_leaves_as_there_are_derangements() -> None:
-    for n in range(2, 7):
-        derangements = sum(
-            all(symbol != place for place, symbol in enumerate(row))
-            for row in permutations(range(n))
-        )
-        assert forest_metrics(forest(f"S{n}", "greedy"))["leaves"] == [derangements]
-
-
-def test_branch_sizes_of_the_balanced_tree_differ_by_at_most_one() -> None:
-    for n in range(3, 7):
-        (branches,) = forest_metrics(forest(f"S{n}", "balanced"))["branches"]
-        assert max(branches) == -(-(factorial(n) - 1) // (n - 1))
-        assert min(branches) >= max(branches) - 1
+def test_root_ports_are_found_by_following_parents() -> None:
+    for root in ["1234", "4213"]:
+        for construction in ["balanced", "perfectly-balanced", "multiple", "hamiltonian-cycle"]:
+            built, source = forest("S4", construction, root=root), star_graph.node_of(root)
+            for row, above in zip(built.parent_port, root_ports(built), strict=True):
+                tree = tree_of(row.tolist(), 4)
+                expected = [
+                    trees_page.branch_dimension(x, tree, source) if x in tree else 0
+                    for x in star_graph.nodes(4)
+                ]
+                assert above.tolist() == expected

@@ -5,7 +5,6 @@ the first symbol by one that the label lacks.
 """
 
 import tracemalloc
-from itertools import combinations
 from math import perm
 
 import numpy as np
@@ -185,16 +184,6 @@ def test_an_unknown_port_is_refused() -> None:
                 ask(port)
 
 
-def test_the_nk_star_with_k_equal_to_1_is_the_complete_graph() -> None:
-    for n in range(2, 8):
-        t = topology(f"S{n},1")
-        assert (t.nodes, t.links, t.diameter) == (n, n * (n - 1) // 2, 1)
-        assert t.distances(n - 1).tolist() == [1] * (n - 1) + [0]
-        assert sorted(
-            tuple(sorted((a, int(b)))) for port in t.ports for a, b in enumerate(t.neighbours(port))
-        ) == sorted([*combinations(range(n), 2)] * 2)
-
-
 @pytest.mark.parametrize("n", range(2, 8))
 def test_the_nk_star_with_k_equal_to_n_minus_1_is_the_star_graph(n: int) -> None:
     """Ranks, ports and distances are equal if the missing symbol is appended to each label."""
@@ -206,17 +195,6 @@ def test_the_nk_star_with_k_equal_to_n_minus_1_is_the_star_graph(n: int) -> None
     assert np.array_equal(star.distances(star.nodes // 2), same.distances(star.nodes // 2))
     assert np.array_equal(star.translation(star.nodes // 3), same.translation(star.nodes // 3))
     assert star.distance_profile() == same.distance_profile()
-
-
-def test_residual_links_are_in_triangles_but_exchange_links_are_not() -> None:
-    """No automorphism maps residual links to exchange links or vice versa (pitfall 10)."""
-    for n, k in [(n, k) for n, k in SIZES if 2 <= k <= n - 2]:
-        t = topology(f"S{n},{k}")
-        neighbours = [{int(t.neighbours(port, [0])[0]) for port in t.ports}]
-        for port in t.ports:
-            ranks = t.neighbours(port, [0])
-            beyond = {int(t.neighbours(other, ranks)[0]) for other in t.ports}
-            assert bool(neighbours[0] & beyond) == (port > k)
 
 
 @every_size

@@ -12,12 +12,14 @@ from oracles.simulator import execute_all
 from starcast import Fault, Schedule, schedule, schedule_from_columns, simulate, timing
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.reductions import reverse_schedule
+from starcast.collectives.scatter import build_scatter
 from starcast.formats import export, read_schedule
 from starcast.topologies import as_topology
-from support.meeting import refused
+from starcast.trees import forest
+from support.meeting import assert_complete, refused
 from support.simulator_cases import assert_same_verdict, flipped, kept, plan_of
 
-REVERSED = {"reduce": "broadcast", "reduce-scatter": "allgather"}
+REVERSED = {"gather": "scatter", "reduce": "broadcast", "reduce-scatter": "allgather"}
 
 
 @pytest.mark.parametrize("spec", ["S2", "S4", "S4,2", "Q1", "Q3"])
@@ -31,8 +33,7 @@ def test_a_reduction_is_the_reversed_broadcast_or_allgather(spec: str, collectiv
         for ports in entry.ports:
             forward = schedule(network, REVERSED[collective], entry.name, ports)
             backward = schedule(network, collective, entry.name, ports)
-            assert backward.combine is not None
-            assert backward.combine.all()
+            assert backward.combine is None if collective == "gather" else backward.combine.all()
             assert backward.symmetric == forward.symmetric
             again = reverse_schedule(backward)
             assert again.id == forward.id
@@ -218,3 +219,21 @@ def test_an_exported_reduction_is_read_back_unchanged(
     read = read_schedule(file, spec, collective, ports=written.ports)
     for name, column in written.columns.present().items():
         assert np.array_equal(getattr(read, name), column)
+
+
+def test_reversing_a_scatter_on_an_nk_star_uses_the_reverse_ports() -> None:
+    """In S_{5,2} the two ends of a link may have different ports."""
+    topology = as_topology("S5,2")
+    draft = build_scatter(forest(topology, "nk-greedy"), "all", 2)
+    scatter = draft.complete(topology, "scatter", "nk-greedy")
+    gather = reverse_schedule(scatter)
+    assert any(topology.reverse_port(port) != port for port in np.unique(scatter.port).tolist())
+    assert_complete(gather)
+
+
+@pytest.mark.parametrize(
+    ("collective", "algorithm"), [("allreduce", "greedy"), ("alltoall", "necklace")]
+)
+def test_other_collectives_cannot_be_reversed(collective: str, algorithm: str) -> None:
+    with refused(collective, "reverse"):
+        reverse_schedule(schedule("S4", collective, algorithm))

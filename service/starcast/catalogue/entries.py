@@ -1,7 +1,7 @@
 """Catalogue entries, their arguments with checks, and the registries that hold them."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
@@ -191,18 +191,15 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
 
     Args:
         noun: the noun for an entry in messages, such as ``construction``.
-        entries: the entries to register first.
 
     Example:
         >>> CONSTRUCTIONS.find("greedy").source
         'Tseng & Sheu 1997, Def. 1'
     """
 
-    def __init__(self, noun: str, entries: Iterable[AnyEntry] = ()) -> None:
+    def __init__(self, noun: str) -> None:
         self.noun = noun
         self._entries: dict[str, AnyEntry] = {}
-        for entry in entries:
-            self.register(entry)
 
     def register(self, entry: AnyEntry) -> None:
         """Add an entry; if a plug-in is loaded again, the new entry replaces the old entry.
@@ -222,17 +219,23 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
         if not entry.origin.is_shipped:
             ORIGINS[self.noun, entry.name] = entry.origin
 
-    def find(self, name: str) -> AnyEntry:
+    def find(self, name: str, topology: Topology | None = None) -> AnyEntry:
         """Return the entry with a name.
 
+        Args:
+            name: the name of an entry.
+            topology: a topology on which the entry must be defined.
+
         Raises:
-            InputError: no entry has this name; the hint suggests the closest one.
+            InputError: no entry has this name, or it is not defined on the topology.
         """
         if str(name) not in self._entries:
             raise InputError(
                 f"unknown {self.noun} '{name}'",
                 hint=f"{did_you_mean(name, self)}choose one of {', '.join(self)}",
             )
+        if topology is not None:
+            self.check_topology(self._entries[name], topology)
         return self._entries[name]
 
     def supported(self, topology: Topology) -> tuple[AnyEntry, ...]:

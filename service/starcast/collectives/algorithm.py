@@ -16,6 +16,7 @@ from starcast.collectives.columns import REQUIRED, schedule_from_columns
 from starcast.collectives.model import (
     COLLECTIVES,
     PORT_MODELS,
+    Draft,
     Schedule,
     check_collective,
     schedule_id,
@@ -193,6 +194,8 @@ def algorithm(
     (the number of units; by default the largest unit + 1), ``packets`` (by default whether a
     directed link carries several units in a step), ``symmetric`` and ``forest``.
 
+    Functions of starcast return a `Draft`, for the given root or for the identity.
+
     Args:
         collective: one of `COLLECTIVES`, such as ``broadcast``.
         name: lower-case words joined by hyphens.
@@ -221,23 +224,28 @@ def algorithm(
             )
 
         def build(topology: Topology, root: int, model: Ports, **arguments: Any) -> Schedule:
+            declared = {
+                "topology": topology, "collective": collective, "algorithm": name, "ports": model,
+                "arguments": arguments,
+            }  # fmt: skip
+            # Tests cover starcast's own functions; the results of plug-ins are checked at every
+            # call.
+            if origin.is_shipped:
+                draft: Draft = function(topology, root, ports=model, **arguments)
+                schedule = draft.complete(**declared)
+                has_root = entry.sources(topology, model) == 1
+                return schedule.translate(root) if has_root and schedule.root != root else schedule
             noun = f"the {collective} algorithm '{name}'"
             result = run_guarded(
                 noun, origin, lambda: function(topology, root, ports=model, **arguments)
             )
-            declared = {
-                "topology": topology, "collective": collective, "algorithm": name, "ports": model,
-                "root": root, "arguments": arguments,
-            }  # fmt: skip
-            return _read_schedule(noun, origin, result, declared)
+            return _read_schedule(noun, origin, result, {**declared, "root": root})
 
         entry = Algorithm(
             collective=collective, name=name, source=source, origin=origin, smallest=smallest,
             families=tuple(families), ports=tuple(ports),
             arguments=read_arguments(name, origin, function, ("topology", "root", "ports")),
-            # Tests cover starcast's own functions; the results of plug-ins are checked at every
-            # call.
-            build=function if origin.is_shipped else build, **foresight,
+            build=build, **foresight,
         )  # fmt: skip
         REGISTRIES[collective].register(entry)
         return function

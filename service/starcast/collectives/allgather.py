@@ -26,7 +26,7 @@ sources, and is the same for every root.
 """
 
 from collections.abc import Callable
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +35,9 @@ from starcast import trees
 from starcast.catalogue.entries import Argument
 from starcast.collectives.algorithm import Arguments, Messages, algorithm
 from starcast.collectives.broadcast import build_pipeline
-from starcast.collectives.model import Schedule, build_schedule
-from starcast.collectives.rows import Columns
+from starcast.collectives.model import Draft
+from starcast.collectives.rows import Columns, expand_rows
+from starcast.support.arrays import freeze
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import rotated_dimension, rotation
@@ -66,27 +67,24 @@ def count_sources(topology: Topology, ports: str) -> int:
     return 1 if ports == "all" or topology.translation_keeps_ports else topology.nodes
 
 
-def build_packets(forest: Forest, ports: Ports, name: str, arguments: Arguments) -> Schedule:
-    """Build the symmetric schedule in which the identity sends one unit down each of its trees."""
-    return build_pipeline(
-        forest,
-        ports,
-        1,
-        collective="allgather",
-        algorithm=name,
-        arguments=arguments,
-        packets=True,
-        symmetric=True,
-    )
+def build_packets(forest: Forest, ports: Ports, units_per_tree: int = 1) -> Draft:
+    """Return the allgather in which each source pipelines units down its translated trees."""
+    if count_sources(forest.topology, ports) == 1:
+        draft = build_pipeline(forest, ports, units_per_tree, packets=True)
+        return draft._replace(symmetric=True)
+    # The schedule is expanded to all sources before it is made one-port, because a translated link
+    # may have another port, and then belongs to another sub-slot.
+    single = build_pipeline(forest, "all", units_per_tree, packets=True)
+    topology = forest.topology
+    rows = serialize_ports(topology, expand_rows(topology, single.rows, single.units))
+    return Draft(rows, single.units * topology.nodes, packets=True)
 
 
-def serialize_ports(schedule: Schedule) -> Schedule:
-    """Make a schedule one-port: replace each step by one step per port, called a sub-slot."""
-    topology = schedule.topology
+def serialize_ports(topology: Topology, rows: Columns) -> Columns:
+    """Make rows one-port: replace each step by one step per port, called a sub-slot."""
     # A port maps nodes to nodes one to one, so no node sends or receives twice in a sub-slot.
-    sub_slot = np.searchsorted(topology.ports, schedule.port) + 1
-    step = (schedule.step - 1) * topology.degree + sub_slot
-    return schedule.replace_rows(schedule.columns._replace(step=step), ports="one")
+    sub_slot = np.searchsorted(topology.ports, rows.port) + 1
+    return rows._replace(step=(rows.step - 1) * topology.degree + sub_slot)
 
 
 @algorithm(
@@ -94,7 +92,7 @@ def serialize_ports(schedule: Schedule) -> Schedule:
     source="Tseng & Sheu 1997, Algorithm 2, Theorem 3",
     rows=lambda topology, _: topology.degree * (topology.nodes - 1),
 )  # fmt: skip
-def _build_dimension_change(topology: Topology, root: int, ports: Ports, base: Base) -> Schedule:
+def _build_dimension_change(topology: Topology, root: int, ports: Ports, base: Base) -> Draft:
     """Build Algorithm 2 of Tseng & Sheu 1997: segment i of source x travels down LC(x, DC(i, T)).
 
     DC(i, T) is the tree T with its dimensions shifted by i places, and LC translates it to x. The
@@ -104,24 +102,9 @@ def _build_dimension_change(topology: Topology, root: int, ports: Ports, base: B
     """
     tree = trees.forest(topology, base)
     changed = [dimension_change(topology, 0, tree, i) for i in range(topology.n - 1)]
-    rows = np.concatenate([forest.parent_port for forest in changed])
     # `Forest` would copy a writable array, which is not necessary here.
-    rows.flags.writeable = False
-    schedule = build_packets(Forest(topology, rows), ports, "dimension-change", {"base": base})
-    return schedule.translate(root)
-
-
-class _SingleMessage(NamedTuple):
-    """The schedule of one message from the identity.
-
-    Attributes:
-        forest: the tree along which the message travels.
-        step: int32 ``[nodes]``, the step in which each node receives it; 0 if it arrives over one
-            of the last links, which are crossed after all others.
-    """
-
-    forest: Forest
-    step: NDArray[np.int32]
+    rows = freeze(np.concatenate([forest.parent_port for forest in changed]))
+    return build_packets(Forest(topology, rows), ports)
 
 
 def _if_single(construction: str) -> Callable[[Topology, str, Arguments], str | None]:
@@ -135,7 +118,7 @@ def _if_single(construction: str) -> Callable[[Topology, str, Arguments], str | 
 )  # fmt: skip
 def _build_rotated_hamiltonian(
     topology: Topology, root: int, ports: Ports, messages: Messages
-) -> Schedule:
+) -> Draft:
     """Build Algorithm 1: the n-1 rotated Hamiltonian paths (phase 1), then the leaves (phase 2).
 
     A leaf receives the message across the position of a certain symbol: symbol n for a single
@@ -148,15 +131,14 @@ def _build_rotated_hamiltonian(
     turns = [0]
     if messages > 1:
         turns = [(c + 1) % (topology.n - 1) for c in range(min(messages, topology.n - 1))]
-    single = _SingleMessage(forest, step)
-    return _build_overlapped("rotated-hamiltonian", single, turns, messages, ports, root)
+    return _build_overlapped(forest, step, turns, messages)
 
 
 @algorithm(
     "allgather", "necklace", families=["star"], source="Fragopoulou & Akl 1993, section 3.2",
     forest_construction=_if_single("necklace"),
 )  # fmt: skip
-def _build_necklace(topology: Topology, root: int, ports: Ports, messages: Messages) -> Schedule:
+def _build_necklace(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
     """Build Algorithm 2: node number m of MBST receives the message in step ceil(m/(n-1)).
 
     MBST is the multinode broadcast spanning tree. The nodes of the last step are reached over last
@@ -169,8 +151,7 @@ def _build_necklace(topology: Topology, root: int, ports: Ports, messages: Messa
     step = (numbering(topology) + np.int32(topology.n - 2)) // np.int32(topology.n - 1)
     step[step == step.max()] = 0
     turns = list(range(min(messages, topology.n - 1)))
-    single = _SingleMessage(forest, step)
-    return _build_overlapped("necklace", single, turns, messages, ports, root)
+    return _build_overlapped(forest, step, turns, messages)
 
 
 @algorithm(
@@ -179,7 +160,7 @@ def _build_necklace(topology: Topology, root: int, ports: Ports, messages: Messa
 )  # fmt: skip
 def _build_hamiltonian_cycle(
     topology: Topology, root: int, ports: Ports, messages: Messages
-) -> Schedule:
+) -> Draft:
     """Build the one-port allgather of section 4: messages follow a Hamiltonian path, one by one.
 
     A message takes n!-1 steps. Each source uses its own path, a translation of the path of the
@@ -199,51 +180,58 @@ def _build_hamiltonian_cycle(
         tree=np.zeros_like(message),
         unit=message,
     )
-    schedule = _build_units(rows, forest, "hamiltonian-cycle", ports, messages)
-    return schedule.translate(root)
+    return Draft(rows, messages, forest, symmetric=True)
 
 
 def _build_overlapped(
-    name: str, single: _SingleMessage, turns: list[int], messages: int, ports: Ports, root: int
-) -> Schedule:
+    forest: Forest, step: NDArray[np.int32], turns: list[int], messages: int
+) -> Draft:
     """Build the schedule of several messages from the schedule of a single message.
 
     Message c is the single message rotated ``turns[c mod len(turns)]`` times. The last links of
     all messages (see the module's docstring) come at the end, sorted by message and node.
+
+    Args:
+        forest: the tree along which a single message travels from the identity.
+        step: int32 ``[nodes]``, the step in which each node receives it; 0 if it arrives over one
+            of the last links.
+        turns: the numbers of rotations.
+        messages: the number of messages.
     """
-    rotated = [_rotate(single, count) for count in turns]
+    rotated = [_rotate(forest, step, count) for count in turns]
     parent_ports, steps = (np.stack(parts) for parts in zip(*rotated, strict=True))
-    parent_ports.flags.writeable = False
-    topology = single.forest.topology
     # No construction builds rotated trees. So the schedule names a forest only if there is a single
     # message, which is not rotated.
-    forest = single.forest if messages == 1 else Forest(topology, parent_ports)
+    if messages > 1:
+        forest = Forest(forest.topology, freeze(parent_ports))
     tree = np.arange(messages) % len(turns)
     begins = np.arange(messages, dtype=np.int32)[:, None] * steps.max()
     arrival = np.where(steps[tree] > 0, steps[tree] + begins, 0)
     message, node = np.nonzero(parent_ports[tree])
     port = parent_ports[tree[message], node]
-    step = arrival[message, node]
-    last = step == 0
+    crossed = arrival[message, node]
+    last = crossed == 0
     # A step has at most one last link per port, so sources do not conflict.
-    step[last] = messages * int(steps.max()) + _positions_within_port(port[last])
+    crossed[last] = messages * int(steps.max()) + _positions_within_port(port[last])
     parent = forest.parents()[tree[message], node]
-    rows = Columns(step, parent, port, node, tree[message], message)
-    return _build_units(rows, forest, name, ports, messages).translate(root)
+    rows = Columns(crossed, parent, port, node, tree[message], message)
+    return Draft(rows, messages, forest, symmetric=True)
 
 
-def _rotate(single: _SingleMessage, count: int) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
+def _rotate(
+    forest: Forest, step: NDArray[np.int32], count: int
+) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
     """Return the parent ports and the steps of a single message after ``count`` rotations."""
-    topology = single.forest.topology
+    topology = forest.topology
     image = np.arange(topology.nodes, dtype=np.int32)
     turn = rotation(topology.n)
     for _ in range(count):
         image = turn[image]
     ports = np.empty(topology.nodes, dtype=np.uint8)
-    ports[image] = rotated_dimension(single.forest.parent_port[0], count, topology.n)
+    ports[image] = rotated_dimension(forest.parent_port[0], count, topology.n)
     ports[0] = 0
     steps = np.empty(topology.nodes, dtype=np.int32)
-    steps[image] = single.step
+    steps[image] = step
     return ports, steps
 
 
@@ -254,22 +242,6 @@ def _positions_within_port(port: NDArray[np.uint8]) -> NDArray[np.int64]:
         of_port = port == number
         position[of_port] = np.arange(1, np.count_nonzero(of_port) + 1)
     return position
-
-
-def _build_units(rows: Columns, forest: Forest, name: str, ports: Ports, messages: int) -> Schedule:
-    """Return the symmetric schedule that has the given rows, those of the identity as source."""
-    return build_schedule(
-        rows,
-        topology=forest.topology,
-        collective="allgather",
-        algorithm=name,
-        ports=ports,
-        arguments={"messages": messages},
-        units=messages,
-        packets=False,
-        forest=forest,
-        symmetric=True,
-    )
 
 
 def _declare(construction: str, source: str) -> None:
@@ -283,13 +255,8 @@ def _declare(construction: str, source: str) -> None:
         "allgather", construction, families=["nk-star"], ports=["all", "one"], source=source,
         rows=count_rows, forest_construction=forest_construction, sources=count_sources,
     )  # fmt: skip
-    def build(topology: Topology, root: int, ports: Ports) -> Schedule:
-        forest = trees.forest(topology, construction)
-        if count_sources(topology, ports) == 1:
-            return build_packets(forest, ports, construction, {}).translate(root)
-        # The schedule is expanded to all sources before it is made one-port, because a translated
-        # link may have another port, and then belongs to another sub-slot.
-        return serialize_ports(build_packets(forest, "all", construction, {}).expand())
+    def build(topology: Topology, root: int, ports: Ports) -> Draft:
+        return build_packets(trees.forest(topology, construction), ports)
 
 
 _declare("nk-greedy", "Li, Chen, Xiang & Yao, Theorems 4 and 5")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from starcast import trees
 from starcast.collectives.algorithm import Messages, algorithm
-from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.model import Draft
 from starcast.collectives.rows import Integers, Units, route_units
 from starcast.collectives.scatter import (
     SMALLEST_BALANCED,
@@ -34,12 +34,11 @@ from starcast.trees import Forest
     "alltoall", "necklace", families=["star"], source="Fragopoulou & Akl 1993, section 7, Rule 9",
     rows=count_rows, forest_construction=lambda *_: "near-balanced",
 )  # fmt: skip
-def _build_necklace(topology: Topology, root: int, ports: Ports) -> Schedule:
+def _build_necklace(topology: Topology, root: int, ports: Ports) -> Draft:
     """Build the alltoall of Rule 9, which sends the messages to each necklace as one group."""
     forest = trees.forest(topology, "near-balanced")
     units = assign_trees(forest, 1)
-    departure = _departures_by_necklace(forest, units, 1)
-    return _build("necklace", forest, ports, units, departure, root)
+    return _build(forest, units, _departures_by_necklace(forest, units, 1), 1)
 
 
 @algorithm(
@@ -49,7 +48,7 @@ def _build_necklace(topology: Topology, root: int, ports: Ports) -> Schedule:
 )  # fmt: skip
 def _build_perfectly_balanced(
     topology: Topology, root: int, ports: Ports, messages: MultipleMessages
-) -> Schedule:
+) -> Draft:
     """Build the alltoall of Rule 10 along the perfectly balanced trees (Def. 15), for n >= 3.
 
     Messages leave in groups; a group has one message in each of the n-1 trees. With M messages per
@@ -57,8 +56,7 @@ def _build_perfectly_balanced(
     """
     forest = trees.forest(topology, "perfectly-balanced")
     units = assign_trees(forest, messages)
-    departure = _departures_by_necklace(forest, units, messages)
-    return _build("perfectly-balanced", forest, ports, units, departure, root, messages=messages)
+    return _build(forest, units, _departures_by_necklace(forest, units, messages), messages)
 
 
 @algorithm(
@@ -66,7 +64,7 @@ def _build_perfectly_balanced(
     source="Fragopoulou & Akl 1993, section 8", rows=count_rows,
     forest_construction=lambda *_: "near-balanced",
 )  # fmt: skip
-def _build_one_port(topology: Topology, root: int, ports: Ports, messages: Messages) -> Schedule:
+def _build_one_port(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
     """Build the one-port alltoall of section 8: messages travel one by one, nearest first."""
     forest = trees.forest(topology, "near-balanced")
     units = assign_trees(forest, messages)
@@ -74,7 +72,7 @@ def _build_one_port(topology: Topology, root: int, ports: Ports, messages: Messa
     order = np.lexsort((units.unit, length))
     departure = np.empty(len(order), dtype=np.int64)
     departure[order] = np.cumsum(length[order]) - length[order] + 1
-    return _build("one-port", forest, ports, units, departure, root, messages=messages)
+    return _build(forest, units, departure, messages)
 
 
 def _departures_by_necklace(forest: Forest, units: Units, messages: int) -> Integers:
@@ -101,26 +99,7 @@ def _nearest_first(leader: NDArray[np.int32], distance: NDArray[np.int64]) -> ND
     return leaders[np.argsort(distance[leaders], kind="stable")]
 
 
-def _build(
-    name: str,
-    forest: Forest,
-    ports: Ports,
-    units: Units,
-    departure: Integers,
-    root: int,
-    **arguments: int,
-) -> Schedule:
+def _build(forest: Forest, units: Units, departure: Integers, messages: int) -> Draft:
     """Return the symmetric schedule in which every unit moves one hop per step."""
-    schedule = build_schedule(
-        route_units(forest, units.tree, units.destination, departure, units.unit),
-        topology=forest.topology,
-        collective="alltoall",
-        algorithm=name,
-        ports=ports,
-        units=forest.topology.nodes * arguments.get("messages", 1),
-        packets=False,
-        arguments=arguments,
-        forest=forest,
-        symmetric=True,
-    )
-    return schedule.translate(root)
+    rows = route_units(forest, units.tree, units.destination, departure, units.unit)
+    return Draft(rows, forest.topology.nodes * messages, forest, symmetric=True)

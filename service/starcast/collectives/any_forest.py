@@ -14,7 +14,7 @@ from starcast.catalogue.entries import Argument
 from starcast.collectives import allgather, scatter
 from starcast.collectives.algorithm import Arguments, Messages, Segments, algorithm
 from starcast.collectives.broadcast import build_pipeline
-from starcast.collectives.model import Schedule
+from starcast.collectives.model import Draft
 from starcast.collectives.rows import Units
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
@@ -68,43 +68,23 @@ _declare = partial(
 @_declare("broadcast", rows=_count_stream_rows)
 def _build_broadcast(
     topology: Topology, root: int, ports: Ports, base: Base, segments: Segments
-) -> Schedule:
+) -> Draft:
     """Build the broadcast that pipelines the segments of each tree down that tree."""
-    return build_pipeline(
-        trees.forest(topology, base, root),
-        ports,
-        segments,
-        packets=True,
-        algorithm=NAME,
-        arguments={"base": base, "segments": segments},
-    )
+    return build_pipeline(trees.forest(topology, base, root), ports, segments, packets=True)
 
 
 @_declare("allgather", rows=_count_stream_rows, sources=allgather.count_sources)
 def _build_allgather(
     topology: Topology, root: int, ports: Ports, base: Base, segments: Segments
-) -> Schedule:
+) -> Draft:
     """Build the allgather that pipelines the segments of each source down its translated trees."""
-    single_source = allgather.count_sources(topology, ports) == 1
-    schedule = build_pipeline(
-        trees.forest(topology, base),
-        ports if single_source else "all",
-        segments,
-        packets=True,
-        collective="allgather",
-        symmetric=True,
-        algorithm=NAME,
-        arguments={"base": base, "segments": segments},
-    )
-    if single_source:
-        return schedule.translate(root)
-    return allgather.serialize_ports(schedule.expand())
+    return allgather.build_packets(trees.forest(topology, base), ports, segments)
 
 
 @_declare("scatter", rows=_count_scatter_rows)
 def _build_scatter(
     topology: Topology, root: int, ports: Ports, base: Base, messages: Messages
-) -> Schedule:
+) -> Draft:
     """Build the scatter down k trees; message i of destination d uses tree (d + i) mod k.
 
     Messages down a single tree follow Rules 5 and 8 of Fragopoulou & Akl 1993. Several trees may
@@ -115,14 +95,10 @@ def _build_scatter(
     destination = np.repeat(np.delete(np.arange(topology.nodes), root), messages)
     message = np.tile(np.arange(messages), topology.nodes - 1)
     tree = (destination + message) % forest.trees
-    single = forest.trees == 1
-    schedule = scatter.build_scatter(
-        forest,
-        ports if single else "all",
-        messages,
-        Units(tree, destination, destination * messages + message),
-        packets=not single,
-        algorithm=NAME,
-        arguments={"base": base, "messages": messages},
-    )
-    return schedule if schedule.ports == ports else allgather.serialize_ports(schedule)
+    units = Units(tree, destination, destination * messages + message)
+    if forest.trees == 1:
+        return scatter.build_scatter(forest, ports, messages, units)
+    draft = scatter.build_scatter(forest, "all", messages, units)._replace(packets=True)
+    if ports == "one":
+        return draft._replace(rows=allgather.serialize_ports(topology, draft.rows))
+    return draft

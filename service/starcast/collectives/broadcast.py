@@ -3,26 +3,25 @@
 The message is split into units. Each tree is a pipeline: its unit j follows its unit j-1.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast import trees
-from starcast.collectives.algorithm import Arguments, Messages, Segments, algorithm
-from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.algorithm import Messages, Segments, algorithm, count_messages
+from starcast.collectives.model import Draft
 from starcast.collectives.rows import Columns, flood_units
-from starcast.support.vocabulary import Collective, Ports
+from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 from starcast.trees import Forest
 from starcast.trees.construction import CONSTRUCTIONS
 
 
 def build_pipeline(
-    forest: Forest, ports: Ports, units_per_tree: int, **parameters: Any
-) -> Schedule:
-    """Return the schedule that pipelines units down all trees of a forest at the same time.
+    forest: Forest, ports: Ports, units_per_tree: int, *, packets: bool | None = None
+) -> Draft:
+    """Return the broadcast that pipelines units down all trees of a forest at the same time.
 
     In slot t the links to level l carry unit number t-l+1 of their tree, counted from 1, so trees
     of height h take h + ``units_per_tree`` - 1 slots. In the all-port model a slot is a step. In
@@ -33,7 +32,7 @@ def build_pipeline(
         forest: any forest.
         ports: the port model.
         units_per_tree: the number of units that travel down each tree.
-        parameters: other fields of `Schedule`; they override the defaults for a broadcast.
+        packets: see `Schedule`; by default whether trees share a link.
 
     Reference:
         Tseng & Sheu 1997, Algorithm 1 (section 4.1); one-port: section 4.2.
@@ -43,24 +42,21 @@ def build_pipeline(
     if ports == "one":
         gap = forest.topology.degree
         first = (first - 1) * gap + _sub_slots(forest)
-    return _build_stream(forest, ports, units_per_tree, first, gap, **parameters)
+    if packets is None:
+        packets = forest.congestion > 1
+    return _build_stream(forest, units_per_tree, first, gap)._replace(packets=packets)
 
 
 def build_rounds(
-    topology: Topology,
-    parent_port: NDArray[np.uint8],
-    rounds: NDArray[np.integer[Any]],
-    root: int,
-    algorithm: str,
-) -> Schedule:
+    topology: Topology, parent_port: NDArray[np.uint8], rounds: NDArray[np.integer[Any]]
+) -> Draft:
     """Return a one-port broadcast of one unit, given the sender and the round for each node.
 
     Args:
+        topology: the topology.
         parent_port: uint8 ``[nodes]``, for each node the port to the node that informs it; 0 for
             rank 0, where the message starts.
         rounds: ``[nodes]``, the round in which each node is informed; 0 for rank 0.
-        root: rank of the root to which the broadcast from rank 0 is translated.
-        algorithm: name of the algorithm.
     """
     forest = Forest(topology, parent_port[None, :])
     receiver = np.arange(1, topology.nodes)
@@ -72,32 +68,7 @@ def build_rounds(
         tree=np.zeros(len(receiver), dtype=np.uint8),
         unit=np.zeros(len(receiver), dtype=np.int32),
     )
-    schedule = build_schedule(
-        rows,
-        topology=topology,
-        collective="broadcast",
-        algorithm=algorithm,
-        ports="one",
-        units=1,
-        packets=False,
-        forest=forest,
-    )
-    return schedule.translate(root)
-
-
-def build_substar_stream(
-    forest: Forest, ports: Ports, messages: int, **parameters: Any
-) -> Schedule:
-    """Return the schedule that streams messages down the tree of Sheu, Liaw & Chen 1993.
-
-    All-port: one message leaves per step, and M messages take 2n-4+M steps. One-port: a node sends
-    to one child per step. It uses the ports above its port of arrival first (Rule 2), then the
-    lower ports, both in ascending order. The next message follows n-1 steps later, so M messages
-    take n(n-1)/2 + (M-1)(n-1) steps (docs/definitions/tseng-sheu.md, B2).
-    """
-    gap = 1 if ports == "all" else forest.topology.degree
-    first = forest.levels() if ports == "all" else _one_port_steps(forest)
-    return _build_stream(forest, ports, messages, first, gap, **parameters)
+    return Draft(rows, 1, forest)
 
 
 def _sub_slots(forest: Forest) -> NDArray[np.int32]:
@@ -132,41 +103,12 @@ def _one_port_steps(forest: Forest) -> NDArray[np.int32]:
     return step
 
 
-def _build_stream(
-    forest: Forest,
-    ports: Ports,
-    units_per_tree: int,
-    first: NDArray[np.int32],
-    gap: int,
-    collective: Collective = "broadcast",
-    packets: bool | None = None,
-    **parameters: Any,
-) -> Schedule:
-    """Return the schedule in which unit j crosses each link ``gap * j`` steps after unit 0."""
-    tree, position = np.divmod(np.arange(forest.trees * units_per_tree), units_per_tree)
-    unit = tree * units_per_tree + position
-    return build_schedule(
-        flood_units(forest, tree, gap * position, unit, first),
-        topology=forest.topology,
-        collective=collective,
-        ports=ports,
-        root=forest.root,
-        units=forest.trees * units_per_tree,
-        # If the trees share no link, no link carries two units in a step.
-        packets=forest.congestion > 1 if packets is None else packets,
-        forest=forest,
-        **parameters,
-    )
-
-
-def _row_counter(construction: str) -> Callable[[Topology, Arguments], int]:
-    entry = CONSTRUCTIONS[construction]
-
-    def count_rows(topology: Topology, arguments: Arguments) -> int:
-        (units_per_tree,) = arguments.values()
-        return int(units_per_tree) * entry.count_spanning_edges(topology)
-
-    return count_rows
+def _build_stream(forest: Forest, units_per_tree: int, first: NDArray[np.int32], gap: int) -> Draft:
+    """Return the broadcast in which unit j crosses each link ``gap * j`` steps after unit 0."""
+    unit = np.arange(forest.trees * units_per_tree)
+    tree, position = np.divmod(unit, units_per_tree)
+    rows = flood_units(forest, tree, gap * position, unit, first)
+    return Draft(rows, len(unit), forest)
 
 
 def _declare_segmented(construction: str, source: str) -> None:
@@ -175,17 +117,13 @@ def _declare_segmented(construction: str, source: str) -> None:
 
     @algorithm(
         "broadcast", construction, families=entry.families, ports=["all", "one"], source=source,
-        smallest=entry.smallest, rows=_row_counter(construction),
-        forest_construction=lambda *_: construction,
+        smallest=entry.smallest, forest_construction=lambda *_: construction,
+        rows=lambda topology, arguments: (
+            entry.count_trees(topology) * count_messages(topology, arguments)
+        ),
     )  # fmt: skip
-    def build(topology: Topology, root: int, ports: Ports, segments: Segments) -> Schedule:
-        return build_pipeline(
-            trees.forest(topology, construction, root),
-            ports,
-            segments,
-            algorithm=construction,
-            arguments={"segments": segments},
-        )
+    def build(topology: Topology, root: int, ports: Ports, segments: Segments) -> Draft:
+        return build_pipeline(trees.forest(topology, construction, root), ports, segments)
 
 
 _declare_segmented("greedy", "Tseng & Sheu 1997, section 4")
@@ -194,19 +132,23 @@ _declare_segmented("multiple", "Tseng & Sheu 1997, Algorithm 1, Theorems 1 and 2
 
 @algorithm(
     "broadcast", "recursive-substar", families=["star"], ports=["all", "one"],
-    source="Sheu, Liaw & Chen 1993, section 2", rows=_row_counter("recursive-substar"),
+    source="Sheu, Liaw & Chen 1993, section 2",
     forest_construction=lambda *_: "recursive-substar",
 )  # fmt: skip
 def _build_recursive_substar(
     topology: Topology, root: int, ports: Ports, messages: Messages
-) -> Schedule:
-    return build_substar_stream(
-        trees.forest(topology, "recursive-substar", root),
-        ports,
-        messages,
-        algorithm="recursive-substar",
-        arguments={"messages": messages},
-    )
+) -> Draft:
+    """Build the stream of messages down the tree of Sheu, Liaw & Chen 1993.
+
+    All-port: one message leaves per step, and M messages take 2n-4+M steps. One-port: a node sends
+    to one child per step. It uses the ports above its port of arrival first (Rule 2), then the
+    lower ports, both in ascending order. The next message follows n-1 steps later, so M messages
+    take n(n-1)/2 + (M-1)(n-1) steps (docs/definitions/tseng-sheu.md, B2).
+    """
+    forest = trees.forest(topology, "recursive-substar", root)
+    if ports == "all":
+        return _build_stream(forest, messages, forest.levels(), gap=1)
+    return _build_stream(forest, messages, _one_port_steps(forest), gap=topology.degree)
 
 
 # These declarations come after the others, because algorithms are listed in the order of

@@ -55,14 +55,20 @@ def algorithms_on(topology: Topology, collective: str | None = None) -> tuple[Al
     )
 
 
-def find(collective: str, name: str) -> Algorithm:
+def find(collective: str, name: str, topology: Topology | None = None) -> Algorithm:
     """Return the algorithm with a name.
 
+    Args:
+        collective: the collective of the algorithm.
+        name: the name of the algorithm.
+        topology: a topology on which the algorithm must be defined.
+
     Raises:
-        InputError: the collective is unknown, or has no algorithm of this name.
+        InputError: the collective is unknown, has no algorithm of this name, or the algorithm is
+            not defined on the topology.
     """
     check_collective(collective)
-    return REGISTRIES[collective].find(name)
+    return REGISTRIES[collective].find(name, topology)
 
 
 def check_topology(algorithm: Algorithm, topology: Topology) -> None:
@@ -117,8 +123,7 @@ def schedule(
     """
     topology = as_topology(topology)
     name, own = parse_spec(algorithm, "algorithm")
-    entry = find(collective, name)
-    check_topology(entry, topology)
+    entry = find(collective, name, topology)
     model = entry.resolve_ports(ports)
     if twice := own.keys() & arguments.keys():
         raise InputError(f"the argument '{min(twice)}' is given twice", hint="remove one of them")
@@ -213,8 +218,7 @@ def parse_schedule_id(schedule_id: str) -> ScheduleParameters:
             " S5:broadcast:multiple(segments=4)",
         )
     topology = as_topology(spec)
-    algorithm = find(collective, name)
-    check_topology(algorithm, topology)
+    algorithm = find(collective, name, topology)
     return ScheduleParameters(
         algorithm,
         topology,

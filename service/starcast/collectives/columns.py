@@ -24,7 +24,9 @@ from starcast.collectives.model import (
     build_schedule,
     check_collective,
     check_combine,
+    check_lengths,
     check_ports,
+    checked_column,
 )
 from starcast.collectives.rows import DTYPES, Columns, Integers
 from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
@@ -35,6 +37,7 @@ from starcast.trees import Forest
 #: Columns that users must provide, and optional columns.
 REQUIRED = ("step", "sender", "port", "unit")
 OPTIONAL = ("receiver", "tree", "combine", "units", "packets", "symmetric", "forest")
+_NODES = ("sender", "receiver")
 #: The algorithm name of a schedule that is built from its rows.
 ALGORITHM = "rows"
 
@@ -82,41 +85,33 @@ def schedule_from_columns(
         >>> starcast.simulate(starcast.schedule_from_columns(columns, "S2", "broadcast")).complete
         True
     """
-    missing = [name for name in REQUIRED if name not in columns]
-    unknown = [name for name in columns if name not in (*REQUIRED, *OPTIONAL)]
-    if missing or unknown:
-        problem = (
-            f"has no column '{missing[0]}'" if missing else f"has the unknown column '{unknown[0]}'"
-        )
+    columns = {name: values for name, values in columns.items() if values is not None}
+    if problem := _wrong_name(columns, (*REQUIRED, *OPTIONAL)):
         raise InputError(
             f"the mapping of columns {problem}",
             hint=f"give {', '.join(REQUIRED)}; {', '.join(OPTIONAL)} are optional",
         )
     topology = as_topology(topology)
     check_collective(collective)
-    arrays = {name: _check_column(topology, name, columns[name]) for name in REQUIRED}
-    if "receiver" in columns:
-        arrays["receiver"] = _check_column(topology, "receiver", columns["receiver"])
-    else:
+    arrays: dict[str, Any] = {
+        name: _check_column(topology, name, columns[name]) for name in REQUIRED
+    }
+    derived: dict[str, Any] = {"tree": np.zeros_like(arrays["step"])}
+    if "receiver" not in columns:
         _check_places(topology, arrays["sender"], arrays["port"])
-        receiver = topology.step(arrays["port"].astype(np.uint8), arrays["sender"])
-        arrays["receiver"] = receiver.astype(np.int64)
-    tree = columns.get("tree", np.zeros_like(arrays["step"]))
-    arrays["tree"] = _check_column(topology, "tree", tree)
-    combine = columns.get("combine")
-    if combine is not None:
-        arrays["combine"] = _check_column(topology, "combine", combine)
-    lengths = {name: len(array) for name, array in arrays.items()}
-    if len(set(lengths.values())) > 1:
-        raise _unequal(lengths)
+        derived["receiver"] = topology.step(arrays["port"].astype(np.uint8), arrays["sender"])
+    columns = derived | columns
+    for name in ("receiver", "tree", "combine"):
+        if name in columns:
+            arrays[name] = _check_column(topology, name, columns[name])
+    check_lengths(arrays)
     forest = columns.get("forest")
     if forest is not None and not isinstance(forest, Forest):
         raise InputError(
             f"the forest of a schedule cannot be a value of type {type(forest).__name__}",
             hint="give a Forest, or omit it",
         )
-    values: dict[str, Any] = {**arrays}
-    rows = Columns(**values)
+    rows = Columns(**arrays)
     check_combine(collective, rows.combine)
     symmetric = bool(columns.get("symmetric", False))
     units = columns.get("units")
@@ -160,12 +155,7 @@ def _rank(topology: Topology, text: str) -> int | None:
 def _check_column(topology: Topology, name: str, values: Any) -> NDArray[np.int64]:
     """Check a column's type, shape and range, and return it as int64, with labels as ranks."""
     array = np.asarray(values)
-    if array.ndim != 1:
-        raise InputError(
-            f"the column '{name}' of a schedule cannot have {array.ndim} dimensions",
-            hint="give one value per row",
-        )
-    if array.dtype.kind == "U" and name in ("sender", "receiver"):
+    if array.dtype.kind == "U" and array.ndim == 1 and name in _NODES:
         # The same label occurs in many rows, so each different label is ranked only once.
         labels, label_of = np.unique(array, return_inverse=True)
         texts = labels.tolist()
@@ -174,11 +164,8 @@ def _check_column(topology: Topology, name: str, values: Any) -> NDArray[np.int6
         return np.asarray(ranks, dtype=np.int64)[label_of]
     if name == "combine" and array.dtype.kind == "b":
         array = array.astype(np.int64)
-    if array.size and array.dtype.kind not in "iu":
-        raise InputError(
-            f"the column '{name}' of a schedule cannot have dtype {array.dtype}",
-            hint="give integers",
-        )
+    # An empty list has the dtype float64.
+    array = checked_column(name, array if array.size else array.astype(np.int64))
     least = 1 if name == "step" else 0
     most = 1 if name == "combine" else int(np.iinfo(DTYPES[name]).max)
     if array.size and (int(array.min()) < least or int(array.max()) > most):
@@ -191,8 +178,7 @@ def _check_column(topology: Topology, name: str, values: Any) -> NDArray[np.int6
 
 
 def _check_places(topology: Topology, sender: Integers, port: Integers) -> None:
-    if len(sender) != len(port):
-        raise _unequal({"sender": len(sender), "port": len(port)})
+    check_lengths({"sender": sender, "port": port})
     if len(sender):
         topology.node(int(sender.min()))
         topology.node(int(sender.max()))
@@ -205,11 +191,12 @@ def _check_places(topology: Topology, sender: Integers, port: Integers) -> None:
         )
 
 
-def _unequal(lengths: Mapping[str, int]) -> InputError:
-    return InputError(
-        f"the columns of a schedule differ in length: {dict(lengths)}",
-        hint="give each row a value in every column",
-    )
+def _wrong_name(names: Collection[str], allowed: Collection[str]) -> str | None:
+    """Return what is wrong with the names of columns: one is missing or unknown; else None."""
+    for name in REQUIRED:
+        if name not in names:
+            return f"has no column '{name}'"
+    return next((f"has the unknown column '{each}'" for each in names if each not in allowed), None)
 
 
 def _least_units(topology: Topology, collective: str, symmetric: bool, rows: Columns) -> int:
@@ -234,7 +221,6 @@ def _has_packets(rows: Columns) -> bool:
 CSV_OPTIONAL = ("tree", "receiver", "combine")
 CSV_COLUMNS = (*REQUIRED, *CSV_OPTIONAL)
 
-_NODES = ("sender", "receiver")
 #: The maximum length of a line in bytes; valid lines are much shorter.
 _MAX_LINE = 4096
 _NUMBER = re.compile(r"\d{1,10}", re.ASCII)
@@ -344,14 +330,7 @@ class _Reader:
 
     def _names(self, header: Sequence[str]) -> list[str]:
         names = [name.strip().lower() for name in header]
-        missing = [name for name in REQUIRED if name not in names]
-        unknown = [name for name in names if name not in CSV_COLUMNS]
-        if missing or unknown:
-            problem = (
-                f"has no column '{missing[0]}'"
-                if missing
-                else f"has the unknown column '{unknown[0]}'"
-            )
+        if problem := _wrong_name(names, CSV_COLUMNS):
             if not header:
                 raise InputError(f"{self._path} has no line of column names", hint=_HINT)
             raise self._fail(problem, f"{_HINT}; {' and '.join(OPTIONAL)} are optional")

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from starcast.collectives.algorithm import algorithm
 from starcast.collectives.broadcast import build_rounds
-from starcast.collectives.model import Schedule
+from starcast.collectives.model import Draft
 from starcast.collectives.yardsticks import BROADCAST, record_witness
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology, permutations
@@ -167,13 +167,13 @@ def _replace_by_sender(nodes: _Integers, centre: int, n: int, own: int) -> _Inte
 
 
 @algorithm("broadcast", SUBSTAR, families=["nk-star"], ports=["one"], source="starcast: records")
-def _build_substar_doubling(topology: Topology, root: int, ports: Ports) -> Schedule:  # noqa: ARG001 - one-port only
+def _build_substar_doubling(topology: Topology, root: int, ports: Ports) -> Draft:
     informer, rounds = _substar_rounds(topology)
     parent_port = np.zeros(topology.nodes, dtype=np.uint8)
     for port in topology.ports:
         parent_port[topology.neighbours(port) == informer] = port
     parent_port[0] = 0
-    return build_rounds(topology, parent_port, rounds, root, SUBSTAR)
+    return build_rounds(topology, parent_port, rounds)
 
 
 SYMBOL, OPTIMAL_SUBSTARS = "symbol-doubling", "optimal-substars"
@@ -263,17 +263,15 @@ def _symbol_rounds(
 
 
 @algorithm("broadcast", SYMBOL, families=["star"], ports=["one"], source="starcast")
-def _build_symbol_doubling(topology: Topology, root: int, ports: Ports) -> Schedule:  # noqa: ARG001 - one-port only
-    parent_port, rounds = _symbol_rounds(topology, substar=1)
-    return build_rounds(topology, parent_port, rounds, root, SYMBOL)
+def _build_symbol_doubling(topology: Topology, root: int, ports: Ports) -> Draft:
+    return build_rounds(topology, *_symbol_rounds(topology, substar=1))
 
 
 @algorithm(
     "broadcast", OPTIMAL_SUBSTARS, families=["star"], ports=["one"], smallest=3,
     source="starcast: records of one-port-broadcast",
 )  # fmt: skip
-def _build_optimal_substars(topology: Topology, root: int, ports: Ports) -> Schedule:  # noqa: ARG001 - one-port only
+def _build_optimal_substars(topology: Topology, root: int, ports: Ports) -> Draft:
     substar = min(topology.n, LARGEST_OPTIMAL)
     record = record_witness(BROADCAST, f"S{substar}")
-    parent_port, rounds = _symbol_rounds(topology, substar, record)
-    return build_rounds(topology, parent_port, rounds, root, OPTIMAL_SUBSTARS)
+    return build_rounds(topology, *_symbol_rounds(topology, substar, record))

@@ -18,7 +18,7 @@ faults (Fragopoulou & Akl 1996, sections 4.5 and 4.6).
 """
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +31,8 @@ from starcast.collectives.algorithm import (
     algorithm,
     count_messages,
 )
-from starcast.collectives.model import Schedule, build_schedule
-from starcast.collectives.rows import Columns, Units, flood_units, order_furthest_first, route_units
+from starcast.collectives.model import Draft
+from starcast.collectives.rows import Units, flood_units, order_furthest_first, route_units
 from starcast.support.integers import ceil_div
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
@@ -71,31 +71,6 @@ def assign_round_robin(messages: int, copies: int, trees: int) -> Assignment:
     return Assignment(number // copies, number % trees, number // trees, largest)
 
 
-def build_copies_schedule(
-    rows: Columns, forest: Forest, root: int, messages: int, copies: int, **parameters: Any
-) -> Schedule:
-    """Build a schedule from the rows for the identity, and translate it to a root.
-
-    Args:
-        rows: the rows of all copies; a link carries one unit per step.
-        forest: the edge-disjoint trees, rooted at the identity.
-        root: rank of the root.
-        messages: the number of unit messages.
-        copies: the number of copies of each message.
-        parameters: the other parameters of `Schedule`.
-    """
-    schedule = build_schedule(
-        rows,
-        topology=forest.topology,
-        algorithm=forest.construction,
-        packets=False,
-        arguments={"messages": messages, "copies": copies},
-        forest=forest,
-        **parameters,
-    )
-    return schedule.translate(root)
-
-
 def count_copies(topology: Topology, arguments: Arguments) -> int:
     """Return the number of rows: each copy has one row per node other than the root."""
     return int(arguments["copies"]) * count_messages(topology, arguments)
@@ -108,9 +83,9 @@ def count_copies(topology: Topology, arguments: Arguments) -> int:
 )  # fmt: skip
 def _build_broadcast(
     topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
-) -> Schedule:
+) -> Draft:
     """Build the broadcast down the n-1 trees of EDT on S_n (sections 4.2 and 4.3)."""
-    return _build_pipeline(trees.forest(topology, _NAME), root, ports, messages, copies)
+    return _build_pipeline(trees.forest(topology, _NAME), messages, copies)
 
 
 @algorithm(
@@ -119,13 +94,12 @@ def _build_broadcast(
 )  # fmt: skip
 def _build_broadcast_on_cube(
     topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
-) -> Schedule:
+) -> Draft:
     """Build the broadcast down the d edge-disjoint binomial trees of Q_d.
 
     On Q_d, the paths to a node in different trees also have no inner node in common.
     """
-    forest = trees.forest(topology, "edge-disjoint-binomial")
-    return _build_pipeline(forest, root, ports, messages, copies)
+    return _build_pipeline(trees.forest(topology, "edge-disjoint-binomial"), messages, copies)
 
 
 @algorithm(
@@ -134,7 +108,7 @@ def _build_broadcast_on_cube(
 )  # fmt: skip
 def _build_allgather(
     topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
-) -> Schedule:
+) -> Draft:
     """Build the allgather by depth-first traversal of every tree (section 4.4).
 
     All units of a tree cross a link before any of them crosses the next link. With M messages in x
@@ -152,22 +126,10 @@ def _build_allgather(
     rows = flood_units(
         forest, assignment.tree, assignment.position, assignment.message, first=first
     )
-    return build_copies_schedule(
-        rows,
-        forest,
-        root,
-        messages,
-        copies,
-        collective="allgather",
-        ports=ports,
-        units=messages,
-        symmetric=True,
-    )
+    return Draft(rows, messages, forest, symmetric=True)
 
 
-def _build_pipeline(
-    forest: Forest, root: int, ports: Ports, messages: int, copies: int
-) -> Schedule:
+def _build_pipeline(forest: Forest, messages: int, copies: int) -> Draft:
     """Build the broadcast in which unit q of a tree crosses the links to level l in step q + l.
 
     With M messages and x copies it takes ceil(Mx / trees) + height - 1 steps, as all trees have the
@@ -177,9 +139,7 @@ def _build_pipeline(
     rows = flood_units(
         forest, assignment.tree, assignment.position, assignment.message, first=forest.levels()
     )
-    return build_copies_schedule(
-        rows, forest, root, messages, copies, collective="broadcast", ports=ports, units=messages
-    )
+    return Draft(rows, messages, forest)
 
 
 def hop_numbers(forest: Forest) -> Ranks:
@@ -269,7 +229,7 @@ def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
 )  # fmt: skip
 def _build_scatter(
     topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
-) -> Schedule:
+) -> Draft:
     """Build the scatter in which each tree sends one unit per step, deepest levels first.
 
     Units never wait on their way (section 4.5). The paper uses all n-1 trees. If only x of them are
@@ -283,16 +243,7 @@ def _build_scatter(
     units = assign_copies(forest, levels, messages, copies)
     departure = order_furthest_first(units.tree, levels[units.tree, units.destination], units.unit)
     rows = route_units(forest, units.tree, units.destination, departure, units.unit)
-    return build_copies_schedule(
-        rows,
-        forest,
-        root,
-        messages,
-        copies,
-        collective="scatter",
-        ports=ports,
-        units=topology.nodes * messages,
-    )
+    return Draft(rows, topology.nodes * messages, forest)
 
 
 def assign_copies(forest: Forest, levels: Ranks, messages: int, copies: int) -> Units:
@@ -344,7 +295,7 @@ def _count_alltoall_rows(topology: Topology, arguments: Arguments) -> int:
 )  # fmt: skip
 def _build_alltoall(
     topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
-) -> Schedule:
+) -> Draft:
     """Build the alltoall that serves n-1 rotations of a node together, each through its own tree.
 
     R is the rotation. For one node i after another, the units for R^(k-2)(i) travel through tree k,
@@ -369,17 +320,7 @@ def _build_alltoall(
         unit=(node * messages + assignment.message[:, None]).reshape(-1),
         gap=assignment.largest,
     )
-    return build_copies_schedule(
-        rows,
-        forest,
-        root,
-        messages,
-        copies,
-        collective="alltoall",
-        ports=ports,
-        units=topology.nodes * messages,
-        symmetric=True,
-    )
+    return Draft(rows, topology.nodes * messages, forest, symmetric=True)
 
 
 def _group_begins(level: Ranks, group_units: int, n: int) -> NDArray[np.int64]:

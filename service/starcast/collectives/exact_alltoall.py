@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 from starcast import trees
 from starcast.collectives.algorithm import Messages, algorithm
-from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.model import Draft
 from starcast.collectives.rows import Columns, Integers, concatenate_rows
 from starcast.collectives.scatter import count_rows
 from starcast.support.errors import StarcastError
@@ -238,9 +238,7 @@ class FullNecklaces(NamedTuple):
     source="starcast, docs/exact-alltoall.md; an open question of Fragopoulou & Akl 1993, section "
     "9", rows=count_rows,
 )  # fmt: skip
-def _build_exact_alltoall(
-    topology: Topology, root: int, ports: Ports, messages: Messages
-) -> Schedule:
+def _build_exact_alltoall(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
     """Build the alltoall of ceil(M t_n / (n-1)) steps, for every n >= 2 and M >= 1 messages.
 
     t_n is the sum of the distances from a node to all nodes.
@@ -253,18 +251,7 @@ def _build_exact_alltoall(
         parts.append(_repeat(once, rounds, topology))
     if rest:
         parts.append(_delay(_build_round(topology, full, rest, messages), rounds, topology))
-    schedule = build_schedule(
-        concatenate_rows(parts),
-        topology=topology,
-        collective="alltoall",
-        algorithm="exact",
-        ports=ports,
-        units=topology.nodes * messages,
-        packets=False,
-        arguments={"messages": messages},
-        symmetric=True,
-    )
-    return schedule.translate(root)
+    return Draft(concatenate_rows(parts), topology.nodes * messages, symmetric=True)
 
 
 def full_necklaces(topology: Topology) -> FullNecklaces:

@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives.rows import INTEGER_COLUMNS, Columns, sort_rows
-from starcast.collectives.translation import (
-    UnitNumbering,
+from starcast.collectives.rows import (
+    INTEGER_COLUMNS,
+    Columns,
     expand_rows,
-    translate_forest,
+    sort_rows,
     translate_rows,
 )
 from starcast.support.arrays import frozen_copy
@@ -23,6 +23,7 @@ from starcast.support.spec_syntax import format_arguments
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
+from starcast.trees.common import translate_forest
 from starcast.trees.model import UNNAMED
 
 COLLECTIVES: tuple[Collective, ...] = get_args(Collective)
@@ -148,16 +149,11 @@ class Schedule(Displayable):
             )
 
     def _checked_columns(self) -> dict[str, NDArray[Any]]:
-        columns = {name: _checked_column(name, getattr(self, name)) for name in COLUMNS}
+        columns = {name: checked_column(name, getattr(self, name)) for name in COLUMNS}
         check_combine(self.collective, self.combine)
         if self.combine is not None:
-            columns["combine"] = _checked_column("combine", self.combine, kinds="b")
-        lengths = {name: len(column) for name, column in columns.items()}
-        if len(set(lengths.values())) > 1:
-            raise InputError(
-                f"the columns of a schedule differ in length: {lengths}",
-                hint="give each row a value in every column",
-            )
+            columns["combine"] = checked_column("combine", self.combine, kinds="b")
+        check_lengths(columns)
         return columns
 
     @cached_property
@@ -220,7 +216,7 @@ class Schedule(Displayable):
         if root == 0:
             return self
         image = self.topology.translation(root)
-        rows = translate_rows(self.topology, self.columns, image, self._numbering)
+        rows = translate_rows(self.topology, self.columns, image, self._units_per_node)
         forest = None if self.forest is None else translate_forest(self.forest, root)
         return self.replace_rows(rows, root=root, forest=forest)
 
@@ -243,14 +239,15 @@ class Schedule(Displayable):
                 "rows are supported",
                 hint="use the symmetric schedule, a smaller topology or fewer messages",
             )
-        rows = expand_rows(self.topology, self.columns, self.root, self._numbering)
+        rows = expand_rows(self.topology, self.columns, self.units, self.root, self._units_per_node)
         return self.replace_rows(
             rows, symmetric=False, forest=None, units=self.units * nodes, root=0
         )
 
     @property
-    def _numbering(self) -> UnitNumbering:
-        return UnitNumbering(self.units, self.collective in ADDRESSED)
+    def _units_per_node(self) -> int:
+        """The units per node if the number of a unit encodes a node, else 0."""
+        return self.units // self.topology.nodes if self.collective in ADDRESSED else 0
 
     def __len__(self) -> int:
         return len(self.step)
@@ -262,6 +259,33 @@ class Schedule(Displayable):
 def build_schedule(rows: Columns, **parameters: Any) -> Schedule:
     """Build a schedule from rows in any order; ``parameters`` are the other `Schedule` fields."""
     return Schedule(**parameters, **sort_rows(rows)._asdict())
+
+
+class Draft(NamedTuple):
+    """A schedule as an algorithm builds it, before it is named; see `Schedule`.
+
+    Attributes:
+        rows: the rows in any order.
+        units: the number of units.
+        forest: the forest along which units travel; its root is that of the rows. Without a forest,
+            the root is the identity.
+        packets: whether a directed link may carry several units per step.
+        symmetric: whether the rows of one source represent all sources.
+    """
+
+    rows: Columns
+    units: int
+    forest: Forest | None = None
+    packets: bool = False
+    symmetric: bool = False
+
+    def complete(
+        self, topology: Topology, collective: str, algorithm: str, ports: str = "all", **more: Any
+    ) -> Schedule:
+        """Return the schedule with these names and other parameters, such as ``arguments``."""
+        names = {"topology": topology, "collective": collective, "algorithm": algorithm}
+        root = self.forest.root if self.forest else 0
+        return build_schedule(**self._asdict(), **names, ports=ports, root=root, **more)
 
 
 def schedule_id(
@@ -330,7 +354,26 @@ def check_ports(name: str, others: Sequence[str] = ()) -> None:
         raise InputError(f"unknown port model '{name}'", hint=f"write {', '.join(names)} or {last}")
 
 
-def _checked_column(name: str, values: object, kinds: str = "iu") -> NDArray[Any]:
+def check_lengths(columns: Mapping[str, NDArray[Any]]) -> None:
+    """Check that columns have the same length.
+
+    Raises:
+        InputError: they differ in length.
+    """
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise InputError(
+            f"the columns of a schedule differ in length: {lengths}",
+            hint="give each row a value in every column",
+        )
+
+
+def checked_column(name: str, values: object, kinds: str = "iu") -> NDArray[Any]:
+    """Return a column as a read-only array after checking its type and shape.
+
+    Raises:
+        InputError: it is not an array ``[rows]`` with a dtype of these kinds.
+    """
     column = np.asarray(values)
     if column.dtype.kind not in kinds:
         raise InputError(

@@ -5,7 +5,7 @@ subtrees. With Rule 5, a scatter takes as many steps as there are messages for t
 `build_scatter` applies Rules 5 and 8 to any tree.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from starcast import trees
 from starcast.catalogue.entries import Argument
 from starcast.collectives.algorithm import Arguments, Messages, Refusal, algorithm
-from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.model import Draft
 from starcast.collectives.rows import Units, order_furthest_first, route_units
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import Ports
@@ -24,15 +24,7 @@ from starcast.trees.common import numbered_dimensions
 from starcast.trees.metrics import root_ports
 
 
-def build_scatter(
-    forest: Forest,
-    ports: Ports,
-    messages: int,
-    units: Units | None = None,
-    *,
-    packets: bool = False,
-    **parameters: Any,
-) -> Schedule:
+def build_scatter(forest: Forest, ports: Ports, messages: int, units: Units | None = None) -> Draft:
     """Return the schedule that scatters down the trees of a forest.
 
     * Rule 5 (all-port): in every step, the root sends the next message of each subtree.
@@ -51,8 +43,6 @@ def build_scatter(
         ports: the port model.
         messages: M, the number of unit messages per destination.
         units: the units and their trees; by default those of `assign_trees`.
-        packets: see `Schedule`.
-        parameters: the other parameters of `Schedule`.
 
     Raises:
         InputError: a node is in no tree.
@@ -65,17 +55,8 @@ def build_scatter(
     subtree = root_ports(forest)[units.tree, units.destination]
     level = forest.levels()[units.tree, units.destination]
     departure = order_furthest_first(subtree, level, units.unit, sequential=ports == "one")
-    return build_schedule(
-        route_units(forest, units.tree, units.destination, departure, units.unit),
-        topology=forest.topology,
-        collective="scatter",
-        ports=ports,
-        root=forest.root,
-        units=forest.topology.nodes * messages,
-        packets=packets,
-        forest=forest,
-        **parameters,
-    )
+    rows = route_units(forest, units.tree, units.destination, departure, units.unit)
+    return Draft(rows, forest.topology.nodes * messages, forest)
 
 
 def assign_trees(forest: Forest, messages: int) -> Units:
@@ -169,8 +150,8 @@ MultipleMessages = Annotated[
     "scatter", "balanced", families=["star"], source="Fragopoulou & Akl 1993, section 5.1, Rule 5",
     rows=count_rows, forest_construction=_balanced_construction,
 )  # fmt: skip
-def _scatter_balanced(topology: Topology, root: int, ports: Ports, messages: Messages) -> Schedule:
-    return _scatter("balanced", balanced_forest(topology, messages), root, ports, messages)
+def _scatter_balanced(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
+    return build_scatter(balanced_forest(topology, messages), ports, messages)
 
 
 @algorithm(
@@ -179,9 +160,8 @@ def _scatter_balanced(topology: Topology, root: int, ports: Ports, messages: Mes
 )  # fmt: skip
 def _scatter_near_balanced(
     topology: Topology, root: int, ports: Ports, messages: Messages
-) -> Schedule:
-    forest = trees.forest(topology, "near-balanced")
-    return _scatter("near-balanced", forest, root, ports, messages)
+) -> Draft:
+    return build_scatter(trees.forest(topology, "near-balanced"), ports, messages)
 
 
 @algorithm(
@@ -191,9 +171,8 @@ def _scatter_near_balanced(
 )  # fmt: skip
 def _scatter_perfectly_balanced(
     topology: Topology, root: int, ports: Ports, messages: MultipleMessages
-) -> Schedule:
-    forest = trees.forest(topology, "perfectly-balanced")
-    return _scatter("perfectly-balanced", forest, root, ports, messages)
+) -> Draft:
+    return build_scatter(trees.forest(topology, "perfectly-balanced"), ports, messages)
 
 
 @algorithm(
@@ -201,14 +180,5 @@ def _scatter_perfectly_balanced(
     source="Fragopoulou & Akl 1993, section 6, Rule 8", rows=count_rows,
     forest_construction=lambda *_: "near-balanced",
 )  # fmt: skip
-def _scatter_one_port(topology: Topology, root: int, ports: Ports, messages: Messages) -> Schedule:
-    forest = trees.forest(topology, "near-balanced")
-    return _scatter("one-port", forest, root, ports, messages)
-
-
-def _scatter(name: str, forest: Forest, root: int, ports: Ports, messages: int) -> Schedule:
-    """Build the scatter along a forest rooted at the identity, and translate it to the root."""
-    schedule = build_scatter(
-        forest, ports, messages, algorithm=name, arguments={"messages": messages}
-    )
-    return schedule.translate(root)
+def _scatter_one_port(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
+    return build_scatter(trees.forest(topology, "near-balanced"), ports, messages)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from starcast import trees
 from starcast.collectives.algorithm import Messages, algorithm
 from starcast.collectives.broadcast import build_rounds
-from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.model import Draft
 from starcast.collectives.rows import Columns, concatenate_rows, flood_units
 from starcast.support.integers import ceil_div
 from starcast.support.vocabulary import Ports
@@ -84,19 +84,10 @@ def rotate_messages(
     exclusion=lambda topology: "two nodes have no cycle" if topology.nodes < 3 else None,
     sources=lambda topology, _ports: topology.nodes,
 )  # fmt: skip
-def _build_ring(topology: Topology, root: int, ports: Ports, messages: Messages) -> Schedule:  # noqa: ARG001 - all sources are written out
+def _build_ring(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
     """Build the ring allgather: all nodes pass their messages along one Hamiltonian cycle."""
     parts = rotate_messages(topology, _cycle(topology), range(messages), messages, ports)
-    return build_schedule(
-        concatenate_rows(parts),
-        topology=topology,
-        collective="allgather",
-        algorithm="ring",
-        ports=ports,
-        arguments={"messages": messages},
-        units=messages * topology.nodes,
-        packets=False,
-    )
+    return Draft(concatenate_rows(parts), messages * topology.nodes)
 
 
 def _cycle(topology: Topology) -> NDArray[np.uint8]:
@@ -113,7 +104,7 @@ def _cycle(topology: Topology) -> NDArray[np.uint8]:
     source="Thakur, Rabenseifner & Gropp 2005",
     forest_construction=lambda *_: "binomial",
 )  # fmt: skip
-def _build_doubling(topology: Topology, root: int, ports: Ports) -> Schedule:
+def _build_doubling(topology: Topology, root: int, ports: Ports) -> Draft:
     """Build recursive doubling: in each step, neighbours across one dimension swap all messages.
 
     The message of a source travels down its binomial tree, across one dimension per step.
@@ -122,18 +113,8 @@ def _build_doubling(topology: Topology, root: int, ports: Ports) -> Schedule:
     unit = np.zeros(1, dtype=np.int32)
     # Step s crosses port n + 1 - s, so the ports are used from the last to the first.
     step = (topology.n + 1 - forest.parent_port.astype(np.int32)) * (forest.parent_port > 0)
-    schedule = build_schedule(
-        flood_units(forest, unit, unit, unit, step),
-        topology=topology,
-        collective="allgather",
-        algorithm="binomial",
-        ports=ports,
-        units=1,
-        packets=True,
-        forest=forest,
-        symmetric=True,
-    )
-    return schedule.translate(root)
+    rows = flood_units(forest, unit, unit, unit, step)
+    return Draft(rows, 1, forest, packets=True, symmetric=True)
 
 
 _FAMILIES = ("star", "nk-star", "hypercube")
@@ -159,10 +140,10 @@ def _missing_reason(problem: str, topology: Topology) -> str | None:
     source="starcast: records of one-port-broadcast",
     exclusion=partial(_missing_reason, BROADCAST),
 )  # fmt: skip
-def _build_recorded_broadcast(topology: Topology, root: int, ports: Ports) -> Schedule:  # noqa: ARG001 - one-port only
+def _build_recorded_broadcast(topology: Topology, root: int, ports: Ports) -> Draft:
     """Build the broadcast of a record, which gives the round in which each node is informed."""
     witness = record_witness(BROADCAST, topology.spec)
-    return build_rounds(topology, witness["parent_port"], witness["round"], root, "optimal")
+    return build_rounds(topology, witness["parent_port"], witness["round"])
 
 
 @algorithm(
@@ -170,12 +151,7 @@ def _build_recorded_broadcast(topology: Topology, root: int, ports: Ports) -> Sc
     source="starcast: records of hamiltonian-decomposition",
     exclusion=partial(_missing_reason, _CYCLES), sources=lambda topology, _ports: topology.nodes,
 )  # fmt: skip
-def _build_decomposition(
-    topology: Topology,
-    root: int,  # noqa: ARG001 - all sources are written out
-    ports: Ports,
-    messages: Messages,
-) -> Schedule:
+def _build_decomposition(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
     """Build the allgather that sends each message in both directions along a Hamiltonian cycle.
 
     With C cycles, message i takes cycle i mod C. The messages of a cycle follow one another. On N
@@ -190,14 +166,4 @@ def _build_decomposition(
         for number, path in enumerate(paths)
         for rows in rotate_messages(topology, path, range(number, messages, len(paths)), messages)
     ]
-    return build_schedule(
-        concatenate_rows(parts),
-        topology=topology,
-        collective="allgather",
-        algorithm=_CYCLES,
-        ports=ports,
-        arguments={"messages": messages},
-        units=messages * topology.nodes,
-        packets=False,
-        root=0,
-    )
+    return Draft(concatenate_rows(parts), messages * topology.nodes)

@@ -116,7 +116,12 @@ def lower_bound(
         Fraction(600, 1)
     """
     topology = as_topology(topology)
-    _check(topology, collective, ports, message_bytes, messages, copies)
+    check_collective(collective)
+    check_ports(ports)
+    check_message(message_bytes)
+    if messages is not None:
+        check_count("messages", messages)
+    check_count("copies", copies, topology.degree, f"on {topology.spec}")
     work = least_work(topology, collective)
     links = topology.degree if ports == "all" else 1
     start_ups = topology.diameter
@@ -173,22 +178,6 @@ def bottleneck_cut(topology: Topology | str, message_bytes: Fraction, machine: M
         time=Fraction(sent * machine.t_c),
         source=FORESTCOLL,
     )
-
-
-def _check(
-    topology: Topology,
-    collective: str,
-    ports: str,
-    message_bytes: Fraction,
-    messages: int | None,
-    copies: int,
-) -> None:
-    check_collective(collective)
-    check_ports(ports)
-    check_message(message_bytes)
-    if messages is not None:
-        check_count("messages", messages)
-    check_count("copies", copies, topology.degree, f"on {topology.spec}")
 
 
 FORESTCOLL = "ForestColl (Zhao et al. 2024, arXiv 2402.06787)"

@@ -1,9 +1,10 @@
-"""Exact numbers that the cost formulas use: tree heights, distance sums and necklace counts."""
+"""Exact numbers that the cost formulas use: tree heights and sums of distances."""
 
 from fractions import Fraction
 from math import ceil, factorial, gcd
 
 from starcast.topologies import Topology
+from starcast.topologies.necklaces import count_fixed
 from starcast.trees import forest
 
 
@@ -19,9 +20,6 @@ def phases(n: int) -> int:
         Tseng & Sheu 1997, section 6.1.
     """
     return sum(ceil_log2(i) for i in range(2, n + 1))
-
-
-# Heights
 
 
 def greatest_proper_divisor(n: int) -> int:
@@ -61,18 +59,6 @@ def tree_height(topology: Topology, construction: str) -> int:
     return forest(topology, construction).height
 
 
-# Necklaces
-
-
-def necklace_count(n: int) -> int:
-    """Count, by Burnside's lemma, the necklaces of S_n except that of node 12..n (h in the papers).
-
-    The rotation by j places has g = gcd(j, n-1) cycles of (n-1)/g symbols. It fixes the
-    permutations that commute with it, of which there are ((n-1)/g)^g g!.
-    """
-    return (factorial(n) + sum(_commuting(n, j) for j in range(1, n - 1))) // (n - 1) - 1
-
-
 def necklace_distance_sum(n: int, distance_sum: int) -> int:
     """Return the sum of the distances of all necklaces of S_n from node 12..n.
 
@@ -88,11 +74,6 @@ def necklace_distance_sum(n: int, distance_sum: int) -> int:
     total = distance_sum + sum(_commuting_distances(n, j) for j in range(1, n - 1))
     # The division is exact: by Burnside's lemma, the total is a multiple of n-1.
     return int(total / (n - 1))
-
-
-def _commuting(n: int, turns: int) -> int:
-    cycles = gcd(turns, n - 1)
-    return int(((n - 1) // cycles) ** cycles * factorial(cycles))
 
 
 def _commuting_distances(n: int, turns: int) -> Fraction:
@@ -112,4 +93,4 @@ def _commuting_distances(n: int, turns: int) -> Fraction:
     average = Fraction(sum(split + length for split in splits[1:]), length)
     for permuted in range(2, cycles + 1):
         average += Fraction(sum(splits), length * permuted) + length
-    return _commuting(n, turns) * average
+    return count_fixed(n, turns) * average

@@ -402,8 +402,7 @@ def _square(price: Price, machine: Machine, first: int, period: int) -> Fraction
 
 
 def _find(topology: Topology, collective: str, name: str) -> tuple[Algorithm, Entry]:
-    algorithm = catalogue.find(collective, name)
-    catalogue.check_topology(algorithm, topology)
+    algorithm = catalogue.find(collective, name, topology)
     if (collective, name) not in FORMS:
         raise InputError(
             f"{algorithm} has no closed form",

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from starcast.collectives.edge_disjoint import scatter_transmissions
-from starcast.costs.counts import necklace_count, necklace_distance_sum
+from starcast.costs.counts import necklace_distance_sum
 from starcast.costs.machine import Form, stepwise_form
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
+from starcast.topologies.necklaces import necklace_count
 from starcast.trees.edge_disjoint import level_sum
 
 PAPER = "Fragopoulou & Akl 1993"

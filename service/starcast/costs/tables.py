@@ -39,9 +39,6 @@ class PrintedRow:
 
     Attributes:
         name: the cited authors, or a short name.
-        collective: the collective of the row.
-        ports: the port model of the row.
-        families: the topology families to which the row refers.
         source: the paper and the number of the table.
         form: ``form(topology)``, or ``form(topology, pieces)`` if the message is split; None if
             there is no form, because only orders of growth are given or there are more copies than
@@ -55,9 +52,6 @@ class PrintedRow:
     """
 
     name: str
-    collective: str
-    ports: str
-    families: tuple[str, ...]
     source: str
     form: Callable[..., Form] | None
     cited: bool = True
@@ -111,11 +105,7 @@ def printed_rows(
         copies: x, the number of copies; if it exceeds 1, there are bounds for one copy and for x
             copies.
     """
-    rows = [
-        row
-        for row in _CITED
-        if (row.collective, row.ports) == (collective, ports) and topology.family in row.families
-    ]
+    rows = [*_CITED.get((topology.family, collective, ports), ())]
     cube = hypercube.comparable_hypercube(topology, dimension)
     # Duplicates are removed, because with one copy both bounds give the same row.
     for count in dict.fromkeys((1, copies)):
@@ -129,9 +119,6 @@ def _bound_row(topology: Topology, collective: str, ports: str, copies: int) -> 
     """Return the row with the lower bound for unit messages on a topology."""
     return PrintedRow(
         name=bound_name(copies, "unit messages"),
-        collective=collective,
-        ports=ports,
-        families=(topology.family,),
         source=bounds.steps_source(topology, collective, ports, copies),
         form=unit_messages_bound(topology, collective, ports, copies),
         cited=False,
@@ -163,59 +150,46 @@ def _other_bound_row(cube: Topology, collective: str, ports: str, copies: int) -
     return replace(row, note=note)
 
 
-_STAR = ("star",)
-_NK = ("nk-star",)
 _TABLE_1 = "Tseng & Sheu 1997, Table 1"
 _TABLE_2 = "Tseng & Sheu 1997, Table 2"
 _NK_TABLE_1 = "Li, Chen, Xiang & Yao, Table 1"
-_CITED = (
-    PrintedRow(
-        "Day & Tripathi [7]", "broadcast", "all", _STAR, _TABLE_1, tseng_sheu.day_tripathi,
-        split=True,
+#: The rows by topology family, collective and port model.
+_CITED = {
+    ("star", "broadcast", "all"): (
+        PrintedRow("Day & Tripathi [7]", _TABLE_1, tseng_sheu.day_tripathi, split=True),
     ),
-    PrintedRow(
-        "Misic & Jovanovic [13]", "broadcast", "one", _STAR, _TABLE_1, tseng_sheu.misic_jovanovic
+    ("star", "broadcast", "one"): (
+        PrintedRow("Misic & Jovanovic [13]", _TABLE_1, tseng_sheu.misic_jovanovic),
+        PrintedRow("Akl et al. [2]", _TABLE_1, tseng_sheu.akl),
+        PrintedRow("Mendia & Sarkar [12]", _TABLE_1, tseng_sheu.mendia_sarkar),
+        PrintedRow("Sheu et al. [17]", _TABLE_1, tseng_sheu.sheu_1995, split=True),
+        PrintedRow(
+            "Qiu [14]", f"{_TABLE_1} [14]", None,
+            note="only orders are given: O(n^2 T_s + (n log n + m) T_c), with about n! segments",
+        ),
     ),
-    PrintedRow("Akl et al. [2]", "broadcast", "one", _STAR, _TABLE_1, tseng_sheu.akl),
-    PrintedRow(
-        "Mendia & Sarkar [12]", "broadcast", "one", _STAR, _TABLE_1, tseng_sheu.mendia_sarkar
+    ("star", "allgather", "all"): (
+        PrintedRow("Fragopoulou & Akl [8] HAM", _TABLE_2, tseng_sheu.hamiltonian_paths),
+        PrintedRow("Fragopoulou & Akl [8] NL", _TABLE_2, tseng_sheu.necklaces),
     ),
-    PrintedRow(
-        "Sheu et al. [17]", "broadcast", "one", _STAR, _TABLE_1, tseng_sheu.sheu_1995, split=True
+    ("star", "allgather", "one"): (
+        PrintedRow("Misic & Jovanovic [13]", _TABLE_2, tseng_sheu.misic_allgather),
     ),
-    PrintedRow(
-        "Qiu [14]", "broadcast", "one", _STAR, f"{_TABLE_1} [14]", None,
-        note="only orders are given: O(n^2 T_s + (n log n + m) T_c), with about n! segments",
+    ("nk-star", "broadcast", "all"): (
+        PrintedRow("Y.S. Chen & Tai [4]", _NK_TABLE_1, partial(nk_star.chen, ports="all")),
+        PrintedRow(
+            "one tree SP, as printed", _NK_TABLE_1, nk_star.greedy_as_printed, cited=False,
+            split=True, note="Theorem 2 has one start-up less",
+        ),
+        PrintedRow(
+            "trees MT, as printed", _NK_TABLE_1, nk_star.multiple_as_printed, cited=False,
+            note="Theorem 8 has m/(n-1): the row repeats Table 2",
+        ),
     ),
-    PrintedRow(
-        "Fragopoulou & Akl [8] HAM", "allgather", "all", _STAR, _TABLE_2,
-        tseng_sheu.hamiltonian_paths,
+    ("nk-star", "broadcast", "one"): (
+        PrintedRow("Y.S. Chen & Tai [4]", _NK_TABLE_1, partial(nk_star.chen, ports="one")),
     ),
-    PrintedRow(
-        "Fragopoulou & Akl [8] NL", "allgather", "all", _STAR, _TABLE_2, tseng_sheu.necklaces
-    ),
-    PrintedRow(
-        "Misic & Jovanovic [13]", "allgather", "one", _STAR, _TABLE_2, tseng_sheu.misic_allgather
-    ),
-    PrintedRow(
-        "Y.S. Chen & Tai [4]", "broadcast", "all", _NK, _NK_TABLE_1,
-        partial(nk_star.chen, ports="all"),
-    ),
-    PrintedRow(
-        "Y.S. Chen & Tai [4]", "broadcast", "one", _NK, _NK_TABLE_1,
-        partial(nk_star.chen, ports="one"),
-    ),
-    PrintedRow(
-        "one tree SP, as printed", "broadcast", "all", _NK, _NK_TABLE_1,
-        nk_star.greedy_as_printed, cited=False, split=True,
-        note="Theorem 2 has one start-up less",
-    ),
-    PrintedRow(
-        "trees MT, as printed", "broadcast", "all", _NK, _NK_TABLE_1,
-        nk_star.multiple_as_printed, cited=False,
-        note="Theorem 8 has m/(n-1): the row repeats Table 2",
-    ),
-)  # fmt: skip
+}  # fmt: skip
 
 
 # Tables
@@ -390,6 +364,8 @@ def execute_row(problem: Problem, row: CostRow, max_rows: int) -> Cost | None:
 
 def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:
     topology = problem.topology
+    named = (topology, problem.collective, algorithm.name, problem.ports)
+    priced = (problem.message_bytes, problem.machine)
     has_copies = any(argument.name == "copies" for argument in algorithm.arguments)
     values: dict[str, int | str] = {"copies": problem.copies} if has_copies else {}
     bound = _bound(problem, topology, problem.copies if has_copies else 1)
@@ -398,15 +374,7 @@ def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:
     if algorithm.split_argument is not None:
         pieces = _requested_pieces(problem, algorithm.split_argument == "messages")
         if pieces is None and has_form:
-            real_pieces, pieces = optimal_pieces(
-                topology,
-                problem.collective,
-                algorithm.name,
-                problem.ports,
-                problem.message_bytes,
-                problem.machine,
-                **values,
-            )
+            real_pieces, pieces = optimal_pieces(*named, *priced, **values)
         if pieces is not None:
             values[algorithm.split_argument] = pieces
     row = partial(CostRow, algorithm.name, cited=False, bound=bound)
@@ -418,15 +386,7 @@ def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:
     if not has_form:
         note = "no closed form: only a simulation gives its cost"
         return row(algorithm.source, cost=None, arguments=arguments, note=note)
-    cost = closed_form(
-        topology,
-        problem.collective,
-        algorithm.name,
-        problem.ports,
-        problem.message_bytes,
-        problem.machine,
-        **arguments,
-    )
+    cost = closed_form(*named, *priced, **arguments)
     return row(
         cost.source,
         cost=cost,

@@ -198,9 +198,7 @@ def _select_schedules(
 
 
 def _named_algorithm(topology: Topology, collective: str, name: str) -> Algorithm:
-    algorithm = catalogue.find(collective or _collective_of(name), name)
-    catalogue.check_topology(algorithm, topology)
-    return algorithm
+    return catalogue.find(collective or _collective_of(name), name, topology)
 
 
 def _collective_of(name: str) -> str:

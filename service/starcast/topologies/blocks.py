@@ -154,13 +154,21 @@ def _first_rank_by_newcomer(n: int) -> Ranks:
         int32 ``[blocks, m]``, by the block and by the index of the new symbol in its rest.
     """
     blocks = _blocks(n)
-    first = np.empty(blocks.rest.shape, dtype=np.int32)
-    for index in range(blocks.m):
-        changed = blocks.prefix.copy()
-        changed[:, 0] = blocks.rest[:, index]
+    return first_ranks(n, blocks.prefix, blocks.rest, blocks.size)
+
+
+def first_ranks(n: int, prefix: Perms, rest: Perms, size: int) -> Ranks:
+    """Return the first rank of each block whose first symbol is replaced by one of its rest.
+
+    Returns:
+        int32 ``[blocks, symbols of the rest]``.
+    """
+    first = np.empty(rest.shape, dtype=np.int32)
+    for index, newcomer in enumerate(rest.T):
+        changed = prefix.copy()
+        changed[:, 0] = newcomer
         first[:, index] = permutations.arrangement_rank(changed, n)
-    first *= blocks.size
-    return first
+    return first * np.int32(size)
 
 
 @lru_cache(maxsize=8)

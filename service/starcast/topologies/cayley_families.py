@@ -6,6 +6,7 @@ permutations.
 """
 
 from itertools import combinations
+from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +15,6 @@ from starcast.support.errors import InputError
 from starcast.topologies.base import Topology
 from starcast.topologies.families import family
 from starcast.topologies.permutations import Ranks
-from starcast.topologies.profiles import hypercube_profile
 
 # 2^28 < 12!, so all hypercubes have fewer nodes than S_12, the largest star graph.
 SMALLEST, LARGEST = 1, 28
@@ -42,7 +42,7 @@ class Hypercube(Topology):
 
     def distance_profile(self) -> tuple[int, ...]:
         """Return the number of nodes at each distance from any node: comb(d, 0), .., comb(d, d)."""
-        return hypercube_profile(self.n)
+        return tuple(comb(self.n, distance) for distance in range(self.n + 1))
 
     def reverse_port(self, port: int) -> int:
         """Return the port itself, because flipping the same bit twice leads back."""

@@ -18,7 +18,7 @@ of x's necklace to x. The generator of a necklace is
 from collections.abc import Iterator
 from itertools import permutations as orders
 from itertools import product
-from math import factorial
+from math import factorial, gcd
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -82,6 +82,21 @@ def necklaces(n: int) -> Necklaces:
         to_leader = np.where(rotated < leader, np.uint8(turns), to_leader)
         leader = np.minimum(leader, rotated)
     return Necklaces(leader, period, (period - to_leader) % period)
+
+
+def necklace_count(n: int) -> int:
+    """Count the necklaces of S_n, except that of node 12..n, by Burnside's lemma."""
+    return (factorial(n) + sum(count_fixed(n, j) for j in range(1, n - 1))) // (n - 1) - 1
+
+
+def count_fixed(n: int, turns: int) -> int:
+    """Count the nodes that ``turns`` rotations map to themselves.
+
+    The rotation by j places has g = gcd(j, n-1) cycles of (n-1)/g symbols. It fixes the
+    permutations that commute with it, of which there are ((n-1)/g)^g g!.
+    """
+    cycles = gcd(turns, n - 1)
+    return int(((n - 1) // cycles) ** cycles * factorial(cycles))
 
 
 def short_necklaces(n: int) -> Perms:

@@ -15,7 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.topologies import permutations
-from starcast.topologies.blocks import NodeArray, chunk_slices, missing_symbols, through_prefix
+from starcast.topologies.blocks import (
+    NodeArray,
+    chunk_slices,
+    first_ranks,
+    missing_symbols,
+    through_prefix,
+)
 from starcast.topologies.permutations import Perms, Ranks
 
 # Maximum number of patterns per block: a chunk's temporary arrays fit into the second-level cache.
@@ -139,19 +145,9 @@ def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> Indices:
 
 @lru_cache(maxsize=2)
 def _first_rank_by_newcomer(n: int, k: int) -> Ranks:
-    """Return the first rank of the block reached by replacing a block's first symbol.
-
-    Returns:
-        int32 ``[blocks, r]``, by the block and by the index of the new symbol in its rest.
-    """
+    """Return the first rank of the block reached by replacing a block's first symbol."""
     blocks = _blocks(n, k)
-    first = np.empty(blocks.rest.shape, dtype=np.int32)
-    for index in range(blocks.rest.shape[1]):
-        changed = blocks.prefix.copy()
-        changed[:, 0] = blocks.rest[:, index]
-        first[:, index] = permutations.arrangement_rank(changed, n)
-    first *= blocks.size
-    return first
+    return first_ranks(n, blocks.prefix, blocks.rest, blocks.size)
 
 
 class _Relabelling(_NkArray):

@@ -16,11 +16,6 @@ from math import comb, perm
 Polynomial = list[int]
 
 
-def star_profile(n: int) -> tuple[int, ...]:
-    """Return the number of nodes of S_n at each distance 0, 1, .. from any node."""
-    return nk_star_profile(n, n)
-
-
 def nk_star_profile(n: int, k: int) -> tuple[int, ...]:
     """Return the number of nodes of S_{n,k} at each distance 0, 1, .. from any node.
 
@@ -37,11 +32,6 @@ def nk_star_profile(n: int, k: int) -> tuple[int, ...]:
     counts = _sum([at_home, *in_cycle, *in_chain])
     # Trailing zeros, which stand for distances that no node has, are removed.
     return tuple(counts[: max(distance for distance, count in enumerate(counts) if count) + 1])
-
-
-def hypercube_profile(d: int) -> tuple[int, ...]:
-    """Return the number of nodes of Q_d at each distance 0, 1, .. from any node."""
-    return tuple(comb(d, distance) for distance in range(d + 1))
 
 
 def _cycles(largest: int) -> list[Polynomial]:

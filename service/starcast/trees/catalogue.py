@@ -1,13 +1,14 @@
 """`forest` builds the trees of a construction; `count_edges` counts their edges beforehand."""
 
 from collections.abc import Callable
-from math import factorial, gcd
+from math import factorial
 
 import numpy as np
 
 from starcast.support.errors import InputError
 from starcast.support.spec_syntax import parse_construction
 from starcast.topologies import Topology, as_topology, memory
+from starcast.topologies.necklaces import necklace_count
 
 # Each module declares its constructions; `starcast` lists them in this order.
 # isort: off
@@ -22,7 +23,7 @@ from starcast.trees import (  # noqa: F401
 )
 
 # isort: on
-from starcast.trees.construction import CONSTRUCTIONS, find
+from starcast.trees.construction import CONSTRUCTIONS
 from starcast.trees.model import Forest
 
 
@@ -54,7 +55,7 @@ def forest(
     """
     topology = as_topology(topology)
     name, given = parse_construction(str(construction), arguments)
-    entry = find(name, topology)
+    entry = CONSTRUCTIONS.find(name, topology)
     values = entry.resolve_arguments(topology, given)
     rank = topology.node(root)
     trees = entry.count_trees(topology)
@@ -115,7 +116,7 @@ def find_difference(built: Forest) -> str | None:
     if built.construction not in CONSTRUCTIONS:
         return None
     try:
-        entry = find(built.construction, built.topology)
+        entry = CONSTRUCTIONS.find(built.construction, built.topology)
         values = entry.resolve_arguments(built.topology, built.arguments)
         meant = forest(built.topology, entry.name, built.root, **values)
     except InputError as error:
@@ -145,7 +146,7 @@ def count_edges(topology: Topology | str, construction: str, **arguments: int | 
         476
     """
     topology = as_topology(topology)
-    entry = find(construction, topology)
+    entry = CONSTRUCTIONS.find(construction, topology)
     values = entry.resolve_arguments(topology, arguments)
     if "base" in values:  # a label or dimension change keeps the number of edges
         return count_edges(topology, str(values["base"]))
@@ -154,35 +155,13 @@ def count_edges(topology: Topology | str, construction: str, **arguments: int | 
     return entry.count_spanning_edges(topology)
 
 
-def _shortest_path(n: int) -> int:
-    """Count the edges of SPT, which omits all nodes with the root's first symbol but the root.
-
-    Reference: Fragopoulou & Akl 1996, Lemma 4.
-    """
-    return (n - 1) * factorial(n - 1)
-
-
-def _shortest_path_graph(n: int) -> int:
-    """Count the edges of SPG, n-1 trees of 2(n-1)! nodes (Fragopoulou & Akl 1996, Lemma 5)."""
-    return (n - 1) * (2 * factorial(n - 1) - 1)
-
-
-def _perfectly_balanced(n: int) -> int:
-    """Count the edges of n-1 trees with one node per necklace (Fragopoulou & Akl 1993, Def. 15).
-
-    Burnside's lemma counts the necklaces by the number of nodes that each rotation fixes. Rotation
-    by j places has g = gcd(j, n-1) cycles of (n-1)/g symbols. It fixes as many nodes as there are
-    permutations that commute with it.
-    """
-    rotations = n - 1
-    cycles = [gcd(j, rotations) for j in range(1, rotations)]
-    fixed: int = factorial(n) + sum((rotations // g) ** g * factorial(g) for g in cycles)
-    return rotations * (fixed // rotations - 1)
-
-
-#: The constructions on star graphs whose trees do not reach all nodes.
+#: The numbers of edges on S_n of the constructions whose trees do not reach all nodes.
 _PARTIAL: dict[str, Callable[[int], int]] = {
-    "shortest-path": _shortest_path,
-    "shortest-path-graph": _shortest_path_graph,
-    "perfectly-balanced": _perfectly_balanced,
+    # SPT omits all nodes with the root's first symbol but the root (Fragopoulou & Akl 1996, Lemma
+    # 4). SPG consists of n-1 trees of 2(n-1)! nodes (Lemma 5).
+    "shortest-path": lambda n: (n - 1) * factorial(n - 1),
+    "shortest-path-graph": lambda n: (n - 1) * (2 * factorial(n - 1) - 1),
+    # Besides the root, each of the n-1 trees has one node per necklace (Fragopoulou & Akl 1993,
+    # Def. 15).
+    "perfectly-balanced": lambda n: (n - 1) * necklace_count(n),
 }

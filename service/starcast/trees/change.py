@@ -24,7 +24,7 @@ from starcast.support.arrays import freeze
 from starcast.topologies import Topology, permutations
 from starcast.topologies.necklaces import rotate, rotated_dimension
 from starcast.topologies.permutations import Ranks
-from starcast.trees.common import translate_ports
+from starcast.trees.common import translate_forest
 from starcast.trees.construction import construction, plain_constructions
 from starcast.trees.model import Forest
 
@@ -58,22 +58,15 @@ def _no_dimension_change(topology: Topology) -> str | None:
     description="LC(r, T): the trees T translated by their root",
     source="Tseng & Sheu 1997, Def. 3",
 )  # fmt: skip
-def label_change(topology: Topology, root: int, base: Base) -> Forest:
+def label_change(topology: Topology, root: int, base: Base) -> Forest:  # noqa: ARG001 - that of the base
     """Return LC(root, T) for every tree T of a forest that is rooted at the identity.
 
     Reference: Tseng & Sheu 1997, Def. 3.
     """
-    # Each hub is translated like its tree, so that it still makes `verify` fast.
-    hubs = base.verify_hubs
-    if hubs is not None:
-        hubs = tuple(topology.translation(root)[list(hubs)].tolist())
     return replace(
-        base,
-        parent_port=translate_ports(topology, base.parent_port, root),
-        root=root,
+        translate_forest(base, root),
         construction="label-change",
         arguments={"base": base.construction},
-        verify_hubs=hubs,
     )
 
 

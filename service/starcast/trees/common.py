@@ -1,6 +1,8 @@
 """Helpers of the constructions: translation, re-rooting, and iteration over slabs of nodes."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from math import perm
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +10,8 @@ from numpy.typing import NDArray
 
 from starcast.support.arrays import freeze
 from starcast.topologies import Topology
+from starcast.topologies.permutations import Perms
+from starcast.trees.model import Forest
 
 Positions = NDArray[np.uint8]
 
@@ -49,6 +53,16 @@ def translate_ports(topology: Topology, rows: NDArray[np.uint8], root: int) -> N
     return freeze(translated)
 
 
+def translate_forest(forest: Forest, root: int) -> Forest:
+    """Translate a forest rooted at the identity to another root."""
+    rows = translate_ports(forest.topology, forest.parent_port, root)
+    # Each hub is translated like its tree, so that it still makes `verify` fast.
+    hubs = forest.verify_hubs
+    if hubs is not None:
+        hubs = tuple(forest.topology.translation(root)[list(hubs)].tolist())
+    return replace(forest, parent_port=rows, root=root, verify_hubs=hubs)
+
+
 def numbered_dimensions(n: int, numbers: NDArray[np.integer]) -> NDArray[np.uint8]:
     """Return v(m) = (m-1) mod (n-1) + 2 for each number m >= 1; 0 for the root's number 0.
 
@@ -75,6 +89,26 @@ def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
             return
         node = int(topology.neighbours(port, [node])[0])
         port, back = int(row[node]), topology.reverse_port(port)
+
+
+def write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.uint8]) -> None:
+    """Write the ports of the nodes with the root's first symbol, which begin at rank ``start``.
+
+    Such a port is the first position from 2 on in which the node differs from the root.
+
+    Args:
+        n: the number of symbols of S_n or S_{n,k}.
+        root: the root's symbols.
+        start: the rank of the first of these nodes.
+        out: uint8 ``[nodes]``.
+    """
+    # `start` is the first node that agrees with the root on its first `depth` symbols.
+    for depth in range(1, len(root)):
+        symbols = sorted(set(range(1, n + 1)) - set(root[:depth].tolist()))
+        block = perm(n - depth - 1, len(root) - depth - 1)
+        out[start : start + len(symbols) * block].fill(depth + 1)
+        start += symbols.index(int(root[depth])) * block
+    out[start] = 0
 
 
 def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.uint8]]]:

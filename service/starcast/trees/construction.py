@@ -163,19 +163,3 @@ def single_trees(topology: Topology | str | None = None) -> tuple[str, ...]:
         for construction in entries
         if not construction.one_tree_per_port and not construction.partial
     )
-
-
-def find(name: str, topology: Topology | None = None) -> Construction:
-    """Return the construction with a name.
-
-    Args:
-        name: one of `constructions`.
-        topology: a topology on which the construction must be defined.
-
-    Raises:
-        InputError: no construction has this name, or it is not defined on the topology.
-    """
-    construction = CONSTRUCTIONS.find(name)
-    if topology is not None:
-        CONSTRUCTIONS.check_topology(construction, topology)
-    return construction

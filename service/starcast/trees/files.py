@@ -11,9 +11,9 @@ times its own size. `Forest.verify` checks whether the array is a forest.
 import json
 import os
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import prod
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,20 +85,8 @@ _WRITE_AGAIN = "write it again with 'starcast forest build' or Forest.save"
 _SMALL_PART = 2**16
 
 
-class ForestFields(TypedDict):
-    """The fields of a `Forest` that a file stores."""
-
-    topology: Topology
-    parent_port: NDArray[np.uint8]
-    root: int
-    construction: str
-    arguments: Mapping[str, str | int]
-    spanning: bool
-    verify_hubs: Sequence[int] | None
-
-
-def write_fields(path: str | os.PathLike[str], fields: ForestFields) -> None:
-    """Write the fields of a forest to a file; an existing file is replaced only by a complete one.
+def write_fields(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> None:
+    """Write the fields of a `Forest`; an existing file is replaced only by a complete one.
 
     Raises:
         InputError: the file cannot be written.
@@ -117,10 +105,10 @@ def write_fields(path: str | os.PathLike[str], fields: ForestFields) -> None:
         "parent_port": fields["parent_port"],
     }
     with atomic_write(path) as file:
-        np.savez_compressed(file, **parts)  # type: ignore[arg-type]
+        np.savez_compressed(file, **parts)
 
 
-def read_fields(path: str | os.PathLike[str]) -> ForestFields:
+def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read the fields of a forest from a file that `write_fields` wrote.
 
     Raises:
@@ -171,7 +159,7 @@ class _Parts(ArrayArchive):
         return str(part)
 
 
-def _parse_parts(path: str | os.PathLike[str], parts: _Parts) -> ForestFields:
+def _parse_parts(path: str | os.PathLike[str], parts: _Parts) -> dict[str, Any]:
     if not _has_format(parts):
         raise InputError(f"{path} is not a starcast forest", hint=_WRITE_AGAIN)
     version = parts.number("version")
@@ -194,15 +182,15 @@ def _parse_parts(path: str | os.PathLike[str], parts: _Parts) -> ForestFields:
         construction = parts.text("construction")
         arguments = _parse_arguments(parts.text("arguments"))
         check_spec(construction, arguments)
-        return ForestFields(
-            topology=network,
-            parent_port=ports,
-            root=network.node(parts.number("root")),
-            construction=construction,
-            arguments=arguments,
-            spanning=bool(parts.number("spanning")),
-            verify_hubs=hubs or None,
-        )
+        return {
+            "topology": network,
+            "parent_port": ports,
+            "root": network.node(parts.number("root")),
+            "construction": construction,
+            "arguments": arguments,
+            "spanning": bool(parts.number("spanning")),
+            "verify_hubs": hubs or None,
+        }
     # The file is too large for this machine, not damaged.
     except LimitError:
         raise

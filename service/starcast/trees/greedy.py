@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.support.arrays import freeze
-from starcast.support.errors import InputError
 from starcast.topologies import Topology, permutations
 from starcast.topologies.permutations import Perms, Ranks
-from starcast.trees.common import reroot, translate_ports
+from starcast.trees.common import reroot, translate_ports, write_first_differences
 from starcast.trees.construction import construction
 from starcast.trees.model import Forest
 
@@ -49,36 +48,15 @@ def multiple(topology: Topology, root: int) -> Forest:
     Tree i-1 is the greedy tree of another root, re-rooted at r. The other root is rho^i(r), the
     label r shifted right by i positions.
     """
+    symbols = permutations.unrank(topology.n, root)[0]
+    old_roots = np.stack([permutations.shift(symbols, i) for i in range(1, topology.n)])
     rows = np.empty((topology.n - 1, topology.nodes), dtype=np.uint8)
-    hubs = [_write_tree(topology, root, i, row) for i, row in enumerate(rows, 1)]
+    for row, old_root in zip(rows, old_roots, strict=True):
+        write_greedy_ports(topology, old_root, row)
+        reroot(topology, row, root)
     # In almost all nodes the parent is closer to the old root, so the old roots are good hubs.
+    hubs = tuple(permutations.rank(old_roots).tolist())
     return Forest(topology, freeze(rows), root, "multiple", verify_hubs=hubs)
-
-
-def multiple_tree(topology: Topology, root: int, i: int) -> Forest:
-    """Return tree i-1 of `multiple`, L-hat(rho^i(r)), without building the other trees.
-
-    This is useful if all n-1 trees do not fit into memory.
-
-    Raises:
-        InputError: i is not between 1 and n-1.
-    """
-    if not 1 <= i < topology.n:
-        raise InputError(
-            f"{topology.spec} has no tree {i} of 'multiple'",
-            hint=f"i goes from 1 to {topology.n - 1}",
-        )
-    rows = np.empty((1, topology.nodes), dtype=np.uint8)
-    hub = _write_tree(topology, root, i, rows[0])
-    return Forest(topology, freeze(rows), root, "multiple", {"i": i}, verify_hubs=(hub,))
-
-
-def _write_tree(topology: Topology, root: int, i: int, row: NDArray[np.uint8]) -> int:
-    """Write the tree L-hat(rho^i(r)) into a row, and return its root before re-rooting."""
-    old_root = permutations.shift(permutations.unrank(topology.n, root)[0], i)
-    write_greedy_ports(topology, old_root, row)
-    reroot(topology, row, root)
-    return int(permutations.rank(old_root[None, :])[0])
 
 
 def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) -> None:
@@ -95,19 +73,11 @@ def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) 
 
     Reference: Tseng & Sheu 1997, Def. 1.
     """
-    n = topology.n
-    position = permutations.inverse(root).tolist()
-    block, start = topology.nodes, 0
+    block = topology.nodes // topology.n
     # Complete runs are filled, because computing ports one by one would take n operations per node.
-    # `start` is the first node that agrees with the root on its first `depth` symbols.
-    for depth in range(n):
-        symbols = sorted(set(range(1, n + 1)) - set(root[:depth].tolist()))
-        block //= len(symbols)
-        for index, symbol in enumerate(symbols):
-            port = position[symbol - 1] if depth == 0 else depth + 1
-            out[start + index * block : start + (index + 1) * block].fill(port)
-        start += symbols.index(int(root[depth])) * block
-    out[start] = 0
+    for position, symbol in enumerate(root.tolist(), start=1):
+        out[(symbol - 1) * block : symbol * block].fill(position)
+    write_first_differences(topology.n, root, (int(root[0]) - 1) * block, out)
 
 
 class _Front(NamedTuple):

@@ -6,7 +6,7 @@ Parents, levels, loads and all other properties are computed from that array and
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import pairwise
 from types import MappingProxyType
@@ -107,16 +107,8 @@ class Forest(Displayable):
         Raises:
             InputError: the file cannot be written.
         """
-        fields = files.ForestFields(
-            topology=self.topology,
-            parent_port=self.parent_port,
-            root=self.root,
-            construction=self.construction,
-            arguments=self.arguments,
-            spanning=self.spanning,
-            verify_hubs=self.verify_hubs,
-        )
-        files.write_fields(path, fields)
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        files.write_fields(path, values)
 
     @property
     def trees(self) -> int:

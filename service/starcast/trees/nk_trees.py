@@ -14,16 +14,14 @@ The first symbol v_1 determines the link from v to its parent:
   position in the root.
 """
 
-from math import perm
-
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.support.arrays import freeze
 from starcast.topologies import Topology, permutations
-from starcast.topologies.nk_star import NkStar
 from starcast.topologies.permutations import Perms
-from starcast.trees.common import reroot
+from starcast.topologies.stars import NkStar
+from starcast.trees.common import reroot, write_first_differences
 from starcast.trees.construction import construction
 from starcast.trees.model import Forest
 
@@ -67,7 +65,7 @@ def write_sp_ports(topology: NkStar, root: Perms, out: NDArray[np.uint8]) -> Non
     for symbol in range(1, n + 1):  # in rank order, the nodes with the same first symbol are a run
         start, stop = (symbol - 1) * block, symbol * block
         if home[symbol] == 1:
-            _write_first_differences(n, root, start, out)
+            write_first_differences(n, root, start, out)
         elif home[symbol]:
             out[start:stop].fill(home[symbol])
         else:
@@ -75,20 +73,6 @@ def write_sp_ports(topology: NkStar, root: Perms, out: NDArray[np.uint8]) -> Non
                 nodes = np.arange(first, min(first + _ROWS, stop))
                 ports = _residual_ports(topology, root, home, topology.rows(nodes))
                 out[first : first + len(nodes)] = ports
-
-
-def _write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.uint8]) -> None:
-    """Write the ports of the nodes with the root's first symbol, which begin at rank ``start``.
-
-    Such a port is the first position from 2 on in which the node differs from the root.
-    """
-    # `start` is the first node that agrees with the root on its first `depth` symbols.
-    for depth in range(1, len(root)):
-        symbols = sorted(set(range(1, n + 1)) - set(root[:depth].tolist()))
-        block = perm(n - depth - 1, len(root) - depth - 1)
-        out[start : start + len(symbols) * block].fill(depth + 1)
-        start += symbols.index(int(root[depth])) * block
-    out[start] = 0
 
 
 def _residual_ports(

@@ -22,7 +22,7 @@ from starcast.claims.reference.pipelines import (
     parameters,
 )
 from starcast.collectives.model import Schedule
-from starcast.collectives.translation import ports_between
+from starcast.collectives.rows import ports_between
 from starcast.records import checkers
 from starcast.topologies import permutations
 from starcast.topologies.permutations import Perms, Ranks

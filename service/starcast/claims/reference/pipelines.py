@@ -172,9 +172,8 @@ def parameters(
 
 def allgather_by_levels(forest: Forest, algorithm: str) -> Schedule:
     """Return the all-port allgather whose step t crosses level t of all translates of a forest."""
-    return build_pipeline(
-        forest, "all", 1, collective="allgather", algorithm=algorithm, packets=True, symmetric=True
-    )
+    draft = build_pipeline(forest, "all", 1, packets=True)._replace(symmetric=True)
+    return draft.complete(forest.topology, "allgather", algorithm)
 
 
 def units_per_message(schedule: Schedule) -> int:

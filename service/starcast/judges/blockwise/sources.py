@@ -20,7 +20,7 @@ from starcast.support.spec_syntax import format_spec, parse_construction
 from starcast.topologies import permutations
 from starcast.topologies.necklaces import rotate, rotated_dimension
 from starcast.topologies.permutations import Perms
-from starcast.trees.construction import find
+from starcast.trees.construction import CONSTRUCTIONS
 
 #: Number of symbols outside a block's tail. With 7 symbols, the rows of the tables have 6! entries,
 #: and most tables fit into the processor's cache.
@@ -114,10 +114,10 @@ def closed_form(
     """
     n = _read_size(spec)
     name, given = parse_construction(construction, arguments)
-    entry = find(name)
+    entry = CONSTRUCTIONS.find(name)
     base, rotations = entry.name, 0
     if entry.name in _CHANGES:
-        base = find(str(given["base"])).name if given.get("base") else ""
+        base = CONSTRUCTIONS.find(str(given["base"])).name if given.get("base") else ""
         rotations = _check_arguments(n, entry.name, given)
     elif given:
         raise InputError(

@@ -87,12 +87,18 @@ def pipelined_steps(check: ClaimCheck) -> None:
     """Check the number of steps of pipelined broadcasts along shortest-path trees."""
     for messages in (1, 2, 3, check.n - 1, 2 * check.n):
         for tree in shortest_path_trees(check):
-            parameters = {"algorithm": tree.construction, "arguments": {"segments": messages}}
-            create = partial(build_pipeline, tree, "all", messages, **parameters)
+            create = partial(pipelined, tree, messages)
             schedule = check.build(create, "pipelined", tree.id, tree.construction, messages)
             steps = check.execute(schedule).steps
             place = {"M": messages, "tree": tree.construction, "of": schedule}
             check.equal("steps", steps, messages + diameter(check.n) - 1, **place)
+
+
+def pipelined(tree: Forest, segments: int) -> Schedule:
+    """Return the broadcast that pipelines segments down a tree."""
+    draft = build_pipeline(tree, "all", segments)
+    arguments = {"segments": segments}
+    return draft.complete(tree.topology, "broadcast", tree.construction, arguments=arguments)
 
 
 def shortest_path_trees(check: ClaimCheck) -> Iterator[Forest]:

@@ -38,9 +38,12 @@ def scatter_along(
     check: ClaimCheck, forest: Forest, name: str, ports: Ports = "all", messages: int = 1
 ) -> Schedule:
     """Return a scatter along a forest, by rule 5 or, if one-port, by rule 8."""
-    create = partial(
-        build_scatter, forest, ports, messages, algorithm=name, arguments={"messages": messages}
-    )
+
+    def create() -> Schedule:
+        draft = build_scatter(forest, ports, messages)
+        arguments = {"messages": messages}
+        return draft.complete(forest.topology, "scatter", name, ports, arguments=arguments)
+
     return check.build(create, "along", name, ports, forest.root, messages)
 
 

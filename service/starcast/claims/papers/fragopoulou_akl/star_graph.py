@@ -314,7 +314,7 @@ def translated_broadcast(broadcast: Schedule, q: int, image: Ranks) -> Schedule:
 def random_broadcast(check: ClaimCheck, seed: int) -> Schedule:
     """Return a broadcast down a random spanning tree, level by level."""
     tree = Forest(check.topology, bfs.random_tree(check, seed)[None])
-    return build_pipeline(tree, "all", 1, algorithm=f"drawn-{seed}")
+    return build_pipeline(tree, "all", 1).complete(check.topology, "broadcast", f"drawn-{seed}")
 
 
 def translate_counts(check: ClaimCheck, links: Links) -> NDArray[np.int64]:

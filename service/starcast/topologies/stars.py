@@ -1,0 +1,310 @@
+"""Star graphs S_n (Akers & Krishnamurthy 1989) and (n,k)-stars S_{n,k} (Li, Chen, Xiang & Yao).
+
+The nodes of S_n are the permutations of 1..n; port i exchanges positions 1 and i.
+
+The nodes of S_{n,k} are the arrangements of k symbols of 1..n (docs/definitions/nk-star.md). Ports
+2..k exchange positions 1 and i, as in S_n. Ports k+s, s = 1..n-k, are the residual links. They
+replace p_1 by a missing symbol, so they link n-k+1 nodes to a clique. Port k+s leads s places
+further in the sorted cyclic order of the clique's first symbols. Every port is thus a permutation
+of the nodes, and port k + (n-k+1-s) leads back over port k+s.
+
+Arrays over all nodes are computed block by block, in S_n in about one nanosecond per node: see
+`starcast.topologies.blocks`.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from math import factorial, perm
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from starcast.support.errors import InputError
+from starcast.topologies import blocks, nk_blocks, permutations
+from starcast.topologies.base import RankedValueReader, Topology, ValueReader, kept_table
+from starcast.topologies.families import family
+from starcast.topologies.permutations import Perms, Ranks
+from starcast.topologies.profiles import nk_star_profile
+
+MAX_NODES = factorial(12)  # the number of nodes of the largest star graph; ranks are int32
+
+# Number of labels processed at a time, so that they and their cliques fit into the cache.
+_ROWS = 2**15
+
+
+class ArrangementGraph(Topology):
+    """A graph whose nodes are the arrangements of some symbols of 1..n, ranked by their labels.
+
+    Attributes:
+        length: the number of symbols of a node.
+    """
+
+    length: int
+    _keeps_tables = True
+
+    @abstractmethod
+    def _neighbour_array(self, port: int) -> blocks.NodeArray: ...
+
+    @abstractmethod
+    def _distance_array(self, root: int) -> blocks.NodeArray: ...
+
+    @abstractmethod
+    def _image_array(self, root: int) -> blocks.NodeArray: ...
+
+    def _cross(self, rows: Perms, port: int) -> None:
+        """Replace nodes, in place, by their neighbours across a port."""
+        rows[:, [0, port - 1]] = rows[:, [port - 1, 0]]
+
+    def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:
+        """Return the neighbours across a port; see `Topology.neighbours`."""
+        self._check_port(port)
+        if ranks is None:
+            self._require_memory(4, "neighbours")
+        if self._has_kept_table:
+            kept = kept_table(self)[port - 2]
+            # A copy, because the kept table is shared.
+            return kept.copy() if ranks is None else np.take(kept, self._check_ranks(ranks))
+        if ranks is None:
+            return self._neighbour_array(port).all()
+        rows = self.rows(self._check_ranks(ranks))
+        self._cross(rows, port)
+        return permutations.arrangement_rank(rows, self.n)
+
+    def _fill_neighbours(self, port: int, out: Ranks) -> None:
+        self._neighbour_array(port).fill(out)
+
+    def neighbour_ranks(self, port: int) -> Callable[[slice], Ranks]:
+        """Return a function that takes a chunk and returns its neighbours across a port."""
+        return self._neighbour_array(self._check_port(port)).part
+
+    def distances(self, root: int | str = 0) -> NDArray[np.uint8]:
+        """Return the distance of every node from the root; see `Topology.distances`."""
+        rank = self.node(root)
+        self._require_memory(1, "distances")
+        return self._distance_array(rank).all()
+
+    def translation(self, root: int | str) -> Ranks:
+        """Return the image of each node under the translation to the root."""
+        rank = self.node(root)
+        self._require_memory(4, "images")
+        return self._image_array(rank).all()
+
+    def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
+        """Return the labels of nodes: one character for each symbol."""
+        if ranks is None:
+            self._require_memory(5 * self.length, "labels")
+            return permutations.labels(permutations.arrangements(self.n, self.length))
+        return permutations.labels(self.rows(self._check_ranks(ranks)))
+
+    def rank(self, label: str) -> int:
+        """Return the lexicographic rank of the arrangement with a label."""
+        row = permutations.parse(label, self.n, self.length)
+        return int(permutations.arrangement_rank(row[None, :], self.n)[0])
+
+    def rows(self, ranks: ArrayLike) -> Perms:
+        """Return the symbols of nodes, one row per node, uint8 ``[count, length]``."""
+        return permutations.arrangement_unrank(self.n, self.length, ranks)
+
+
+class Star(ArrangementGraph):
+    """S_n for 2 <= n <= 12: n! nodes, degree n-1, diameter floor(3(n-1)/2).
+
+    Distances: the number of displaced symbols, plus the number of cycles of length two or more,
+    minus 2 if the first symbol is displaced. Translation: (q[x_1], .., q[x_n]), where q is the
+    root.
+    """
+
+    family = "star"
+
+    def __init__(self, n: int) -> None:
+        self.spec = f"S{n}"
+        self.n = self.length = n
+        self.k = None
+        self.nodes = factorial(n)
+        self.ports = tuple(range(2, n + 1))
+
+    @property
+    def diameter(self) -> int:
+        """The largest distance, floor(3(n-1)/2)."""
+        return 3 * (self.n - 1) // 2
+
+    def distance_profile(self) -> tuple[int, ...]:
+        """Return the number of nodes at each distance from any node, by cycle structure."""
+        return nk_star_profile(self.n, self.n)
+
+    def reverse_port(self, port: int) -> int:
+        """Return the port itself, because exchanging the same two symbols twice leads back."""
+        return self._check_port(port)
+
+    def _neighbour_array(self, port: int) -> blocks.Neighbours:
+        return blocks.Neighbours(self.n, port - 1)
+
+    def _distance_array(self, root: int) -> blocks.Distances:
+        return blocks.Distances(self.n, self.rows(root)[0])
+
+    def _image_array(self, root: int) -> blocks.Images:
+        return blocks.Images(self.n, self.rows(root)[0])
+
+    def neighbour_values(self, port: int) -> ValueReader:
+        """Return a function that reads an array at the neighbours across a port.
+
+        A port within the prefix maps each block to another block in the same order of nodes, so
+        complete blocks are copied.
+        """
+        neighbours = self._neighbour_array(self._check_port(port))
+        if neighbours.within_prefix:
+            return neighbours.read_values
+        return RankedValueReader(neighbours.part)
+
+    def chunks(self) -> list[slice]:
+        """Return slices that together cover all ranks, each of several complete blocks."""
+        return blocks.chunks(self.n)
+
+    def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
+        """Return each node's neighbour across its own port; see `Topology.step`."""
+        index = ports.astype(np.intp) - 1
+        if self._has_kept_table:
+            return np.asarray(kept_table(self)[index - 1, ranks])
+        perms = self.rows(ranks)
+        row = np.arange(len(perms))
+        # Indexing by arrays copies, so both values are read before either is written.
+        perms[row, 0], perms[row, index] = perms[row, index], perms[row, 0]
+        return permutations.rank(perms)
+
+
+@family(
+    "star", pattern=r"S(\d+)", source="Akers & Krishnamurthy 1989", noun="star graphs",
+    sizes=range(2, 13),
+)  # fmt: skip
+def _star(n: int) -> Star:
+    return Star(n)
+
+
+def largest_k(n: int) -> int:
+    """Return the largest k for which S_{n,k} has at most `MAX_NODES` nodes."""
+    return max(k for k in range(1, n) if perm(n, k) <= MAX_NODES)
+
+
+class NkStar(ArrangementGraph):
+    """S_{n,k} for 2 <= n <= 35, 1 <= k <= n-1: n!/(n-k)! nodes, at most 12!, and degree n-1.
+
+    Distances follow formulas (1) and (2) of Li, Chen, Xiang & Yao. Translation:
+    (q[p_1], .., q[p_k]) for the root's `extension` q.
+    """
+
+    family = "nk-star"
+
+    def __init__(self, n: int, k: int) -> None:
+        self.spec = f"S{n},{k}"
+        self.n = n
+        self.k: int = k
+        self.length = k
+        self.nodes = perm(n, k)
+        self.ports = tuple(range(2, n + 1))
+        # Residual ports are numbered by the order of a clique's symbols, which a translation may
+        # change. If n - k = 1, a clique has two nodes and each of them only one residual port,
+        # which cannot change.
+        self.translation_keeps_ports = n - k == 1
+
+    @property
+    def diameter(self) -> int:
+        """The largest distance: 2k-1 if k <= n/2, else k + floor((n-1)/2)."""
+        n, k = self.n, self.k
+        return 2 * k - 1 if k <= n // 2 else k + (n - 1) // 2
+
+    def distance_profile(self) -> tuple[int, ...]:
+        """Return the number of nodes at each distance from any node, by cycle structure."""
+        return nk_star_profile(self.n, self.k)
+
+    def reverse_port(self, port: int) -> int:
+        """Return the port that leads back; in a clique, port k + (n-k+1-s) undoes port k+s."""
+        self._check_port(port)
+        return int(port) if port <= self.k else self.n + 1 - (int(port) - self.k)
+
+    def _neighbour_array(self, port: int) -> nk_blocks.Neighbours:
+        return nk_blocks.Neighbours(self.n, self.k, port)
+
+    def _distance_array(self, root: int) -> nk_blocks.Distances:
+        return nk_blocks.Distances(self.n, self.k, self.extension(root))
+
+    def _image_array(self, root: int) -> nk_blocks.Images:
+        return nk_blocks.Images(self.n, self.k, self.extension(root))
+
+    def _cross(self, rows: Perms, port: int) -> None:
+        if port <= self.k:
+            super()._cross(rows, port)
+        else:
+            rows[:, 0] = _along_clique(self.n, rows, port - self.k)
+
+    def chunks(self) -> list[slice]:
+        """Return slices that together cover all ranks, each of several complete blocks."""
+        return nk_blocks.chunks(self.n, self.k)
+
+    def carried_ports(self, root: int | str, ports: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return the ports of translated links; see `Topology.carried_ports`.
+
+        Residual ports change, because the translation changes the order of a clique's symbols.
+        """
+        q = self.extension(root)
+        carried = ports.copy()
+        residual = np.flatnonzero(ports > self.k)
+        for start in range(0, len(residual), _ROWS):
+            nodes = residual[start : start + _ROWS]
+            rows = self.rows(nodes)
+            newcomer = _along_clique(self.n, rows, ports[nodes].astype(np.intp) - self.k)
+            carried[nodes] = self.residual_port(
+                permutations.compose(q, rows), permutations.compose(q, newcomer)
+            )
+        return carried
+
+    def extension(self, root: int | str) -> Perms:
+        """Return the root's k symbols and then the other symbols, ascending, uint8 ``[n]``.
+
+        Raises:
+            InputError: there is no such node.
+        """
+        row = self.rows(self.node(root))[0]
+        missing = np.setdiff1d(np.arange(1, self.n + 1, dtype=np.uint8), row)
+        return np.concatenate([row, missing])
+
+    def residual_port(self, rows: Perms, newcomer: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return the residual ports from nodes to the neighbours with given first symbols."""
+        inner = rows[:, 1:]
+        # A symbol's index in the clique is its index among all symbols less the number of smaller
+        # symbols that are not in the clique.
+        steps = newcomer.astype(np.intp) - (inner < newcomer[:, None]).sum(axis=1)
+        steps -= rows[:, 0].astype(np.intp) - (inner < rows[:, :1]).sum(axis=1)
+        return np.asarray(self.k + steps % (self.n - self.k + 1), dtype=np.uint8)
+
+
+def _along_clique(n: int, rows: Perms, steps: int | NDArray[np.intp]) -> NDArray[np.uint8]:
+    """Return the symbol ``steps`` places after each node's first, cyclically in its sorted clique.
+
+    Returns:
+        uint8 ``[count]``.
+    """
+    is_member = np.ones((len(rows), n + 1), dtype=bool)
+    is_member[:, 0] = False
+    np.put_along_axis(is_member, rows[:, 1:], values=False, axis=1)
+    clique = np.nonzero(is_member)[1].reshape(len(rows), -1)
+    index = (clique < rows[:, :1]).sum(axis=1)
+    chosen = clique[np.arange(len(rows)), (index + steps) % clique.shape[1]]
+    return np.asarray(chosen, dtype=np.uint8)
+
+
+@family(
+    "nk-star", pattern=r"S(\d+),(\d+)", source="Li, Chen, Xiang & Yao", noun="(n,k)-stars",
+    spelling="S6,3 for an (n,k)-star", sizes=range(2, len(permutations.SYMBOLS) + 1),
+)  # fmt: skip
+def _nk_star(n: int, k: int) -> NkStar:
+    if not 1 <= k <= n - 1:
+        raise InputError(
+            f"the (n,k)-star S{n},{k} is out of range",
+            hint=f"with n = {n}, k goes from 1 to {n - 1}",
+        )
+    if k > largest_k(n):
+        raise InputError(
+            f"the (n,k)-star S{n},{k} has more than {MAX_NODES:,} nodes",
+            hint=f"with n = {n}, k goes from 1 to {largest_k(n)}",
+        )
+    return NkStar(n, k)
