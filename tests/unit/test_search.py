@@ -27,7 +27,7 @@ from starcast.search import (
     search,
     verify_bound,
 )
-from starcast.search.bisection import BisectionWidth, bound_cuts
+from starcast.search.bisection import BisectionWidth
 from starcast.search.broadcast import OnePortBroadcast, counting_bound
 from starcast.search.engines import solve
 from starcast.search.faults import targets
@@ -520,7 +520,7 @@ def test_cutting_planes_certify_a_bound_that_no_bisection_contradicts(
     spec: str, least: int
 ) -> None:
     graph = topology(spec)
-    decision = bound_cuts(graph, 0, Budget(seconds=60))
+    decision = BisectionWidth(graph, {}).bound_cuts(0, Budget(seconds=60))
     certificate = decision.evidence
     value = certified_cut(
         graph,
@@ -537,7 +537,8 @@ def test_wrong_multipliers_and_automorphisms_of_a_certificate_are_detected() -> 
     """Too large multipliers prove only a smaller bound, and negative multipliers are rejected."""
     graph = topology("S4")
     maps, vectors, multipliers, denominator = (
-        bound_cuts(graph, 0, Budget(seconds=60)).evidence[name] for name in CERTIFICATE
+        BisectionWidth(graph, {}).bound_cuts(0, Budget(seconds=60)).evidence[name]
+        for name in CERTIFICATE
     )
     vectors = vectors.astype(np.int64)
     scale = int(denominator[0])

@@ -70,8 +70,7 @@ def verify(record: Record) -> None:
     found = witness_value(record.problem, record.topology, record.arguments, record.witness)
     if found != record.value:
         raise _rejected(record.id, f"its witness has the value {found}, not {record.value}")
-    least = PROBLEMS[record.problem] == "least"
-    if record.bound > record.value if least else record.bound < record.value:
+    if record.sign * record.bound > record.sign * record.value:
         raise _rejected(record.id, f"value {record.value} contradicts the bound {record.bound}")
     # The arrays of evidence may be missing, because a bound can also follow from theory or from a
     # proof.

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import reduce
+from itertools import takewhile
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -130,6 +131,21 @@ class Record:
         return self.value == self.bound
 
     @property
+    def sign(self) -> Literal[1, -1]:
+        """1 if the problem asks for the smallest value, -1 if it asks for the largest."""
+        return 1 if PROBLEMS[self.problem] == "least" else -1
+
+    @property
+    def evidence(self) -> Witness:
+        """The arrays of the witness that prove the bound."""
+        return {name: array for name, array in self.witness.items() if name in EVIDENCE}
+
+    @property
+    def solution(self) -> Witness:
+        """The arrays of the witness that describe the object."""
+        return {name: array for name, array in self.witness.items() if name not in EVIDENCE}
+
+    @property
     def id(self) -> str:
         """The id, such as ``one-port-broadcast:S5`` or ``congestion-trees:S4:congestion=3``."""
         parts = [self.problem, self.topology]
@@ -167,9 +183,8 @@ def is_better(record: Record, other: Record) -> bool:
     It is better if its value or its bound is better and neither is worse. If both are equal, the
     evidence for the bound decides, and then the number of searches.
     """
-    sign = 1 if PROBLEMS[record.problem] == "least" else -1
-    value = sign * (other.value - record.value)
-    bound = sign * (record.bound - other.bound)
+    value = record.sign * (other.value - record.value)
+    bound = record.sign * (record.bound - other.bound)
     # A record with a better value but a worse bound does not count as better. `combine_records`
     # takes the value of one record and the bound of the other.
     if value < 0 or bound < 0:
@@ -195,20 +210,18 @@ def improve_record(known: Record | None, found: Record, keep: Callable[[Record],
 
 
 def _combine(first: Record, second: Record) -> Record:
-    sign = 1 if PROBLEMS[first.problem] == "least" else -1
-    holder = second if sign * (first.value - second.value) > 0 else first
-    bounding = second if sign * (second.bound - first.bound) > 0 else first
+    holder = second if first.sign * (first.value - second.value) > 0 else first
+    bounding = second if first.sign * (second.bound - first.bound) > 0 else first
     # If bounds are equal, the bound with better evidence is kept.
     if first.bound == second.bound and _rank_evidence(second) > _rank_evidence(first):
         bounding = second
-    shared = _count_shared(first.tried, second.tried)
+    # Attempts that both records begin with are counted once.
+    pairs = zip(first.tried, second.tried, strict=False)
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     added = second.tried[shared:]
-    # Witness and evidence may come from different records.
-    own = {name: each for name, each in holder.witness.items() if name not in EVIDENCE}
-    evidence = {name: each for name, each in bounding.witness.items() if name in EVIDENCE}
     return replace(
         holder,
-        witness={**own, **evidence},
+        witness={**holder.solution, **bounding.evidence},
         bound=bounding.bound,
         reason=bounding.reason,
         proof=bounding.proof,
@@ -222,13 +235,3 @@ def _rank_evidence(record: Record) -> int:
     if record.proof is None:
         return 1
     return {"second solver": 0, "DRAT": 2, "LRAT": 3}[record.proof.format]
-
-
-def _count_shared(first: tuple[Attempt, ...], second: tuple[Attempt, ...]) -> int:
-    """Return the number of equal attempts at the beginning of both sequences."""
-    shared = 0
-    for one, other in zip(first, second, strict=False):
-        if one != other:
-            break
-        shared += 1
-    return shared
