@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
 from starcast.collectives.model import COLLECTIVES, MULTI_SOURCE, REDUCTIONS
-from starcast.judges.simulator import Fault, fault_execution, rows, simulate, simulation
+from starcast.judges.simulator import Fault, rows, simulate, simulation
 from starcast.judges.simulator.ownership import (
     ArrivalTimes,
     Journeys,
@@ -223,7 +223,7 @@ def test_under_faults_the_result_does_not_depend_on_the_data_structure_for_arriv
     runs = []
     for pair_index in (lambda postcondition, _rows, _end: Table(postcondition), Pairs):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(fault_execution, "make_pair_index", pair_index)
+            patch.setattr("starcast.judges.simulator.faults.make_pair_index", pair_index)
             runs.append(simulate(schedule, faults))
     same(*runs)
     assert runs[0].undelivered == runs[1].undelivered
