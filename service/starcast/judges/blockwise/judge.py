@@ -16,14 +16,22 @@ import numpy as np
 
 from starcast.judges.blockwise.ports import (
     GREEDY,
+    SUBSTAR,
     Array,
     Blocks,
     Tables,
+    edge_disjoint_ports,
+    fill_greedy,
     read_row,
     read_tail,
     write_order,
 )
-from starcast.judges.blockwise.potentials import fill_block, fill_distances, potential_of
+from starcast.judges.blockwise.potentials import (
+    edge_disjoint_levels,
+    fill_distances,
+    fill_substar,
+    potential_of,
+)
 from starcast.support.compiled import jit
 
 #: Maximum number of exceptions recorded per call. A forest with more exceptions is wrong.
@@ -85,7 +93,7 @@ def read_block(blocks: Blocks, tables: Tables, block: int) -> tuple[Array, Array
     shape = len(blocks.homes), m * len(tables.orders)
     ports, potentials = np.zeros(shape, dtype=np.uint8), np.zeros(shape, dtype=np.uint8)
     read_tail(block, n, m, x, rest)
-    fill_block(blocks, tables, x, rest, ports, potentials)
+    _fill_block(blocks, tables, x, rest, ports, potentials)
     for _, tree, index, port in blocks.changes[blocks.changes[:, 0] == block].tolist():
         ports[tree, index] = port
     nodes = np.empty((shape[1], n), dtype=np.uint8)
@@ -121,7 +129,7 @@ def _examine(blocks: Blocks, tables: Tables, found: Findings, start: int, stop: 
     next_change = int(np.searchsorted(blocks.changes[:, 0], start))
     for block in range(start, stop):
         read_tail(block, n, m, x, rest)
-        fill_block(blocks, tables, x, rest, ports, potentials)
+        _fill_block(blocks, tables, x, rest, ports, potentials)
         next_change = _change_ports(blocks.changes, next_change, block, ports)
         for first in range(m):
             read_row(first, m, rest, others)
@@ -157,6 +165,47 @@ def _examine(blocks: Blocks, tables: Tables, found: Findings, start: int, stop: 
                 ):
                     return
             _count_loads(n, ports, begin, size, is_varying, found.load)
+
+
+@jit
+def _fill_block(
+    blocks: Blocks, tables: Tables, x: Array, rest: Array, ports: Array, potentials: Array
+) -> None:
+    """Write the ports and potentials of all trees for the nodes of a block.
+
+    Args:
+        blocks: the closed forms.
+        tables: the tables of m.
+        x: a node with the tail of the block; its other positions are overwritten.
+        rest: the other symbols, ascending, uint8 ``[m]``.
+        ports: the ports towards the parents, uint8 ``[trees, m!]``.
+        potentials: the potentials, uint8 ``[trees, m!]``.
+    """
+    n, m = blocks.n, blocks.m
+    if blocks.kind == SUBSTAR:
+        fill_substar(n, m, x, rest, tables, ports[0], potentials[0])
+        return
+    size = len(tables.orders)
+    others = np.empty(m - 1, dtype=np.uint8)
+    column = np.empty(n + 1, dtype=np.uint8)
+    levels = np.empty(n + 1, dtype=np.uint8)
+    for first in range(m):
+        read_row(first, m, rest, others)
+        x[1] = rest[first]
+        start, stop = first * size, (first + 1) * size
+        if blocks.kind == GREEDY:
+            for tree in range(len(blocks.homes)):
+                home = blocks.homes[tree]
+                fill_greedy(n, m, x, others, home, ports[tree, start:stop])
+                fill_distances(n, m, x, others, tables, home, potentials[tree, start:stop])
+            continue
+        for order in range(size):
+            write_order(m, tables.orders[order], others, x)
+            edge_disjoint_ports(n, x, column)
+            edge_disjoint_levels(n, x, 2, n, levels)
+            for tree in range(n - 1):
+                ports[tree, start + order] = column[tree + 2]
+                potentials[tree, start + order] = levels[tree + 2]
 
 
 @jit

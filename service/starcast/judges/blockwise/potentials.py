@@ -21,56 +21,12 @@ from starcast.judges.blockwise.ports import (
     Array,
     Blocks,
     Tables,
-    edge_disjoint_ports,
-    fill_greedy,
     first_displaced,
     rank_orders,
     read_row,
     relabel,
-    write_order,
 )
 from starcast.support.compiled import jit
-
-
-@jit
-def fill_block(
-    blocks: Blocks, tables: Tables, x: Array, rest: Array, ports: Array, potentials: Array
-) -> None:
-    """Write the ports and potentials of all trees for the nodes of a block.
-
-    Args:
-        blocks: the closed forms.
-        tables: the tables of m.
-        x: a node with the tail of the block; its other positions are overwritten.
-        rest: the other symbols, ascending, uint8 ``[m]``.
-        ports: the ports towards the parents, uint8 ``[trees, m!]``.
-        potentials: the potentials, uint8 ``[trees, m!]``.
-    """
-    n, m = blocks.n, blocks.m
-    if blocks.kind == SUBSTAR:
-        fill_substar(n, m, x, rest, tables, ports[0], potentials[0])
-        return
-    size = len(tables.orders)
-    others = np.empty(m - 1, dtype=np.uint8)
-    column = np.empty(n + 1, dtype=np.uint8)
-    levels = np.empty(n + 1, dtype=np.uint8)
-    for first in range(m):
-        read_row(first, m, rest, others)
-        x[1] = rest[first]
-        start, stop = first * size, (first + 1) * size
-        if blocks.kind == GREEDY:
-            for tree in range(len(blocks.homes)):
-                home = blocks.homes[tree]
-                fill_greedy(n, m, x, others, home, ports[tree, start:stop])
-                fill_distances(n, m, x, others, tables, home, potentials[tree, start:stop])
-            continue
-        for order in range(size):
-            write_order(m, tables.orders[order], others, x)
-            edge_disjoint_ports(n, x, column)
-            edge_disjoint_levels(n, x, 2, n, levels)
-            for tree in range(n - 1):
-                ports[tree, start + order] = column[tree + 2]
-                potentials[tree, start + order] = levels[tree + 2]
 
 
 @jit
