@@ -91,8 +91,7 @@ class PairDependencies(Dependencies):
             postcondition, executed.rows, len(executed.rows)
         )
         self.size = self.pair_index.size
-        units = np.arange(postcondition.units)
-        self.initial = self.pair_index.of(postcondition.source(units), units)
+        self.initial = self.pair_index.initial(postcondition)
         # Every pair that is held at the end but not at the start was delivered by some row. If
         # there are as many rows as such pairs, each pair was delivered only once.
         gained = (postcondition.pairs - postcondition.units) * executed.sources

@@ -19,7 +19,6 @@ from starcast.judges.simulator.ownership import (
     PairIndex,
     Postcondition,
     derive_postcondition,
-    initial_ownership,
     make_pair_index,
 )
 from starcast.judges.simulator.rows import Indices, Links, Mask, Rows, repeats_previous
@@ -214,7 +213,8 @@ def execute_under_faults(
         sums = Sums(postcondition, rows, len(rows), outages.alive(), possible)
         return sums.executed, sums.held_after(len(rows)), sums
     pair_index = make_pair_index(postcondition, rows, len(rows))
-    held = initial_ownership(postcondition, pair_index)
+    held = np.zeros(pair_index.size, dtype=bool)
+    held[pair_index.initial(postcondition)] = True
     executed = np.zeros(len(rows), dtype=bool)
     for batch in rows.batches(len(rows)):
         selected = np.flatnonzero(possible[batch]) + batch.start
