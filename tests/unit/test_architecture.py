@@ -39,7 +39,7 @@ SERVICE_LIBRARIES = {
     "uvicorn",
 }
 #: The only module that may import pydantic: it validates record files, which are user input.
-FILE_SCHEMAS = {"starcast.records.schema"}
+FILE_SCHEMAS = {"starcast.records.model"}
 #: The only modules of `claims` that may use the database: they store and list verification runs.
 CLAIMS_IN_DATABASE = {
     "starcast.claims.storage",

@@ -25,7 +25,7 @@ from starcast.judges.blockwise import (
     verify_blocks,
 )
 from starcast.judges.blockwise.ports import build_tables
-from starcast.judges.blockwise.verification import RangeResult, examine_range
+from starcast.judges.blockwise.verification import RESULT_SHAPE, examine_range, read_result
 from starcast.records import checkers
 from starcast.support import shards
 from starcast.support.errors import InputError, LimitError, RejectedError
@@ -270,7 +270,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     for index in (1, 2, 3):
         shard = shards.Shard(index, 3)
         results = {
-            number: examine_range(source, blocks).as_json()
+            number: examine_range(source, blocks)._asdict()
             for number, blocks in shard.select(ranges)
         }
         files.append(folder / f"part-{index}.json{'.gz' if index == 3 else ''}")
@@ -279,14 +279,14 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def merged(files: list[Path], kind: shards.Kind = "forest") -> tuple[shards.Job, list[Any]]:
-    return shards.merge_shards(files, kind, {"id": str}, RangeResult.SHAPE)
+    return shards.merge_shards(files, kind, {"id": str}, RESULT_SHAPE)
 
 
 def test_merging_the_shards_gives_the_results_of_all_tasks(written: list[Path]) -> None:
     source = closed_form("S6", "multiple", m=4)
     job, results = merged([written[2], *written[:2]])
     assert (job.tasks, job.description) == (6, {"id": source.id})
-    found = combine(source, map(RangeResult.from_json, results))
+    found = combine(source, map(read_result, results))
     assert found == verify_blocks(source, jobs=1)
 
 

@@ -247,8 +247,13 @@ def test_the_checker_of_disjoint_paths_gives_the_same_evidence_for_every_batch_s
 
 
 @pytest.mark.parametrize("n", range(3, 8))
-def test_edge_disjoint_trees_are_as_disjoint_and_short_as_lemma_6_states(n: int) -> None:
-    """The paths to a node are disjoint and at most 4 links longer than its distance (Lemma 6)."""
+def test_trees_on_stars_have_the_properties_that_the_papers_state(n: int) -> None:
+    """At most two of the paths to a node in `multiple` trees share an inner node or a link.
+
+    The paths to a node in `edge-disjoint` trees are disjoint and at most 4 links longer than its
+    distance (Lemma 6). Branches of `balanced` differ by at most one node, those of
+    `perfectly-balanced` are equal, and the greedy tree is balanced only for n = 3.
+    """
     trees = parts(forest(f"S{n}", "edge-disjoint", root=n))
     assert checkers.edge_disjoint(*trees).holds
     assert checkers.disjoint_paths(*trees).holds
@@ -256,6 +261,19 @@ def test_edge_disjoint_trees_are_as_disjoint_and_short_as_lemma_6_states(n: int)
     assert checkers.shortest_paths(*trees, detour=4).holds
     assert not checkers.shortest_paths(*trees, detour=3).holds
     assert checkers.dimension_balance(*trees).holds
+    trees = parts(forest(f"S{n}", "multiple"))
+    assert checkers.congestion(*trees, 2).holds
+    assert checkers.edge_disjoint(*trees).measured == 2
+    for apart in ("nodes", "links"):
+        assert checkers.disjoint_paths(*trees, apart).measured == 2
+    result = checkers.edge_disjoint(*trees).counterexample
+    assert result is not None
+    assert (result["found"], result["stated"]) == (2, 1)
+    assert checkers.balance(*parts(forest(f"S{n}", "balanced"))).holds
+    assert checkers.balance(*parts(forest(f"S{n}", "perfectly-balanced")), slack=0).holds
+    greedy = checkers.balance(*parts(forest(f"S{n}", "greedy")))
+    assert greedy.holds == (n == 3)
+    assert sum(np.atleast_1d(greedy.measured)) == topology(f"S{n}").nodes - 1
 
 
 @pytest.mark.parametrize("d", range(2, 8))
@@ -271,19 +289,6 @@ def test_edge_disjoint_binomial_trees_have_disjoint_paths_and_the_known_height(d
     ]
 
 
-@pytest.mark.parametrize("n", range(3, 8))
-def test_multiple_trees_have_congestion_2_and_share_links_and_paths(n: int) -> None:
-    """At most two of the paths to a node share an inner node or a link (Lemma 6)."""
-    trees = parts(forest(f"S{n}", "multiple"))
-    assert checkers.congestion(*trees, 2).holds
-    assert checkers.edge_disjoint(*trees).measured == 2
-    for apart in ("nodes", "links"):
-        assert checkers.disjoint_paths(*trees, apart).measured == 2
-    result = checkers.edge_disjoint(*trees).counterexample
-    assert result is not None
-    assert (result["found"], result["stated"]) == (2, 1)
-
-
 @pytest.mark.parametrize("n", range(3, 7))
 def test_the_shortest_path_graph_has_disjoint_paths(n: int) -> None:
     """There are n-1 such paths to each node whose label starts with 1 (Lemma 5)."""
@@ -291,19 +296,6 @@ def test_the_shortest_path_graph_has_disjoint_paths(n: int) -> None:
     assert checkers.disjoint_paths(*parts(trees)).holds
     assert checkers.disjoint_paths(*parts(trees), "links").holds
     assert Counter(trees.members().sum(axis=0).tolist())[n - 1] >= 1
-
-
-@pytest.mark.parametrize("n", range(3, 8))
-def test_balance_accepts_balanced_trees_and_rejects_the_greedy_tree(n: int) -> None:
-    """Branch sizes of `balanced` differ by at most one, those of `perfectly-balanced` are equal.
-
-    The greedy tree is balanced only for n = 3.
-    """
-    assert checkers.balance(*parts(forest(f"S{n}", "balanced"))).holds
-    assert checkers.balance(*parts(forest(f"S{n}", "perfectly-balanced")), slack=0).holds
-    greedy = checkers.balance(*parts(forest(f"S{n}", "greedy")))
-    assert greedy.holds == (n == 3)
-    assert sum(np.atleast_1d(greedy.measured)) == topology(f"S{n}").nodes - 1
 
 
 @pytest.mark.parametrize(

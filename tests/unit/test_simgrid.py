@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from starcast import schedule
+from starcast.judges.simulator import simgrid as runner
 from starcast.judges.simulator.simgrid import (
     SimGridRequest,
     SimGridRun,
     run_simgrid,
     run_simgrid_batch,
-    runs,
 )
 from starcast.support.errors import InputError, LimitError, RejectedError, UnavailableError
 from starcast.support.vocabulary import EXECUTION_MODELS
@@ -85,7 +85,7 @@ def test_large_schedules_and_long_times_are_refused(monkeypatch: pytest.MonkeyPa
     judged = schedule("S3", "broadcast", "greedy")
     with pytest.raises(LimitError, match="its limit is 1,000,000,000"):
         run_simgrid(judged, t_s=Fraction(1, 10**9))
-    monkeypatch.setattr(runs, "MAX_ROWS", 4)
+    monkeypatch.setattr(runner, "MAX_ROWS", 4)
     with pytest.raises(LimitError, match="has 5 rows for SimGrid; at most 4"):
         run_simgrid(judged)
 

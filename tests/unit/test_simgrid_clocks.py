@@ -11,9 +11,15 @@ import pytest
 
 from starcast import Schedule, schedule, timing
 from starcast.judges.simulator import Fault
+from starcast.judges.simulator import simgrid as runner
 from starcast.judges.simulator.execution_models import make_ticks
-from starcast.judges.simulator.simgrid import SimGridRequest, SimGridRun, run_simgrid_batch, runs
-from starcast.judges.simulator.simgrid.runs import SimGridProblem, execute_rows
+from starcast.judges.simulator.simgrid import (
+    SimGridProblem,
+    SimGridRequest,
+    SimGridRun,
+    execute_rows,
+    run_simgrid_batch,
+)
 from starcast.judges.simulator.simulation import execute
 from starcast.judges.simulator.ticks import Number
 from starcast.support.errors import RejectedError, StarcastError, UnavailableError
@@ -149,7 +155,7 @@ def test_a_crash_does_not_affect_the_rest_of_the_batch(
     simgrid: Path | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     judged = schedule("S3", "broadcast", "greedy")
-    describe = runs._describe
+    describe = runner._describe
     # Without links SimGrid ends its process. Without a column starcast's program raises an error.
     spoiled: list[dict[str, Any]] = [{}, {"links": []}, {}, {"step": None}, {}]
     remaining = iter(spoiled)
@@ -157,7 +163,7 @@ def test_a_crash_does_not_affect_the_rest_of_the_batch(
     def describe_badly(problem: SimGridProblem) -> dict[str, Any]:
         return describe(problem) | next(remaining)
 
-    monkeypatch.setattr(runs, "_describe", describe_badly)
+    monkeypatch.setattr(runner, "_describe", describe_badly)
     results = run_simgrid_batch([SimGridRequest(judged)] * len(spoiled), installation=simgrid)
     assert [clock(result) for result in results[::2]] == [timing(judged).time] * 3
     reasons = [" there is no connecting path", "TypeError: "]

@@ -20,7 +20,7 @@ of another problem.
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,19 +43,6 @@ MAX_NODES: Mapping[str, int] = MappingProxyType(
 #: Maximum size of a witness in bytes, unless the topology has so many nodes that two bytes per node
 #: take more. Checks take eight times as much memory.
 _MAX_BYTES = 40 * MB
-#: The names of the arrays of a witness, by problem, including the evidence for the bound.
-ARRAYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "one-port-broadcast": ("parent_port", "round"),
-        "hamiltonian-decomposition": ("ports",),
-        "edge-disjoint-trees": ("parent_port",),
-        "congestion-trees": ("parent_port",),
-        "independent-trees": ("parent_port",),
-        "fault-diameter": ("faults", "pair", "paths"),
-        "bisection-width": ("side", *CERTIFICATE),
-    }
-)
-
 Arguments = Mapping[str, int]
 
 
@@ -66,12 +53,13 @@ def verify(record: Record) -> None:
         RejectedError: the witness, the value or the bound is wrong.
         InputError: the topology does not exist.
     """
-    _check_names(record)
+    unknown = sorted(record.witness.keys() - set(_PROBLEMS[record.problem].arrays))
+    if unknown:
+        raise _rejected(record.id, f"a witness of its problem cannot have an array '{unknown[0]}'")
     found = witness_value(record.problem, record.topology, record.arguments, record.witness)
     if found != record.value:
         raise _rejected(record.id, f"its witness has the value {found}, not {record.value}")
-    least = PROBLEMS[record.problem] == "least"
-    if record.bound > record.value if least else record.bound < record.value:
+    if record.sign * record.bound > record.sign * record.value:
         raise _rejected(record.id, f"value {record.value} contradicts the bound {record.bound}")
     # The arrays of evidence may be missing, because a bound can also follow from theory or from a
     # proof.
@@ -89,14 +77,7 @@ def witness_value(problem: str, spec: str, arguments: Arguments, witness: Witnes
         InputError: the topology does not exist.
     """
     judge = _Judge(problem, spec, f"{problem} on {spec}", witness)
-    return _CHECKS[problem](judge, arguments)
-
-
-def _check_names(record: Record) -> None:
-    """Check that all arrays of a witness belong to the problem."""
-    unknown = sorted(record.witness.keys() - set(ARRAYS[record.problem]))
-    if unknown:
-        raise _rejected(record.id, f"a witness of its problem cannot have an array '{unknown[0]}'")
+    return _PROBLEMS[problem].check(judge, arguments)
 
 
 class _Judge:
@@ -293,12 +274,19 @@ def _rejected(subject: str, reason: str) -> RejectedError:
     )
 
 
-_CHECKS: dict[str, Callable[[_Judge, Arguments], int]] = {
-    "one-port-broadcast": _broadcast,
-    "hamiltonian-decomposition": _hamiltonian,
-    "edge-disjoint-trees": _edge_disjoint,
-    "congestion-trees": _congestion,
-    "independent-trees": _independent,
-    "fault-diameter": _fault_diameter,
-    "bisection-width": _bisection,
+class _Problem(NamedTuple):
+    """The check of a problem's witnesses, and the arrays that a witness may have."""
+
+    check: Callable[[_Judge, Arguments], int]
+    arrays: tuple[str, ...]
+
+
+_PROBLEMS = {
+    "one-port-broadcast": _Problem(_broadcast, ("parent_port", "round")),
+    "hamiltonian-decomposition": _Problem(_hamiltonian, ("ports",)),
+    "edge-disjoint-trees": _Problem(_edge_disjoint, ("parent_port",)),
+    "congestion-trees": _Problem(_congestion, ("parent_port",)),
+    "independent-trees": _Problem(_independent, ("parent_port",)),
+    "fault-diameter": _Problem(_fault_diameter, ("faults", "pair", "paths")),
+    "bisection-width": _Problem(_bisection, ("side", *CERTIFICATE)),
 }

@@ -11,8 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from starcast.records.model import PROBLEMS, Record, Witness, is_better
-from starcast.records.schema import as_record, not_a_record, witness_file
+from starcast.records.model import (
+    PROBLEMS,
+    Record,
+    Witness,
+    as_record,
+    is_better,
+    not_a_record,
+    witness_file,
+)
 from starcast.support import paths
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, NotFoundError

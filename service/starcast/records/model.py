@@ -1,12 +1,22 @@
-"""Records of the best known value and bound of a problem on a topology, and their combination."""
+"""Records of the best known value and bound of a problem on a topology, and their combination.
+
+Record files are treated as user input, because they can come from anywhere. A record that can be
+read is only well formed; `starcast.records.checks` and `starcast.search.verification` check whether
+it is true.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import reduce
+from itertools import takewhile
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
+import numpy as np
+import pydantic
 from numpy.typing import NDArray
+
+from starcast.support.errors import InputError
 
 #: Version of the file format.
 FORMAT = 1
@@ -37,6 +47,27 @@ Witness = Mapping[str, NDArray[Any]]
 CERTIFICATE = ("automorphisms", "vectors", "multipliers", "denominator")
 EVIDENCE = ("paths", *CERTIFICATE)
 
+#: Largest value of the type ``integer`` in PostgreSQL.
+_MAX_INTEGER = 2**31 - 1
+#: Maximum length of a text, such as a reason or a command.
+_MAX_LENGTH = 2_000
+
+
+def _require_printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("the text has control characters")
+    return text
+
+
+_Text = Annotated[
+    str, pydantic.Field(max_length=_MAX_LENGTH), pydantic.AfterValidator(_require_printable)
+]
+_Count = Annotated[int, pydantic.Field(strict=True, ge=0, le=_MAX_INTEGER)]
+_Seconds = Annotated[float, pydantic.Field(strict=True, ge=0, le=1e12, allow_inf_nan=False)]
+_Digest = Annotated[str, pydantic.Field(pattern="^[0-9a-f]{64}$")]
+#: Other fields than those that are declared are refused.
+_STRICT = pydantic.ConfigDict(extra="forbid", frozen=True)
+
 #: starcast writes only LRAT. The proofs in records of older versions are in DRAT.
 ProofFormat = Literal["LRAT", "DRAT", "second solver"]
 
@@ -57,14 +88,24 @@ class Proof:
         seconds: the time to make and check the proof; 0 if it was not measured.
     """
 
-    statement: str
+    __pydantic_config__ = _STRICT
+
+    statement: _Text
     format: ProofFormat
-    formula_sha256: str
-    proof_sha256: str
-    proof_bytes: int
-    checker: str
-    command: str
-    seconds: float = 0.0
+    formula_sha256: _Digest
+    proof_sha256: _Digest | Literal[""]
+    proof_bytes: Annotated[int, pydantic.Field(strict=True, ge=0, le=2**53)]
+    checker: _Text
+    command: _Text
+    seconds: _Seconds = 0.0
+
+    def __post_init__(self) -> None:
+        # A second solver leaves no proof that could be checked again.
+        has_proof = bool(self.proof_sha256) and self.proof_bytes > 0
+        if has_proof == (self.format == "second solver"):
+            raise ValueError(
+                f"the SHA-256 or the length is not possible for the format {self.format}"
+            )
 
 
 @dataclass(frozen=True)
@@ -82,12 +123,14 @@ class Attempt:
         seed: the random seed; None in records of older versions.
     """
 
-    method: str
-    target: int
+    __pydantic_config__ = _STRICT
+
+    method: _Text
+    target: _Count
     result: Literal["witness", "none", "open"]
-    seconds: float
-    value: int | None = None
-    seed: int | None = None
+    seconds: _Seconds
+    value: _Count | None = None
+    seed: _Count | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +173,21 @@ class Record:
         return self.value == self.bound
 
     @property
+    def sign(self) -> Literal[1, -1]:
+        """1 if the problem asks for the smallest value, -1 if it asks for the largest."""
+        return 1 if PROBLEMS[self.problem] == "least" else -1
+
+    @property
+    def evidence(self) -> Witness:
+        """The arrays of the witness that prove the bound."""
+        return {name: array for name, array in self.witness.items() if name in EVIDENCE}
+
+    @property
+    def solution(self) -> Witness:
+        """The arrays of the witness that describe the object."""
+        return {name: array for name, array in self.witness.items() if name not in EVIDENCE}
+
+    @property
     def id(self) -> str:
         """The id, such as ``one-port-broadcast:S5`` or ``congestion-trees:S4:congestion=3``."""
         parts = [self.problem, self.topology]
@@ -167,9 +225,8 @@ def is_better(record: Record, other: Record) -> bool:
     It is better if its value or its bound is better and neither is worse. If both are equal, the
     evidence for the bound decides, and then the number of searches.
     """
-    sign = 1 if PROBLEMS[record.problem] == "least" else -1
-    value = sign * (other.value - record.value)
-    bound = sign * (record.bound - other.bound)
+    value = record.sign * (other.value - record.value)
+    bound = record.sign * (record.bound - other.bound)
     # A record with a better value but a worse bound does not count as better. `combine_records`
     # takes the value of one record and the bound of the other.
     if value < 0 or bound < 0:
@@ -195,20 +252,18 @@ def improve_record(known: Record | None, found: Record, keep: Callable[[Record],
 
 
 def _combine(first: Record, second: Record) -> Record:
-    sign = 1 if PROBLEMS[first.problem] == "least" else -1
-    holder = second if sign * (first.value - second.value) > 0 else first
-    bounding = second if sign * (second.bound - first.bound) > 0 else first
+    holder = second if first.sign * (first.value - second.value) > 0 else first
+    bounding = second if first.sign * (second.bound - first.bound) > 0 else first
     # If bounds are equal, the bound with better evidence is kept.
     if first.bound == second.bound and _rank_evidence(second) > _rank_evidence(first):
         bounding = second
-    shared = _count_shared(first.tried, second.tried)
+    # Attempts that both records begin with are counted once.
+    pairs = zip(first.tried, second.tried, strict=False)
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     added = second.tried[shared:]
-    # Witness and evidence may come from different records.
-    own = {name: each for name, each in holder.witness.items() if name not in EVIDENCE}
-    evidence = {name: each for name, each in bounding.witness.items() if name in EVIDENCE}
     return replace(
         holder,
-        witness={**own, **evidence},
+        witness={**holder.solution, **bounding.evidence},
         bound=bounding.bound,
         reason=bounding.reason,
         proof=bounding.proof,
@@ -224,11 +279,102 @@ def _rank_evidence(record: Record) -> int:
     return {"second solver": 0, "DRAT": 2, "LRAT": 3}[record.proof.format]
 
 
-def _count_shared(first: tuple[Attempt, ...], second: tuple[Attempt, ...]) -> int:
-    """Return the number of equal attempts at the beginning of both sequences."""
-    shared = 0
-    for one, other in zip(first, second, strict=False):
-        if one != other:
-            break
-        shared += 1
-    return shared
+class WitnessFile(pydantic.BaseModel):
+    """The name and digest of the witness file, which is in the same folder as the record."""
+
+    model_config = _STRICT
+
+    file: Annotated[str, pydantic.Field(pattern=r"^[A-Za-z0-9,._=-]{1,200}\.npz$")]
+    sha256: _Digest
+
+
+class _Fields(pydantic.BaseModel):
+    """The fields of a record file: those of a record, and four that describe the file."""
+
+    model_config = _STRICT
+
+    format: Literal[FORMAT]  # type: ignore[valid-type]
+    problem: str
+    topology: Annotated[
+        str, pydantic.Field(pattern=r"^[A-Z][A-Za-z_-]*[0-9]+([,x][0-9]+)*$", max_length=100)
+    ]
+    value: _Count
+    bound: _Count
+    reason: _Text
+    arguments: dict[str, Annotated[int, pydantic.Field(strict=True, ge=1, le=_MAX_INTEGER)]]
+    proof: Proof | None
+    solver: _Text
+    version: _Text
+    seconds: _Seconds
+    command: _Text
+    tried: Annotated[list[Attempt], pydantic.Field(max_length=100_000)]
+    optimal: Annotated[bool, pydantic.Field(strict=True)]
+    witness: WitnessFile | None = None
+
+    @pydantic.model_validator(mode="after")
+    def _require_consistency(self) -> Self:
+        if self.problem not in PROBLEMS:
+            names = ", ".join(PROBLEMS)
+            raise ValueError(f"unknown problem '{self.problem}'; the problems are {names}")
+        if self.arguments.keys() != set(ARGUMENTS[self.problem]):
+            names = ", ".join(ARGUMENTS[self.problem]) or "none"
+            raise ValueError(f"the arguments of {self.problem} must be: {names}")
+        if self.optimal != (self.value == self.bound):
+            raise ValueError(
+                f"optimal is {self.optimal}, but the value is {self.value} and the bound"
+                f" {self.bound}"
+            )
+        return self
+
+
+def as_record(fields: object, witness: Witness, source: str) -> Record:
+    """Build a record from fields that were read from JSON or PostgreSQL.
+
+    Args:
+        fields: the mapping that `Record.fields` returned; it may also name the witness file.
+        witness: the arrays.
+        source: the name of the file or row, for messages.
+
+    Raises:
+        InputError: a field is missing, unknown, or has an invalid value.
+    """
+    checked = _validate(fields, source)
+    values = {name: getattr(checked, name) for name in FIELDS}
+    values["tried"] = tuple(checked.tried)
+    return Record(witness={name: np.asarray(each) for name, each in witness.items()}, **values)
+
+
+def witness_file(fields: object, source: str) -> WitnessFile:
+    """Return the witness file that the fields of a record name.
+
+    Raises:
+        InputError: the fields are malformed, or name no file.
+    """
+    found = _validate(fields, source).witness
+    if found is None:
+        raise not_a_record(source, "witness: Field required")
+    return found
+
+
+def _validate(fields: object, source: str) -> _Fields:
+    if isinstance(fields, Mapping) and fields.get("format", FORMAT) != FORMAT:
+        raise InputError(
+            f"{source} has the format {fields['format']!r}, not {FORMAT}",
+            hint="write it again with this version of starcast",
+        )
+    try:
+        return _Fields.model_validate(fields)
+    except pydantic.ValidationError as error:
+        # Only the first error is reported: programs write these files, so further errors usually
+        # have the same cause.
+        details = error.errors(include_url=False)[0]
+        place = ".".join(map(str, details["loc"]))
+        reason = details["msg"].removeprefix("Value error, ")
+        raise not_a_record(source, f"{place}: {reason}" if place else reason) from None
+
+
+def not_a_record(source: str, reason: object) -> InputError:
+    """Return an error with the reason why a file or row is not a record."""
+    return InputError(
+        f"{source} is not a record: {reason}", hint="restore the file, or search again"
+    )

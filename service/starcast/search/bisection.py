@@ -11,7 +11,6 @@ found by local search. The dual solution, rounded to whole numbers, is the certi
 """
 
 from collections.abc import Sequence
-from functools import partial
 from itertools import product
 from math import ceil
 from time import monotonic
@@ -27,15 +26,9 @@ from starcast.records.cut_bounds import (
     quadratic_form,
     round_cut,
 )
-from starcast.search.engines import Budget, race, require, solve
-from starcast.search.formula import Formula, require_fit
-from starcast.search.problem import (
-    OPEN,
-    Decision,
-    Method,
-    SearchProblem,
-    TheoryBound,
-)
+from starcast.search.engines import Budget, race, require
+from starcast.search.formula import Formula
+from starcast.search.problem import OPEN, Decision, FormulaProblem, Method, TheoryBound
 from starcast.search.symmetry import fixing_root, link_list
 from starcast.topologies import Topology, permutations
 
@@ -68,23 +61,6 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-def _bound(graph: Topology) -> TheoryBound:
-    """Return the eigenvalue bound N lambda / 4 on the bisection width (Fiedler, Mohar).
-
-    Here N is the number of nodes, and lambda the second smallest eigenvalue of the Laplacian.
-    """
-    second = _second_eigenvalue(graph)
-    halves = (graph.nodes // 2) * ((graph.nodes + 1) // 2)
-    # A rounding error must not raise the bound above the true value.
-    value = max(ceil(second * halves / graph.nodes - _ERROR * graph.nodes), 1)
-    value = round_cut(graph, value)
-    return TheoryBound(
-        value,
-        f"the second eigenvalue of the Laplacian is {second:.4f}, and a cut of halves has at least "
-        f"{second:.4f} N / 4 links (Mohar 1991), all cuts of halves with the same parity",
-    )
-
-
 def _second_eigenvalue(graph: Topology) -> float:
     """Return the Laplacian's second smallest eigenvalue; for large graphs the lower bound 0."""
     if graph.family == "star" and graph.n > 2:
@@ -114,33 +90,6 @@ def _substar_halves(graph: Topology) -> NDArray[np.uint8]:
     side = np.zeros(graph.nodes, dtype=np.uint8)
     side[order[: graph.nodes // 2]] = 1
     return side
-
-
-def _exchange_nodes(graph: Topology, target: int, budget: Budget) -> Decision:
-    """Improve halves by tabu search, starting from substars, random and perturbed best halves."""
-    generator = np.random.default_rng(budget.seed)
-    table = graph.table().astype(np.int64)
-    best: NDArray[np.uint8] | None = None
-    best_cut = graph.links
-    with budget.reporter.task(f"halves of {graph.spec}", _STARTS, "starts") as task:
-        for _ in range(_STARTS):
-            if budget.left <= 0:
-                break
-            # The first start uses substars, which give the best possible halves on S_4 and S_6.
-            if best is None:
-                side = _substar_halves(graph)
-            elif generator.random() < 0.5:
-                side = _random_halves(graph, generator)
-            else:
-                side = _perturbed(best, generator)
-            side, cut = _tabu(table, side, generator, target, budget)
-            if cut < best_cut:
-                best, best_cut = side, cut
-            if cut <= target:
-                break
-            task.advance()
-    # Halves that do not reach the target are returned too, because they may improve the record.
-    return OPEN if best is None else Decision("witness", {"side": best})
 
 
 def _random_halves(graph: Topology, generator: np.random.Generator) -> NDArray[np.uint8]:
@@ -194,79 +143,6 @@ def _tabu(
         if cut < best_cut:
             best, best_cut, idle = side.copy(), cut, 0
     return best, best_cut
-
-
-def _formula(graph: Topology, target: int) -> tuple[Formula, NDArray[np.int32]]:
-    """Return the formula that at most ``target`` links are cut, and its variables ``side``."""
-    # On some topologies the number of links between halves always has the same parity. A target of
-    # the other parity is then replaced by the next smaller number of the right parity. So the
-    # formula of a proof can be derived from the bound in the record alone.
-    rounded = round_cut(graph, target)
-    most = rounded if rounded == target else rounded - 2
-    formula = Formula()
-    side = formula.new(graph.nodes)
-    links = link_list(graph)
-    is_cut = formula.new(len(links)).tolist()
-    # The two halves can be swapped, so the identity can be fixed in half 0.
-    formula.add(-int(side[0]))
-    for (a, b), literal in zip(links.tolist(), is_cut, strict=True):
-        formula.add(-int(side[a]), int(side[b]), literal)
-        formula.add(int(side[a]), -int(side[b]), literal)
-    formula.at_most(is_cut, most)
-    more = (graph.nodes + 1) // 2
-    formula.at_most(side.tolist(), more)
-    formula.at_most((-side).tolist(), more)
-    return formula, side
-
-
-def _solve(graph: Topology, target: int, budget: Budget) -> Decision:
-    subject = f"halves of {graph.spec} with {target} links"
-    require_fit(_literals(graph, target), budget.memory, subject)
-    formula, side = _formula(graph, target)
-    status, values = solve(formula, budget, subject)
-    if status == "unsatisfiable":
-        # If ``target + 1`` links are impossible because of the parity, they are excluded too.
-        return Decision("none", formula=formula, target=round_cut(graph, target + 1) - 1)
-    if values is None:
-        return OPEN
-    return Decision("witness", {"side": values[side].astype(np.uint8)})
-
-
-def _literals(graph: Topology, target: int) -> int:
-    return 8 * graph.links * target + 4 * graph.nodes**2
-
-
-def supports(graph: Topology) -> bool:
-    """Return whether a topology is small enough for the matrices of the linear program."""
-    return graph.nodes <= LARGEST
-
-
-def bound_cuts(graph: Topology, target: int, budget: Budget) -> Decision:
-    """Look for a certificate that no bisection has at most ``target`` links."""
-    require("ortools")
-    translations = [graph.translation(int(node)) for node in graph.table()[:, 0]]
-    maps = np.array([*translations, *fixing_root(graph)], dtype=np.int64)
-    orbit = pair_orbits(graph, maps)
-    linked = np.zeros(int(orbit.max()) + 1)
-    for port in graph.ports:
-        np.add.at(linked, orbit[np.arange(graph.nodes), graph.neighbours(port)], 1)
-    # The end time is valid in all processes, because they share the clock. It is earlier than the
-    # time limit, so that a process has time to send its answer.
-    work = (orbit, linked, graph.links, monotonic() + 0.7 * budget.left)
-    answer = race(find_certificate, work, budget, f"cutting planes for halves of {graph.spec}")
-    if answer is None:
-        return OPEN
-    vectors, multipliers = answer
-    value = certified_cut(graph, maps, vectors, multipliers, _DENOMINATOR)
-    if value <= target:
-        return OPEN
-    evidence = {
-        "automorphisms": maps.astype(np.int16),
-        "vectors": vectors.astype(np.int16),
-        "multipliers": multipliers,
-        "denominator": np.array([_DENOMINATOR]),
-    }
-    return Decision("none", evidence=evidence, target=value - 1)
 
 
 def find_certificate(
@@ -428,7 +304,7 @@ def _descend(matrix: Floats, generator: np.random.Generator) -> Integers | None:
     return vector if value < 1 - 10 * _TOLERANCE else None
 
 
-class BisectionWidth(SearchProblem):
+class BisectionWidth(FormulaProblem):
     """The problem of finding two halves with the fewest links between them."""
 
     name = "bisection-width"
@@ -446,30 +322,126 @@ class BisectionWidth(SearchProblem):
     least_nodes = 3
 
     def bound(self) -> TheoryBound:
-        return _bound(self.topology)
+        """Return the eigenvalue bound N lambda / 4 on the bisection width (Fiedler, Mohar).
+
+        Here N is the number of nodes, and lambda the second smallest eigenvalue of the Laplacian.
+        """
+        graph = self.topology
+        second = _second_eigenvalue(graph)
+        halves = (graph.nodes // 2) * ((graph.nodes + 1) // 2)
+        # A rounding error must not raise the bound above the true value.
+        value = max(ceil(second * halves / graph.nodes - _ERROR * graph.nodes), 1)
+        return TheoryBound(
+            round_cut(graph, value),
+            f"the second eigenvalue of the Laplacian is {second:.4f}, and a cut of halves has at "
+            f"least {second:.4f} N / 4 links (Mohar 1991), all cuts of halves with the same parity",
+        )
 
     def start(self, _budget: Budget) -> Witness:
         return {"side": _substar_halves(self.topology)}
 
     def methods(self) -> Sequence[Method]:
-        graph = self.topology
-        planes = Method("cutting planes", partial(bound_cuts, graph), 0.3, solves_formulas=False)
+        planes = Method("cutting planes", self.bound_cuts, 0.3, solves_formulas=False)
+        exchanges = "exchanges of nodes between the halves (tabu search)"
         return (
-            *([planes] if supports(graph) else []),
-            Method(
-                "exchanges of nodes between the halves (tabu search)",
-                partial(_exchange_nodes, graph),
-                0.5,
-                solves_formulas=False,
-            ),
-            Method("formula", partial(_solve, graph)),
+            # The matrices of the linear program do not fit into memory for larger topologies.
+            *([planes] if self.topology.nodes <= LARGEST else []),
+            Method(exchanges, self._exchange_nodes, 0.5, solves_formulas=False),
+            Method("formula", self.solve),
         )
 
-    def literals(self, target: int) -> int:
-        return _literals(self.topology, target)
+    def subject(self, target: int) -> str:
+        return f"halves of {self.topology.spec} with {target} links"
 
     def statement(self, target: int) -> str:
         return f"no halves with at most {target} links between them"
 
-    def rebuild(self, target: int, _witness: Witness) -> Formula:
-        return _formula(self.topology, target)[0]
+    def literals(self, target: int) -> int:
+        return 8 * self.topology.links * target + 4 * self.topology.nodes**2
+
+    def write(self, target: int) -> tuple[Formula, NDArray[np.int32]]:
+        """Return the formula that at most ``target`` links are cut, and its variables ``side``."""
+        graph = self.topology
+        # On some topologies the number of links between halves always has the same parity. A target
+        # of the other parity is then replaced by the next smaller number of the right parity. So
+        # the formula of a proof can be derived from the bound in the record alone.
+        rounded = round_cut(graph, target)
+        most = rounded if rounded == target else rounded - 2
+        formula = Formula()
+        side = formula.new(graph.nodes)
+        links = link_list(graph)
+        is_cut = formula.new(len(links)).tolist()
+        # The two halves can be swapped, so the identity can be fixed in half 0.
+        formula.add(-int(side[0]))
+        for (a, b), literal in zip(links.tolist(), is_cut, strict=True):
+            formula.add(-int(side[a]), int(side[b]), literal)
+            formula.add(int(side[a]), -int(side[b]), literal)
+        formula.at_most(is_cut, most)
+        more = (graph.nodes + 1) // 2
+        formula.at_most(side.tolist(), more)
+        formula.at_most((-side).tolist(), more)
+        return formula, side
+
+    def read(self, values: NDArray[np.bool_]) -> Witness:
+        return {"side": values.astype(np.uint8)}
+
+    def solve(self, target: int, budget: Budget) -> Decision:
+        decision = super().solve(target, budget)
+        # If ``target + 1`` links are impossible because of the parity, they are excluded too.
+        excluded = round_cut(self.topology, target + 1) - 1
+        return decision._replace(target=excluded) if decision.result == "none" else decision
+
+    def bound_cuts(self, target: int, budget: Budget) -> Decision:
+        """Look for a certificate that no bisection has at most ``target`` links."""
+        require("ortools")
+        graph = self.topology
+        translations = [graph.translation(int(node)) for node in graph.table()[:, 0]]
+        maps = np.array([*translations, *fixing_root(graph)], dtype=np.int64)
+        orbit = pair_orbits(graph, maps)
+        linked = np.zeros(int(orbit.max()) + 1)
+        for port in graph.ports:
+            np.add.at(linked, orbit[np.arange(graph.nodes), graph.neighbours(port)], 1)
+        # The end time is valid in all processes, because they share the clock. It is earlier than
+        # the time limit, so that a process has time to send its answer.
+        work = (orbit, linked, graph.links, monotonic() + 0.7 * budget.left)
+        answer = race(find_certificate, work, budget, f"cutting planes for halves of {graph.spec}")
+        if answer is None:
+            return OPEN
+        vectors, multipliers = answer
+        value = certified_cut(graph, maps, vectors, multipliers, _DENOMINATOR)
+        if value <= target:
+            return OPEN
+        evidence = {
+            "automorphisms": maps.astype(np.int16),
+            "vectors": vectors.astype(np.int16),
+            "multipliers": multipliers,
+            "denominator": np.array([_DENOMINATOR]),
+        }
+        return Decision("none", evidence=evidence, target=value - 1)
+
+    def _exchange_nodes(self, target: int, budget: Budget) -> Decision:
+        """Improve halves by tabu search, from substars, random halves and perturbed best halves."""
+        graph = self.topology
+        generator = np.random.default_rng(budget.seed)
+        table = graph.table().astype(np.int64)
+        best: NDArray[np.uint8] | None = None
+        best_cut = graph.links
+        with budget.reporter.task(f"halves of {graph.spec}", _STARTS, "starts") as task:
+            for _ in range(_STARTS):
+                if budget.left <= 0:
+                    break
+                # The first start uses substars, which give the best possible halves on S_4 and S_6.
+                if best is None:
+                    side = _substar_halves(graph)
+                elif generator.random() < 0.5:
+                    side = _random_halves(graph, generator)
+                else:
+                    side = _perturbed(best, generator)
+                side, cut = _tabu(table, side, generator, target, budget)
+                if cut < best_cut:
+                    best, best_cut = side, cut
+                if cut <= target:
+                    break
+                task.advance()
+        # Halves that do not reach the target are returned too, because they may improve the record.
+        return OPEN if best is None else Decision("witness", {"side": best})

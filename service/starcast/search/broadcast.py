@@ -7,7 +7,7 @@ bound comes from counting (Liestman & Peters 1988).
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from itertools import cycle
 from typing import Any
@@ -16,15 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.records import Witness
-from starcast.search.engines import Budget, require, solve
-from starcast.search.formula import Formula, require_fit, require_memory
-from starcast.search.problem import (
-    OPEN,
-    Decision,
-    Method,
-    SearchProblem,
-    TheoryBound,
-)
+from starcast.search.engines import Budget, require
+from starcast.search.formula import Formula, require_memory
+from starcast.search.problem import OPEN, Decision, FormulaProblem, Method, TheoryBound
 from starcast.topologies import Topology
 
 #: The number of last rounds that the local search changes. Each start of the search uses the next
@@ -146,148 +140,7 @@ def _send(free: tuple[int, ...], senders: int) -> list[int]:
     return after
 
 
-def _bound(graph: Topology) -> TheoryBound:
-    counted = TheoryBound(
-        counting_bound(graph.nodes, graph.degree),
-        f"in each round at most the nodes informed in the {graph.degree - 1} rounds before can "
-        f"inform another (counting, degree {graph.degree}; Liestman & Peters 1988)",
-    )
-    by_cliques = TheoryBound(
-        clique_bound(graph),
-        f"a node informed across a link between cliques of {graph.n - (graph.k or 0) + 1} nodes"
-        " cannot use that link again, and a full clique only its links to others"
-        " (starcast.search.broadcast.clique_bound)",
-    )
-    farthest = TheoryBound(graph.diameter, "the diameter")
-    return max(counted, by_cliques, farthest, key=lambda bound: bound.value)
-
-
-def _table(graph: Topology) -> NDArray[np.int32]:
-    """Return the neighbours of all nodes, int32 ``[nodes, ports]``."""
-    # The table is filled port by port, because a transposed copy of `Topology.table` would need
-    # twice the memory.
-    table = np.empty((graph.nodes, graph.degree), dtype=np.int32)
-    for column, port in enumerate(graph.ports):
-        table[:, column] = graph.neighbours(port)
-    return table
-
-
-@contextmanager
-def _exchanges(graph: Topology, budget: Budget) -> Iterator[Any]:
-    """Import the local search, which needs numba, and announce its compilation.
-
-    Raises:
-        LimitError: the search does not fit into the memory limit.
-        UnavailableError: numba is not installed.
-    """
-    size = graph.nodes * (4 * graph.degree + _BYTES_PER_NODE)
-    require_memory(size, budget.memory, f"the search on {graph.spec}")
-    require("numba")
-    compiled = import_module("starcast.support.compiled")
-    with compiled.announced(budget.reporter, "the local search"):
-        yield import_module("starcast.search.exchanges")
-
-
-def _start(graph: Topology, budget: Budget) -> Witness:
-    """Return a broadcast whose rounds are random maximum matchings."""
-    chance = np.random.default_rng(budget.seed)
-    with _exchanges(graph, budget) as search:
-        tree = search.matched_tree(_table(graph), graph.nodes, 0, chance)
-    return _as_witness(graph, tree.informer, tree.rounds)
-
-
-def _search_trees(graph: Topology, target: int, budget: Budget) -> Decision:
-    """Choose random matchings for all rounds; change the last rounds until all are informed."""
-    chance = np.random.default_rng(budget.seed)
-    with _exchanges(graph, budget) as search:
-        table = _table(graph)
-        # The best number of last rounds depends on the topology. All numbers are tried in turn,
-        # which is possible because a start takes little time.
-        for searched in cycle(_SEARCHED):
-            tree = search.matched_tree(table, target, searched, chance)
-            for _ in range(_LEAST_PARTS + int(tree.counts[0]) // _NODES_PER_PART):
-                if search.exchange(tree, _STEPS, chance) == 0:
-                    return Decision("witness", _as_witness(graph, tree.informer, tree.rounds))
-                if budget.left <= 0:
-                    return OPEN
-            # Two trees at a time might not fit into memory.
-            del tree
-    raise AssertionError  # `cycle` never ends
-
-
-def _formula(graph: Topology, target: int) -> tuple[Formula, NDArray[np.int32]]:
-    """Return the formula that a broadcast takes at most ``target`` rounds.
-
-    Returns:
-        The formula, and its variables ``sends`` [nodes, ports, rounds + 1].
-    """
-    table = _table(graph)
-    back = np.argmax(table[table] == np.arange(graph.nodes)[:, None, None], axis=2)
-    distances = graph.distances(0)
-    formula = Formula()
-    informed = formula.new(graph.nodes, target + 1)
-    sends = formula.new(graph.nodes, graph.degree, target + 1)
-    for node in range(graph.nodes):
-        for now in range(target + 1):
-            if node == 0:
-                formula.add(informed[node, now])
-            elif now < distances[node] or now == 0:
-                formula.add(-informed[node, now])
-        if node > 0:
-            formula.add(informed[node, target])
-        for now in range(1, target + 1):
-            # The formula lets nodes send to informed nodes. Forbidding this would need more clauses
-            # and exclude no schedule.
-            own, before = sends[node, :, now], informed[node, now - 1]
-            formula.at_most_one(own.tolist())
-            for each in own:
-                formula.add(-each, before)
-            causes = sends[table[node], back[node], now]
-            formula.add(-informed[node, now], before, *causes)
-    return formula, sends
-
-
-def _solve_formula(graph: Topology, target: int, budget: Budget) -> Decision:
-    subject = f"broadcast on {graph.spec} in {target} rounds"
-    require_fit(_literals(graph, target), budget.memory, subject)
-    formula, sends = _formula(graph, target)
-    status, values = solve(formula, budget, subject)
-    if status == "unsatisfiable":
-        return Decision("none", formula=formula)
-    if values is None:
-        return OPEN
-    return Decision("witness", _read_schedule(graph, values[sends]))
-
-
-def _read_schedule(graph: Topology, sends: NDArray[np.bool_]) -> Witness:
-    """Return the broadcast that the values of ``sends`` [nodes, ports, rounds + 1] describe."""
-    table = _table(graph)
-    informer = np.full(graph.nodes, -1)
-    rounds = np.zeros(graph.nodes, dtype=np.int64)
-    informer[0] = 0
-    for now in range(1, sends.shape[2]):
-        used = np.argwhere(sends[:, :, now])
-        for node, port in used.tolist():
-            receiver = table[node, port]
-            # The record omits transmissions to informed nodes, which the formula allows.
-            if informer[receiver] < 0 <= informer[node] and rounds[node] < now:
-                informer[receiver], rounds[receiver] = node, now
-    return _as_witness(graph, informer, rounds)
-
-
-def _as_witness(graph: Topology, informer: NDArray[Any], rounds: NDArray[Any]) -> Witness:
-    ports = np.zeros(graph.nodes, dtype=np.uint8)
-    for port in graph.ports:
-        ports[graph.neighbours(port) == informer] = port
-    ports[0] = 0
-    return {"parent_port": ports, "round": rounds.astype(np.uint8)}
-
-
-def _literals(graph: Topology, target: int) -> int:
-    return graph.nodes * target * (graph.degree**2 + 4 * graph.degree + 4)
-
-
-class OnePortBroadcast(SearchProblem):
+class OnePortBroadcast(FormulaProblem):
     """The problem of broadcasting in the fewest one-port rounds."""
 
     name = "one-port-broadcast"
@@ -302,28 +155,136 @@ class OnePortBroadcast(SearchProblem):
     least_nodes = 2
 
     def bound(self) -> TheoryBound:
-        return _bound(self.topology)
+        graph = self.topology
+        counted = TheoryBound(
+            counting_bound(graph.nodes, graph.degree),
+            f"in each round at most the nodes informed in the {graph.degree - 1} rounds before can "
+            f"inform another (counting, degree {graph.degree}; Liestman & Peters 1988)",
+        )
+        by_cliques = TheoryBound(
+            clique_bound(graph),
+            f"a node informed across a link between cliques of {graph.n - (graph.k or 0) + 1} nodes"
+            " cannot use that link again, and a full clique only its links to others"
+            " (starcast.search.broadcast.clique_bound)",
+        )
+        farthest = TheoryBound(graph.diameter, "the diameter")
+        return max(counted, by_cliques, farthest, key=lambda bound: bound.value)
 
     def start(self, budget: Budget) -> Witness:
-        return _start(self.topology, budget)
+        """Return a broadcast whose rounds are random maximum matchings."""
+        rng = np.random.default_rng(budget.seed)
+        with self._exchanges(budget) as search:
+            tree = search.matched_tree(self._table(), self.topology.nodes, 0, rng)
+        return self._as_witness(tree.informer, tree.rounds)
 
     def methods(self) -> Sequence[Method]:
-        trees = partial(_search_trees, self.topology)
+        exchanges = "rounds of maximum matchings, the last by exchanges"
         return [
-            Method(
-                "rounds of maximum matchings, the last by exchanges",
-                trees,
-                0.5,
-                solves_formulas=False,
-            ),
-            Method("formula", partial(_solve_formula, self.topology)),
+            Method(exchanges, self._search_trees, 0.5, solves_formulas=False),
+            Method("formula", self.solve),
         ]
 
-    def literals(self, target: int) -> int:
-        return _literals(self.topology, target)
+    def subject(self, target: int) -> str:
+        return f"broadcast on {self.topology.spec} in {target} rounds"
 
     def statement(self, target: int) -> str:
         return f"no one-port broadcast in {target} rounds"
 
-    def rebuild(self, target: int, _witness: Witness) -> Formula:
-        return _formula(self.topology, target)[0]
+    def literals(self, target: int) -> int:
+        degree = self.topology.degree
+        return self.topology.nodes * target * (degree**2 + 4 * degree + 4)
+
+    def write(self, target: int) -> tuple[Formula, NDArray[np.int32]]:
+        """Return the formula that a broadcast takes at most ``target`` rounds.
+
+        Returns:
+            The formula, and its variables ``sends`` [nodes, ports, rounds + 1].
+        """
+        graph, table = self.topology, self._table()
+        back = np.argmax(table[table] == np.arange(graph.nodes)[:, None, None], axis=2)
+        distances = graph.distances(0)
+        formula = Formula()
+        informed = formula.new(graph.nodes, target + 1)
+        sends = formula.new(graph.nodes, graph.degree, target + 1)
+        for node in range(graph.nodes):
+            for now in range(target + 1):
+                if node == 0:
+                    formula.add(informed[node, now])
+                elif now < distances[node] or now == 0:
+                    formula.add(-informed[node, now])
+            if node > 0:
+                formula.add(informed[node, target])
+            for now in range(1, target + 1):
+                # The formula lets nodes send to informed nodes. Forbidding this would need more
+                # clauses and exclude no schedule.
+                own, before = sends[node, :, now], informed[node, now - 1]
+                formula.at_most_one(own.tolist())
+                for each in own:
+                    formula.add(-each, before)
+                causes = sends[table[node], back[node], now]
+                formula.add(-informed[node, now], before, *causes)
+        return formula, sends
+
+    def read(self, values: NDArray[np.bool_]) -> Witness:
+        """Return the broadcast that the values of ``sends`` [nodes, ports, rounds + 1] describe."""
+        table = self._table()
+        informer = np.full(len(table), -1)
+        rounds = np.zeros(len(table), dtype=np.int64)
+        informer[0] = 0
+        for now in range(1, values.shape[2]):
+            for node, port in np.argwhere(values[:, :, now]).tolist():
+                receiver = table[node, port]
+                # The record omits transmissions to informed nodes, which the formula allows.
+                if informer[receiver] < 0 <= informer[node] and rounds[node] < now:
+                    informer[receiver], rounds[receiver] = node, now
+        return self._as_witness(informer, rounds)
+
+    def _table(self) -> NDArray[np.int32]:
+        """Return the neighbours of all nodes, int32 ``[nodes, ports]``."""
+        graph = self.topology
+        # The table is filled port by port, because a transposed copy of `Topology.table` would need
+        # twice the memory.
+        table = np.empty((graph.nodes, graph.degree), dtype=np.int32)
+        for column, port in enumerate(graph.ports):
+            table[:, column] = graph.neighbours(port)
+        return table
+
+    @contextmanager
+    def _exchanges(self, budget: Budget) -> Iterator[Any]:
+        """Import the local search, which needs numba, and announce its compilation.
+
+        Raises:
+            LimitError: the search does not fit into the memory limit.
+            UnavailableError: numba is not installed.
+        """
+        size = self.topology.nodes * (4 * self.topology.degree + _BYTES_PER_NODE)
+        require_memory(size, budget.memory, f"the search on {self.topology.spec}")
+        require("numba")
+        compiled = import_module("starcast.support.compiled")
+        with compiled.announced(budget.reporter, "the local search"):
+            yield import_module("starcast.search.exchanges")
+
+    def _search_trees(self, target: int, budget: Budget) -> Decision:
+        """Choose random matchings for all rounds; change the last rounds until all are informed."""
+        rng = np.random.default_rng(budget.seed)
+        with self._exchanges(budget) as search:
+            table = self._table()
+            # The best number of last rounds depends on the topology. All numbers are tried in turn,
+            # which is possible because a start takes little time.
+            for searched in cycle(_SEARCHED):
+                tree = search.matched_tree(table, target, searched, rng)
+                for _ in range(_LEAST_PARTS + int(tree.counts[0]) // _NODES_PER_PART):
+                    if search.exchange(tree, _STEPS, rng) == 0:
+                        return Decision("witness", self._as_witness(tree.informer, tree.rounds))
+                    if budget.left <= 0:
+                        return OPEN
+                # Two trees at a time might not fit into memory.
+                del tree
+        raise AssertionError  # `cycle` never ends
+
+    def _as_witness(self, informer: NDArray[Any], rounds: NDArray[Any]) -> Witness:
+        ports = np.zeros(self.topology.nodes, dtype=np.uint8)
+        for port in self.topology.ports:
+            ports[self.topology.neighbours(port) == informer] = port
+        ports[0] = 0
+        return {"parent_port": ports, "round": rounds.astype(np.uint8)}

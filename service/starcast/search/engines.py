@@ -12,7 +12,7 @@ import resource
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.metadata import version
 from multiprocessing.connection import Connection, wait
@@ -74,9 +74,7 @@ class Budget:
 
     def part(self, share: float) -> "Budget":
         """Return the same budget, but with only a share of the seconds that are left."""
-        return Budget(
-            share * self.left, self.memory, self.seed, self.jobs, self.engine, self.reporter
-        )
+        return replace(self, seconds=share * self.left)
 
 
 class Solved(NamedTuple):
@@ -152,8 +150,10 @@ def race(function: Callable[[Any, int], Any], work: object, budget: Budget, subj
         while budget.left > 0 and running:
             for connection in wait(list(running), timeout=min(_INTERVAL, budget.left)):
                 answer = _receive(running, connection)
-                if answer is _OUT_OF_MEMORY:
+                if isinstance(answer, MemoryError):
                     failures += 1
+                elif isinstance(answer, Exception):
+                    raise answer
                 elif answer is not None:
                     return answer
             elapsed = min(int(100 * (monotonic() - start) / allowed), 100)
@@ -168,7 +168,6 @@ def race(function: Callable[[Any, int], Any], work: object, budget: Budget, subj
 
 
 Running = dict[Any, BaseProcess]
-_OUT_OF_MEMORY = object()
 
 
 @contextmanager
@@ -200,18 +199,16 @@ def _started(
 
 
 def _receive(running: Running, connection: Any) -> Any:
-    """Return the answer of a process. A process that died without answer ran out of memory."""
+    """Return the answer of a process, or the exception that it raised."""
     process = running.pop(connection)
     try:
-        is_answer, answer = connection.recv()
+        answer = connection.recv()
     except EOFError:
-        is_answer, answer = False, None
+        answer = MemoryError()  # the system kills a process that runs out of memory
     process.kill()
     process.join()
     connection.close()
-    if isinstance(answer, Exception):
-        raise answer
-    return answer if is_answer else _OUT_OF_MEMORY
+    return answer
 
 
 def _serve(
@@ -229,11 +226,9 @@ def _serve(
     # If the parent was interrupted, it no longer reads from the pipe.
     with suppress(BrokenPipeError):
         try:
-            connection.send((True, function(work, seed)))
-        except MemoryError:
-            connection.send((False, None))
+            connection.send(function(work, seed))
         except Exception as error:  # noqa: BLE001 - the parent raises it
-            connection.send((False, error))
+            connection.send(error)
 
 
 #: The input of a solver: the number of variables, the clauses, and the time limit in seconds.

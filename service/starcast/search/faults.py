@@ -7,7 +7,6 @@ unsatisfiable formula, for which a solver can write a proof.
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -16,13 +15,7 @@ from numpy.typing import NDArray
 from starcast.records import Witness
 from starcast.search.engines import Budget, race, require
 from starcast.search.formula import Formula, require_fit
-from starcast.search.problem import (
-    OPEN,
-    Decision,
-    Method,
-    SearchProblem,
-    TheoryBound,
-)
+from starcast.search.problem import OPEN, Decision, Method, SearchProblem, TheoryBound
 from starcast.search.symmetry import fixing_root, orbits
 from starcast.support.errors import RejectedError
 from starcast.topologies import Topology
@@ -57,29 +50,6 @@ def path_formula(graph: Topology, paths: list[Path]) -> Formula:
         formula.add(-is_target[path[-1]], *(int(is_faulty[node]) for node in path[1:-1]))
     formula.at_most(is_faulty.tolist(), graph.degree - 1)
     return formula
-
-
-def _search(graph: Topology, target: int, budget: Budget) -> Decision:
-    require("pysat")
-    require_fit(_literals(graph), budget.memory, f"faults on {graph.spec}")
-    subject = f"faults that make the diameter of {graph.spec} {target}"
-    # Distant nodes come first, because they are more likely to become the most distant.
-    from_root = graph.distances(0)
-    ends = sorted(targets(graph), key=lambda node: -int(from_root[node]))
-    work = _Work(graph.table().T.tolist(), ends, graph.degree - 1, target)
-    answer = race(find_faults, work, budget, subject)
-    if answer is None:
-        return OPEN
-    faults, end, paths = answer
-    if faults is not None:
-        pair = np.array([0, end])
-        return Decision("witness", {"faults": np.array(faults), "pair": pair})
-    return Decision(
-        "none",
-        formula=path_formula(graph, paths),
-        evidence={"paths": _as_array(paths)},
-        target=max(map(len, paths)),  # counted in nodes, which are one more than the links
-    )
 
 
 class _Work(NamedTuple):
@@ -140,70 +110,35 @@ def _disjoint_short_paths(table: Table, faults: set[int], end: int, distance: in
     """Return paths from rank 0, shorter than a distance, without faults or common inner nodes."""
     used = set(faults)
     paths: list[Path] = []
-    while True:
-        path = _shortest_path(table, used, end, distance - 1)
-        if path is None:
-            return paths
+    while (path := _shortest_path(table, used, end, distance - 1)) is not None:
         paths.append(path)
         # A direct link has no inner node to exclude, so the loop would find it again and again.
         if len(path) == 2:
-            return paths
+            break
         used |= set(path[1:-1])
+    return paths
 
 
 def _shortest_path(table: Table, excluded: set[int], end: int, longest: int) -> Path | None:
-    parent = {0: -1}
+    paths = {0: [0]}
     front = [0]
-    for _ in range(longest):
-        following: list[int] = []
-        for node in front:
-            for each in table[node]:
-                if each in parent or each in excluded:
-                    continue
-                parent[each] = node
-                following.append(each)
-        if end in parent:
+    for node in front:
+        if len(paths[node]) > longest:
             break
-        front = following
-    if end not in parent:
-        return None
-    path = [end]
-    while path[-1] != 0:
-        path.append(parent[path[-1]])
-    return path[::-1]
+        for each in table[node]:
+            if each in paths or each in excluded:
+                continue
+            paths[each] = [*paths[node], each]
+            if each == end:
+                return paths[each]
+            front.append(each)
+    return None
 
 
 def _as_array(paths: list[Path]) -> NDArray[np.int32]:
     """Return paths as the rows of an array; entries after the end of a path are -1."""
     longest = max(map(len, paths))
     return np.array([[*path, *[-1] * (longest - len(path))] for path in paths], dtype=np.int32)
-
-
-def _rebuild(graph: Topology, witness: Witness) -> Formula:
-    """Return the formula that follows from the paths in a record.
-
-    Raises:
-        RejectedError: the record has no paths, or a path does not end at a target.
-    """
-    rows = np.asarray(witness.get("paths", np.empty((0, 0)))).tolist()
-    paths = [[node for node in row if node >= 0] for row in rows]
-    if not paths:
-        raise _wrong_paths(graph, "the record has no paths")
-    ends = set(targets(graph))
-    if not all(path and path[-1] in ends for path in paths):
-        raise _wrong_paths(graph, "a path does not end at the node that represents its orbit")
-    return path_formula(graph, paths)
-
-
-def _wrong_paths(graph: Topology, reason: str) -> RejectedError:
-    return RejectedError(
-        f"the paths that prove the fault diameter of {graph.spec} are rejected: {reason}",
-        hint="restore the file, or search again",
-    )
-
-
-def _literals(graph: Topology) -> int:
-    return graph.nodes * graph.degree * 8 + 20_000 * graph.diameter
 
 
 class FaultDiameter(SearchProblem):
@@ -229,13 +164,53 @@ class FaultDiameter(SearchProblem):
         return {"faults": np.empty(0, dtype=np.int64), "pair": np.array([0, end])}
 
     def methods(self) -> Sequence[Method]:
-        return (Method("faults against short paths, in turn", partial(_search, self.topology)),)
+        return (Method("faults against short paths, in turn", self._search),)
 
     def literals(self, _target: int) -> int:
-        return _literals(self.topology)
+        return self.topology.nodes * self.topology.degree * 8 + 20_000 * self.topology.diameter
 
     def statement(self, target: int) -> str:
         return f"no faults that make the diameter {target}"
 
     def rebuild(self, _target: int, witness: Witness) -> Formula:
-        return _rebuild(self.topology, witness)
+        """Return the formula that follows from the paths in a record.
+
+        Raises:
+            RejectedError: the record has no paths, or a path does not end at a target.
+        """
+        rows = np.asarray(witness.get("paths", np.empty((0, 0)))).tolist()
+        paths = [[node for node in row if node >= 0] for row in rows]
+        ends = set(targets(self.topology))
+        reason = "" if paths else "the record has no paths"
+        if not all(path and path[-1] in ends for path in paths):
+            reason = "a path does not end at the node that represents its orbit"
+        if reason:
+            raise RejectedError(
+                f"the paths that prove the fault diameter of {self.topology.spec} are rejected:"
+                f" {reason}",
+                hint="restore the file, or search again",
+            )
+        return path_formula(self.topology, paths)
+
+    def _search(self, target: int, budget: Budget) -> Decision:
+        require("pysat")
+        graph = self.topology
+        require_fit(self.literals(target), budget.memory, f"faults on {graph.spec}")
+        subject = f"faults that make the diameter of {graph.spec} {target}"
+        # Distant nodes come first, because they are more likely to become the most distant.
+        from_root = graph.distances(0)
+        ends = sorted(targets(graph), key=lambda node: -int(from_root[node]))
+        work = _Work(graph.table().T.tolist(), ends, graph.degree - 1, target)
+        answer = race(find_faults, work, budget, subject)
+        if answer is None:
+            return OPEN
+        faults, end, paths = answer
+        if faults is not None:
+            pair = np.array([0, end])
+            return Decision("witness", {"faults": np.array(faults), "pair": pair})
+        return Decision(
+            "none",
+            formula=path_formula(graph, paths),
+            evidence={"paths": _as_array(paths)},
+            target=max(map(len, paths)),  # counted in nodes, which are one more than the links
+        )

@@ -15,13 +15,7 @@ from numpy.typing import NDArray
 from starcast.records import Witness
 from starcast.search.engines import Budget, solve
 from starcast.search.formula import Formula, require_fit
-from starcast.search.problem import (
-    OPEN,
-    Decision,
-    Method,
-    SearchProblem,
-    TheoryBound,
-)
+from starcast.search.problem import OPEN, Decision, FormulaProblem, Method, TheoryBound
 from starcast.search.symmetry import rotation
 from starcast.support.errors import LimitError
 from starcast.topologies import Topology
@@ -55,30 +49,6 @@ def _best_construction(graph: Topology, congestion: int) -> Forest | None:
     ]
     fitting = [each for each in candidates if each.congestion <= congestion]
     return min(fitting, key=lambda each: each.height, default=None)
-
-
-def _formula(graph: Topology, congestion: int, height: int) -> tuple[Formula, NDArray[np.int32]]:
-    """Return the formula that such trees exist, and its variables [trees, nodes, ports]."""
-    trees, nodes, table = graph.degree, graph.nodes, graph.table()
-    distances = graph.distances(0)
-    formula = Formula()
-    chosen = formula.new(trees, nodes, graph.degree)
-    within = formula.new(trees, nodes, height + 1)
-    for tree in range(trees):
-        for node in range(nodes):
-            _one_tree(formula, table, node, chosen[tree], within[tree], int(distances[node]))
-    # The load of a link never exceeds the number of trees, so a larger limit needs no clauses.
-    if congestion < trees:
-        for node in range(1, nodes):
-            for port in range(graph.degree):
-                formula.at_most(chosen[:, node, port].tolist(), congestion)
-    if congestion == 1:
-        # Each tree is assigned one fixed link of the root, because permuting the trees gives no new
-        # solutions.
-        for tree, child in enumerate(table[:, 0].tolist()):
-            port = int(np.flatnonzero(table[:, child] == 0)[0])
-            formula.add(int(chosen[tree, child, port]))
-    return formula, chosen
 
 
 def _one_tree(
@@ -118,45 +88,6 @@ def _one_tree(
             )
 
 
-def _ports(graph: Topology, chosen: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    ports: NDArray[np.uint8] = np.array(graph.ports, dtype=np.uint8)[chosen.argmax(axis=-1)]
-    ports[..., 0] = 0
-    return ports
-
-
-def _port_images(table: NDArray[np.int32], images: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the index of the port to which an automorphism maps each port of each node.
-
-    If a port leads from node v to w, its image leads from the image of v to the image of w. The
-    shape is ``[nodes, ports]``.
-    """
-    degree, nodes = table.shape
-    result = np.empty((nodes, degree), dtype=np.int64)
-    for port in range(degree):
-        wanted = images[table[port]]
-        result[:, port] = (table[:, images] == wanted).argmax(axis=0)
-    return result
-
-
-def _link_orbits(
-    nodes: int, degree: int, images: NDArray[np.int64], port_image: NDArray[np.int64]
-) -> list[list[tuple[int, int]]]:
-    """Return the orbits of all (node, port) pairs, except the root's, under an automorphism."""
-    visited = np.zeros((nodes, degree), dtype=bool)
-    orbits = []
-    for node in range(1, nodes):
-        for port in range(degree):
-            orbit: list[tuple[int, int]] = []
-            link = (node, port)
-            while not visited[link]:
-                visited[link] = True
-                orbit.append(link)
-                link = (int(images[link[0]]), int(port_image[link]))
-            if orbit:
-                orbits.append(orbit)
-    return orbits
-
-
 _CONSTRAINTS = (
     "in each tree, every node but the root has one parent, which is closer to the root; at most {} "
     "of the trees use the same directed link"
@@ -168,7 +99,7 @@ _SYMMETRY = (
 )
 
 
-class CongestionTrees(SearchProblem):
+class CongestionTrees(FormulaProblem):
     """The problem of finding spanning trees of minimum height, as many as the degree."""
 
     name = "congestion-trees"
@@ -205,7 +136,7 @@ class CongestionTrees(SearchProblem):
             return {"parent_port": found.parent_port}
         # Any sufficiently large height limit will do: by Edmonds' theorem, such trees exist,
         # because there are enough links.
-        outcome = self._solve(graph.diameter + 6, budget)
+        outcome = self.solve(graph.diameter + 6, budget)
         if outcome.witness is None:
             raise LimitError(
                 f"no forest to start from was found on {graph.spec} in {budget.seconds:.0f} s",
@@ -214,7 +145,7 @@ class CongestionTrees(SearchProblem):
         return outcome.witness
 
     def methods(self) -> Sequence[Method]:
-        methods = [Method("formula", self._solve)]
+        methods = [Method("formula", self.solve)]
         # If the trees are rotations of one another, one tree determines the forest. So the formula
         # is smaller by a factor of the degree.
         images = rotation(self.topology)
@@ -230,20 +161,38 @@ class CongestionTrees(SearchProblem):
     def statement(self, target: int) -> str:
         return f"no spanning trees of height {target} with congestion {self.congestion}"
 
-    def rebuild(self, target: int, _witness: Witness) -> Formula:
-        return _formula(self.topology, self.congestion, target)[0]
+    def subject(self, target: int) -> str:
+        spec = self.topology.spec
+        return f"trees on {spec} of height {target}, congestion {self.congestion}"
 
-    def _solve(self, target: int, budget: Budget) -> Decision:
+    def write(self, target: int) -> tuple[Formula, NDArray[np.int32]]:
+        """Return the formula for trees of a height, and its variables [trees, nodes, ports]."""
         graph, congestion = self.topology, self.congestion
-        subject = f"trees on {graph.spec} of height {target}, congestion {congestion}"
-        require_fit(self.literals(target), budget.memory, subject)
-        formula, chosen = _formula(graph, congestion, target)
-        status, values = solve(formula, budget, subject)
-        if status == "unsatisfiable":
-            return Decision("none", formula=formula)
-        if values is None:
-            return OPEN
-        return Decision("witness", {"parent_port": _ports(graph, values[chosen])})
+        trees, nodes, table = graph.degree, graph.nodes, graph.table()
+        distances = graph.distances(0)
+        formula = Formula()
+        chosen = formula.new(trees, nodes, graph.degree)
+        within = formula.new(trees, nodes, target + 1)
+        for tree in range(trees):
+            for node in range(nodes):
+                _one_tree(formula, table, node, chosen[tree], within[tree], int(distances[node]))
+        # The load of a link never exceeds the number of trees, so a larger limit needs no clauses.
+        if congestion < trees:
+            for node in range(1, nodes):
+                for port in range(graph.degree):
+                    formula.at_most(chosen[:, node, port].tolist(), congestion)
+        if congestion == 1:
+            # Each tree is assigned one fixed link of the root, because permuting the trees gives no
+            # new solutions.
+            for tree, child in enumerate(table[:, 0].tolist()):
+                port = int(np.flatnonzero(table[:, child] == 0)[0])
+                formula.add(int(chosen[tree, child, port]))
+        return formula, chosen
+
+    def read(self, values: NDArray[np.bool_]) -> Witness:
+        ports = np.array(self.topology.ports, dtype=np.uint8)[values.argmax(axis=-1)]
+        ports[..., 0] = 0
+        return {"parent_port": ports}
 
     def _solve_rotated(self, images: NDArray[np.int64], target: int, budget: Budget) -> Decision:
         """Search for a forest in which the other trees are images of one tree under a rotation."""
@@ -257,26 +206,25 @@ class CongestionTrees(SearchProblem):
         distances = graph.distances(0)
         for node in range(graph.nodes):
             _one_tree(formula, table, node, chosen, within, int(distances[node]))
-        port_image = _port_images(table, images)
-        for orbit in _link_orbits(graph.nodes, degree, images, port_image):
-            # For each (node, port) pair that is chosen in the first tree, every link of the pair's
-            # orbit is used by ``repeated`` trees.
-            repeated = degree // len(orbit)
-            formula.at_most(
-                [int(chosen[node, port]) for node, port in orbit], self.congestion // repeated
-            )
+        # If a port leads from node v to w, its image leads from the image of v to that of w. The
+        # array has the index of this image for each node and port.
+        port_image = (table[:, None, images] == images[table]).argmax(axis=0).T
+        trees = [chosen]
+        for _ in range(degree - 1):
+            # The image of a (node, port) pair of a tree is a pair of the next tree.
+            turned = np.empty_like(chosen)
+            turned[images[:, None], port_image] = trees[-1]
+            trees.append(turned)
+        variables = np.stack(trees)
+        # The constraint is the same for all links that the rotation maps to one another, so it is
+        # written once. The root has no links to a parent.
+        links = variables[:, 1:].reshape(degree, -1).T.tolist()
+        for literals in dict.fromkeys(tuple(sorted(link)) for link in links):
+            formula.at_most(literals, self.congestion)
         status, values = solve(formula, budget, subject)
         if values is None or status != "satisfiable":
             return OPEN  # other forests may exist, even if none consists of rotated trees
-        row = values[chosen]
-        rows = [row]
-        for _ in range(degree - 1):
-            # The image of a chosen (node, port) pair is chosen in the next tree.
-            turned = np.zeros_like(row)
-            nodes, ports = np.nonzero(rows[-1])
-            turned[images[nodes], port_image[nodes, ports]] = True
-            rows.append(turned)
-        return Decision("witness", {"parent_port": _ports(graph, np.stack(rows))})
+        return Decision("witness", self.read(values[variables]))
 
 
 class EdgeDisjointTrees(CongestionTrees):

@@ -8,21 +8,14 @@ cycles may be joined.
 """
 
 import random
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.records import Witness
 from starcast.search.engines import Budget
-from starcast.search.problem import (
-    OPEN,
-    Decision,
-    Method,
-    SearchProblem,
-    TheoryBound,
-)
+from starcast.search.problem import OPEN, Decision, Method, SearchProblem, TheoryBound
 from starcast.search.symmetry import orbits, translation_order
 from starcast.topologies import Topology
 
@@ -65,20 +58,10 @@ class _Factor:
         for node in nodes:
             if self.cycle[node] >= first:
                 continue
+            for place, each in enumerate(_follow(self.adjacent, node)):
+                self.cycle[each], self.place[each] = self._next, place
             self._next += 1
             self.count += 1
-            self._number(node, self._next - 1)
-
-    def _number(self, start: int, number: int) -> None:
-        # A cycle has no direction, so it can start with either neighbour of the first node.
-        before, node, place = -1, start, 0
-        while True:
-            self.cycle[node], self.place[node] = number, place
-            a, b = self.adjacent[node]
-            following = b if a == before else a
-            before, node, place = node, following, place + 1
-            if node == start:
-                return
 
     def change(self, removed: list[tuple[int, int]], added: list[tuple[int, int]]) -> int:
         """Return the number of cycles that an exchange would add.
@@ -123,6 +106,17 @@ class _Factor:
             self._renumber([node for link in removed for node in link])
 
 
+def _follow(adjacent: list[list[int]], start: int) -> Iterator[int]:
+    """Yield the nodes on a cycle of a 2-factor, in one of its two directions."""
+    before, node = -1, start
+    while True:
+        yield node
+        a, b = adjacent[node]
+        before, node = node, b if a == before else a
+        if node == start:
+            return
+
+
 def _count_closed(partner: dict[int, int], linked: dict[int, int]) -> int:
     """Return the number of cycles that two perfect matchings of the same nodes form together."""
     unvisited = set(partner)
@@ -151,37 +145,6 @@ def two_factors(graph: Topology) -> tuple[list[list[list[int]]], list[list[int]]
     if len(own) % 2:
         rest = graph.neighbours(own[-1])[:, None].tolist()
     return factors, rest
-
-
-def _search(graph: Topology, target: int, budget: Budget) -> Decision:
-    chance = random.Random(budget.seed)  # noqa: S311 - not a secret
-    adjacent, rest = two_factors(graph)
-    factors, everything = _as_factors(adjacent, rest, target)
-    if _join_cycles(graph, factors, everything, chance, budget):
-        return _finished(graph, [factor.adjacent for factor in factors])
-    return OPEN
-
-
-def _search_quotient(graph: Topology, target: int, budget: Budget) -> Decision:
-    """Search in a quotient of the topology for cycles that lift to Hamiltonian cycles."""
-    chance = random.Random(budget.seed)  # noqa: S311 - not a secret
-    classes = quotient(graph, chance)
-    if classes is None:
-        return OPEN
-    leaders = np.unique(classes, return_index=True)[1]
-    adjacent, rest = two_factors(graph)
-    parts = [classes[np.array(part)[leaders]].tolist() for part in adjacent]
-    rest_part = classes[np.array(rest, dtype=np.int64)[leaders]].tolist()
-    while budget.left > 0:
-        factors, everything = _as_factors(parts, rest_part, target)
-        if not _join_cycles(graph, factors, everything, chance, budget):
-            return OPEN
-        lifted = [_lift(graph, factor.adjacent, classes) for factor in factors]
-        # A Hamiltonian cycle of the quotient may lift to several cycles of the topology; see
-        # `quotient`.
-        if all(_Factor(each, is_counted=True).count == 1 for each in lifted):
-            return _finished(graph, lifted)
-    return OPEN
 
 
 def quotient(graph: Topology, chance: random.Random) -> NDArray[np.int64] | None:
@@ -304,19 +267,11 @@ def _closed_walk(first: _Factor, second: _Factor, chance: random.Random, nodes: 
 
 
 def _finished(graph: Topology, factors: list[list[list[int]]]) -> Decision:
-    table = {port: graph.neighbours(port).tolist() for port in graph.ports}
-    rows = []
-    for factor in factors:
-        before, node = -1, 0
-        row: list[int] = []
-        while not row or node != 0:
-            a, b = factor[node]
-            following = b if a == before else a
-            row.append(next(port for port in graph.ports if table[port][node] == following))
-            before, node = node, following
-        rows.append(row)
-    shape = (len(rows), graph.nodes)
-    return Decision("witness", {"ports": np.array(rows, dtype=np.uint8).reshape(shape)})
+    """Return the ports along the cycle of each factor, which begins at rank 0."""
+    cycles = np.array([list(_follow(factor, 0)) for factor in factors])
+    is_crossed = graph.table()[:, cycles] == np.roll(cycles, -1, axis=1)
+    ports = np.array(graph.ports, dtype=np.uint8)
+    return Decision("witness", {"ports": ports[is_crossed.argmax(axis=0)]})
 
 
 class HamiltonianDecomposition(SearchProblem):
@@ -341,19 +296,40 @@ class HamiltonianDecomposition(SearchProblem):
         return {"ports": np.empty((0, self.topology.nodes), dtype=np.uint8)}
 
     def methods(self) -> Sequence[Method]:
+        name, quotient = "exchanges between 2-factors", self._search_quotient
         return (
-            Method(
-                "exchanges between 2-factors of a quotient by a translation",
-                partial(_search_quotient, self.topology),
-                0.6,
-                solves_formulas=False,
-            ),
-            Method(
-                "exchanges between 2-factors",
-                partial(_search, self.topology),
-                solves_formulas=False,
-            ),
+            Method(f"{name} of a quotient by a translation", quotient, 0.6, solves_formulas=False),
+            Method(name, self._search, solves_formulas=False),
         )
 
     def statement(self, target: int) -> str:
         return f"no {target} link-disjoint Hamiltonian cycles"
+
+    def _search(self, target: int, budget: Budget) -> Decision:
+        graph, chance = self.topology, random.Random(budget.seed)  # noqa: S311 - not a secret
+        adjacent, rest = two_factors(graph)
+        factors, everything = _as_factors(adjacent, rest, target)
+        if _join_cycles(graph, factors, everything, chance, budget):
+            return _finished(graph, [factor.adjacent for factor in factors])
+        return OPEN
+
+    def _search_quotient(self, target: int, budget: Budget) -> Decision:
+        """Search in a quotient of the topology for cycles that lift to Hamiltonian cycles."""
+        graph, chance = self.topology, random.Random(budget.seed)  # noqa: S311 - not a secret
+        classes = quotient(graph, chance)
+        if classes is None:
+            return OPEN
+        leaders = np.unique(classes, return_index=True)[1]
+        adjacent, rest = two_factors(graph)
+        parts = [classes[np.array(part)[leaders]].tolist() for part in adjacent]
+        rest_part = classes[np.array(rest, dtype=np.int64)[leaders]].tolist()
+        while budget.left > 0:
+            factors, everything = _as_factors(parts, rest_part, target)
+            if not _join_cycles(graph, factors, everything, chance, budget):
+                return OPEN
+            lifted = [_lift(graph, factor.adjacent, classes) for factor in factors]
+            # A Hamiltonian cycle of the quotient may lift to several cycles of the topology; see
+            # `quotient`.
+            if all(len(list(_follow(each, 0))) == graph.nodes for each in lifted):
+                return _finished(graph, lifted)
+        return OPEN

@@ -8,8 +8,7 @@ which the automorphism maps each class to the next one. Such a partition corresp
 of a quotient, which is much smaller.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from importlib import import_module
 from itertools import chain, combinations, count
 from typing import NamedTuple
@@ -19,13 +18,7 @@ from numpy.typing import NDArray
 
 from starcast.records import Witness
 from starcast.search.engines import Budget, require
-from starcast.search.problem import (
-    OPEN,
-    Decision,
-    Method,
-    SearchProblem,
-    TheoryBound,
-)
+from starcast.search.problem import OPEN, Decision, Method, SearchProblem, TheoryBound
 from starcast.search.symmetry import Images, fixing_root, orbits
 from starcast.topologies import Topology
 
@@ -57,36 +50,6 @@ class Quotient(NamedTuple):
     number: Images
     table: NDArray[np.int64]
     members: NDArray[np.int64]
-
-
-def _search(graph: Topology, target: int, budget: Budget) -> Decision:
-    """Anneal partitions of quotients until one of them gives a valid partition of the topology."""
-    require("numba")
-    annealing = import_module("starcast.search.annealing")
-    chance = np.random.default_rng(budget.seed)
-    neighbours = graph.table().T.astype(np.int64)
-    work = np.empty(graph.nodes * target, np.int64), np.empty(graph.nodes * target, bool)
-    candidates = quotients(graph, target, chance)
-    # Trying small quotients is fast, so all smaller ones are tried again before each larger one.
-    for quotient in chain.from_iterable(candidates[:number] for number in count(1)):
-        defects = 0
-        for _ in range(_REPEATS):
-            labels = random_labels(quotient, target, chance)
-            for temperature in _COOLING:
-                if budget.left <= 0:
-                    return OPEN
-                defects = annealing.anneal(
-                    quotient.table, quotient.members, labels, target, _STEPS, temperature, chance
-                )
-                if defects == 0:
-                    break
-            if defects:
-                break
-            lifted = labels[quotient.number]
-            # A class that is connected in the quotient may be disconnected in the topology.
-            if annealing.count_defects(neighbours, lifted, target, *work) == 0:
-                return Decision("witness", {"parent_port": _trees(graph, lifted, target)})
-    raise AssertionError  # `count` never ends
 
 
 def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator) -> Images:
@@ -149,18 +112,6 @@ def _near(table: Table, chosen: list[int], node: int, number: int) -> list[int]:
     return [each for each in table[node] if chosen[each] == number]
 
 
-def _components(members: list[int], neighbours: Callable[[int], list[int]]) -> Iterator[list[int]]:
-    unvisited = set(members)
-    while unvisited:
-        piece = [unvisited.pop()]
-        for node in piece:
-            for each in neighbours(node):
-                if each in unvisited:
-                    unvisited.remove(each)
-                    piece.append(each)
-        yield piece
-
-
 def _trees(graph: Topology, chosen: NDArray[np.int64], classes: int) -> NDArray[np.uint8]:
     """Return the trees of a partition: each tree spans a class, and has all other nodes as leaves.
 
@@ -170,21 +121,13 @@ def _trees(graph: Topology, chosen: NDArray[np.int64], classes: int) -> NDArray[
     """
     table = graph.table().T.tolist()
     labels = chosen.tolist()
-    adjacent: list[list[set[int]]] = [[set() for _ in labels] for _ in range(classes)]
-    for number in range(classes):
-        members = [node for node, each in enumerate(labels) if each == number]
-        _add_links(adjacent[number], _spanning_links(table, labels, members[0], number))
+    trees = [
+        _spanning_links(table, labels, labels.index(number), number) for number in range(classes)
+    ]
     for a, b in combinations(range(classes), 2):
         for node, neighbour in _oriented(table, labels, a, b).items():
-            tree = adjacent[labels[neighbour]]
-            _add_links(tree, [(node, neighbour)])
-    return np.stack([_as_ports(graph, tree) for tree in adjacent])
-
-
-def _add_links(tree: list[set[int]], links: list[tuple[int, int]]) -> None:
-    for a, b in links:
-        tree[a].add(b)
-        tree[b].add(a)
+            trees[labels[neighbour]].append((node, neighbour))
+    return np.stack([_as_ports(graph, links) for links in trees])
 
 
 def _spanning_links(
@@ -204,58 +147,45 @@ def _spanning_links(
 def _oriented(table: Table, labels: list[int], a: int, b: int) -> dict[int, int]:
     """Return a neighbour in the other class for each node of two classes, over distinct links.
 
-    In each component, the nodes of one cycle point along the cycle, and the other nodes towards it.
+    In each component, the nodes point to their parents in a spanning tree. One link that is not in
+    the tree leaves a link for the root: the nodes on the path from this link to the root point the
+    other way.
     """
     other = {a: b, b: a}
-    members = [node for node, each in enumerate(labels) if each in other]
-
-    def near(node: int) -> list[int]:
-        return _near(table, labels, node, other[labels[node]])
-
     target: dict[int, int] = {}
-    for piece in _components(members, near):
-        cycle = _find_cycle(piece, near)
-        target |= dict(zip(cycle, [*cycle[1:], cycle[0]], strict=True))
-        front = list(cycle)
+    for root in (node for node, label in enumerate(labels) if label in other):
+        if root in target:
+            continue
+        target[root], front, spare = root, [root], (root, root)
         for node in front:
-            for each in near(node):
+            for each in _near(table, labels, node, other[labels[node]]):
                 if each not in target:
                     target[each] = node
                     front.append(each)
+                elif each != target[node]:
+                    spare = node, each
+        node, following = spare
+        while node != root:
+            parent = target[node]
+            target[node] = following
+            node, following = parent, node
+        target[root] = following
     return target
 
 
-def _find_cycle(piece: list[int], near: Callable[[int], list[int]]) -> list[int]:
-    """Find a cycle of a component by removing leaves repeatedly and then following links."""
-    degree = {node: len(near(node)) for node in piece}
-    leaves = [node for node in piece if degree[node] == 1]
-    for node in leaves:
-        degree[node] = 0
-        for each in near(node):
-            if degree[each]:
-                degree[each] -= 1
-                if degree[each] == 1:
-                    leaves.append(each)
-    path = [next(node for node in piece if degree[node])]
-    place = {path[0]: 0}
-    while True:
-        before = path[-2] if len(path) > 1 else -1
-        following = next(each for each in near(path[-1]) if degree[each] and each != before)
-        if following in place:
-            return path[place[following] :]
-        place[following] = len(path)
-        path.append(following)
-
-
-def _as_ports(graph: Topology, tree: list[set[int]]) -> NDArray[np.uint8]:
-    """Return the ports towards the parents of a tree, with rank 0 as its root."""
+def _as_ports(graph: Topology, links: list[tuple[int, int]]) -> NDArray[np.uint8]:
+    """Return the ports towards the parents of a tree, given by its links, with rank 0 as root."""
+    adjacent: list[list[int]] = [[] for _ in range(graph.nodes)]
+    for a, b in links:
+        adjacent[a].append(b)
+        adjacent[b].append(a)
     parent = np.full(graph.nodes, -1)
-    visited, front = {0}, [0]
+    front = [0]
     for node in front:
-        for each in tree[node] - visited:
-            visited.add(each)
-            parent[each] = node
-            front.append(each)
+        for each in adjacent[node]:
+            if each != parent[node]:
+                parent[each] = node
+                front.append(each)
     ports = np.zeros(graph.nodes, dtype=np.uint8)
     for port in graph.ports:
         ports[graph.neighbours(port) == parent] = port
@@ -284,13 +214,41 @@ class IndependentTrees(SearchProblem):
         """Return a first witness, a single tree found by breadth-first search."""
         graph = self.topology
         links = _spanning_links(graph.table().T.tolist(), [0] * graph.nodes, 0, 0)
-        tree: list[set[int]] = [set() for _ in range(graph.nodes)]
-        _add_links(tree, links)
-        return {"parent_port": _as_ports(graph, tree)[None, :]}
+        return {"parent_port": _as_ports(graph, links)[None, :]}
 
     def methods(self) -> Sequence[Method]:
         name = "simulated annealing of classes, in quotients by automorphisms"
-        return (Method(name, partial(_search, self.topology), solves_formulas=False),)
+        return (Method(name, self._search, solves_formulas=False),)
 
     def statement(self, target: int) -> str:
         return f"no {target} completely independent spanning trees"
+
+    def _search(self, target: int, budget: Budget) -> Decision:
+        """Anneal partitions of quotients until one gives a valid partition of the topology."""
+        require("numba")
+        graph = self.topology
+        annealing = import_module("starcast.search.annealing")
+        chance = np.random.default_rng(budget.seed)
+        neighbours = graph.table().T.astype(np.int64)
+        work = np.empty(graph.nodes * target, np.int64), np.empty(graph.nodes * target, bool)
+        candidates = quotients(graph, target, chance)
+        # Trying small quotients is fast, so all smaller ones are tried again before each larger
+        # one.
+        for quotient in chain.from_iterable(candidates[:number] for number in count(1)):
+            defects = 0
+            for _ in range(_REPEATS):
+                labels = random_labels(quotient, target, chance)
+                for temperature in _COOLING:
+                    if budget.left <= 0:
+                        return OPEN
+                    partition = quotient.table, quotient.members, labels, target
+                    defects = annealing.anneal(*partition, _STEPS, temperature, chance)
+                    if defects == 0:
+                        break
+                if defects:
+                    break
+                lifted = labels[quotient.number]
+                # A class that is connected in the quotient may be disconnected in the topology.
+                if annealing.count_defects(neighbours, lifted, target, *work) == 0:
+                    return Decision("witness", {"parent_port": _trees(graph, lifted, target)})
+        raise AssertionError  # `count` never ends

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from starcast.records import Witness
-from starcast.records.model import PROBLEMS, Sense
-from starcast.search.engines import Budget
-from starcast.search.formula import Formula
+from starcast.search.engines import Budget, solve
+from starcast.search.formula import Formula, require_fit
 from starcast.support.errors import InputError
 from starcast.support.text import did_you_mean
 from starcast.topologies import Topology
@@ -94,11 +96,6 @@ class SearchProblem(ABC):
         self.topology = topology
         self.values = values
 
-    @property
-    def sense(self) -> Sense:
-        """Whether the problem asks for the smallest or the largest value."""
-        return PROBLEMS[self.name]
-
     @abstractmethod
     def bound(self) -> TheoryBound:
         """Return the bound on the value that theory gives."""
@@ -164,3 +161,40 @@ class SearchProblem(ABC):
                 f" {cls.least_nodes} nodes, each with two links",
                 hint="choose another topology",
             )
+
+
+class FormulaProblem(SearchProblem):
+    """A problem with a formula for each target: a solution of the formula is an object.
+
+    A solver finds a solution or refutes the formula.
+    """
+
+    @abstractmethod
+    def write(self, target: int) -> tuple[Formula, NDArray[np.int32]]:
+        """Return the formula for a target, and those of its variables that describe the object."""
+
+    @abstractmethod
+    def read(self, values: NDArray[np.bool_]) -> Witness:
+        """Return the object that a solution describes, from the values of these variables."""
+
+    @abstractmethod
+    def subject(self, target: int) -> str:
+        """Return what the formula for a target is about, for progress and messages."""
+
+    def solve(self, target: int, budget: Budget) -> Decision:
+        """Search with the formula for a target.
+
+        Raises:
+            LimitError: the formula does not fit into the memory limit.
+        """
+        subject = self.subject(target)
+        require_fit(self.literals(target), budget.memory, subject)
+        formula, variables = self.write(target)
+        status, values = solve(formula, budget, subject)
+        if status == "unsatisfiable":
+            return Decision("none", formula=formula)
+        return OPEN if values is None else Decision("witness", self.read(values[variables]))
+
+    def rebuild(self, target: int, _witness: Witness) -> Formula:
+        """Write the refuted formula of a record again."""
+        return self.write(target)[0]

@@ -82,7 +82,7 @@ def refute(
         # A proof can be as large as a gigabyte, so it is kept in a file, not in memory.
         proof = Path(folder) / "proof.lrat"
         answer = race(_prove, (formula.clauses, str(proof)), limits, subject)
-        if answer is None or answer == _TOO_LONG:
+        if not answer:
             return None
         checkers = [CHECKER]
         program = shutil.which(VERIFIED_CHECKER)
@@ -121,17 +121,14 @@ def check_drat(formula: Formula, proof: str) -> str:
     return f"dratify {version('dratify')}"
 
 
-_TOO_LONG = "too long"
-
-
-def _prove(work: tuple[list[list[int]], str], _seed: int) -> int | str:
-    """Write an LRAT proof to a file and check it; return the number of its steps."""
+def _prove(work: tuple[list[list[int]], str], _seed: int) -> int:
+    """Write an LRAT proof to a file and check it; return its steps, or 0 if it is too long."""
     clauses, path = work
     proof = Path(path)
     raw = proof.with_suffix(".raw")
     _write_lrat(clauses, raw)
     if raw.stat().st_size > MAX_BYTES:
-        return _TOO_LONG
+        return 0
     _renumber(raw, len(clauses), proof)
     with proof.open(encoding="ascii") as lines:
         return check_lrat(clauses, lines)
@@ -308,7 +305,7 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
             hint="name a record with a proof; 'starcast records list' shows them",
         )
     problem = _problem_of(record)
-    refuted = record.bound - 1 if problem.sense == "least" else record.bound + 1
+    refuted = record.bound - record.sign
     # A negative number of rounds or links is impossible, so no proof is needed to refute it.
     if refuted < 0:
         raise RejectedError(

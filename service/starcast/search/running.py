@@ -7,7 +7,7 @@ from time import monotonic
 
 from starcast.records import Attempt, Record, verify, witness_value
 from starcast.records.checks import MAX_NODES
-from starcast.records.model import EVIDENCE, Witness
+from starcast.records.model import Witness
 from starcast.search.catalogue import find_problem
 from starcast.search.engines import Budget, solver_name
 from starcast.search.formula import require_fit
@@ -71,35 +71,30 @@ def search(
     return _Search(asked, limits, keep).run(known)
 
 
-def _without_evidence(witness: Witness) -> Witness:
-    return {name: each for name, each in witness.items() if name not in EVIDENCE}
-
-
 class _Search:
     """One search, which improves a record step by step."""
 
     def __init__(
-        self,
-        problem: SearchProblem,
-        budget: Budget,
-        keep: Callable[[Record], None],
+        self, problem: SearchProblem, budget: Budget, keep: Callable[[Record], None]
     ) -> None:
         self._problem = problem
         self._graph = problem.topology
         self._budget = budget
         self._keep = keep
-        self._sign = 1 if problem.sense == "least" else -1
 
     def run(self, known: Record | None) -> Record:
         """Run the search, and return the best record."""
         record = self._first(known)
         self._report(record)
-        record = self._from_the_bound(record)
-        while not record.optimal and self._budget.left > 0:
-            before = record
-            record = self._look_for(record, record.value - self._sign, 1.0)
-            if record.value == before.value and record.bound == before.bound:
-                break
+        # An object that reaches the bound is tried first: if it is refuted, the bound improves.
+        for aims_at_bound in (True, False):
+            while not record.optimal and self._budget.left > 0:
+                before = record
+                is_last = not aims_at_bound or abs(record.value - record.bound) == 1
+                target = record.bound if aims_at_bound else record.value - record.sign
+                record = self._look_for(record, target, 1.0 if is_last else _BEST_FIRST)
+                if (record.value, record.bound) == (before.value, before.bound):
+                    break
         # The record is also stored if no attempt had a result, because it lists all attempts.
         if not record.optimal:
             self._keep(record)
@@ -111,7 +106,7 @@ class _Search:
         if known is not None:
             check_record(known)
             # The bound from theory may have improved since the record was written.
-            if self._sign * bound.value > self._sign * known.bound:
+            if known.sign * bound.value > known.sign * known.bound:
                 return replace(known, bound=bound.value, reason=bound.reason, proof=None)
             return known
         witness = self._problem.start(self._budget)
@@ -127,16 +122,6 @@ class _Search:
             command=self._command(),
         )
         self._keep(record)
-        return record
-
-    def _from_the_bound(self, record: Record) -> Record:
-        """Look for an object that reaches the bound; improve the bound when this is refuted."""
-        while not record.optimal and self._budget.left > 0:
-            is_last = abs(record.value - record.bound) == 1
-            improved = self._look_for(record, record.bound, 1.0 if is_last else _BEST_FIRST)
-            if improved.bound == record.bound and improved.value == record.value:
-                return improved
-            record = improved
         return record
 
     def _look_for(self, record: Record, target: int, share: float) -> Record:
@@ -156,9 +141,9 @@ class _Search:
             outcome = method.run(target, part.part(1.0 if method is methods[-1] else method.share))
             seconds = round(monotonic() - start, 1)
             found = None if outcome.witness is None else self._value(outcome.witness)
-            is_reached = self._is_as_good(found, target)
+            is_reached = found is not None and record.sign * found <= record.sign * target
+            is_better = found is not None and record.sign * found < record.sign * record.value
             result = outcome.result if outcome.result == "none" or is_reached else "open"
-            is_better = self._is_as_good(found, record.value - self._sign)
             value = found if is_better else None
             attempt = Attempt(method.name, target, result, seconds, value, self._budget.seed)
             record = replace(
@@ -186,22 +171,13 @@ class _Search:
                 return others
         return methods
 
-    def _is_as_good(self, value: int | None, target: int) -> bool:
-        """Return whether an attempt has found a value, and this is at least as good as a target."""
-        return value is not None and self._sign * value <= self._sign * target
-
     def _improved(
         self, record: Record, outcome: Decision, value: int | None, target: int, method: Method
     ) -> Record:
         solver = solver_name(self._budget.engine) if method.solves_formulas else record.solver
-        if outcome.result == "witness" and outcome.witness is not None and value is not None:
-            evidence = {name: each for name, each in record.witness.items() if name in EVIDENCE}
-            better = replace(
-                record,
-                value=value,
-                witness={**outcome.witness, **evidence},
-                solver=solver,
-            )
+        if outcome.witness is not None and value is not None:
+            witness = {**outcome.witness, **record.evidence}
+            better = replace(record, value=value, witness=witness, solver=solver)
         else:
             refuted = target if outcome.target is None else outcome.target
             statement = self._problem.statement(refuted)
@@ -211,10 +187,10 @@ class _Search:
                 proof = make_proof(outcome.formula, statement, self._command(), self._budget)
             better = replace(
                 record,
-                bound=refuted + self._sign,
+                bound=refuted + record.sign,
                 reason=statement,
                 proof=proof,
-                witness={**_without_evidence(record.witness), **outcome.evidence},
+                witness={**record.solution, **outcome.evidence},
                 solver=solver,
             )
         verify(better)

@@ -16,8 +16,7 @@ from typing import Any
 
 from starcast.records import Record
 from starcast.records.files import pack_witness, unpack_witness
-from starcast.records.model import combine_records, improve_record
-from starcast.records.schema import as_record, not_a_record
+from starcast.records.model import as_record, combine_records, improve_record, not_a_record
 from starcast.search.catalogue import find_problem
 from starcast.search.engines import Budget
 from starcast.search.running import search

@@ -16,15 +16,22 @@ import numpy as np
 
 from starcast.judges.blockwise.ports import (
     GREEDY,
+    SUBSTAR,
     Array,
     Blocks,
     Tables,
-    fill_ports,
+    edge_disjoint_ports,
+    fill_greedy,
     read_row,
     read_tail,
     write_order,
 )
-from starcast.judges.blockwise.potentials import fill_distances, fill_potentials, potential_of
+from starcast.judges.blockwise.potentials import (
+    edge_disjoint_levels,
+    fill_distances,
+    fill_substar,
+    potential_of,
+)
 from starcast.support.compiled import jit
 
 #: Maximum number of exceptions recorded per call. A forest with more exceptions is wrong.
@@ -35,30 +42,16 @@ WITNESSES = 16
 _COUNTER = 4
 
 
-class Found(NamedTuple):
-    """Results of the check for a range of blocks.
+class Findings(NamedTuple):
+    """Results of the check for a range of blocks, in arrays of fixed size.
 
     Attributes:
-        exceptions: int64 ``[count, 3]``: block, tree, index in the block.
+        exceptions: int64 ``[MAX_EXCEPTIONS, 3]``: block, tree, index in the block.
+        exception_count: the number of recorded exceptions, int64 ``[1]``.
         load: entry i is the number of directed links with load i, int64 ``[trees + 1]``.
         largest: the largest potential of each tree, int64 ``[trees]``.
-        witnesses: nodes that have the largest potential of their tree, int64 ``[count, 3]``: block,
-            tree, index in the block.
-    """
-
-    exceptions: Array
-    load: Array
-    largest: Array
-    witnesses: Array
-
-
-class _Findings(NamedTuple):
-    """Arrays of fixed size in which the compiled code collects the data of `Found`.
-
-    Attributes:
-        exceptions, load, largest: these arrays have the same meaning as in `Found`.
-        exception_count: the number of recorded exceptions, int64 ``[1]``.
-        witnesses: block and index of each witness, int64 ``[trees, WITNESSES, 2]``.
+        witnesses: nodes that have the largest potential of their tree, int64 ``[trees, WITNESSES,
+            2]``: block and index in the block.
         counts: the number of recorded witnesses, int64 ``[trees]``.
     """
 
@@ -70,13 +63,13 @@ class _Findings(NamedTuple):
     counts: Array
 
 
-def examine(blocks: Blocks, tables: Tables, start: int, stop: int) -> Found:
+def examine(blocks: Blocks, tables: Tables, start: int, stop: int) -> Findings:
     """Examine the tree edge from every node in the blocks start, .., stop-1 to its parent.
 
     The examination stops early when it has found `MAX_EXCEPTIONS` exceptions.
     """
     trees = len(blocks.homes)
-    found = _Findings(
+    found = Findings(
         exceptions=np.zeros((MAX_EXCEPTIONS, 3), dtype=np.int64),
         exception_count=np.zeros(1, dtype=np.int64),
         load=np.zeros(trees + 1, dtype=np.int64),
@@ -85,14 +78,7 @@ def examine(blocks: Blocks, tables: Tables, start: int, stop: int) -> Found:
         counts=np.zeros(trees, dtype=np.int64),
     )
     _examine(blocks, tables, found, start, stop)
-    listed = [
-        (block, tree, index)
-        for tree in range(trees)
-        for block, index in found.witnesses[tree, : found.counts[tree]].tolist()
-    ]
-    witnesses = np.array(listed, dtype=np.int64).reshape(-1, 3)
-    exceptions = found.exceptions[: found.exception_count[0]]
-    return Found(exceptions, found.load, found.largest, witnesses)
+    return found
 
 
 def read_block(blocks: Blocks, tables: Tables, block: int) -> tuple[Array, Array, Array]:
@@ -107,8 +93,7 @@ def read_block(blocks: Blocks, tables: Tables, block: int) -> tuple[Array, Array
     shape = len(blocks.homes), m * len(tables.orders)
     ports, potentials = np.zeros(shape, dtype=np.uint8), np.zeros(shape, dtype=np.uint8)
     read_tail(block, n, m, x, rest)
-    fill_ports(blocks, tables, x, rest, ports)
-    fill_potentials(blocks, tables, x, rest, potentials)
+    _fill_block(blocks, tables, x, rest, ports, potentials)
     for _, tree, index, port in blocks.changes[blocks.changes[:, 0] == block].tolist():
         ports[tree, index] = port
     nodes = np.empty((shape[1], n), dtype=np.uint8)
@@ -122,7 +107,7 @@ def read_block(blocks: Blocks, tables: Tables, block: int) -> tuple[Array, Array
 
 
 @jit
-def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop: int) -> None:
+def _examine(blocks: Blocks, tables: Tables, found: Findings, start: int, stop: int) -> None:
     """Examine blocks row by row; examine the nodes of a row individually only if necessary."""
     n, m = blocks.n, blocks.m
     trees = len(blocks.homes)
@@ -144,8 +129,7 @@ def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop:
     next_change = int(np.searchsorted(blocks.changes[:, 0], start))
     for block in range(start, stop):
         read_tail(block, n, m, x, rest)
-        fill_ports(blocks, tables, x, rest, ports)
-        fill_potentials(blocks, tables, x, rest, potentials)
+        _fill_block(blocks, tables, x, rest, ports, potentials)
         next_change = _change_ports(blocks.changes, next_change, block, ports)
         for first in range(m):
             read_row(first, m, rest, others)
@@ -181,6 +165,47 @@ def _examine(blocks: Blocks, tables: Tables, found: _Findings, start: int, stop:
                 ):
                     return
             _count_loads(n, ports, begin, size, is_varying, found.load)
+
+
+@jit
+def _fill_block(
+    blocks: Blocks, tables: Tables, x: Array, rest: Array, ports: Array, potentials: Array
+) -> None:
+    """Write the ports and potentials of all trees for the nodes of a block.
+
+    Args:
+        blocks: the closed forms.
+        tables: the tables of m.
+        x: a node with the tail of the block; its other positions are overwritten.
+        rest: the other symbols, ascending, uint8 ``[m]``.
+        ports: the ports towards the parents, uint8 ``[trees, m!]``.
+        potentials: the potentials, uint8 ``[trees, m!]``.
+    """
+    n, m = blocks.n, blocks.m
+    if blocks.kind == SUBSTAR:
+        fill_substar(n, m, x, rest, tables, ports[0], potentials[0])
+        return
+    size = len(tables.orders)
+    others = np.empty(m - 1, dtype=np.uint8)
+    column = np.empty(n + 1, dtype=np.uint8)
+    levels = np.empty(n + 1, dtype=np.uint8)
+    for first in range(m):
+        read_row(first, m, rest, others)
+        x[1] = rest[first]
+        start, stop = first * size, (first + 1) * size
+        if blocks.kind == GREEDY:
+            for tree in range(len(blocks.homes)):
+                home = blocks.homes[tree]
+                fill_greedy(n, m, x, others, home, ports[tree, start:stop])
+                fill_distances(n, m, x, others, tables, home, potentials[tree, start:stop])
+            continue
+        for order in range(size):
+            write_order(m, tables.orders[order], others, x)
+            edge_disjoint_ports(n, x, column)
+            edge_disjoint_levels(n, x, 2, n, levels)
+            for tree in range(n - 1):
+                ports[tree, start + order] = column[tree + 2]
+                potentials[tree, start + order] = levels[tree + 2]
 
 
 @jit
@@ -267,7 +292,7 @@ def _examine_nodes(
     begin: int,
     row: Array,
     level: Array,
-    found: _Findings,
+    found: Findings,
 ) -> bool:
     """Record the exceptions and largest potentials of a row.
 
@@ -303,7 +328,7 @@ def _potential_across(blocks: Blocks, tree: int, x: Array, port: int) -> int:
 
 
 @jit
-def _record_exception(found: _Findings, block: int, tree: int, index: int) -> bool:
+def _record_exception(found: Findings, block: int, tree: int, index: int) -> bool:
     """Record an exception; return False if the array of exceptions is full."""
     count = found.exception_count[0]
     if count == len(found.exceptions):
@@ -316,7 +341,7 @@ def _record_exception(found: _Findings, block: int, tree: int, index: int) -> bo
 
 
 @jit
-def _record_potential(found: _Findings, block: int, tree: int, index: int, value: int) -> None:
+def _record_potential(found: Findings, block: int, tree: int, index: int, value: int) -> None:
     """Update the largest potential of a tree, and record nodes that have it as witnesses."""
     if value > found.largest[tree]:
         found.largest[tree] = value

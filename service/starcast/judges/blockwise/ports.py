@@ -169,40 +169,6 @@ def write_order(m: int, order: Array, others: Array, x: Array) -> None:
 
 
 @jit
-def fill_ports(blocks: Blocks, tables: Tables, x: Array, rest: Array, out: Array) -> None:
-    """Write the ports of all trees for the nodes of a block.
-
-    Args:
-        blocks: the closed forms.
-        tables: the tables of m.
-        x: a node with the tail of the block; its other positions are overwritten.
-        rest: the other symbols, ascending, uint8 ``[m]``.
-        out: the result, uint8 ``[trees, m!]``.
-    """
-    n, m = blocks.n, blocks.m
-    if blocks.kind == SUBSTAR:
-        fill_substar(n, m, x, rest, tables, out[0])
-        return
-    size = len(tables.orders)
-    others = np.empty(m - 1, dtype=np.uint8)
-    column = np.empty(n + 1, dtype=np.uint8)
-    for first in range(m):
-        read_row(first, m, rest, others)
-        x[1] = rest[first]
-        start = first * size
-        if blocks.kind == GREEDY:
-            for tree in range(len(blocks.homes)):
-                row = out[tree, start : start + size]
-                fill_greedy(n, m, x, others, blocks.homes[tree], row)
-            continue
-        for order in range(size):
-            write_order(m, tables.orders[order], others, x)
-            edge_disjoint_ports(n, x, column)
-            for tree in range(n - 1):
-                out[tree, start + order] = column[tree + 2]
-
-
-@jit
 def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array) -> None:
     """Write the ports towards the parents in the greedy tree, for the nodes of a row.
 
@@ -243,26 +209,6 @@ def fill_greedy(n: int, m: int, x: Array, others: Array, home: Array, out: Array
     for position in range(n, m, -1):
         if home[x[position]] != position:
             out[start] = position
-
-
-@jit
-def fill_substar(n: int, m: int, x: Array, rest: Array, tables: Tables, out: Array) -> None:
-    """Write the port towards the parent in the broadcast tree of 2n-3 steps (see `relabel`)."""
-    size = len(tables.orders)
-    y = np.zeros(n + 1, dtype=np.uint8)
-    for index in range(m):
-        x[index + 1] = rest[index]
-    port, _ = relabel(n, m, x, y)
-    others = np.empty(m - 1, dtype=np.uint8)
-    for first in range(m):
-        read_row(first, m, y[1:], others)
-        start = (y[first + 1] - 1) * size
-        order = tables.compositions[rank_orders(others)]
-        for index in range(size):
-            inner = tables.substar[0, start + order[index]]
-            # The table has 0 for the root of the substar, whose parent is outside this substar.
-            # `relabel` has returned the port to this parent.
-            out[first * size + index] = inner or port
 
 
 @jit

@@ -25,38 +25,8 @@ from starcast.judges.blockwise.ports import (
     rank_orders,
     read_row,
     relabel,
-    write_order,
 )
 from starcast.support.compiled import jit
-
-
-@jit
-def fill_potentials(blocks: Blocks, tables: Tables, x: Array, rest: Array, out: Array) -> None:
-    """Write the potentials of all trees for the nodes of a block, uint8 ``[trees, m!]``.
-
-    The arguments are those of `ports.fill_ports`.
-    """
-    n, m = blocks.n, blocks.m
-    if blocks.kind == SUBSTAR:
-        fill_steps(n, m, x, rest, tables, out[0])
-        return
-    size = len(tables.orders)
-    others = np.empty(m - 1, dtype=np.uint8)
-    levels = np.empty(n + 1, dtype=np.uint8)
-    for first in range(m):
-        read_row(first, m, rest, others)
-        x[1] = rest[first]
-        start = first * size
-        if blocks.kind == GREEDY:
-            for tree in range(len(blocks.homes)):
-                row = out[tree, start : start + size]
-                fill_distances(n, m, x, others, tables, blocks.homes[tree], row)
-            continue
-        for order in range(size):
-            write_order(m, tables.orders[order], others, x)
-            edge_disjoint_levels(n, x, 2, n, levels)
-            for tree in range(n - 1):
-                out[tree, start + order] = levels[tree + 2]
 
 
 @jit
@@ -158,26 +128,30 @@ def _fixed_part(n: int, m: int, x: Array, home: Array, visited: int) -> int:
 
 
 @jit
-def fill_steps(n: int, m: int, x: Array, rest: Array, tables: Tables, out: Array) -> None:
-    """Write the step in which the broadcast tree of 2n-3 steps informs each node of a block.
+def fill_substar(
+    n: int, m: int, x: Array, rest: Array, tables: Tables, ports: Array, steps: Array
+) -> None:
+    """Write the ports and steps of the broadcast tree of 2n-3 steps for the nodes of a block.
 
-    The root of the substar with symbol c in position k is informed 0 steps after the root of the
-    surrounding substar if c = k, 1 step after it if c = 1, and otherwise 2 steps after it. The tail
-    determines the steps for k = n, .., m+1. The block is then relabelled to S_m, and the steps for
-    smaller k are taken from `Tables.substar`.
+    The tail determines the port and step of the root of the substar with this tail (see `relabel`).
+    The block is then relabelled to S_m, for which `Tables.substar` has the ports and the steps.
     """
     size = len(tables.orders)
     y = np.zeros(n + 1, dtype=np.uint8)
     for index in range(m):
         x[index + 1] = rest[index]
-    _, steps = relabel(n, m, x, y)
+    port, step = relabel(n, m, x, y)
     others = np.empty(m - 1, dtype=np.uint8)
     for first in range(m):
         read_row(first, m, y[1:], others)
         start = (y[first + 1] - 1) * size
         order = tables.compositions[rank_orders(others)]
         for index in range(size):
-            out[first * size + index] = steps + tables.substar[1, start + order[index]]
+            node = start + order[index]
+            # The table has port 0 for the root of the substar, whose parent is outside this substar
+            # and is reached across ``port``.
+            ports[first * size + index] = tables.substar[0, node] or port
+            steps[first * size + index] = step + tables.substar[1, node]
 
 
 @jit

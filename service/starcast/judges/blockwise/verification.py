@@ -22,11 +22,11 @@ A verification can be divided into *shards*, such as the tasks of a job array.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import factorial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,8 +57,7 @@ _FEW = 6
 Range = tuple[int, int]
 
 
-@dataclass(frozen=True)
-class RangeResult:
+class RangeResult(NamedTuple):
     """Results for a range of blocks.
 
     Attributes:
@@ -76,37 +75,31 @@ class RangeResult:
     witnesses: tuple[Address, ...]
     exceptions: tuple[Address, ...]
 
-    #: The shape of the JSON values, used to check a result that is read from a file.
-    SHAPE: ClassVar[Shape] = {
-        "blocks": [is_count],
-        "load": [is_count],
-        "largest": [is_count],
-        "witnesses": [[is_count]],
-        "exceptions": [[is_count]],
-    }
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the result as a dictionary of integers and lists, which JSON can represent."""
-        return {field.name: list(map(_plain, getattr(self, field.name))) for field in fields(self)}
+#: The shape of a result in the file of a shard.
+RESULT_SHAPE: Shape = {
+    "blocks": [is_count],
+    "load": [is_count],
+    "largest": [is_count],
+    "witnesses": [[is_count]],
+    "exceptions": [[is_count]],
+}
 
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "RangeResult":
-        """Return the result that has these JSON values, which `as_json` returned.
 
-        Args:
-            values: a mapping of the shape `SHAPE`.
+def read_result(values: Mapping[str, Any]) -> RangeResult:
+    """Return the result from the file of a shard, given values of the shape `RESULT_SHAPE`.
 
-        Raises:
-            ValueError: an address or range has the wrong number of values.
-        """
-        first, stop = map(int, values["blocks"])
-        return cls(
-            (first, stop),
-            tuple(map(int, values["load"])),
-            tuple(map(int, values["largest"])),
-            tuple(_address(row) for row in values["witnesses"]),
-            tuple(_address(row) for row in values["exceptions"]),
-        )
+    Raises:
+        ValueError: an address or range has the wrong number of values.
+    """
+    first, stop = values["blocks"]
+    return RangeResult(
+        (first, stop),
+        tuple(values["load"]),
+        tuple(values["largest"]),
+        tuple(map(_address, values["witnesses"])),
+        tuple(map(_address, values["exceptions"])),
+    )
 
 
 @dataclass(frozen=True)
@@ -223,17 +216,18 @@ def examine_range(source: Source, blocks: Range) -> RangeResult:
     """
     tables = build_tables(source.blocks.m)
     found = judge.examine(source.blocks, tables, *blocks)
-    exceptions = [_address(row) for row in found.exceptions.tolist()]
+    recorded = found.exceptions[: found.exception_count[0]]
+    exceptions = tuple(map(_address, recorded.tolist()))
     for address in exceptions:
         if address not in source.exceptions:
             raise _rejection(source, address)
-    return RangeResult(
-        blocks,
-        tuple(found.load.tolist()),
-        tuple(found.largest.tolist()),
-        tuple(_address(row) for row in found.witnesses.tolist()),
-        tuple(exceptions),
-    )
+    witnesses = [
+        (block, tree, index)
+        for tree, count in enumerate(found.counts)
+        for block, index in found.witnesses[tree, :count].tolist()
+    ]
+    load, largest = tuple(found.load.tolist()), tuple(found.largest.tolist())
+    return RangeResult(blocks, load, largest, tuple(witnesses), exceptions)
 
 
 def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification:
@@ -406,12 +400,8 @@ def _name(forest_id: str, blocks: Range) -> str:
 
 
 def _address(row: Sequence[int]) -> Address:
-    block, tree, index = map(int, row)
+    block, tree, index = row
     return block, tree, index
-
-
-def _plain(value: int | Sequence[int]) -> int | list[int]:
-    return value if isinstance(value, int) else list(value)
 
 
 def verify_shard(
@@ -444,7 +434,7 @@ def verify_shard(
     chosen = list(numbered.values())
     with run_ranges(source, chosen, jobs, reporter or Silent(), executor) as results:
         # Results arrive in any order, so they are stored by their ranges of blocks.
-        found = {result.blocks: result.as_json() for result in results}
+        found = {result.blocks: result._asdict() for result in results}
     parts = {number: found[blocks] for number, blocks in numbered.items()}
     write_shard(file, Job("forest", {"id": source.id}, len(ranges)), shard, parts)
     return len(parts)
@@ -458,12 +448,12 @@ def merge_blocks(files: Sequence[Path]) -> BlockVerification:
         RejectedError: the shards were computed by other code, or do not prove the forest.
         LimitError: the heights are not proved.
     """
-    job, results = merge_shards(files, "forest", {"id": str}, RangeResult.SHAPE)
+    job, results = merge_shards(files, "forest", {"id": str}, RESULT_SHAPE)
     spec, _, rest = job.description["id"].partition(":")
     construction, _, root = rest.rpartition(":")
     source = closed_form(spec, construction, root)
     try:
-        found = [RangeResult.from_json(result) for result in results]
+        found = [read_result(result) for result in results]
     except ValueError as error:
         raise InputError(
             f"a result of the shards is damaged: {error}", hint="run the shards again"

@@ -19,8 +19,7 @@ sources and the links are counted.
 from starcast.judges.simulator.acknowledgements import AcknowledgedRun, simulate_acknowledged
 from starcast.judges.simulator.asynchronous import CriticalSend
 from starcast.judges.simulator.execution_models import PacketTimes, Timing, timing
-from starcast.judges.simulator.fault_execution import find_executed
-from starcast.judges.simulator.faults import Fault, FaultLike
+from starcast.judges.simulator.faults import Fault, FaultLike, find_executed
 from starcast.judges.simulator.simulation import Simulation, simulate
 
 __all__ = [

@@ -269,25 +269,24 @@ class CriticalSend(NamedTuple):
     waits_for: str
 
 
-class TracedPacket(NamedTuple):
-    """A packet on the critical path, with times in ticks.
+def _describe(
+    packets: Packets, ticks: Ticks, packet: int, row: int, start: int, end: int, waits_for: str
+) -> CriticalSend:
+    """Describe a packet on the critical path by one of its rows; start and end are in ticks."""
+    topology = packets.links.topology
+    return CriticalSend(
+        step=int(packets.step[row]),
+        sender=topology.label(int(packets.sender[row])),
+        port=int(packets.port[row]),
+        receiver=topology.label(int(packets.receiver[row])),
+        units=int(packets.units[packet]),
+        start=ticks.time(start),
+        end=ticks.time(end),
+        waits_for=waits_for,
+    )
 
-    Attributes:
-        packet: the number of the packet.
-        row: the row of the packet whose sender and receiver are reported.
-        start: the start of the packet.
-        end: the end of the packet.
-        waits_for: the reason why the packet did not start earlier; see `CriticalSend.waits_for`.
-    """
 
-    packet: int
-    row: int
-    start: int
-    end: int
-    waits_for: str
-
-
-def trace_steps(packets: Packets, clock: Times) -> list[TracedPacket]:
+def trace_steps(packets: Packets, ticks: Ticks, clock: Times) -> tuple[CriticalSend, ...]:
     """Return the largest packet of each step (the first one, if several are equally large).
 
     The argument ``clock`` contains the end time of each step.
@@ -295,29 +294,31 @@ def trace_steps(packets: Packets, clock: Times) -> list[TracedPacket]:
     step = packets.first_of(packets.step)
     begins = np.flatnonzero(~repeats_previous(step))
     if not len(begins):
-        return []
+        return ()
     # Packets are sorted by step and number of units, ascending, and then by packet number,
     # descending. So the last packet of each step is the first of its largest packets.
     order = np.lexsort((-np.arange(len(step)), packets.units, step))
     largest = order[np.append(begins[1:], len(step)) - 1]
-    return [
-        TracedPacket(
+    return tuple(
+        _describe(
+            packets,
+            ticks,
             packet,
             int(packets.begins[packet]),
-            int(clock[step[packet] - 1]),
-            int(clock[step[packet]]),
+            clock[step[packet] - 1],
+            clock[step[packet]],
             "step" if step[packet] > 1 else "",
         )
         for packet in largest.tolist()
-    ]
+    )
 
 
 def trace_data(
-    packets: Packets, dependencies: Dependencies, execution: AsynchronousExecution
-) -> list[TracedPacket]:
+    packets: Packets, ticks: Ticks, dependencies: Dependencies, execution: AsynchronousExecution
+) -> tuple[CriticalSend, ...]:
     """Return the critical path: the chain of waiting packets up to the packet that ends last."""
     if not len(packets):
-        return []
+        return ()
     end = execution.end
     start = end - execution.duration
     before = {chain.name: find_previous(chain.number) for chain in packets.chains()}
@@ -345,27 +346,7 @@ def trace_data(
                 last = int(np.argmax(execution.arrival[needs.entries] == start[packet]))
                 row = begin + needs.row_of(last)
                 waits_for, previous = "unit", int(row_packet[giver[needs.entries[last]]])
-        path.append(TracedPacket(packet, row, int(start[packet]), int(end[packet]), waits_for))
+        path.append(_describe(packets, ticks, packet, row, start[packet], end[packet], waits_for))
         if previous < 0:
-            return path[::-1]
+            return tuple(path[::-1])
         packet = previous
-
-
-def describe_path(
-    packets: Packets, ticks: Ticks, path: list[TracedPacket]
-) -> tuple[CriticalSend, ...]:
-    """Return the packets of a critical path with node labels, and with times instead of ticks."""
-    topology = packets.links.topology
-    return tuple(
-        CriticalSend(
-            step=int(packets.step[traced.row]),
-            sender=topology.label(int(packets.sender[traced.row])),
-            port=int(packets.port[traced.row]),
-            receiver=topology.label(int(packets.receiver[traced.row])),
-            units=int(packets.units[traced.packet]),
-            start=ticks.time(traced.start),
-            end=ticks.time(traced.end),
-            waits_for=traced.waits_for,
-        )
-        for traced in path
-    )

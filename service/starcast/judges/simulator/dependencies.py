@@ -91,8 +91,7 @@ class PairDependencies(Dependencies):
             postcondition, executed.rows, len(executed.rows)
         )
         self.size = self.pair_index.size
-        units = np.arange(postcondition.units)
-        self.initial = self.pair_index.of(postcondition.source(units), units)
+        self.initial = self.pair_index.initial(postcondition)
         # Every pair that is held at the end but not at the start was delivered by some row. If
         # there are as many rows as such pairs, each pair was delivered only once.
         gained = (postcondition.pairs - postcondition.units) * executed.sources
@@ -248,29 +247,11 @@ def _follow_journeys(packets: Packets, executed: Executed) -> Indices | None:
         )
     sound = departs.copy()
     sound[1:] = np.where(unit[1:] == unit[:-1], continues, departs[1:])
-    if not sound.all():
-        return None
-    if not (
-        _keeps_direction(packets, postcondition) or _never_returns(unit, receiver, postcondition)
-    ):
+    if not sound.all() or not _never_returns(unit, receiver, postcondition):
         return None
     previous = np.zeros(len(unit), dtype=np.int64)
     previous[order[1:]] = np.where(continues, order[:-1] + 1, 0)
     return previous
-
-
-def _keeps_direction(packets: Packets, postcondition: Postcondition) -> bool:
-    """Return whether every row sends its unit away from the root or, in a gather, towards the root.
-
-    Then no unit can return to a node.
-    """
-    if postcondition.collective == "alltoall":
-        return False
-    distance = packets.links.topology.distances(postcondition.root)
-    sender = distance[packets.sender]
-    receiver = distance[packets.receiver]
-    away = sender > receiver if postcondition.collective == "gather" else sender < receiver
-    return bool(away.all())
 
 
 def _never_returns(unit: Column, receiver: Column, postcondition: Postcondition) -> bool:

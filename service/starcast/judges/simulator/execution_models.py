@@ -12,7 +12,6 @@ from starcast.collectives.model import Schedule
 from starcast.judges.simulator.asynchronous import (
     AsynchronousExecution,
     CriticalSend,
-    describe_path,
     trace_data,
     trace_steps,
 )
@@ -214,7 +213,8 @@ def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times
     else:
         table = None
         if postcondition.to_all:
-            table = _make_table(postcondition, ticks)
+            _check_memory(postcondition)
+            table = ticks.full(postcondition.pairs, ticks.never)
             pair = packets.receiver * np.int64(postcondition.units) + packets.unit
             # A unit can arrive at a node several times. numpy keeps the last value written, which
             # is the earliest step because the rows are reversed.
@@ -226,7 +226,7 @@ def _time_steps(executed: Executed, packets: Packets, ticks: Ticks, clock: Times
         ticks.times(arrivals),
         ticks.times(_sum_link_times(packets, ticks)),
         executed.simulation,
-        lambda: describe_path(packets, ticks, trace_steps(packets, clock)),
+        lambda: trace_steps(packets, ticks, clock),
         lambda: _describe_packets(packets, ticks, clock[packets.first_of(packets.step) - 1]),
     )
 
@@ -251,7 +251,7 @@ def _time_data(executed: Executed, packets: Packets, ticks: Ticks, clock: Times)
         ticks.times(arrivals),
         ticks.times(_sum_link_times(packets, ticks)),
         executed.simulation,
-        lambda: describe_path(packets, ticks, trace_data(packets, dependencies, execution)),
+        lambda: trace_data(packets, ticks, dependencies, execution),
         lambda: _describe_packets(packets, ticks, execution.end - execution.duration),
     )
 
@@ -300,11 +300,6 @@ def _check_memory(postcondition: Postcondition) -> None:
     memory.require(
         8 * postcondition.pairs, "the arrivals of all units", "use fewer segments or messages"
     )
-
-
-def _make_table(postcondition: Postcondition, ticks: Ticks) -> Times:
-    _check_memory(postcondition)
-    return ticks.full(postcondition.pairs, ticks.never)
 
 
 def _find_arrivals(

@@ -158,6 +158,11 @@ class PairIndex(ABC):
     def of(self, node: Column, unit: Column) -> Indices:
         """Return the position of each pair; nodes and units must exist."""
 
+    def initial(self, postcondition: Postcondition) -> Indices:
+        """Return the positions of the pairs that are held before the first step."""
+        units = np.arange(postcondition.units)
+        return self.of(postcondition.source(units), units)
+
 
 class Table(PairIndex):
     """An index of all (node, unit) pairs."""
@@ -230,14 +235,6 @@ def check_size(postcondition: Postcondition) -> None:
         )
 
 
-def initial_ownership(postcondition: Postcondition, pair_index: PairIndex) -> Mask:
-    """Return which nodes hold which units before the first step, bool ``[pair_index.size]``."""
-    units = np.arange(postcondition.units)
-    held = np.zeros(pair_index.size, dtype=bool)
-    held[pair_index.of(postcondition.source(units), units)] = True
-    return held
-
-
 class Deliveries(ABC):
     """The deliveries of the first ``end`` rows, if every row is assumed to deliver its unit."""
 
@@ -278,8 +275,7 @@ class ArrivalTimes(Deliveries):
             # A unit can arrive at a node several times. numpy keeps the last value written, which
             # is the earliest step because the batch is reversed.
             self._time[index[::-1]] = rows.step[batch][::-1]
-        units = np.arange(postcondition.units)
-        self._time[self.pair_index.of(postcondition.source(units), units)] = 0
+        self._time[self.pair_index.initial(postcondition)] = 0
 
     def early(self, selection: slice | Indices) -> Indices:
         """Return the indices, within the selection, of the rows whose sender lacks the unit.

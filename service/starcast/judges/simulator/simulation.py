@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.model import Schedule
-from starcast.judges.simulator.fault_execution import execute_under_faults
-from starcast.judges.simulator.faults import FaultLike, Outages
+from starcast.judges.simulator.faults import FaultLike, Outages, execute_under_faults
 from starcast.judges.simulator.ownership import (
     ArrivalTimes,
     Deliveries,

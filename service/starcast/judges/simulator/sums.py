@@ -25,7 +25,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.judges.simulator.faults import Outages
 from starcast.judges.simulator.ownership import Deliveries, Held, Postcondition
 from starcast.judges.simulator.rows import Column, Indices, Mask, Rows, Violation, repeats_previous
 from starcast.support.errors import LimitError
@@ -90,7 +89,8 @@ class Sums(Deliveries):
         postcondition: the postcondition of the rows.
         rows: rows with valid addresses and without double counting.
         end: the number of rows to execute.
-        outages: faults; the contributions of nodes that die need not be in a complete sum.
+        counted: bool ``[nodes]``, the nodes whose contributions a complete sum must have; by
+            default all nodes.
         attempted: bool ``[end]``, the rows whose links are up; by default all rows.
     """
 
@@ -101,12 +101,12 @@ class Sums(Deliveries):
         postcondition: Postcondition,
         rows: Rows,
         end: int,
-        outages: Outages | None = None,
+        counted: Mask | None = None,
         attempted: Mask | None = None,
     ) -> None:
         super().__init__(postcondition, rows, end)
         self.lanes = Lanes(postcondition, rows, end)
-        self._counted = outages.alive() if outages else np.ones(postcondition.nodes, dtype=bool)
+        self._counted = np.ones(postcondition.nodes, dtype=bool) if counted is None else counted
         self._combine = _combine(rows)
         self.executed = np.ones(end, dtype=bool) if attempted is None else attempted.copy()
         pairs = postcondition.nodes * postcondition.units

@@ -11,18 +11,16 @@ counterexample. All checkers except `rooted` and `spanning` raise an error for a
 forests.
 """
 
-from starcast.records.checkers.dimensions import dimension_balance, level_dimensions
-from starcast.records.checkers.evidence import Evidence
-from starcast.records.checkers.links import congestion, edge_disjoint, loads
-from starcast.records.checkers.paths import disjoint_paths
-from starcast.records.checkers.shape import (
-    balance,
-    branch_sizes,
-    height,
-    rooted,
-    shortest_paths,
-    spanning,
+from starcast.records.checkers.links import (
+    congestion,
+    dimension_balance,
+    edge_disjoint,
+    level_dimensions,
+    loads,
 )
+from starcast.records.checkers.paths import disjoint_paths
+from starcast.records.checkers.shape import balance, branch_sizes, height, shortest_paths
+from starcast.records.checkers.traversal import Evidence, rooted, spanning
 
 __all__ = [
     "Evidence",

@@ -6,9 +6,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.records.checkers.evidence import Evidence
-from starcast.records.checkers.shape import traverse_forest
-from starcast.records.checkers.traversal import Ports, TraversedTree, UncheckedForest
+from starcast.records.checkers.traversal import (
+    Evidence,
+    Ports,
+    TraversedTree,
+    UncheckedForest,
+    traverse_forest,
+)
 from starcast.topologies import Topology
 
 #: Maximum number of links of all paths in a batch. A full batch needs about 100 MB, including the

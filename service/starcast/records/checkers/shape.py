@@ -1,28 +1,10 @@
-"""Checks of the shape of trees: rooted, spanning, height, shortest paths, balance."""
+"""Checks of the shape of trees: height, shortest paths, balance."""
 
 import numpy as np
 
-from starcast.records.checkers.evidence import Evidence
-from starcast.records.checkers.traversal import Ports, TraversedTree, UncheckedForest
+from starcast.records.checkers.traversal import Evidence, Ports, traverse_forest
 from starcast.topologies import Topology
 from starcast.topologies.permutations import Ranks
-
-
-def rooted(topology: Topology, parent_port: Ports, root: int) -> Evidence:
-    """Check that the root has no parent, and that all nodes with a parent are its descendants.
-
-    Hence there is no cycle and no second root. The measured values are the numbers of nodes of the
-    trees, including the root.
-    """
-    return _check_trees("rooted", UncheckedForest(topology, parent_port, root), spanning=False)
-
-
-def spanning(topology: Topology, parent_port: Ports, root: int) -> Evidence:
-    """Check that every tree is rooted and contains all nodes.
-
-    The measured values are the numbers of nodes of the trees, including the root.
-    """
-    return _check_trees("spanning", UncheckedForest(topology, parent_port, root), spanning=True)
 
 
 def height(topology: Topology, parent_port: Ports, root: int, bound: int) -> Evidence:
@@ -107,57 +89,3 @@ def balance(topology: Topology, parent_port: Ports, root: int, slack: int = 1) -
         "stated": min(measured) + slack,
     }
     return Evidence("balance", measured, place)
-
-
-def traverse_forest(
-    topology: Topology, parent_port: Ports, root: int
-) -> tuple[UncheckedForest, list[TraversedTree]]:
-    """Traverse the trees, and check that they are rooted.
-
-    Raises:
-        RejectedError: a tree is not rooted.
-    """
-    graph = UncheckedForest(topology, parent_port, root)
-    trees = list(graph.trees())
-    _check_trees("rooted", graph, spanning=False, trees=trees).require()
-    return graph, trees
-
-
-def _check_trees(
-    check: str,
-    graph: UncheckedForest,
-    *,
-    spanning: bool,
-    trees: list[TraversedTree] | None = None,
-) -> Evidence:
-    trees = list(graph.trees()) if trees is None else trees
-    measured = tuple(int(np.count_nonzero(tree.levels >= 0)) for tree in trees)
-    for number, (row, tree) in enumerate(zip(graph.rows, trees, strict=True)):
-        # A partial tree has entries only for its own nodes.
-        member = row != 0
-        member[graph.root] = True
-        wrong = np.flatnonzero((tree.levels < 0) & (member | spanning))
-        # A parent of the root is reported first, because the traversal ignores it.
-        if row[graph.root]:
-            wrong = np.array([graph.root])
-        if len(wrong):
-            node = int(wrong[0])
-            reason = _explain(graph, row, tree, node)
-            node_label = graph.label(node)
-            return Evidence(check, measured, {"tree": number, "node": node_label, "why": reason})
-    return Evidence(check, measured)
-
-
-def _explain(graph: UncheckedForest, row: Ports, tree: TraversedTree, node: int) -> str:
-    """Return why a node is not a descendant of the root."""
-    if node == graph.root:
-        return "the root has a parent"
-    visited: set[int] = set()
-    while node not in visited:
-        visited.add(node)
-        if row[node] == 0:
-            return f"{graph.label(node)} is not in the tree"
-        if tree.parents[node] < 0:
-            return f"{graph.label(node)} has the entry {row[node]}, which is not a port"
-        node = int(tree.parents[node])
-    return f"{graph.label(node)} is on a cycle"
