@@ -8,7 +8,7 @@ import pytest
 
 from starcast import StarcastError, check, topology
 from starcast.claims import catalogue, verify
-from starcast.claims.catalogue import claim_entries, papers, part_ids
+from starcast.claims.catalogue import claim_entries, papers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.evidence import Evidence, Place
 from starcast.claims.model import Claim, Sizes, family_sizes, is_degenerate, size_order, union
@@ -185,8 +185,8 @@ def test_every_claim_has_a_paper_and_a_statement() -> None:
 
 
 def test_the_ids_of_parts_begin_with_the_id_of_their_conjunction() -> None:
-    assert part_ids("TS.T1") == ("TS.T1.time", "TS.T1.order")
-    assert part_ids("TS.T1.time") == ()
+    assert claim_entries()["TS.T1"].parts == ("TS.T1.time", "TS.T1.order")
+    assert claim_entries()["TS.T1.time"].parts == ()
 
 
 def test_the_error_for_an_unknown_claim_id_suggests_the_nearest_one() -> None:

@@ -18,9 +18,11 @@ from starcast.support.text import pluralize
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
-#: Says to which node, link or tree a value belongs: a constant for all values, an array with one
-#: entry per value, or a function of the value's index.
+#: Says to which node, link or tree a value belongs: a constant, an array that broadcasts to the
+#: values, or a function of the value's index. A link is a pair: its tail and its head.
 PlaceValue = Any
+#: Keywords whose integers are ranks of nodes; a counterexample contains their labels.
+_NODES = ("node", "other", "root", "source", "destination")
 #: Measured or stated values.
 Values = ArrayLike | Fraction
 #: A finding lists up to this many values; if there are more, only the smallest and the largest.
@@ -36,11 +38,11 @@ class ClaimCheck(CachedTopology):
     """Recorder of the findings of one check on one topology (claims call a topology a size).
 
     Measured and stated values are numbers, fractions, strings, or arrays of them that broadcast to
-    one shape. Keywords state the node, link or other place that a value belongs to:
-    ``node=topology.label`` is called with the index of the value, ``link=links`` is an array of the
-    values' shape, ``tree=1`` is a constant. The first value that differs becomes the
-    counterexample, so arrays should be in rank order. The keyword ``of`` is the forest or schedule
-    that the values belong to.
+    one shape. Keywords state the node, link or other place that a value belongs to: ``tree=1`` is a
+    constant, ``node=check.ranks`` an array that broadcasts to the values, ``link=(tails, heads)`` a
+    pair of them; functions are called with the index of the value. Nodes are ranks, from which the
+    counterexample gets labels. The first value that differs becomes the counterexample, so arrays
+    should be in rank order. The keyword ``of`` is the forest or schedule that the values belong to.
 
     Attributes:
         topology: the topology on which the claim is checked.
@@ -207,7 +209,7 @@ class ClaimCheck(CachedTopology):
             index = tuple(int(i) for i in np.argwhere(differs)[0])
             values = {"found": measured[index], "stated": stated[index]}
             counterexample = {
-                name: _place_at(value, index, measured.shape)
+                name: self._place_at(name, value, index, measured.shape)
                 for name, value in place.items()
                 if name != "of"
             }
@@ -230,6 +232,18 @@ class ClaimCheck(CachedTopology):
         artifact_id = artifact if isinstance(artifact, str) else artifact.id
         finding = Finding(what, relation, compared, _summary(measured), counterexample, artifact_id)
         self._findings.append(finding)
+
+    def _place_at(
+        self, name: str, value: PlaceValue, index: tuple[int, ...], shape: tuple[int, ...]
+    ) -> Any:
+        if isinstance(value, tuple):
+            return " -> ".join(self._place_at("node", end, index, shape) for end in value)
+        if callable(value):
+            value = value(*index)
+        elif isinstance(value, np.ndarray):
+            value = np.broadcast_to(value, shape)[index]
+        is_rank = name in _NODES and isinstance(value, int | np.integer)
+        return self.label(int(value)) if is_rank else value
 
     def _size(self) -> dict[str, int]:
         size = self.topology
@@ -285,14 +299,6 @@ def _related(relation: Relation, measured: NDArray[Any], stated: NDArray[Any]) -
     if relation == "<=":
         return np.asarray(measured <= stated, dtype=bool)
     return np.asarray(measured >= stated, dtype=bool)
-
-
-def _place_at(value: PlaceValue, index: tuple[int, ...], shape: tuple[int, ...]) -> Any:
-    if callable(value):
-        return value(*index)
-    if isinstance(value, np.ndarray) and value.shape == shape:
-        return value[index]
-    return value
 
 
 def _plain(value: Any) -> Plain:

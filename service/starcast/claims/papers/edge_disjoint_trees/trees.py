@@ -12,7 +12,6 @@ from starcast.claims.growth import diameter
 from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference import bfs, labels
 from starcast.claims.reference import tree_rules as rules
-from starcast.claims.reference.labels import column_labels, links_by_port, outgoing_links
 from starcast.claims.registry import checks
 from starcast.records import checkers
 from starcast.topologies import Topology
@@ -217,12 +216,12 @@ def _check_spanning(check: ClaimCheck, forest: Forest) -> bool:
 def edt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
     """Check dimensions toward parents and children in all subtrees of EDT against Definition 8."""
     symbols = labels.symbols(check)
-    links = links_by_port(check)
+    links = (check.ranks, check.neighbours)
     stated = (rules.parents_edt(symbols), rules.children_edt(symbols))
     rows = zip(check.ports, forest.parent_port, *stated, strict=False)
     for subtree, row, parents, children in rows:
         place = {"subtree": subtree, "of": forest}
-        check.equal("dimension toward the parent", row, parents, **place, node=check.label)
+        check.equal("dimension toward the parent", row, parents, **place, node=check.ranks)
         is_child = rules.is_child(check, row)
         check.equal("whether it is a child", is_child, children, **place, link=links)
 
@@ -300,7 +299,7 @@ def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
     check.passes(disjoint, of=forest)
     levels = bfs.depths(check, forest.parent_port)
     extra = levels - bfs.distances(check)
-    place = {"subtree": lambda row, _: row + 2, "node": column_labels(check), "of": forest}
+    place = {"subtree": lambda row, _: row + 2, "node": check.ranks, "of": forest}
     check.at_most("links more than the distance", extra, 4, **place)
 
 
@@ -354,14 +353,13 @@ def _depth_of_valid_trees(topology: Topology, rows: NDArray[np.uint8]) -> int | 
 @checks("EDT.twice", given=edt_forests)
 def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
     """Check how many of the trees EDT use each directed link."""
-    links = outgoing_links(check)
     loads = checkers.loads(check.topology, forest.parent_port, forest.root)
-    check.equal("trees that have the directed link", loads, 1, link=links, of=forest)
+    check.equal("trees that have the directed link", loads, 1, link=check.links, of=forest)
     instead = check.correction(
         "every directed link is in exactly one tree, but the n-1 links into I, which are in none"
     )
     stated = np.where(check.neighbours.T == 0, 0, 1)
-    instead.equal("trees that have the directed link", loads, stated, link=links)
+    instead.equal("trees that have the directed link", loads, stated, link=check.links)
     instead.equal("directed links of EDT", loads.sum(), (check.n - 1) * (check.nodes - 1))
 
 
@@ -387,8 +385,8 @@ def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
             check.equal(what, translated_row[image], row, **place, x=check.label)
             observed = rules.is_child(check, translated_row)[:, image]
             stated = rules.is_child(check, row)
-            x = column_labels(check)
-            check.equal("whether T_h(x) has a child there", observed, stated, **place, x=x)
+            place |= {"x": lambda _, node: check.label(node)}
+            check.equal("whether T_h(x) has a child there", observed, stated, **place)
 
 
 @checks("EDT.order", given=edt_forests)
@@ -441,9 +439,9 @@ def sources_do_not_conflict(check: ClaimCheck) -> None:
         sent.append((schedule.sender[rows], schedule.port[rows].astype(np.int64) - 2))
     dimensions = [len(np.unique(ports)) for _, ports in sent]
     check.equal("different dimensions", dimensions, check.n - 1, step=steps, of=schedule)
-    links = outgoing_links(check)
     for nodes, ports in (*drawn, *sent):
-        place = {"first_link": links(int(nodes[0]), int(ports[0]))}
+        ends = check.labels([nodes[0], check.neighbours[ports[0], nodes[0]]])
+        place = {"first_link": " -> ".join(ends)}
         tail = np.clip(images[:, nodes], 0, check.nodes - 1)
         head = np.clip(images[:, check.neighbours[ports, nodes]], 0, check.nodes - 1)
         used = np.unique(tail.astype(np.int64) * check.nodes + head)

@@ -107,13 +107,13 @@ def rule_9_is_conflict_free(check: ClaimCheck) -> None:
 def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
     """Check that rule 9 takes n! t_n transmissions, where t_n is the distance sum of a node."""
     stated = distances_of_pairs(check.n)
-    check.equal("transmissions", exchange.simulation.transmissions, stated, of=exchange.schedule)
+    check.equal("transmissions", exchange.transmissions, stated, of=exchange.schedule)
 
 
 @checks("FA.R9.time", given=rule_9, memory=ONE_SOURCE)
 def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
     """Check whether rule 9 takes h d steps, for h necklaces and the mean distance d."""
-    steps = exchange.simulation.steps
+    steps = exchange.steps
     h = necklace_count(check)
     d = check_mean_distance(check)
     check.equal("steps", steps, h * d, of=exchange.schedule)
@@ -145,7 +145,7 @@ def number_of_necklaces(check: ClaimCheck) -> None:
 def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
     """Check whether rule 9 takes at most (2(n-1)! - 1) d steps, where d is the mean distance."""
     nodes = 2 * factorial(check.n - 1)
-    steps = exchange.simulation.steps
+    steps = exchange.steps
     d = check_mean_distance(check)
     check.at_most("steps", steps, (nodes - 1) * d, of=exchange.schedule)
     correction = check.correction(
@@ -158,7 +158,7 @@ def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
 def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
     """Check the closed form for the steps of rule 9, and its order of growth."""
     stated = necklaces.rule_9_steps(check.n)
-    check.equal("steps, in closed form", exchange.simulation.steps, stated, of=exchange.schedule)
+    check.equal("steps, in closed form", exchange.steps, stated, of=exchange.schedule)
     check.order("steps / ceil(t_n/(n-1))", rule_9_quotient)
 
 
@@ -181,8 +181,7 @@ def rule_10(check: ClaimCheck) -> None:
 @checks("FA.S8", given=executions("alltoall", "one-port", ports="one"), memory=ONE_SOURCE)
 def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
     """Check steps and transmissions of one-port exchange, with one message under way at a time."""
-    schedule = exchange.schedule
-    simulation = exchange.simulation
+    schedule, simulation = exchange
     what = "messages on their way from a source in a step"
     check.equal(what, np.bincount(schedule.step)[1:], 1, step=lambda index: index + 1, of=schedule)
     check.equal("steps", simulation.steps, distance_sum(check.n), of=schedule)

@@ -19,8 +19,8 @@ def necklace_size_divides(check: ClaimCheck) -> None:
     """Check that the size of every necklace divides n-1, and the paper's example on S_5."""
     n = check.n
     size = return_times(check)
-    check.true("the necklace is found", size > 0, node=check.label)
-    check.equal("remainder of n-1 by its nodes", (n - 1) % np.maximum(size, 1), 0, node=check.label)
+    check.true("the necklace is found", size > 0, node=check.ranks)
+    check.equal("remainder of n-1 by its nodes", (n - 1) % np.maximum(size, 1), 0, node=check.ranks)
     if n == 5:
         example = "14325"
         node = check.rank(example)
@@ -34,14 +34,14 @@ def necklaces_without_leading_1(check: ClaimCheck) -> None:
     """Check that every necklace whose nodes do not start with 1 has n-1 nodes."""
     others = np.flatnonzero(symbols(check)[:, 0] != 1)
     size = return_times(check)[others]
-    check.equal("nodes of the necklace", size, check.n - 1, node=check.labels(others))
+    check.equal("nodes of the necklace", size, check.n - 1, node=others)
 
 
 @checks("FA.T7")
 def rotation_keeps_distance(check: ClaimCheck) -> None:
     """Check that a node x and its rotation R(x) are equally far from 12..n."""
     distance = distances(check)
-    check.equal("distance of R(x)", distance[rotation(check)], distance, node=check.label)
+    check.equal("distance of R(x)", distance[rotation(check)], distance, node=check.ranks)
 
 
 @checks("FA.R24")
@@ -71,16 +71,15 @@ def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
     displaced = star_graph.displaced_counts(check)
     heads = check.neighbours.T[tails, first - 2]
     is_pair = (minima[tails] == 1).sum(axis=1) == 2  # the cycle consists only of 1 and x_1
-    label = check.labels(tails)
 
-    check.equal("(a) cycles", cycles[heads], cycles[tails] - is_pair, node=label)
+    check.equal("(a) cycles", cycles[heads], cycles[tails] - is_pair, node=tails)
     stated = displaced[tails] - 1 - is_pair
-    check.equal("(a) symbols in cycles", displaced[heads], stated, node=label)
-    check.equal("(a) 1 is at the front", leading[heads] == 1, is_pair, node=label)
+    check.equal("(a) symbols in cycles", displaced[heads], stated, node=tails)
+    check.equal("(a) 1 is at the front", leading[heads] == 1, is_pair, node=tails)
     stated_minima = minima[tails].copy()
     stated_minima[np.arange(len(tails)), first - 1] = first
     unchanged = (minima[heads] == stated_minima).all(axis=1)
-    check.true("(a) x_1 is taken out, no other symbol changes its cycle", unchanged, node=label)
+    check.true("(a) x_1 is taken out, no other symbol changes its cycle", unchanged, node=tails)
 
 
 def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) -> None:
@@ -93,7 +92,7 @@ def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) 
     apart = (minima[tails, index] != 1) & (label_symbols[tails, index] != dimension)
     tails = tails[apart]
     heads = check.neighbours.T[tails, dimension - 2]
-    place = {"node": check.labels(tails), "dimension": dimension}
+    place = {"node": tails, "dimension": dimension}
 
     check.equal("(b) cycles", cycles[heads], cycles[tails] - 1, **place)
     check.equal("(b) symbols in cycles", displaced[heads], displaced[tails], **place)
@@ -205,7 +204,7 @@ def last_nodes_start_with_1(check: ClaimCheck) -> None:
     """Check that all nodes at the largest distance start with 1 if n is odd."""
     last = np.flatnonzero(distances(check) == diameter(check.n))
     check.true("there are nodes at distance K", len(last) > 0)
-    check.equal("first symbol", symbols(check)[last, 0], 1, node=check.labels(last))
+    check.equal("first symbol", symbols(check)[last, 0], 1, node=last)
 
 
 #: The two listed necklaces, in cycle notation: each node is the rotation of the previous node.
@@ -225,8 +224,7 @@ def listed_necklaces(check: ClaimCheck) -> None:
         star_graph.node_of_cycles(check.n, *cycles) for necklace in LISTED for cycles in necklace
     ]
     rows = np.array(ranks).reshape(len(LISTED), -1)
-    labels = check.labels(rows.ravel()).reshape(rows.shape)
-    check.equal("rank of R(x)", rotated[rows], np.roll(rows, -1, axis=1), node=labels)
-    check.equal("distance from 12..n", distance[rows], diameter(check.n) - 1, node=labels)
-    check.equal("nodes of the necklace", sizes[rows], rows.shape[1], node=labels)
+    check.equal("rank of R(x)", rotated[rows], np.roll(rows, -1, axis=1), node=rows)
+    check.equal("distance from 12..n", distance[rows], diameter(check.n) - 1, node=rows)
+    check.equal("nodes of the necklace", sizes[rows], rows.shape[1], node=rows)
     check.equal("different nodes", len(np.unique(rows)), rows.size)

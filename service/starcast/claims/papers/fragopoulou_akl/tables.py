@@ -123,16 +123,16 @@ def quantity_is_exact(check: ClaimCheck, row: Row) -> None:
 
 def cell_schedules(
     check: ClaimCheck, cell: ResultCell
-) -> Iterator[tuple[Schedule, int, dict[str, int | str]]]:
+) -> Iterator[tuple[Schedule, int, dict[str, int]]]:
     """Yield an algorithm's schedules, each with its number of messages and finding keywords."""
     has_root = cell.collective == "scatter"
     for messages in cell.amounts(check.n):
         for root in bfs.roots(check, 3) if has_root else (0,):
-            place: dict[str, int | str] = {}
+            place: dict[str, int] = {}
             if cell.amounts is not one_message:
                 place["M"] = messages
             if has_root:
-                place["root"] = check.label(root)
+                place["root"] = root
             yield cell_schedule(check, cell, messages, root), messages, place
 
 

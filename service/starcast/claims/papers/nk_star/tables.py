@@ -147,7 +147,7 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
     height = nk_star.greatest_height(check, MANY_TREES)
     check.true("the trees span, and are at most 2D high", 0 < height <= height_bound(n, k))
     for broadcast in executions("broadcast", MANY_TREES, ports=ports, segments=(1, 2))(check):
-        p = int(broadcast.arguments["segments"])
+        p = broadcast.argument("segments")
         place = {"p": p, "of": broadcast.schedule}
         simulation = broadcast.simulation
         # The last slot may end early, because sub-slots after its last packet are not executed.
@@ -208,7 +208,7 @@ def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
     packets = []
     lengths = (height, height + 1)
     for broadcast in executions("broadcast", MANY_TREES, ports=ports, segments=lengths)(check):
-        p = int(broadcast.arguments["segments"])
+        p = broadcast.argument("segments")
         packets.append(int(broadcast.simulation.packet_sizes.sum()))
         what = "p segments take at least p times the loads of the fullest links"
         check.true(what, packets[-1] >= p * total, p=p)

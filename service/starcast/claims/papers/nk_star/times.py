@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import Number, arrangements, divide, nk_diameter
 from starcast.claims.reference import nk_star
-from starcast.claims.reference.labels import outgoing_links
 from starcast.claims.reference.nk_star import (
     GRID,
     MANY_TREES,
@@ -291,16 +290,11 @@ def links_are_loaded_evenly(check: ClaimCheck) -> None:
     loads = nk_star.exact_array(Fraction(count, units) for count in counts.ravel().tolist())
     loads = loads.reshape(counts.shape)
     mean = nk_star.exact_array(step.sum() / step.size for step in loads)
-    link_at = outgoing_links(check)
-
-    def link(_: int, node: int, port: int) -> str:
-        return link_at(node, port)
-
-    def step_number(index: int, *_: int) -> int:
-        return index + 1
-
+    step = np.arange(1, len(loads) + 1)[:, None, None]
     what = "messages on the link"
-    place = {"step": step_number, "link": link, "of": schedule}
+    # If all nodes have the same loads, only those of the first node are compared.
+    link = tuple(ends[: loads.shape[1]] for ends in check.links)
+    place = {"step": step, "link": link, "of": schedule}
     check.equal(what, loads, mean[:, None, None], **place)
     of_class = class_loads(check, ONE_TREE)
     correction = check.correction(
@@ -311,7 +305,7 @@ def links_are_loaded_evenly(check: ClaimCheck) -> None:
     for kind, ports in enumerate(nk_star.link_classes(check)):
         columns = [check.ports.index(port) for port in ports]
         stated = of_class[:, kind, None, None]
-        correction.equal(what, loads[:, :, columns], stated, step=step_number, of=schedule)
+        correction.equal(what, loads[:, :, columns], stated, step=step, of=schedule)
 
 
 def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
