@@ -21,7 +21,7 @@ SIZES = family_sizes("star", 5, 6, 7)
 
 def verdict_of(check: Callable[[ClaimCheck], None], sizes: Sizes = SIZES) -> Verdict:
     """Return the verdict on claim TS.L5 with the given check function."""
-    claim = Claim("TS.L5", "Lemma 5", "", sizes, check)
+    claim = Claim("TS.L5", "Lemma 5", "", sizes, check, correction="there are some nodes")
     objects = ObjectCache()
     return claim_verdict(
         claim,
@@ -133,7 +133,7 @@ def test_the_verdict_names_sizes_outside_the_claim_at_which_the_check_is_undefin
 def test_corrections_and_other_readings_are_described_but_do_not_change_the_verdict() -> None:
     def check(check: ClaimCheck) -> None:
         check.equal("nodes", check.topology.nodes, 0)
-        check.correction("there are some nodes").at_least("nodes", check.topology.nodes, 1)
+        check.correction().at_least("nodes", check.topology.nodes, 1)
         check.reading("there is one node").equal("nodes", check.topology.nodes, 1)
 
     result = verdict_of(check)

@@ -29,7 +29,7 @@ PAPER_PACKAGES = (
     "edge_disjoint_trees",
     "nk_star",
 )
-_TEXTS = ("id", "number", "statement", "notation", "reading")
+_TEXTS = ("id", "number", "statement", "notation", "reading", "correction")
 _KEYS = frozenset({*_TEXTS, "sizes", "conjunction", "record"})
 _SIZE_KEYS = frozenset({"family", *LEVELS, "least", "beyond", "omit"})
 

@@ -184,6 +184,7 @@ class Claim:
         check: function that records evidence at one size; None for a conjunction.
         reading: which reading of a damaged or ambiguous statement is verified, and why; empty if
             there is only one reading.
+        correction: a true statement that replaces a claim that fails; empty if there is none.
         parts: ids of the claims that a conjunction consists of.
         section: module of its check, such as ``tseng_sheu.trees``. Claims of one section are
             verified together, so that they share topologies, forests and schedules.
@@ -205,6 +206,7 @@ class Claim:
     parts: tuple[str, ...] = ()
     paper: Paper | None = None
     record: str = ""
+    correction: str = ""
 
     @property
     def citation(self) -> str:

@@ -72,7 +72,7 @@ def run_check(
         )
     require_memory(claim, spec)
     begin = time.perf_counter()
-    claim_check = recorder(objects.topology(spec), objects)
+    claim_check = recorder(objects.topology(spec), objects, claim.correction)
     undefined = ""
     try:
         claim.check(claim_check)

@@ -168,7 +168,7 @@ def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
 @checks("EDT.L4", given=shortest_path_trees)
 def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
     """Check that subtree k of SPT has the nodes with 1 in position k, on shortest paths."""
-    check.passes(checkers.rooted(check.topology, forest.parent_port, forest.root), of=forest)
+    check.passes(checkers.rooted, forest)
     k = labels.positions(labels.symbols(check))[0]
     parent = bfs.parents(check, forest.parent_port[0])
     stated = np.where(k > 1, check.neighbours[np.maximum(k - 2, 0), 0], -1)
@@ -203,14 +203,13 @@ def spg_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
 def spg_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that nodes that start with 1 have n-1 disjoint paths of minimum total length in SPG."""
     check.equal("subtrees of SPG", forest.trees, check.n - 1, of=forest)
-    check.passes(checkers.rooted(check.topology, forest.parent_port, forest.root), of=forest)
+    check.passes(checkers.rooted, forest)
     # The first node that starts with 1 is the root itself.
     nodes = np.flatnonzero(labels.symbols(check)[:, 0] == 1)[1:]
     place = {"node": nodes, "of": forest}
     subtrees = (forest.parent_port[:, nodes] != 0).sum(axis=0)
     check.equal("subtrees that have the node", subtrees, check.n - 1, **place)
-    disjoint = checkers.disjoint_paths(check.topology, forest.parent_port, forest.root)
-    check.passes(disjoint, of=forest)
+    check.passes(checkers.disjoint_paths, forest)
     levels = bfs.depths(check, forest.parent_port)[:, nodes]
     distance = bfs.distances(check)
     least = (1 + distance[check.neighbours[:, nodes]]).sum(axis=0)

@@ -119,11 +119,7 @@ def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
     check.equal("steps", steps, h * d, of=exchange.schedule)
     reading = check.reading("h counts the necklace of 12..n too")
     reading.equal("steps", steps, (h + 1) * d, of=exchange.schedule)
-    correction = check.correction(
-        "the sum of the distances of all necklaces, each counted once; in closed form (Burnside) "
-        "1/(n-1) times t_n - t and the sum over a m = n-1 of φ(a) a^m m! (n - 3 + H_m P(a)/a), "
-        "with t = (n-1)!(n - 3 + H_{n-1}), P(a) the sum of gcd(a,e), e = 1..a"
-    )
+    correction = check.correction()
     total = int(necklaces.leader_distances(check).sum(dtype=np.int64))
     correction.equal("steps, by the distances of the necklaces", steps, total)
     correction.equal("steps, in closed form", steps, necklaces.rule_9_steps(check.n))
@@ -135,8 +131,7 @@ def number_of_necklaces(check: ClaimCheck) -> None:
     h = necklace_count(check)
     bound = 2 * factorial(check.n - 1) - 1
     check.at_most("necklaces", h, bound)
-    reading = check.reading("h counts the necklace of 12..n too")
-    reading.at_most("necklaces", h + 1, bound)
+    check.reading("h counts the necklace of 12..n too").at_most("necklaces", h + 1, bound)
     stated = factorial(check.n - 1) + necklaces.starting_necklaces(check.n)
     check.equal("necklaces, by Burnside's count", h, stated)
 
@@ -148,10 +143,7 @@ def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
     steps = exchange.steps
     d = check_mean_distance(check)
     check.at_most("steps", steps, (nodes - 1) * d, of=exchange.schedule)
-    correction = check.correction(
-        "at most 2(n-1)! d steps, as if the necklace of 12..n were sent to as well"
-    )
-    correction.at_most("steps", steps, nodes * d, of=exchange.schedule)
+    check.correction().at_most("steps", steps, nodes * d, of=exchange.schedule)
 
 
 @checks("FA.R9.order", given=rule_9, memory=ONE_SOURCE)

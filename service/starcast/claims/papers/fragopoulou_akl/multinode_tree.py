@@ -113,9 +113,7 @@ def cluster_sizes(check: ClaimCheck) -> None:
     sizes = np.bincount(schedule.step)[1:]
     step = np.arange(1, len(sizes) + 1)
     check.equal("nodes of a cluster", sizes, n - 1, step=step, of=schedule)
-    correction = check.correction(
-        "the last cluster has n-2 nodes, all others n-1, since n!-1 is n-2 modulo n-1"
-    )
+    correction = check.correction()
     stated = np.where(step == steps, n - 2, n - 1)
     correction.equal("nodes of a cluster", sizes, stated, step=step, of=schedule)
 
@@ -167,12 +165,8 @@ def numbers_of_parents(check: ClaimCheck) -> None:
     m = numbering.m
     difference = m - m[parents_of(check, numbering)]
     others = np.flatnonzero(m > check.n - 1)
-    place = {"node": others, "of": numbering.of}
-    check.at_least("m(x) - m(x')", difference[others], check.n - 1, **place)
-    correction = check.correction(
-        "x' is in an earlier cluster than x: ceil(m(x')/(n-1)) < ceil(m(x)/(n-1)), "
-        "for every x but 12..n"
-    )
+    check.at_least("m(x) - m(x')", difference[others], check.n - 1, node=others, of=numbering.of)
+    correction = check.correction()
     for other in numberings(check):
         cluster = clusters_of(check, other.m)
         parent_cluster = cluster[parents_of(check, other)][1:]

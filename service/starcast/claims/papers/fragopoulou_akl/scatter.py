@@ -331,10 +331,7 @@ def other_trees_take_longer(check: ClaimCheck) -> None:
     shortest = check.reading(
         "no other trees take so few steps with the fewest transmissions too, M t_n"
     )
-    correction = check.correction(
-        "the balanced trees of section 5.1, numbered on over the messages, take as few steps for "
-        "every M"
-    )
+    correction = check.correction()
     disjoint = check.forest("edge-disjoint")
     for messages in range(2, 2 * n - 1):
         in_turn = scatter_along(check, disjoint, "edge-disjoint-in-turn", messages=messages)

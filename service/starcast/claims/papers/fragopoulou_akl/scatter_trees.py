@@ -226,19 +226,18 @@ perfectly_balanced = forests("perfectly-balanced")
 # Section 5.1
 
 
-def balanced_trees(check: ClaimCheck) -> NDArray[np.uint8]:
+def balanced_trees(check: ClaimCheck) -> Forest:
     """Return starcast's tree `balanced`, and trees with random choices where section 5.1 allows."""
-    forest = check.forest("balanced")
-    random = random_trees(check, RANDOM_TREES)
-    return np.concatenate([forest.parent_port, random])
+    rows = [check.forest("balanced").parent_port, random_trees(check, RANDOM_TREES)]
+    return Forest(check.topology, np.concatenate(rows))
 
 
 @checks("FA.S51.paths")
 def balanced_trees_have_shortest_paths(check: ClaimCheck) -> None:
     """Check that every tree of section 5.1 is a spanning tree of shortest paths."""
     trees = balanced_trees(check)
-    check.passes(checkers.spanning(check.topology, trees, 0))
-    check.passes(checkers.shortest_paths(check.topology, trees, 0))
+    check.passes(checkers.spanning, trees, of="")
+    check.passes(checkers.shortest_paths, trees, of="")
 
 
 @checks("FA.S51.substar")
@@ -246,7 +245,7 @@ def subtrees_are_substars(check: ClaimCheck) -> None:
     """Check that nodes with symbol 1 in position i form subtree i, below the root."""
     position = positions(symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
-    for tree, row in enumerate(balanced_trees(check)):
+    for tree, row in enumerate(balanced_trees(check).parent_port):
         parent = bfs.parents(check, row)[nodes]
         kept = np.where(parent == 0, position[nodes], position[parent])
         place = {"tree": tree, "node": nodes}
@@ -260,7 +259,8 @@ def subtrees_are_balanced(check: ClaimCheck) -> None:
     n = check.n
     # Sizes that differ by at most one and add up to n!-1 are unique except for their order.
     stated = [(check.nodes - 1 + i) // (n - 1) for i in range(n - 1)]
-    sizes = np.sort(checkers.branch_sizes(check.topology, balanced_trees(check), 0), axis=1)
+    trees = balanced_trees(check).parent_port
+    sizes = np.sort(checkers.branch_sizes(check.topology, trees, 0), axis=1)
     what = "sizes of the subtrees, the smallest first"
     check.equal(what, sizes, np.array(stated), tree=lambda tree, _: tree)
     check.equal("size of the largest subtree", sizes[:, -1], even_share(n), tree=lambda tree: tree)
@@ -278,15 +278,10 @@ def one_generator_per_necklace(check: ClaimCheck) -> None:
     count = np.bincount(generators, minlength=check.nodes)[leaders]
     check.equal("generators of the necklace of a node", count, 1, node=leaders)
     starts_with_1 = symbols(check)[leaders, 0] == 1
-    correction = check.correction(
-        "it names one in a necklace that does not start with 1, and one or more in the others, "
-        "of which one has to be chosen"
-    )
+    correction = check.correction()
     with_1, without_1 = np.flatnonzero(starts_with_1), np.flatnonzero(~starts_with_1)
-    place = {"node": leaders[without_1]}
-    correction.equal("generators without 1 in front", count[without_1], 1, **place)
-    place = {"node": leaders[with_1]}
-    correction.at_least("generators with 1 in front", count[with_1], 1, **place)
+    correction.equal("generators without 1 in front", count[without_1], 1, node=leaders[without_1])
+    correction.at_least("generators with 1 in front", count[with_1], 1, node=leaders[with_1])
 
 
 #: The constructions of Definitions 13 and 15; Definition 15 repeats nodes.
@@ -314,11 +309,7 @@ def printed_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
     check_inverse(check, parents("left"), children(repaired=False))
     reading = check.reading("second cycle from the right, children as printed")
     check_inverse(reading, parents("right"), children(repaired=False))
-    correction = check.correction(
-        "they are inverse with the second cycle from the right, children across fixed symbols of "
-        "nodes with one cycle only, and left minima of the whole canonical notation"
-    )
-    check_inverse(correction, parents("right"), children(repaired=True))
+    check_inverse(check.correction(), parents("right"), children(repaired=True))
 
 
 def repaired_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
@@ -393,8 +384,8 @@ def nodes_with_leading_1_are_leaves(check: ClaimCheck, forest: Forest) -> None:
 @checks("FA.T9.4", given=near_balanced)
 def near_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that the near-balanced tree is a spanning tree of shortest paths."""
-    check.passes(checkers.spanning(check.topology, forest.parent_port, 0), of=forest)
-    check.passes(checkers.shortest_paths(check.topology, forest.parent_port, 0), of=forest)
+    check.passes(checkers.spanning, forest)
+    check.passes(checkers.shortest_paths, forest)
 
 
 @checks("FA.T9.5", given=near_balanced)
@@ -453,7 +444,7 @@ def displacement_and_period_determine_subtrees(check: ClaimCheck, forest: Forest
 @checks("FA.T10.5", given=perfectly_balanced)
 def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that the tree has only shortest paths from the root, and that they reach every node."""
-    check.passes(checkers.shortest_paths(check.topology, forest.parent_port, 0), of=forest)
+    check.passes(checkers.shortest_paths, forest)
     reached = np.count_nonzero(forest.parent_port, axis=0)[1:] > 0
     check.true("is in some subtree", reached, node=check.ranks[1:], of=forest)
 

@@ -246,8 +246,7 @@ def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
     for q in bfs.roots(check):
         image = labels.translation(check, q)
         what = "rank of the translated neighbour"
-        place = {"root": q, **node_and_type(check)}
-        check.equal(what, image[neighbours], neighbours[image], **place)
+        check.equal(what, image[neighbours], neighbours[image], root=q, **node_and_type(check))
         check.equal("F_q(12..n)", int(image[0]), q, root=q)
         check.equal("F_q is one to one", np.sort(image), check.ranks, root=q)
         for broadcast in broadcasts:

@@ -21,7 +21,6 @@ from starcast.claims.reference.labels import symbols
 from starcast.claims.registry import Execution, check_rows, checks, execute, executions
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
-from starcast.records import checkers
 from starcast.support.integers import ceil_div
 from starcast.topologies import permutations
 
@@ -199,10 +198,7 @@ def number_of_steps(check: ClaimCheck) -> None:
         place = {"node": schedule.root, "of": schedule}
         check.equal("number of the last step", simulation.steps, stated, **place)
     tree = check.forest("recursive-substar")
-    height = checkers.height(
-        check.topology, tree.parent_port, tree.root, bound=check.nodes
-    ).measured
-    check.equal("height of the tree", height, stated, of=tree)
+    check.equal("height of the tree", bfs.heights(tree), stated, of=tree)
 
 
 @checks("SLC.ports", given=streams, memory=STREAMS)
@@ -278,8 +274,7 @@ def one_port_bound(check: ClaimCheck) -> None:
         place = {"step": np.arange(1, len(reached)), "of": schedule}
         check.at_most("nodes that have anything", reached[1:], 2 * reached[:-1], **place)
         check.at_least("steps", simulation.steps, (nodes - 1).bit_length(), of=schedule)
-    what = "n log2 n / ceil(log2 n!)"
-    check.order(what, lambda n: divide(n * log2(n), ceil(log2(factorial(n)))))
+    check.order("n log2 n / ceil(log2 n!)", lambda n: divide(n * log2(n), ceil(log2(factorial(n)))))
 
 
 @checks("SLC.LB-allport", memory=STREAMS)

@@ -10,8 +10,6 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import Any
 
-import numpy as np
-
 from starcast.claims import growth
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import (
@@ -25,13 +23,11 @@ from starcast.claims.growth import (
     sqrt,
 )
 from starcast.claims.model import Memory
-from starcast.claims.reference import pipelines
+from starcast.claims.reference import bfs, pipelines
 from starcast.claims.reference.pipelines import rational_sqrt
 from starcast.claims.registry import Execution, Provider, execute, executions
 from starcast.collectives.model import Schedule
-from starcast.records import checkers
 from starcast.support.integers import ceil_div
-from starcast.trees.model import Forest
 
 #: Maximum number of segments per tree in executions; all smaller numbers are executed too.
 MAX_SEGMENTS = 4
@@ -199,16 +195,9 @@ def check_best_segments(check: ClaimCheck, pipeline: pipelines.Pipeline, square:
 # Executions
 
 
-def heights(forest: Forest) -> list[int]:
-    """Return the height of every tree of a forest, counted by a checker."""
-    topology = forest.topology
-    counted = checkers.height(topology, forest.parent_port, forest.root, bound=topology.nodes)
-    return [int(height) for height in np.atleast_1d(counted.measured)]
-
-
 def height(check: ClaimCheck, construction: str) -> int:
     """Return the largest height of the trees of a catalogue construction."""
-    return max(heights(check.forest(construction)))
+    return max(bfs.heights(check.forest(construction)))
 
 
 def algorithm1(ports: str = "all") -> Provider[Execution]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import diameter, factorial
 from starcast.claims.model import Memory, all_pairs
-from starcast.claims.papers.tseng_sheu.closed_forms import QUOTIENTS, algorithm2, heights
+from starcast.claims.papers.tseng_sheu.closed_forms import QUOTIENTS, algorithm2
 from starcast.claims.reference import bfs, tree_transforms
 from starcast.claims.reference.pipelines import carried_share
 from starcast.claims.reference.tree_transforms import Row, Tree
@@ -34,7 +34,7 @@ TRANSLATIONS = Memory(16, power=0, of_pairs=all_pairs)
 def nothing_waits_in_algorithm1(check: ClaimCheck) -> None:
     """Check that the last slot is h+p-1, no segment waits, and packets have 1 or 2 segments."""
     for root in bfs.roots(check, 2)[:6]:
-        h = max(heights(check.forest("multiple", root=root)))
+        h = max(bfs.heights(check.forest("multiple", root=root)))
         for p in SEGMENTS:
             schedule, simulation = execute(check, "broadcast", "multiple", root=root, segments=p)
             check.equal("number of the last slot", simulation.steps, h + p - 1, p=p, of=schedule)
@@ -78,8 +78,7 @@ def packet_sizes(schedule: Schedule) -> NDArray[np.int64]:
 def one_port_simulation(check: ClaimCheck) -> None:
     """Check that one-port sub-slots, one per dimension, send the segments of the all-port slots."""
     for port, heads in zip(check.ports, check.neighbours, strict=True):
-        what = f"back over dimension {port}"
-        check.equal(what, heads[heads], check.ranks, node=check.ranks)
+        check.equal(f"back over dimension {port}", heads[heads], check.ranks, node=check.ranks)
     for broadcast in executions("broadcast", "multiple", ports="one", segments=SEGMENTS[:3])(check):
         schedule = broadcast.schedule
         p = broadcast.argument("segments")
@@ -177,8 +176,9 @@ def time_on_any_tree(check: ClaimCheck) -> None:
         check_detour(check, detour)
         trees.append(detour)
     for tree in trees:
-        check.passes(checkers.spanning(check.topology, tree.row[None], 0), of=tree.name)
-        (height,) = heights(Forest(check.topology, tree.row[None]))
+        forest = Forest(check.topology, tree.row[None])
+        check.passes(checkers.spanning, forest, of=tree.name)
+        (height,) = bfs.heights(forest)
         schedule = tree_transforms.allgather_schedule(check, tree)
         check_allgather_time(check, schedule, check.execute(schedule), height)
         if tree.in_catalogue:
@@ -234,7 +234,8 @@ def count_distinct(trees: NDArray[np.uint8]) -> int:
 
 def check_spanning(check: ClaimCheck, tree: Tree, root: int) -> None:
     """Check that a changed tree is a spanning tree with the stated root."""
-    check.passes(checkers.spanning(check.topology, tree.row[None], root), of=tree.name)
+    forest = Forest(check.topology, tree.row[None], root)
+    check.passes(checkers.spanning, forest, of=tree.name)
 
 
 def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) -> None:
@@ -344,8 +345,8 @@ def heights_of_single_trees(check: ClaimCheck) -> None:
     stated = {"rotated-hamiltonian": factorial(check.n - 1) + 1, "necklace": diameter(check.n)}
     for name, height in stated.items():
         tree = check.forest(name)
-        check.passes(checkers.spanning(check.topology, tree.parent_port, tree.root), of=tree)
-        check.equal(f"height of {name}", heights(tree), height, of=tree)
+        check.passes(checkers.spanning, tree)
+        check.equal(f"height of {name}", bfs.heights(tree), height, of=tree)
     check.same_order("((n-1)! + 1) / (n-1)!", QUOTIENTS["(n-1)!+1 over (n-1)!"])
 
 
@@ -354,11 +355,7 @@ def translates_use_links_equally(check: ClaimCheck) -> None:
     """Check how many translates of the Hamiltonian-path and necklace trees of [8] use each link."""
     n = check.n
     mean = Fraction(factorial(n) - 1, n - 1)
-    correction = check.correction(
-        "a link is in as many translates as the tree has links of its dimension: (n!-1)/(n-1), "
-        "which is no whole number for n >= 3, rounded down or up; translates of all n-1 dimension "
-        "changes of the tree together use all links equally"
-    )
+    correction = check.correction()
     for name in ("rotated-hamiltonian", "necklace"):
         forest = check.forest(name)
         place = {"link": check.links, "of": forest}

@@ -182,14 +182,7 @@ def check_least(
 
 def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: Times) -> None:
     """Record the corrected statement that replaces Theorem 1 or 2."""
-    is_allport = pipeline.slot == 1
-    extra = "T_s" if is_allport else "(n-1) T_s"
-    factor = "" if is_allport else "(n-1)^2"
-    correction = check.correction(
-        f"p = ceil(q) takes at most {extra} longer; in slots of fixed length the stated time is "
-        f"reached if and only if q is a whole number; where T_s >= 4h{factor} a, the start-ups of "
-        "p = 1, the fewest, take longer than it by themselves"
-    )
+    correction = check.correction()
     ceilings = []
     ceiling_times = []
     reached = []

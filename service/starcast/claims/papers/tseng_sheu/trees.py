@@ -12,7 +12,6 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import diameter, factorial
 from starcast.claims.model import Memory
 from starcast.claims.object_cache import CachedTopology
-from starcast.claims.papers.tseng_sheu.closed_forms import heights
 from starcast.claims.reference import bfs, labels
 from starcast.claims.reference.labels import symbols
 from starcast.claims.registry import checks, forests
@@ -161,7 +160,7 @@ def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
     what = f"ports of L({check.label(root)})"
     stated = greedy_dimensions(check, root)
     check.equal(what, tree.parent_port, stated, node=check.ranks, of=tree)
-    check.passes(checkers.spanning(check.topology, tree.parent_port, root), of=tree)
+    check.passes(checkers.spanning, tree)
     distances = bfs.distances(check, root)
     nodes = np.flatnonzero(np.arange(check.nodes) != root)
     parents = bfs.parents(check, tree.parent_port[0])[nodes]
@@ -195,19 +194,16 @@ def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
         stated[path.nodes[0]] = 0
         stated[path.nodes[1:]] = path.ports
         check.equal("ports of L̂", row, stated, tree=path.i - 1, node=check.ranks, of=forest)
-    check.passes(checkers.spanning(check.topology, forest.parent_port, root), of=forest)
+    check.passes(checkers.spanning, forest)
 
 
 @checks("TS.L5")
 def heights_of_trees(check: ClaimCheck) -> None:
     """Check that every tree L-hat has the height that Lemma 5 states."""
     n = check.n
-    correction = check.correction(
-        "the height is |p_i| + e, e the greatest level of L(ρ^i(r)) outside of the branch that "
-        "p_i arrives by, and e = D_n but for n = 3, i = 2, where e = D_n - 1"
-    )
+    correction = check.correction()
     for forest in forests("multiple", roots=2)(check):
-        observed = np.array(heights(forest))
+        observed = np.array(bfs.heights(forest))
         check.equal("number of trees", forest.trees, n - 1, of=forest)
         # A corrupted forest may have fewer trees; their number is recorded as a separate finding.
         i = np.arange(1, n)[: len(observed)]
@@ -235,7 +231,7 @@ def level_outside_branch(check: ClaimCheck, path: Path) -> int:
 def greatest_height(check: ClaimCheck, forest: Forest) -> None:
     """Check both bounds on the largest height of the trees L-hat."""
     what = "greatest height of the trees L̂"
-    height = max(heights(forest))
+    height = max(bfs.heights(forest))
     check.at_least(what, height, diameter(check.n) + check.n - 1, of=forest)
     check.at_most(what, height, 2 * diameter(check.n), of=forest)
 
@@ -314,8 +310,7 @@ def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
         # shared.
         ends.append(np.sort([path.nodes[:-1], nodes], axis=0))
     links, counts = np.unique(np.concatenate(ends, axis=1), axis=1, return_counts=True)
-    what = f"paths on a link, r = {check.label(root)}"
-    check.equal(what, counts, 1, link=(links[0], links[1]))
+    check.equal(f"paths on a link, r = {check.label(root)}", counts, 1, link=(links[0], links[1]))
 
 
 @checks("TS.L6-dimensions", given=sample_paths)
