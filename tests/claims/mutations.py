@@ -34,9 +34,10 @@ class ContradictingCheck(ClaimCheck):
         other = _contradict(relation, as_array(measured), as_array(stated))
         super()._compare(what, relation, measured, other, place)
 
-    def passes(self, result: checkers.Evidence, relation: Relation = "=", of: Any = "") -> None:
+    def _add_result(self, result: checkers.Evidence, relation: Relation, artifact: Any) -> None:
         """Record a checker's result with a counterexample, as if the checker had failed."""
-        super().passes(replace(result, counterexample={"why": "broken on purpose"}), relation, of)
+        failed = replace(result, counterexample={"why": "broken on purpose"})
+        super()._add_result(failed, relation, artifact)
 
     def order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
         """Record the quotient multiplied by n^2, so that it seems to grow faster."""
@@ -57,9 +58,9 @@ class AgreeingCheck(ClaimCheck):
         values, _ = np.broadcast_arrays(as_array(measured), as_array(stated))
         super()._compare(what, relation, values, values, place)
 
-    def passes(self, result: checkers.Evidence, relation: Relation = "=", of: Any = "") -> None:
+    def _add_result(self, result: checkers.Evidence, relation: Relation, artifact: Any) -> None:
         """Record a checker's result without a counterexample, as if the checker had succeeded."""
-        super().passes(replace(result, counterexample=None), relation, of)
+        super()._add_result(replace(result, counterexample=None), relation, artifact)
 
     def order(self, what: str, quotient: Callable[..., growth.Number]) -> None:  # noqa: ARG002
         """Record the constant 1, which is bounded, instead of the quotient."""

@@ -1,22 +1,26 @@
 """Registry of functions that independently find the counterexamples of claims that fail.
 
-``@reimplements("TS.L5")`` registers a function that returns the first counterexample to that claim
-at one size, such as ``S4``, or None. A counterexample is a mapping that describes where the claim
-fails, with the values ``found`` and ``stated``. The function is written in plain Python from the
-claim alone. It takes trees, schedules and distances from `oracles`, and must not import `starcast`.
+``@reimplements("TS.L5")`` registers a function that compares the values of that claim on S_n or
+S_{n,k}. It is called with n, or with n and k, and yields a counterexample or None for each
+comparison; only the first counterexample counts. A counterexample is a mapping that describes where
+the claim fails, with the values ``found`` and ``stated``; `find_counterexample` adds the size. The
+function is written in plain Python from the claim alone. It takes
+trees, schedules and distances from `oracles`, and must not import `starcast`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import TypeVar
 
 from claims.values import shown
 
 Place = Mapping[str, bool | int | str]
-Implementation = Callable[[str], Place | None]
-Function = TypeVar("Function", bound=Implementation)
+Value = Fraction | int | str
+#: Counterexamples, or None for values that are as stated, in the order in which they are compared.
+Comparisons = Iterator[Place | None]
+Function = TypeVar("Function", bound=Callable[..., Comparisons])
 
-SECOND_IMPLEMENTATIONS: dict[str, Implementation] = {}
+SECOND_IMPLEMENTATIONS: dict[str, Callable[..., Comparisons]] = {}
 
 
 def reimplements(*claim_ids: str) -> Callable[[Function], Function]:
@@ -29,22 +33,29 @@ def reimplements(*claim_ids: str) -> Callable[[Function], Function]:
     return register
 
 
-def unequal(
-    found: Fraction | int | str, stated: Fraction | int | str, **place: int | str
-) -> Place | None:
-    """Return a counterexample if the found and stated values differ, else None.
-
-    ``place`` describes where they differ, for example by the size and the node.
-    """
-    return None if found == stated else {**place, "found": shown(found), "stated": shown(stated)}
+def find_counterexample(claim_id: str, spec: str) -> Place | None:
+    """Return the first counterexample to a claim on a star graph or (n,k)-star, or None."""
+    numbers = [int(number) for number in spec.removeprefix("S").split(",")]
+    comparisons = SECOND_IMPLEMENTATIONS[claim_id](*numbers)
+    place = next(filter(None, comparisons), None)
+    return None if place is None else {**dict(zip("nk", numbers, strict=False)), **place}
 
 
-def size(spec: str) -> int:
-    """Return n for the name of a star graph S_n."""
-    return int(spec.removeprefix("S"))
+def contradiction(found: Value, stated: Value, **place: Value) -> Place:
+    """Return a counterexample; ``place`` says where it is, for example at which node."""
+    return {**place, "found": shown(found), "stated": shown(stated)}
 
 
-def sizes(spec: str) -> tuple[int, int]:
-    """Return n and k for the name of an (n,k)-star graph."""
-    n, k = spec.removeprefix("S").split(",")
-    return int(n), int(k)
+def unequal(found: Value, stated: Value, **place: Value) -> Place | None:
+    """Return a counterexample if the found and stated values differ, else None."""
+    return None if found == stated else contradiction(found, stated, **place)
+
+
+def fewer(found: Fraction | int, stated: Fraction | int, **place: Value) -> Place | None:
+    """Return a counterexample if the found number is smaller than the stated one, else None."""
+    return contradiction(found, stated, **place) if found < stated else None
+
+
+def more(found: Fraction | int, stated: Fraction | int, **place: Value) -> Place | None:
+    """Return a counterexample if the found number is larger than the stated one, else None."""
+    return contradiction(found, stated, **place) if found > stated else None

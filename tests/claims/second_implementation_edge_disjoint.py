@@ -4,7 +4,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, combinations, pairwise
 from math import log, log2
 
-from claims.second_implementation import Place, reimplements, size, unequal
+from claims.second_implementation import (
+    Comparisons,
+    contradiction,
+    fewer,
+    more,
+    reimplements,
+    unequal,
+)
 from claims.values import growth
 from oracles.edge_disjoint import edt
 from oracles.edge_disjoint_schedules import messages_of_trees, traversals
@@ -56,12 +63,11 @@ def least_depth(n: int) -> int:
 
 
 @reimplements("EDT.depth")
-def _trees_of_less_depth(spec: str) -> Place | None:
-    n = size(spec)
+def _trees_of_less_depth(n: int) -> Comparisons:
     trees = edt(identity(n))
     stated = depth(trees, n)
     if least_depth(n) == stated or n not in LOW_DEPTH_TREES:
-        return None
+        return
     dimensions = LOW_DEPTH_TREES[n]
     digits = zip(nodes(n), dimensions, strict=True)
     subtree = {node: swap(node, int(digit)) for node, digit in digits if digit != "0"}
@@ -71,11 +77,7 @@ def _trees_of_less_depth(spec: str) -> Place | None:
     ]
     assert is_forest(trees, n)
     assert is_forest(found, n)
-    found_depth = depth(found, n)
-    if found_depth >= stated:
-        return None
-    place: Place = {"n": n, "subtree": 2, "dimensions_to_parents_by_rank": dimensions}
-    return {**place, "found": found_depth, "stated": stated}
+    yield fewer(depth(found, n), stated, subtree=2, dimensions_to_parents_by_rank=dimensions)
 
 
 def links(n: int) -> Iterator[tuple[Node, Node]]:
@@ -89,13 +91,10 @@ def link_text(link: tuple[Node, Node]) -> str:
 
 
 @reimplements("EDT.twice")
-def _trees_of_links(spec: str) -> Place | None:
-    n = size(spec)
+def _trees_of_links(n: int) -> Comparisons:
     trees_of = load(edt(identity(n)))
     for link in links(n):
-        if place := unequal(trees_of[link], 1, n=n, link=link_text(link)):
-            return place
-    return None
+        yield unequal(trees_of[link], 1, link=link_text(link))
 
 
 def broadcast(trees: Sequence[Tree], messages: Sequence[Sequence[int]], n: int) -> set[Row]:
@@ -116,9 +115,8 @@ def last_step(rows: Iterable[Row]) -> int:
 
 
 @reimplements("EDT.S42-bound")
-def _one_tree_beats_the_bound(spec: str) -> Place | None:
+def _one_tree_beats_the_bound(n: int) -> Comparisons:
     """Find a broadcast along one breadth-first tree that takes fewer steps than the bound."""
-    n = size(spec)
     distance = distances(identity(n))
     tree: Tree = {}
     for node in nodes(n)[1:]:
@@ -127,34 +125,26 @@ def _one_tree_beats_the_bound(spec: str) -> Place | None:
     for messages in range(1, n):
         steps = last_step(broadcast([tree], [range(messages)], n))
         stated = -(-messages // (n - 1)) + diameter(n)
-        if steps < stated:
-            return {"n": n, "M": messages, "algorithm": "greedy", "found": steps, "stated": stated}
-    return None
+        yield fewer(steps, stated, M=messages, algorithm="greedy")
 
 
 @reimplements("EDT.SNB.links")
-def _unused_links(spec: str) -> Place | None:
-    n = size(spec)
+def _unused_links(n: int) -> Comparisons:
     for messages in range(n - 1, 2 * n):
         rows = broadcast(edt(identity(n)), messages_of_trees(messages, 1, n - 1), n)
         used = {(row.sender, row.receiver) for row in rows}
         for link in links(n):
             if link not in used:
-                place: Place = {"n": n, "M": messages, "link": link_text(link)}
-                return {**place, "found": False, "stated": True}
-    return None
+                yield contradiction(False, True, M=messages, link=link_text(link))
 
 
 @reimplements("EDT.concl-optimal")
-def _steps_above_the_bound(spec: str) -> Place | None:
-    n = size(spec)
+def _steps_above_the_bound(n: int) -> Comparisons:
     for messages in range(1, 2 * n):
         rows = broadcast(edt(identity(n)), messages_of_trees(messages, 1, n - 1), n)
         steps = last_step(rows)
         stated = -(-messages // (n - 1)) + diameter(n) - 1
-        if steps > stated:
-            return {"n": n, "M": messages, "found": steps, "stated": stated}
-    return None
+        yield more(steps, stated, M=messages)
 
 
 def single_faults(n: int) -> list[FaultyPart]:
@@ -189,9 +179,8 @@ def survives(tree_messages: Sequence[Sequence[int]], faulty: int, n: int) -> boo
 
 
 @reimplements("EDT.FT.divides")
-def _sufficient_distributions(spec: str) -> Place | None:
+def _sufficient_distributions(n: int) -> Comparisons:
     """Find a sufficient number of copies that does not divide n-1, contrary to the claim."""
-    n = size(spec)
     trees = edt(identity(n))
     for copies in range(2, n - 1):
         if (n - 1) % copies == 0:
@@ -200,8 +189,7 @@ def _sufficient_distributions(spec: str) -> Place | None:
         stated_steps = -(-copies // (n - 1)) + depth(trees, n) - 1
         steps = last_step(broadcast(trees, messages, n))
         if steps <= stated_steps and survives(messages, copies - 1, n):
-            return {"n": n, "x": copies, "M": 1, "found": 1, "stated": 0}
-    return None
+            yield contradiction(1, 0, x=copies, M=1)
 
 
 def reached(source: Node, faults: Sequence[FaultyPart]) -> set[Node]:
@@ -220,8 +208,7 @@ def reached(source: Node, faults: Sequence[FaultyPart]) -> set[Node]:
 
 
 @reimplements("EDT.MNB.fault-tolerant")
-def _missing_after_faults(spec: str) -> Place | None:
-    n = size(spec)
+def _missing_after_faults(n: int) -> Comparisons:
     fault_sets = chain(*(combinations(single_faults(n), faulty) for faulty in range(1, n - 1)))
     for faults in fault_sets:
         healthy = [node for node in nodes(n) if (node,) not in faults]
@@ -235,9 +222,8 @@ def _missing_after_faults(spec: str) -> Place | None:
         if missing:
             node, source = missing[0]
             labels = ", ".join(" - ".join(map(label, fault)) for fault in faults)
-            place: Place = {"n": n, "faults": labels, "node": label(node), "source": label(source)}
-            return {**place, "found": len(missing), "stated": 0}
-    return None
+            place = {"faults": labels, "node": label(node), "source": label(source)}
+            yield contradiction(len(missing), 0, **place)
 
 
 def total_exchange_quotient(logarithm: float) -> float:
@@ -253,6 +239,6 @@ def total_exchange_quotient(logarithm: float) -> float:
 
 
 @reimplements("EDT.hyper.te-time")
-def _order_of_total_exchange(spec: str) -> Place | None:
+def _order_of_total_exchange(_: int) -> Comparisons:
     """Check that (log n)/quotient is bounded, as it must be for the claimed order log n."""
-    return unequal(growth(total_exchange_quotient), "bounded", n=size(spec))
+    yield unequal(growth(total_exchange_quotient), "bounded")

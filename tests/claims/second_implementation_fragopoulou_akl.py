@@ -6,8 +6,15 @@ from functools import partial
 from itertools import pairwise, product
 from math import ceil, factorial, lgamma, log, log2
 
-from claims.second_implementation import Place, reimplements, size, unequal
-from claims.values import growth, shown
+from claims.second_implementation import (
+    Comparisons,
+    contradiction,
+    fewer,
+    more,
+    reimplements,
+    unequal,
+)
+from claims.values import growth
 from oracles.allgather import cycle, mbst_copies, rotated_hamiltonian
 from oracles.allgather_trees import mbst
 from oracles.edge_disjoint import edt
@@ -44,11 +51,6 @@ from oracles.star_graph import (
 )
 
 
-def fewer(found: int, stated: int, **place: int) -> Place | None:
-    """Return a counterexample if the found number is smaller than the stated one, else None."""
-    return {**place, "found": found, "stated": stated} if found < stated else None
-
-
 def allgather(rows: Iterable[Row], n: int) -> tuple[int, int, set[int]]:
     """Execute an allgather, given the rows of source 12..n.
 
@@ -60,51 +62,41 @@ def allgather(rows: Iterable[Row], n: int) -> tuple[int, int, set[int]]:
 
 
 @reimplements("FA.A1.transmissions")
-def transmissions_of_algorithm_1(spec: str) -> Place | None:
+def transmissions_of_algorithm_1(n: int) -> Comparisons:
     """Execute Algorithm 1, and compare its transmissions with n!(n-1)."""
-    n = size(spec)
     _, transmissions, _ = allgather(rotated_hamiltonian(n, 1), n)
-    return unequal(transmissions, factorial(n) * (n - 1), n=n)
+    yield unequal(transmissions, factorial(n) * (n - 1))
 
 
 @reimplements("FA.Tab1.allport-paths-M-time")
-def runs_one_after_another(spec: str) -> Place | None:
+def runs_one_after_another(n: int) -> Comparisons:
     """Compare the steps of M runs of Algorithm 1 with ceil(M(n!-1)/(n-1))."""
-    n = size(spec)
     steps, _, packets = allgather(rotated_hamiltonian(n, 1), n)
     assert packets == {1}
     for messages in range(1, n + 1):
         stated = ceil(Fraction(messages * (factorial(n) - 1), n - 1))
-        if place := unequal(messages * steps, stated, n=n, M=messages):
-            return place
-    return None
+        yield unequal(messages * steps, stated, M=messages)
 
 
 @reimplements("FA.MBST-clusters")
-def smaller_cluster(spec: str) -> Place | None:
+def smaller_cluster(n: int) -> Comparisons:
     """Find a cluster (the nodes that the MBST reaches in one step) without exactly n-1 nodes."""
-    n = size(spec)
     rows = mbst_copies(n, 1)
     last, _, _ = allgather(rows, n)
     assert last == ceil(Fraction(factorial(n) - 1, n - 1))
     steps = [row.step for row in rows]
     for cluster in range(1, last + 1):
-        if place := unequal(steps.count(cluster), n - 1, n=n, step=cluster):
-            return place
-    return None
+        yield unequal(steps.count(cluster), n - 1, step=cluster)
 
 
 @reimplements("FA.T8.3")
-def number_of_parent(spec: str) -> Place | None:
+def number_of_parent(n: int) -> Comparisons:
     """Find a node whose number exceeds that of its parent by less than n-1."""
-    n = size(spec)
     tree, m, _ = mbst(n)
     for node in nodes(n):
         if distances(identity(n))[node] > 1:
             difference = m[node] - m[tree[node]]
-            if difference < n - 1:
-                return {"n": n, "node": label(node), "found": difference, "stated": n - 1}
-    return None
+            yield fewer(difference, n - 1, node=label(node))
 
 
 def at_distance(n: int, k: int) -> list[Node]:
@@ -113,58 +105,49 @@ def at_distance(n: int, k: int) -> list[Node]:
 
 
 @reimplements("FA.B.D2")
-def nodes_at_distance_2(spec: str) -> Place | None:
+def nodes_at_distance_2(n: int) -> Comparisons:
     """Compare the number of nodes at distance 2 with 2(n-1)."""
-    n = size(spec)
-    return unequal(len(at_distance(n, 2)), 2 * (n - 1), n=n)
+    yield unequal(len(at_distance(n, 2)), 2 * (n - 1))
 
 
 @reimplements("FA.B.Dk")
-def nodes_at_distances_between(spec: str) -> Place | None:
+def nodes_at_distances_between(n: int) -> Comparisons:
     """Find a distance below the diameter with fewer than 2(n-1) nodes."""
-    n = size(spec)
     for k in range(2, diameter(n)):
-        if place := fewer(len(at_distance(n, k)), 2 * (n - 1), n=n, k=k):
-            return place
-    return None
+        yield fewer(len(at_distance(n, k)), 2 * (n - 1), k=k)
 
 
 @reimplements("FA.B.even")
-def nodes_before_last_for_even_n(spec: str) -> Place | None:
+def nodes_before_last_for_even_n(n: int) -> Comparisons:
     """Compare the number of nodes at distance K-1 with 3!(n-1), where K is the diameter."""
-    n = size(spec)
-    return fewer(len(at_distance(n, diameter(n) - 1)), 6 * (n - 1), n=n)
+    yield fewer(len(at_distance(n, diameter(n) - 1)), 6 * (n - 1))
 
 
 @reimplements("FA.B.odd")
-def nodes_before_last_for_odd_n(spec: str) -> Place | None:
+def nodes_before_last_for_odd_n(n: int) -> Comparisons:
     """Compare the number of nodes at distance K-1 with 2!(n-1), where K is the diameter."""
-    n = size(spec)
-    return fewer(len(at_distance(n, diameter(n) - 1)), 2 * (n - 1), n=n)
+    yield fewer(len(at_distance(n, diameter(n) - 1)), 2 * (n - 1))
 
 
 @reimplements("FA.B.ones")
-def nodes_before_last_with_leading_1(spec: str) -> Place | None:
+def nodes_before_last_with_leading_1(n: int) -> Comparisons:
     """Compare with n-1 the number of nodes that start with 1 and are at distance K-1.
 
     K is the diameter.
     """
-    n = size(spec)
-    return fewer(sum(node[0] == 1 for node in at_distance(n, diameter(n) - 1)), n - 1, n=n)
+    yield fewer(sum(node[0] == 1 for node in at_distance(n, diameter(n) - 1)), n - 1)
 
 
 @reimplements("FA.D7")
-def named_generators(spec: str) -> Place | None:
+def named_generators(n: int) -> Comparisons:
     """Find a necklace for which Definition 7 does not determine exactly one generator."""
-    for members in necklaces(size(spec)):
+    for members in necklaces(n):
         if members[0][0] == 1:
             rivals = list(contest(members[0]).values())
             count = rivals.count(min(rivals))
         else:
             count = sum(node[1] == 1 for node in members)
-        if place := unequal(count, 1, n=size(spec), node=label(members[0])):
-            return place
-    return None
+        yield unequal(count, 1, node=label(members[0]))
 
 
 def printed_parents(node: Node, repeated: bool) -> set[int]:
@@ -203,27 +186,25 @@ def printed_children(node: Node, repeated: bool) -> set[int]:
     return types | {own[i] for i in range(1, len(own) - 1) if indices[i] < min(indices[:i])}
 
 
-def not_inverse(n: int, repeated: bool) -> Place | None:
+def not_inverse(n: int, repeated: bool) -> Comparisons:
     """Find a node and a dimension for which the printed parents and children disagree."""
     for node, j in product(nodes(n), range(1, n + 1)):
         is_parent = j in printed_parents(node, repeated)
         is_child = j in printed_children(swap(node, j), repeated)
         if is_parent != is_child:
-            place: Place = {"n": n, "node": label(node), "dimension": j}
-            return {**place, "found": is_parent, "stated": is_child}
-    return None
+            yield contradiction(is_parent, is_child, node=label(node), dimension=j)
 
 
 @reimplements("FA.D13")
-def near_balanced_as_printed(spec: str) -> Place | None:
+def near_balanced_as_printed(n: int) -> Comparisons:
     """Find a link on which parents and children by Definition 13, as printed, disagree."""
-    return not_inverse(size(spec), repeated=False)
+    yield from not_inverse(n, repeated=False)
 
 
 @reimplements("FA.D15-printed")
-def perfectly_balanced_as_printed(spec: str) -> Place | None:
+def perfectly_balanced_as_printed(n: int) -> Comparisons:
     """Find a link on which parents and children by Definition 15, as printed, disagree."""
-    return not_inverse(size(spec), repeated=True)
+    yield from not_inverse(n, repeated=True)
 
 
 Trees = Callable[[int, int], list[Message]]
@@ -247,9 +228,8 @@ OTHER_TREES: Mapping[str, Trees] = {
 
 
 @reimplements("FA.S52-only")
-def other_trees(spec: str) -> Place | None:
+def other_trees(n: int) -> Comparisons:
     """Find a scatter with the minimum number of steps along trees other than Definition 15's."""
-    n = size(spec)
     links_of_definition_15 = set(load(perfectly_balanced(identity(n))))
     for messages, trees in product(range(2, 2 * n), OTHER_TREES):
         sent = OTHER_TREES[trees](n, messages)
@@ -257,9 +237,7 @@ def other_trees(spec: str) -> Place | None:
             continue
         steps, _ = scatter(rule_5(sent, messages), n)
         stated = ceil(Fraction(messages * (factorial(n) - 1), n - 1)) + 1
-        if steps < stated:
-            return {"n": n, "M": messages, "trees": trees, "found": steps, "stated": stated}
-    return None
+        yield fewer(steps, stated, M=messages, trees=trees)
 
 
 def scatter(rows: Sequence[Row], n: int) -> tuple[int, int]:
@@ -303,25 +281,22 @@ def rule_9_steps(n: int) -> int:
 
 
 @reimplements("FA.R9.time")
-def necklaces_times_mean(spec: str) -> Place | None:
+def necklaces_times_mean(n: int) -> Comparisons:
     """Compare the steps of Rule 9 with the number of necklaces times the mean distance."""
-    n = size(spec)
-    return unequal(rule_9_steps(n), len(necklaces(n)) * mean_distance(n), n=n)
+    yield unequal(rule_9_steps(n), len(necklaces(n)) * mean_distance(n))
 
 
 @reimplements("FA.R9.bound")
-def more_than_the_bound(spec: str) -> Place | None:
+def more_than_the_bound(n: int) -> Comparisons:
     """Compare the steps of Rule 9 with the bound (2(n-1)! - 1) d, where d is the mean distance."""
-    n = size(spec)
     steps = rule_9_steps(n)
     stated = (2 * factorial(n - 1) - 1) * mean_distance(n)
-    return None if steps <= stated else {"n": n, "found": steps, "stated": shown(stated)}
+    yield more(steps, stated)
 
 
 @reimplements("FA.S2-optimal")
-def nine_bounds(spec: str) -> Place | None:
+def nine_bounds(n: int) -> Comparisons:
     """Compare the algorithms of sections 3 to 8 with the nine lower bounds of section 2."""
-    n = size(spec)
     root = identity(n)
     count = factorial(n)
     total = distance_sum(n)
@@ -357,9 +332,7 @@ def nine_bounds(spec: str) -> Place | None:
             (all_port_counts[0], ceil(Fraction(least, n - 1))),
         ]
         for found, stated in pairs:
-            if place := unequal(found, stated, n=n):
-                return place
-    return None
+            yield unequal(found, stated)
 
 
 def cube_dimension(n: float) -> float:
@@ -394,12 +367,10 @@ OTHER_CELLS: Mapping[str, tuple[Quantity, Quantity]] = {
 }
 
 
-def unbounded(n: int, *quotients: Quantity) -> Place | None:
-    """Return a counterexample with the growth of the first unbounded quotient, or None."""
+def unbounded(*quotients: Quantity) -> Comparisons:
+    """Yield a counterexample for each unbounded quotient, with its growth."""
     for quotient in quotients:
-        if place := unequal(growth(partial(logarithm, quotient)), "bounded", n=n):
-            return place
-    return None
+        yield unequal(growth(partial(logarithm, quotient)), "bounded")
 
 
 def logarithm(quotient: Quantity, logarithm_of_n: float) -> float:
@@ -408,13 +379,13 @@ def logarithm(quotient: Quantity, logarithm_of_n: float) -> float:
 
 
 @reimplements("FA.Tab6.alltoall-oneport-time-hypercube")
-def hypercube_exchange(spec: str) -> Place | None:
+def hypercube_exchange(_: int) -> Comparisons:
     """Compare the k 2^(k-1) sends of each node in an alltoall on Q_k with n! n, where 2^k = n!."""
-    return unbounded(size(spec), lambda n: cube_dimension(n) / (2 * n))
+    yield from unbounded(lambda n: cube_dimension(n) / (2 * n))
 
 
 @reimplements("FA.hyper.other")
-def other_cells(spec: str) -> Place | None:
+def other_cells(_: int) -> Comparisons:
     """Check for each of `OTHER_CELLS` that the quotients star/cube and cube/star are bounded."""
 
     def divide(first: Quantity, second: Quantity) -> Quantity:
@@ -423,4 +394,4 @@ def other_cells(spec: str) -> Place | None:
     quotients: list[Quantity] = []
     for star, cube in OTHER_CELLS.values():
         quotients += [divide(star, cube), divide(cube, star)]
-    return unbounded(size(spec), *quotients)
+    yield from unbounded(*quotients)

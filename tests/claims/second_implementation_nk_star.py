@@ -4,7 +4,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from claims.second_implementation import Place, reimplements, sizes, unequal
+from claims.second_implementation import (
+    Comparisons,
+    contradiction,
+    fewer,
+    more,
+    reimplements,
+    unequal,
+)
 from oracles.allgather import nk_all_sources
 from oracles.nk_star import (
     across,
@@ -43,26 +50,20 @@ def pairs(among: Iterable[Node]) -> Iterator[tuple[Node, Node]]:
 
 
 @reimplements("NK.C1.worded")
-def _near_levels_imply_adjacency(spec: str) -> Place | None:
-    n, k = sizes(spec)
+def _near_levels_imply_adjacency(n: int, k: int) -> Comparisons:
     level = level_of(n, k)
     for node, other in pairs(nodes(n, k)):
         if abs(level[node] - level[other]) <= 1 and other not in neighbours(node, n):
-            place: Place = {"n": n, "k": k, "node": label(node), "other": label(other)}
-            return {**place, "found": False, "stated": True}
-    return None
+            yield contradiction(False, True, node=label(node), other=label(other))
 
 
 @reimplements("NK.C2.balance")
-def _leaves_are_balanced(spec: str) -> Place | None:
-    n, k = sizes(spec)
+def _leaves_are_balanced(n: int, k: int) -> Comparisons:
     level = level_of(n, k)
     inner = set(one_tree(n, k).values())
     for node, other in pairs([node for node in nodes(n, k) if node not in inner]):
-        if (measured := abs(level[node] - level[other])) > 1:
-            place: Place = {"n": n, "k": k, "node": label(node), "other": label(other)}
-            return {**place, "found": measured, "stated": 1}
-    return None
+        measured = abs(level[node] - level[other])
+        yield more(measured, 1, node=label(node), other=label(other))
 
 
 def has_stated_form(node: Node, n: int) -> bool:
@@ -83,43 +84,36 @@ def has_stated_form(node: Node, n: int) -> bool:
 
 
 @reimplements("NK.C2.farthest")
-def _farthest_nodes_have_stated_forms(spec: str) -> Place | None:
-    n, k = sizes(spec)
+def _farthest_nodes_have_stated_forms(n: int, k: int) -> Comparisons:
     distance = distances(identity(k), n)
     for node in nodes(n, k):
         if distance[node] == diameter(n, k) and not has_stated_form(node, n):
-            return {"n": n, "k": k, "node": label(node), "found": False, "stated": True}
-    return None
+            yield contradiction(False, True, node=label(node))
 
 
 @reimplements("NK.T4.links")
-def _number_of_links(spec: str) -> Place | None:
-    n, k = sizes(spec)
+def _number_of_links(n: int, k: int) -> Comparisons:
     measured = sum(len(neighbours(node, n)) for node in nodes(n, k))
     stated = (n - 1) * (len(nodes(n, k)) - 1)
-    return unequal(measured, stated, n=n, k=k)
+    yield unequal(measured, stated)
 
 
 @reimplements("NK.S5-copies")
-def _allgather_is_many_broadcasts(spec: str) -> Place | None:
+def _allgather_is_many_broadcasts(n: int, k: int) -> Comparisons:
     """Compare the number of broadcasts in an allgather with the number of nodes minus 1."""
-    n, k = sizes(spec)
     rows = nk_all_sources([one_tree(n, k)], n)
     copies = {row.unit for row in rows}
     deliver_all(rows, {source: {(source, 0)} for source in nodes(n, k)}, nodes(n, k))
     measured, stated = len(copies), len(nodes(n, k)) - 1
-    return unequal(measured, stated, n=n, k=k)
+    yield unequal(measured, stated)
 
 
 @reimplements("NK.S51-EC")
-def _shifted_dimensions_span(spec: str) -> Place | None:
-    n, k = sizes(spec)
+def _shifted_dimensions_span(n: int, k: int) -> Comparisons:
     for i in range(n - 1):
         reached = literally_changed(i, one_tree(n, k), n, k)
         for node in nodes(n, k):
-            if place := unequal(reached[node], 1, n=n, k=k, i=i, node=label(node)):
-                return place
-    return None
+            yield unequal(reached[node], 1, i=i, node=label(node))
 
 
 def shift_node(node: Node, n: int, last: int) -> Node:
@@ -155,8 +149,7 @@ def loads(n: int, k: int) -> list[Counter[tuple[Node, Node]]]:
 
 
 @reimplements("NK.T4.even")
-def _links_are_loaded_evenly(spec: str) -> Place | None:
-    n, k = sizes(spec)
+def _links_are_loaded_evenly(n: int, k: int) -> Comparisons:
     shares = len(dimension_changes(n, k))
     links = [(node, across(node, d, n)) for node in nodes(n, k) for d in range(2, n + 1)]
     for step, units in enumerate(loads(n, k), 1):
@@ -164,36 +157,31 @@ def _links_are_loaded_evenly(spec: str) -> Place | None:
         for link in links:
             measured = Fraction(units[link], shares)
             text = " -> ".join(map(label, link))
-            if place := unequal(measured, stated, n=n, k=k, step=step, link=text):
-                return place
-    return None
+            yield unequal(measured, stated, step=step, link=text)
 
 
 @reimplements("NK.T4.time")
-def _time_on_one_tree(spec: str) -> Place | None:
-    n, k = sizes(spec)
+def _time_on_one_tree(n: int, k: int) -> Comparisons:
     shares = len(dimension_changes(n, k))
     measured = sum(
         (1 + Fraction(max(units.values()), shares) for units in loads(n, k)), Fraction(0)
     )
     stated = diameter(n, k) + Fraction(len(nodes(n, k)) - 1, n - 1)
-    return unequal(measured, stated, n=n, k=k, m=1, T_s=1, T_c=1)
+    yield unequal(measured, stated, m=1, T_s=1, T_c=1)
 
 
 @reimplements("NK.T6")
-def _congestion_of_shifted_trees(spec: str) -> Place | None:
-    n, k = sizes(spec)
+def _congestion_of_shifted_trees(n: int, k: int) -> Comparisons:
     used = load(greedy(root_of(i, n, k), n) for i in range(1, n))
     measured = max(used.values())
     stated = next(i for i in range(n) if i * k < n <= (i + 1) * k)
-    return unequal(measured, stated, n=n, k=k)
+    yield unequal(measured, stated)
 
 
 @reimplements("NK.T6-Rn")
-def _full_shift(spec: str) -> Place | None:
-    n, k = sizes(spec)
+def _full_shift(n: int, _: int) -> Comparisons:
     stated = (*range(2, n + 1), 1)
-    return unequal(label(shift(identity(n), n)), label(stated), n=n, k=k, i=n)
+    yield unequal(label(shift(identity(n), n)), label(stated), i=n)
 
 
 def heights(n: int, k: int) -> list[int]:
@@ -202,20 +190,14 @@ def heights(n: int, k: int) -> list[int]:
 
 
 @reimplements("NK.T7.sum")
-def _height_is_diameter_plus_path(spec: str) -> Place | None:
-    n, k = sizes(spec)
+def _height_is_diameter_plus_path(n: int, k: int) -> Comparisons:
     for i, measured in enumerate(heights(n, k), 1):
         way = path(greedy(root_of(i, n, k), n), identity(k))
         stated = diameter(n, k) + len(way) - 1
-        if place := unequal(measured, stated, n=n, k=k, i=i):
-            return place
-    return None
+        yield unequal(measured, stated, i=i)
 
 
 @reimplements("NK.T7.lower")
-def _height_is_at_least_k_plus_diameter(spec: str) -> Place | None:
-    n, k = sizes(spec)
+def _height_is_at_least_k_plus_diameter(n: int, k: int) -> Comparisons:
     for i, measured in enumerate(heights(n, k), 1):
-        if measured < k + diameter(n, k):
-            return {"n": n, "k": k, "i": i, "found": measured, "stated": k + diameter(n, k)}
-    return None
+        yield fewer(measured, k + diameter(n, k), i=i)

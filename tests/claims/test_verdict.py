@@ -8,7 +8,7 @@ import pytest
 
 from starcast import StarcastError, check, topology
 from starcast.claims import catalogue, verify
-from starcast.claims.catalogue import claim_entries, papers, part_ids
+from starcast.claims.catalogue import claim_entries, papers
 from starcast.claims.check import ClaimCheck
 from starcast.claims.evidence import Evidence, Place
 from starcast.claims.model import Claim, Sizes, family_sizes, is_degenerate, size_order, union
@@ -21,7 +21,7 @@ SIZES = family_sizes("star", 5, 6, 7)
 
 def verdict_of(check: Callable[[ClaimCheck], None], sizes: Sizes = SIZES) -> Verdict:
     """Return the verdict on claim TS.L5 with the given check function."""
-    claim = Claim("TS.L5", "Lemma 5", "", sizes, check)
+    claim = Claim("TS.L5", "Lemma 5", "", sizes, check, correction="there are some nodes")
     objects = ObjectCache()
     return claim_verdict(
         claim,
@@ -133,7 +133,7 @@ def test_the_verdict_names_sizes_outside_the_claim_at_which_the_check_is_undefin
 def test_corrections_and_other_readings_are_described_but_do_not_change_the_verdict() -> None:
     def check(check: ClaimCheck) -> None:
         check.equal("nodes", check.topology.nodes, 0)
-        check.correction("there are some nodes").at_least("nodes", check.topology.nodes, 1)
+        check.correction().at_least("nodes", check.topology.nodes, 1)
         check.reading("there is one node").equal("nodes", check.topology.nodes, 1)
 
     result = verdict_of(check)
@@ -185,8 +185,8 @@ def test_every_claim_has_a_paper_and_a_statement() -> None:
 
 
 def test_the_ids_of_parts_begin_with_the_id_of_their_conjunction() -> None:
-    assert part_ids("TS.T1") == ("TS.T1.time", "TS.T1.order")
-    assert part_ids("TS.T1.time") == ()
+    assert claim_entries()["TS.T1"].parts == ("TS.T1.time", "TS.T1.order")
+    assert claim_entries()["TS.T1.time"].parts == ()
 
 
 def test_the_error_for_an_unknown_claim_id_suggests_the_nearest_one() -> None:

@@ -14,5 +14,4 @@ def check_and_store(
     """Verify claims in this process and store the result; return its number and the verdicts."""
     verdicts = verify.verify_claims(select_claims(names), sizes=sizes, jobs=1)
     with open_session(engine) as session:
-        asked = storage.question_of(names, "quick", sizes)
-        return storage.save_claim_run(session, asked, verdicts).id, verdicts
+        return storage.save_claim_run(session, names, "quick", sizes, verdicts).id, verdicts

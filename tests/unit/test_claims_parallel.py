@@ -151,8 +151,7 @@ def test_two_processes_return_the_same_evidence_as_one_process() -> None:
     todo = verify.plan_tasks(verify.plan_pairs(CLAIMS, sizes=SIZES))
     for jobs in (1, 2):
         bars = StepCounter()
-        with verify.run_tasks(todo, jobs, bars) as done:
-            evidence = [one for some in done for one in some]
+        evidence = verify.run_tasks(todo, jobs, bars)
         found.append(sorted(evidence, key=lambda one: (one.claim, one.size)))  # type: ignore[arg-type]
         assert bars.done == bars.total == len(evidence)
     assert found[0] == found[1]
@@ -172,10 +171,8 @@ def test_verify_claims_and_check_return_the_same_verdicts() -> None:
 
 
 def test_a_claim_without_the_evidence_of_all_parts_has_no_verdict() -> None:
-    with verify.run_tasks(
-        verify.plan_tasks(verify.plan_pairs([find_claim("TS.L5")], sizes=["S3"])), 1, Silent()
-    ) as done:
-        evidence = [one for some in done for one in some]
+    tasks = verify.plan_tasks(verify.plan_pairs([find_claim("TS.L5")], sizes=["S3"]))
+    evidence = verify.run_tasks(tasks, 1, Silent())
     assert [
         one.claim
         for one in verify.judge_claims([find_claim("TS.L5"), find_claim("TS.T1")], evidence)
@@ -184,11 +181,8 @@ def test_a_claim_without_the_evidence_of_all_parts_has_no_verdict() -> None:
 
 def test_zero_jobs_are_refused() -> None:
     todo = verify.plan_tasks(verify.plan_pairs([find_claim("TS.L5")], sizes=["S3"]))
-    with (
-        pytest.raises(InputError, match="the number of jobs is 0, less than 1"),
-        verify.run_tasks(todo, 0, Silent()),
-    ):
-        pytest.fail("it began")
+    with pytest.raises(InputError, match="the number of jobs is 0, less than 1"):
+        verify.run_tasks(todo, 0, Silent())
 
 
 def test_an_exception_in_a_check_is_reported_with_claim_and_size(
@@ -220,11 +214,8 @@ def test_a_task_that_exceeds_the_free_memory_is_refused_when_it_starts(
 ) -> None:
     todo = verify.plan_tasks(verify.plan_pairs(CLAIMS, sizes=SIZES))
     monkeypatch.setattr(memory, "available", lambda: max(todo[0].estimates) - 1)
-    with (
-        pytest.raises(LimitError, match=rf"on {todo[0].size} need about"),
-        verify.run_tasks(todo, 2, Silent()) as done,
-    ):
-        next(done)
+    with pytest.raises(LimitError, match=rf"on {todo[0].size} need about"):
+        verify.run_tasks(todo, 2, Silent())
     assert multiprocessing.active_children() == []
 
 

@@ -36,7 +36,7 @@ def empty_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_line_breaks_in_a_statement_are_removed() -> None:
     entry = parse_entry(ENTRY, PAPER)
-    assert (entry.statement, entry.is_conjunction) == ("a statement", False)
+    assert (entry.statement, entry.parts) == ("a statement", ())
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_check_that_takes_forests_is_called_once_for_every_forest() -> None:
         roots.append((check.topology.spec, forest.root))
 
     registered = registry.registered_checks()["TS.X1"]
-    registered.function(ClaimCheck(topology("S3"), ObjectCache()))
+    registered.check(ClaimCheck(topology("S3"), ObjectCache()))
     assert roots == [("S3", root) for root in range(6)]
     assert registered.section == record_root.__module__
 
@@ -121,5 +121,5 @@ def test_a_check_that_takes_forests_is_called_once_for_every_forest() -> None:
 def test_every_executed_schedule_adds_a_finding_to_the_evidence() -> None:
     check = ClaimCheck(topology("S4"), ObjectCache())
     found = list(executions("broadcast", "recursive-substar", messages=(1, 2))(check))
-    assert [execution.arguments for execution in found] == [{"messages": 1}, {"messages": 2}]
+    assert [execution.messages for execution in found] == [1, 2]
     assert [finding.met for finding in check.evidence("TS.X1").findings] == [True, True]

@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -29,32 +29,9 @@ PAPER_PACKAGES = (
     "edge_disjoint_trees",
     "nk_star",
 )
-_TEXTS = ("id", "number", "statement", "notation", "reading")
+_TEXTS = ("id", "number", "statement", "notation", "reading", "correction")
 _KEYS = frozenset({*_TEXTS, "sizes", "conjunction", "record"})
 _SIZE_KEYS = frozenset({"family", *LEVELS, "least", "beyond", "omit"})
-
-
-@dataclass(frozen=True)
-class ClaimEntry:
-    """One ``[[claim]]`` of a ``claims.toml``; see `starcast.claims.model.Claim`.
-
-    A conjunction stands for its parts, which are all claims whose ids continue its id after a dot.
-    It has no notation and no sizes of its own.
-    """
-
-    id: str
-    number: str
-    statement: str
-    notation: str
-    reading: str
-    sizes: Sizes | None
-    paper: Paper
-    record: str = ""
-
-    @property
-    def is_conjunction(self) -> bool:
-        """Whether the claim stands for the conjunction of its parts."""
-        return self.sizes is None
 
 
 @cache
@@ -64,37 +41,27 @@ def papers() -> dict[str, Paper]:
 
 
 @cache
-def claim_entries() -> dict[str, ClaimEntry]:
-    """Return the entries of all papers by id, in the order of the files.
+def claim_entries() -> dict[str, Claim]:
+    """Return the claims of all papers without their checks, by id, in the order of the files.
 
     Raises:
         StarcastError: an entry is malformed; the message names its id.
     """
-    entries: dict[str, ClaimEntry] = {}
+    entries: dict[str, Claim] = {}
     for paper, tables in _files():
         for table in tables:
             entry = parse_entry(table, paper)
             if entry.id in entries:
                 raise StarcastError(f"claim {entry.id} is declared twice")
             entries[entry.id] = entry
-    for entry in entries.values():
-        if entry.is_conjunction and not part_ids(entry.id, entries):
-            raise StarcastError(
-                f"claim {entry.id} is a conjunction, but no id of a claim begins with '{entry.id}.'"
-            )
-    return entries
+    return {
+        entry.id: entry if entry.sizes.deep else _with_parts(entry, entries)
+        for entry in entries.values()
+    }
 
 
-def part_ids(claim_id: str, entries: Mapping[str, ClaimEntry] | None = None) -> tuple[str, ...]:
-    """Return the ids of the claims that a conjunction consists of; empty for any other claim."""
-    known = claim_entries() if entries is None else entries
-    if not known[claim_id].is_conjunction:
-        return ()
-    return tuple(other for other in known if other.startswith(f"{claim_id}."))
-
-
-def parse_entry(table: Mapping[str, Any], paper: Paper) -> ClaimEntry:
-    """Convert one ``[[claim]]`` table of a ``claims.toml``.
+def parse_entry(table: Mapping[str, Any], paper: Paper) -> Claim:
+    """Convert one ``[[claim]]`` table of a ``claims.toml``; a conjunction has no sizes yet.
 
     Raises:
         StarcastError: the id does not belong to the paper, a key is unknown or missing, the sizes
@@ -116,17 +83,24 @@ def parse_entry(table: Mapping[str, Any], paper: Paper) -> ClaimEntry:
         raise StarcastError(
             f"claim {claim_id} points to the records of an unknown problem: {record}"
         )
-    texts = {key: _one_line(table.get(key, "")) for key in _TEXTS}
-    return ClaimEntry(
-        claim_id,
-        texts["number"],
-        texts["statement"],
-        as_sentence(texts["notation"]),
-        as_sentence(texts["reading"]),
-        None if is_conjunction else parse_sizes(claim_id, table["sizes"]),
-        paper,
-        record,
-    )
+    # Texts of several lines are joined to one line.
+    texts = {key: " ".join(table.get(key, "").split()) for key in _TEXTS}
+    for sentence in ("notation", "reading"):
+        texts[sentence] = as_sentence(texts[sentence])
+    sizes = only() if is_conjunction else parse_sizes(claim_id, table["sizes"])
+    return Claim(**texts, sizes=sizes, paper=paper, record=record)
+
+
+def _with_parts(claim: Claim, entries: Mapping[str, Claim]) -> Claim:
+    """Return a conjunction with its parts: all claims whose ids continue its id after a dot."""
+    parts = [entry for entry in entries.values() if entry.id.startswith(f"{claim.id}.")]
+    if not parts:
+        raise StarcastError(
+            f"claim {claim.id} is a conjunction, but no id of a claim begins with '{claim.id}.'"
+        )
+    ids = tuple(part.id for part in parts)
+    sizes = union(part.sizes for part in parts)
+    return replace(claim, parts=ids, sizes=sizes, notation=f"All of {', '.join(ids)}.")
 
 
 def parse_sizes(claim_id: str, table: Mapping[str, Any]) -> Sizes:
@@ -161,11 +135,6 @@ def _files() -> Iterator[tuple[Paper, list[dict[str, Any]]]]:
         yield Paper(**{**fields, "authors": tuple(fields["authors"])}), document["claim"]
 
 
-def _one_line(text: str) -> str:
-    """Join the lines of a multi-line string."""
-    return " ".join(text.split())
-
-
 # Entries joined with their checks
 
 
@@ -182,22 +151,18 @@ def claims() -> dict[str, Claim]:
     unclaimed = sorted(checks.keys() - entries.keys())
     if unclaimed:
         raise StarcastError(f"checks without a claim in claims.toml: {', '.join(unclaimed)}")
-    single: dict[str, Claim] = {}
     for entry in entries.values():
-        if entry.is_conjunction:
-            if entry.id in checks:
-                raise StarcastError(
-                    f"claim {entry.id} is a conjunction of claims, so it must not have a check",
-                    hint="remove the check, or 'conjunction = true' in claims.toml",
-                )
-            continue
-        if entry.id not in checks:
+        if entry.parts and entry.id in checks:
+            raise StarcastError(
+                f"claim {entry.id} is a conjunction of claims, so it must not have a check",
+                hint="remove the check, or 'conjunction = true' in claims.toml",
+            )
+        if not entry.parts and entry.id not in checks:
             raise StarcastError(
                 f"claim {entry.id} has no check", hint=f'write one with @checks("{entry.id}")'
             )
-        single[entry.id] = _claim(entry)
     return {
-        claim_id: single.get(claim_id) or _conjunction(entry, single)
+        claim_id: replace(entry, **vars(checks[claim_id])) if claim_id in checks else entry
         for claim_id, entry in entries.items()
     }
 
@@ -256,36 +221,3 @@ def _import_checks() -> None:
         package = import_module(f"starcast.claims.papers.{package_name}")
         for module in iter_modules(package.__path__):
             import_module(f"{package.__name__}.{module.name}")
-
-
-def _claim(entry: ClaimEntry) -> Claim:
-    registered = registered_checks()[entry.id]
-    if entry.sizes is None:
-        raise StarcastError(f"claim {entry.id} has no sizes")
-    return Claim(
-        entry.id,
-        entry.number,
-        entry.notation,
-        entry.sizes,
-        registered.function,
-        entry.reading,
-        registered.section,
-        statement=entry.statement,
-        paper=entry.paper,
-        record=entry.record,
-        memory=registered.memory,
-    )
-
-
-def _conjunction(entry: ClaimEntry, single: dict[str, Claim]) -> Claim:
-    parts = part_ids(entry.id)
-    return Claim(
-        entry.id,
-        entry.number,
-        f"All of {', '.join(parts)}.",
-        union(single[part].sizes for part in parts),
-        None,
-        statement=entry.statement,
-        parts=parts,
-        paper=entry.paper,
-    )

@@ -1,5 +1,6 @@
 """`ClaimCheck`: records measured values next to the values that a claim states."""
 
+import operator
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import partial
@@ -18,11 +19,14 @@ from starcast.support.text import pluralize
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
-#: Says to which node, link or tree a value belongs: a constant for all values, an array with one
-#: entry per value, or a function of the value's index.
+#: Says to which node, link or tree a value belongs: a constant, an array that broadcasts to the
+#: values, or a function of the value's index. A link is a pair: its tail and its head.
 PlaceValue = Any
+#: Keywords whose integers are ranks of nodes; a counterexample contains their labels.
+_NODES = ("node", "other", "root", "source", "destination")
 #: Measured or stated values.
 Values = ArrayLike | Fraction
+_RELATED = {"=": operator.eq, "<=": operator.le, ">=": operator.ge}
 #: A finding lists up to this many values; if there are more, only the smallest and the largest.
 _LISTED_VALUES = 12
 #: In `Finding.measured`, stands between the quotient at the checked size and the quotient for a
@@ -36,15 +40,16 @@ class ClaimCheck(CachedTopology):
     """Recorder of the findings of one check on one topology (claims call a topology a size).
 
     Measured and stated values are numbers, fractions, strings, or arrays of them that broadcast to
-    one shape. Keywords state the node, link or other place that a value belongs to:
-    ``node=topology.label`` is called with the index of the value, ``link=links`` is an array of the
-    values' shape, ``tree=1`` is a constant. The first value that differs becomes the
-    counterexample, so arrays should be in rank order. The keyword ``of`` is the forest or schedule
-    that the values belong to.
+    one shape. Keywords state the node, link or other place that a value belongs to: ``tree=1`` is a
+    constant, ``node=check.ranks`` an array that broadcasts to the values, ``link=(tails, heads)`` a
+    pair of them; functions are called with the index of the value. Nodes are ranks, from which the
+    counterexample gets labels. The first value that differs becomes the counterexample, so arrays
+    should be in rank order. The keyword ``of`` is the forest or schedule that the values belong to.
 
     Attributes:
         topology: the topology on which the claim is checked.
         objects: cache for forests, schedules, simulations and arrays.
+        correct_statement: the text of `correction`.
 
     Example:
         >>> check = ClaimCheck(topology("S4"), ObjectCache())
@@ -53,8 +58,11 @@ class ClaimCheck(CachedTopology):
         True
     """
 
-    def __init__(self, topology: Topology, objects: ObjectCache) -> None:
+    def __init__(
+        self, topology: Topology, objects: ObjectCache, correct_statement: str = ""
+    ) -> None:
         super().__init__(topology, objects)
+        self.correct_statement = correct_statement
         self._findings: list[Finding] = []
         self._asides: list[tuple[Literal["reading", "instead"], str, ClaimCheck]] = []
 
@@ -81,22 +89,27 @@ class ClaimCheck(CachedTopology):
 
     def passes(
         self,
-        result: checkers.Evidence,
+        checker: Callable[..., checkers.Evidence],
+        forest: Forest,
         relation: Relation = "=",
-        of: Forest | Schedule | str = "",
-    ) -> None:
-        """Record the result of a checker.
+        of: str | None = None,
+        **options: int,
+    ) -> bool:
+        """Apply a checker to a forest, and record its result.
 
         Args:
-            result: the result of a function of `starcast.records.checkers`.
-            relation: ``<=`` if the checker was called with a bound that the paper states.
-            of: the forest or schedule that was checked.
+            checker: a function of `starcast.records.checkers`.
+            forest: the forest.
+            relation: ``<=`` if the options contain a bound that the paper states.
+            of: a name to record instead of the forest's id.
+            options: further arguments of the checker.
+
+        Returns:
+            Whether the checked property holds.
         """
-        measured = result.measured if isinstance(result.measured, tuple) else (result.measured,)
-        place = None
-        if result.counterexample is not None:
-            place = {"found": False, "stated": True, **result.counterexample}
-        self._add(result.check, relation, len(measured), np.array(measured), place, of)
+        result = checker(forest.topology, forest.parent_port, forest.root, **options)
+        self._add_result(result, relation, forest if of is None else of)
+        return result.holds
 
     def execute(self, schedule: Schedule) -> Simulation:
         """Execute a schedule; record whether it obeys its port model and delivers every unit.
@@ -145,7 +158,7 @@ class ClaimCheck(CachedTopology):
         if order is not None:
             place = {"found": f"growing like {order}", "stated": BOUNDED}
         measured = f"{growth.format_number(value)}{FAR}{growth.format_number(far_value)}"
-        self._add(what, "O", 1, np.array([measured], dtype=object), place, "")
+        self._add(what, "O", np.array([measured], dtype=object), place)
 
     def same_order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
         """Record whether closed forms have the same order: quotient and reciprocal are bounded."""
@@ -165,7 +178,7 @@ class ClaimCheck(CachedTopology):
         if not known_reason:
             self.true(f"{what} is in the papers", not known_reason)
             return
-        self._add(what, "absent", 0, np.array([known_reason], dtype=object), None, "")
+        self._add(what, "absent", np.array([known_reason], dtype=object))
 
     # Findings that are reported but do not affect the verdict
 
@@ -173,9 +186,9 @@ class ClaimCheck(CachedTopology):
         """Return a recorder for another plausible reading of the claim."""
         return self._aside("reading", words)
 
-    def correction(self, words: str) -> "ClaimCheck":
-        """Return a recorder for a corrected statement that replaces a failing claim."""
-        return self._aside("instead", words)
+    def correction(self) -> "ClaimCheck":
+        """Return a recorder for the claim's ``correction`` in claims.toml, if the claim fails."""
+        return self._aside("instead", self.correct_statement)
 
     def evidence(self, claim_id: str, seconds: float = 0.0) -> Evidence:
         """Return everything recorded so far."""
@@ -200,36 +213,57 @@ class ClaimCheck(CachedTopology):
     ) -> None:
         artifact = place.get("of", "")
         measured, stated = np.broadcast_arrays(as_array(measured), as_array(stated))
-        differs = ~_related(relation, measured, stated)
+        differs = ~np.asarray(_RELATED[relation](measured, stated), dtype=bool)
         counterexample = None
         if differs.any():
             # Values are in rank order, so the first difference is the smallest counterexample.
             index = tuple(int(i) for i in np.argwhere(differs)[0])
             values = {"found": measured[index], "stated": stated[index]}
             counterexample = {
-                name: _place_at(value, index, measured.shape)
+                name: self._place_at(name, value, index, measured.shape)
                 for name, value in place.items()
                 if name != "of"
             }
             for name, value in values.items():
                 counterexample.setdefault(name, _plain(value))
-        self._add(what, relation, measured.size, measured, counterexample, artifact)
+        self._add(what, relation, measured, counterexample, artifact)
+
+    def _add_result(
+        self, result: checkers.Evidence, relation: Relation, artifact: Forest | str
+    ) -> None:
+        place = None
+        if result.counterexample is not None:
+            place = {"found": False, "stated": True, **result.counterexample}
+        measured = np.atleast_1d(np.array(result.measured))
+        self._add(result.check, relation, measured, place, artifact)
 
     def _add(
         self,
         what: str,
         relation: Relation,
-        compared: int,
         measured: NDArray[Any],
-        counterexample: Mapping[str, Any] | None,
-        artifact: Forest | Schedule | str,
+        counterexample: Mapping[str, Any] | None = None,
+        artifact: Forest | Schedule | str = "",
     ) -> None:
         if counterexample is not None:
             place = {name: _plain(value) for name, value in counterexample.items()}
             counterexample = {**self._size(), **place}
         artifact_id = artifact if isinstance(artifact, str) else artifact.id
+        compared = 0 if relation == "absent" else measured.size
         finding = Finding(what, relation, compared, _summary(measured), counterexample, artifact_id)
         self._findings.append(finding)
+
+    def _place_at(
+        self, name: str, value: PlaceValue, index: tuple[int, ...], shape: tuple[int, ...]
+    ) -> Any:
+        if isinstance(value, tuple):
+            return " -> ".join(self._place_at("node", end, index, shape) for end in value)
+        if callable(value):
+            value = value(*index)
+        elif isinstance(value, np.ndarray):
+            value = np.broadcast_to(value, shape)[index]
+        is_rank = name in _NODES and isinstance(value, int | np.integer)
+        return self.label(int(value)) if is_rank else value
 
     def _size(self) -> dict[str, int]:
         size = self.topology
@@ -247,7 +281,7 @@ class ClaimCheck(CachedTopology):
         """Return a quotient's order of growth (None if bounded), and its maximum for huge n."""
         paths: list[Callable[[int], growth.Number]] = [quotient]
         if self.topology.family == "nk-star":
-            paths = [partial(_along, quotient, k) for k in _K_OF_N]
+            paths = [partial(_along, quotient, k_of_n) for k_of_n in _K_OF_N]
         results = [growth.find_order(path) for path in paths]
         unbounded = (order for is_bounded, order, _ in results if not is_bounded)
         return next(unbounded, None), max(far_value for _, _, far_value in results)
@@ -277,22 +311,6 @@ def as_array(values: Any) -> NDArray[Any]:
     if isinstance(values, list | tuple) and any(isinstance(value, Fraction) for value in values):
         return np.array(values, dtype=object)
     return np.asarray(values)
-
-
-def _related(relation: Relation, measured: NDArray[Any], stated: NDArray[Any]) -> NDArray[np.bool_]:
-    if relation == "=":
-        return np.asarray(measured == stated, dtype=bool)
-    if relation == "<=":
-        return np.asarray(measured <= stated, dtype=bool)
-    return np.asarray(measured >= stated, dtype=bool)
-
-
-def _place_at(value: PlaceValue, index: tuple[int, ...], shape: tuple[int, ...]) -> Any:
-    if callable(value):
-        return value(*index)
-    if isinstance(value, np.ndarray) and value.shape == shape:
-        return value[index]
-    return value
 
 
 def _plain(value: Any) -> Plain:

@@ -84,6 +84,14 @@ class Evidence:
     undefined: str = ""
 
 
+def by_claim(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
+    """Return the evidence of each claim, by claim id."""
+    groups: dict[str, list[Evidence]] = {}
+    for each in evidence:
+        groups.setdefault(each.claim, []).append(each)
+    return groups
+
+
 # JSON
 #
 # Counterexamples become lists of pairs, because PostgreSQL does not keep the order of keys.

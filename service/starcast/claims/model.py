@@ -2,21 +2,20 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
 
 from starcast.claims.check import ClaimCheck
 from starcast.support.vocabulary import Level
 from starcast.topologies import Topology, topology
 
 CheckFunction = Callable[[ClaimCheck], None]
-#: Topology families that claims can be about.
-FAMILIES = ("star", "nk-star", "hypercube")
-#: For each family: the smallest n that claims are about, and the spec just below this n, on which
-#: claims are also tried (see `Sizes.beyond`).
-_LEAST: Mapping[str, int] = {"star": 3, "nk-star": 3, "hypercube": 2}
-_BEYOND: Mapping[str, tuple[str, ...]] = {
-    "star": ("S2",),
-    "nk-star": ("S2,1",),
-    "hypercube": ("Q1",),
+#: Topology families that claims can be about, each with the smallest n that claims are about, and
+#: the spec just below this n, on which claims are also tried (see `Sizes.beyond`).
+FAMILIES: Mapping[str, tuple[int, str]] = {
+    "star": (3, "S2"),
+    "nk-star": (3, "S2,1"),
+    "hypercube": (2, "Q1"),
 }
 
 
@@ -76,8 +75,7 @@ class Paper:
     doi: str = ""
 
 
-@dataclass(frozen=True)
-class Sizes:
+class Sizes(NamedTuple):
     """The topologies on which a claim is verified.
 
     They are in size order, so that the first counterexample is a small one.
@@ -95,7 +93,7 @@ class Sizes:
 
     def at(self, level: Level) -> tuple[str, ...]:
         """Return the specs of a level."""
-        return {"quick": self.quick, "full": self.full, "deep": self.deep}[level]
+        return getattr(self, level)  # type: ignore[no-any-return]
 
 
 def family_sizes(
@@ -123,7 +121,8 @@ def family_sizes(
         >>> family_sizes("star", 4, 5, 5).full
         ('S3', 'S4', 'S5')
     """
-    start = _LEAST[family] if least is None else least
+    default_least, below = FAMILIES[family]
+    start = default_least if least is None else least
     omitted = frozenset(omit)
 
     def up_to(greatest: int) -> tuple[str, ...]:
@@ -134,7 +133,7 @@ def family_sizes(
         up_to(quick),
         up_to(max(quick, full)),
         up_to(max(quick, full, deep)),
-        _BEYOND[family] if beyond is None else tuple(beyond),
+        (below,) if beyond is None else tuple(beyond),
     )
 
 
@@ -145,18 +144,8 @@ def only(*specs: str) -> Sizes:
 
 def union(several: Iterable[Sizes]) -> Sizes:
     """Return the union of the sizes of several claims, in size order."""
-    all_sizes = list(several)
-
-    def merge(specs_of: Callable[[Sizes], tuple[str, ...]]) -> tuple[str, ...]:
-        specs = {spec for sizes in all_sizes for spec in specs_of(sizes)}
-        return tuple(sorted(specs, key=size_order))
-
-    return Sizes(
-        merge(lambda sizes: sizes.quick),
-        merge(lambda sizes: sizes.full),
-        merge(lambda sizes: sizes.deep),
-        merge(lambda sizes: sizes.beyond),
-    )
+    merged = (sorted({*chain(*specs)}, key=size_order) for specs in zip(*several, strict=True))
+    return Sizes(*map(tuple, merged))
 
 
 def size_order(spec: str) -> tuple[int, int, int]:
@@ -195,6 +184,7 @@ class Claim:
         check: function that records evidence at one size; None for a conjunction.
         reading: which reading of a damaged or ambiguous statement is verified, and why; empty if
             there is only one reading.
+        correction: a true statement that replaces a claim that fails; empty if there is none.
         parts: ids of the claims that a conjunction consists of.
         section: module of its check, such as ``tseng_sheu.trees``. Claims of one section are
             verified together, so that they share topologies, forests and schedules.
@@ -208,7 +198,7 @@ class Claim:
     number: str
     notation: str
     sizes: Sizes
-    check: CheckFunction | None
+    check: CheckFunction | None = None
     reading: str = ""
     section: str = ""
     memory: Memory = Memory()
@@ -216,6 +206,7 @@ class Claim:
     parts: tuple[str, ...] = ()
     paper: Paper | None = None
     record: str = ""
+    correction: str = ""
 
     @property
     def citation(self) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar, cast
 
+import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives import catalogue
 from starcast.collectives import catalogue as collectives
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import Schedule
@@ -99,6 +99,16 @@ class CachedTopology:
         return self.n, int(self.topology.k or 0)
 
     @property
+    def ranks(self) -> NDArray[np.int64]:
+        """The ranks of all nodes, int64 ``[nodes]``."""
+        return np.arange(self.nodes)
+
+    @property
+    def links(self) -> tuple[NDArray[np.integer], Ranks]:
+        """Tails and heads of all directed links; they broadcast to arrays ``[nodes, ports]``."""
+        return self.ranks[:, None], self.neighbours.T
+
+    @property
     def neighbours(self) -> Ranks:
         """All neighbours, int32 ``[ports, nodes]``; see `Topology.table`."""
         return self.array("neighbours", self.topology.table)
@@ -149,6 +159,6 @@ def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
     """Return starcast's algorithms of a collective that have no required arguments."""
     return tuple(
         algorithm
-        for algorithm in catalogue.algorithms_on(topology, collective)
+        for algorithm in collectives.algorithms_on(topology, collective)
         if algorithm.origin.is_shipped
     )

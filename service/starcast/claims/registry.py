@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.model import CheckFunction, Memory
@@ -22,9 +22,12 @@ Provider = Callable[[ClaimCheck], Iterable[Object]]
 
 @dataclass(frozen=True)
 class RegisteredCheck:
-    """A check function with its memory estimate and the module that registered it."""
+    """A check function with its memory estimate and the module that registered it.
 
-    function: CheckFunction
+    The attributes are those of `starcast.claims.model.Claim`.
+    """
+
+    check: CheckFunction
     memory: Memory
     section: str
 
@@ -122,21 +125,58 @@ def _register(claim_id: str, check: CheckFunction, memory: Memory, function: Any
 Argument = int | str
 
 
-@dataclass(frozen=True)
-class Execution:
-    """A schedule with its simulation.
+#: A value of an argument of an algorithm; or several values, or a function of n that returns one or
+#: several.
+Choices = Argument | Sequence[Argument] | Callable[[int], Argument | Sequence[Argument]]
 
-    Attributes:
-        schedule: the schedule.
-        simulation: its execution without faults.
-        arguments: the arguments of the algorithm.
-        root: label of the root.
-    """
+
+class Execution(NamedTuple):
+    """A schedule with its simulation, an execution without faults."""
 
     schedule: Schedule
     simulation: Simulation
-    arguments: dict[str, Argument]
-    root: str
+
+    @property
+    def steps(self) -> int:
+        """The number of executed steps."""
+        return self.simulation.steps
+
+    @property
+    def transmissions(self) -> int:
+        """The number of executed transmissions."""
+        return self.simulation.transmissions
+
+    @property
+    def messages(self) -> int:
+        """The number M of messages, an argument of the algorithm."""
+        return self.argument("messages")
+
+    @property
+    def copies(self) -> int:
+        """The number x of copies of each message, an argument of the algorithm."""
+        return self.argument("copies")
+
+    @property
+    def place(self) -> dict[str, Any]:
+        """The number M of messages and the schedule, as keywords for methods of `ClaimCheck`."""
+        return {"M": self.messages, "of": self.schedule}
+
+    def argument(self, name: str) -> int:
+        """Return an argument of the algorithm that is a number, such as ``segments``."""
+        return int(self.schedule.arguments[name])
+
+
+def execute(
+    check: ClaimCheck,
+    collective: str,
+    algorithm: str,
+    ports: str = "all",
+    root: int = 0,
+    **arguments: Argument,
+) -> Execution:
+    """Execute a schedule of the catalogue, record that it is valid, and return it."""
+    schedule = check.schedule(collective, algorithm, ports, root, **arguments)
+    return Execution(schedule, check.execute(schedule))
 
 
 def forests(construction: str, *, roots: int | None = 1, **arguments: Argument) -> Provider[Forest]:
@@ -161,7 +201,7 @@ def executions(
     *,
     ports: str = "all",
     roots: int | None = 1,
-    **arguments: Argument | Sequence[Argument],
+    **arguments: Choices,
 ) -> Provider[Execution]:
     """Yield the executed schedules of an algorithm at the sample roots.
 
@@ -172,19 +212,16 @@ def executions(
         algorithm: name in the catalogue of algorithms.
         ports: port model.
         roots: number of sample roots (None: the default sample). One root is the identity.
-        arguments: arguments of the algorithm; if some are sequences, such as ``messages=(1, 2,
-            3)``, all combinations of their values are executed.
+        arguments: arguments of the algorithm. If some are sequences, such as ``messages=(1, 2,
+            3)``, or functions of n that return sequences, all combinations are executed.
     """
-    names = tuple(arguments)
-    choices = [_as_sequence(values) for values in arguments.values()]
 
     def provide(check: ClaimCheck) -> Iterator[Execution]:
+        choices = [_as_sequence(values, check.n) for values in arguments.values()]
         for root in _sample_roots(check, roots):
             for values in product(*choices):
-                chosen = dict(zip(names, values, strict=True))
-                schedule = check.schedule(collective, algorithm, ports, root, **chosen)
-                simulation = check.execute(schedule)
-                yield Execution(schedule, simulation, chosen, check.label(root))
+                chosen = dict(zip(arguments, values, strict=True))
+                yield execute(check, collective, algorithm, ports, root, **chosen)
 
     return provide
 
@@ -195,5 +232,7 @@ def _sample_roots(check: ClaimCheck, count: int | None) -> tuple[int, ...]:
     return bfs.roots(check) if count is None else bfs.roots(check, count)
 
 
-def _as_sequence(values: Argument | Sequence[Argument]) -> Sequence[Argument]:
+def _as_sequence(values: Choices, n: int) -> Sequence[Argument]:
+    if callable(values):
+        values = values(n)
     return (values,) if isinstance(values, int | str) else values

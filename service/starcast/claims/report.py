@@ -370,11 +370,10 @@ def list_claim_runs(session: Session) -> Table:
 
 
 def _run_row(run: models.ClaimRun, counts: Mapping[str, int]) -> Row:
-    asked = storage.question(run)
     return {
         "run": run.id,
-        "claims": " ".join(asked.names) or "all",
-        "at": asked.level or " ".join(asked.sizes or ()),
+        "claims": " ".join(run.names) or "all",
+        "at": run.level or " ".join(run.sizes or ()),
         **{_verdict_column(word): counts.get(word, 0) for word in VERDICT_WORDS},
         "version": run.version,
         "revision": run.revision and run.revision[:12],
@@ -418,8 +417,8 @@ def list_changes(session: Session, before: int | None = None, after: int | None 
         for claim, word, other in verdicts
         if word != other
     ]
-    asked = storage.question(old), storage.question(new)
-    notes = [f"verification run {old.id} ({asked[0]}) against run {new.id} ({asked[1]})"]
+    scopes = [f"run {run.id} ({storage.describe_scope(run)})" for run in (old, new)]
+    notes = [f"verification {scopes[0]} against {scopes[1]}"]
     if unasked:
         of_run = f"of run {old.id}"
         claims_are = pluralize(len(unasked), f"claim {of_run} is", f"claims {of_run} are")
@@ -439,7 +438,7 @@ def run_provenance(run: models.ClaimRun) -> dict[str, str]:
     if run.revision is not None:
         revision = f", revision {run.revision[:12]}{' with changes' if run.dirty else ''}"
     return {
-        "Verification run": f"{run.id} ({storage.question(run)})",
+        "Verification run": f"{run.id} ({storage.describe_scope(run)})",
         "Code": f"starcast {run.version}{revision}",
         "Finished": run.finished_at.astimezone().isoformat(sep=" ", timespec="seconds"),
     }

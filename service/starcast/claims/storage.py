@@ -4,12 +4,11 @@ Every function works in the given session and never commits.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from sqlalchemy import func, select, tuple_
 from sqlalchemy.orm import Session
 
-from starcast.claims.evidence import Evidence, evidence_from_json, evidence_to_json
+from starcast.claims.evidence import Evidence, by_claim, evidence_from_json, evidence_to_json
 from starcast.claims.model import size_order, sort_sizes
 from starcast.claims.verdict import Verdict
 from starcast.stores.database import models
@@ -21,38 +20,32 @@ from starcast.support.provenance import provenance
 _MAX_ID = 2**31 - 1
 
 
-@dataclass(frozen=True)
-class Question:
-    """The scope of a verification run: the names of claims (none for all), and a level or sizes."""
-
-    names: tuple[str, ...]
-    level: str | None
-    sizes: tuple[str, ...] | None
-
-    def __str__(self) -> str:
-        return f"{' '.join(self.names) or 'all'}, {self.level or ' '.join(self.sizes or ())}"
+def describe_scope(run: ClaimRun) -> str:
+    """Return the requested names of claims ("all" for none), and the requested level or sizes."""
+    return f"{' '.join(run.names) or 'all'}, {run.level or ' '.join(run.sizes or ())}"
 
 
-def question_of(names: Sequence[str], level: str, sizes: Sequence[str] | None) -> Question:
-    """Return the scope of a run of the named claims; given sizes replace the level."""
-    if sizes is None:
-        return Question(tuple(names), level, None)
-    return Question(tuple(names), None, sort_sizes(sizes))
+def save_claim_run(
+    session: Session,
+    names: Sequence[str],
+    level: str,
+    sizes: Sequence[str] | None,
+    verdicts: Sequence[Verdict],
+) -> ClaimRun:
+    """Store a verification run: its verdicts, and the evidence from which they are derived.
 
-
-def question(run: ClaimRun) -> Question:
-    """Return the scope of a stored verification run."""
-    sizes = None if run.sizes is None else tuple(run.sizes)
-    return Question(tuple(run.names), run.level, sizes)
-
-
-def save_claim_run(session: Session, asked: Question, verdicts: Sequence[Verdict]) -> ClaimRun:
-    """Store a verification run: its verdicts, and the evidence from which they are derived."""
+    Args:
+        session: a session of the database.
+        names: the requested names of claims; none for all claims.
+        level: the requested level.
+        sizes: the sizes that were requested instead of a level.
+        verdicts: the verdicts with their evidence.
+    """
     code = provenance()
     run = ClaimRun(
-        names=list(asked.names),
-        level=asked.level,
-        sizes=None if asked.sizes is None else list(asked.sizes),
+        names=list(names),
+        level=level if sizes is None else None,
+        sizes=None if sizes is None else list(sort_sizes(sizes)),
         version=code["version"],
         revision=code["revision"],
         dirty=code["dirty"],
@@ -164,9 +157,7 @@ def load_verdicts(session: Session, run: int) -> list[Verdict]:
 
     The parts of a conjunction have rows of their own. The field `parts` of the verdicts is empty.
     """
-    evidence: dict[str, list[Evidence]] = {}
-    for each in load_evidence(session, run):
-        evidence.setdefault(each.claim, []).append(each)
+    evidence = by_claim(load_evidence(session, run))
     query = select(ClaimVerdict).where(ClaimVerdict.claim_run == run)
     return [_verdict(row, evidence.get(row.claim, ())) for row in session.scalars(query)]
 
@@ -189,10 +180,9 @@ def newest_verdicts(session: Session) -> dict[str, tuple[models.ClaimRun, Verdic
     for row in rows:
         if row.verdict == "fails":
             failing.setdefault(row.claim_run, []).append(row.claim)
-    evidence: dict[str, list[Evidence]] = {}
-    for run, names in failing.items():
-        for each in load_evidence(session, run, names):
-            evidence.setdefault(each.claim, []).append(each)
+    evidence = by_claim(
+        each for run, names in failing.items() for each in load_evidence(session, run, names)
+    )
     return {
         row.claim: (runs[row.claim_run], _verdict(row, evidence.get(row.claim, ()))) for row in rows
     }

@@ -308,8 +308,7 @@ def _describe_beyond(claim: Claim, evidence: Sequence[Evidence]) -> Iterator[str
         if found.undefined:
             yield f"{label}: {found.undefined}."
         elif failure is not None:
-            place = describe_place(failure.counterexample or {})
-            yield f"{label} fails: {failure.what}: {place}."
+            yield f"{label} fails: {failure.what}: {describe_place(failure.counterexample or {})}."
 
 
 def _is_failed_comparison(finding: Finding) -> bool:

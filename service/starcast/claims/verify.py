@@ -3,12 +3,12 @@
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from starcast.claims import catalogue
 from starcast.claims.check import ClaimCheck
-from starcast.claims.evidence import Evidence
+from starcast.claims.evidence import Evidence, by_claim
 from starcast.claims.model import Claim, size_order, sort_sizes
 from starcast.claims.object_cache import ObjectCache
 from starcast.claims.verdict import Verdict, claim_verdict, conjunction_verdict
@@ -72,7 +72,7 @@ def run_check(
         )
     require_memory(claim, spec)
     begin = time.perf_counter()
-    claim_check = recorder(objects.topology(spec), objects)
+    claim_check = recorder(objects.topology(spec), objects, claim.correction)
     undefined = ""
     try:
         claim.check(claim_check)
@@ -220,14 +220,13 @@ def plan_tasks(pairs: Iterable[Pair]) -> list[Task]:
     return sorted(tasks, key=lambda task: -sum(task.estimates))
 
 
-@contextmanager
 def run_tasks(
     tasks: Sequence[Task],
     jobs: int | None,
     reporter: Reporter,
     executor: Executor | None = None,
-) -> Iterator[Iterator[tuple[Evidence, ...]]]:
-    """Return the evidence of each task, in the order in which the tasks finish.
+) -> list[Evidence]:
+    """Return the evidence of all tasks, in the order in which the tasks finish.
 
     Args:
         tasks: the result of `plan_tasks`.
@@ -237,31 +236,31 @@ def run_tasks(
 
     Raises:
         InputError: ``jobs`` is less than 1.
-        LimitError: a task does not fit into the free memory, or its processes were killed. The
-            evidence of finished tasks has already been yielded.
+        LimitError: a task does not fit into the free memory, or its processes were killed.
         StarcastError: a check raised an exception, which is a defect.
     """
     pairs = sum(len(task.claims) for task in tasks)
     is_large = pairs > _MANY_PAIRS or sum(sum(task.estimates) for task in tasks) > _MANY_BYTES
     count = processes.choose_jobs(len(tasks), jobs, worth_it=is_large)
-    with reporter.task("verifying claims", pairs, "checks") as progress:
-
-        def report(results: Iterable[tuple[Evidence, ...]]) -> Iterator[tuple[Evidence, ...]]:
-            for evidence in results:
-                progress.advance(len(evidence))
-                yield evidence
-
-        if executor is None and count == 1:
-            yield report(map(run_task, tasks))
-            return
-        work = parallel.Workload(
-            run_task, lambda task: sum(task.estimates), memory.available, _require_free_memory, str
-        )
-        with ExitStack() as stack:
-            if executor is None:
-                executor = stack.enter_context(processes.local_processes(count))
-            results = stack.enter_context(parallel.run_parallel(tasks, work, executor))
-            yield report(evidence for _, evidence in results)
+    evidence: list[Evidence] = []
+    with ExitStack() as stack:
+        progress = stack.enter_context(reporter.task("verifying claims", pairs, "checks"))
+        results: Iterable[tuple[Evidence, ...]] = map(run_task, tasks)
+        if executor is not None or count > 1:
+            work = parallel.Workload(
+                run_task,
+                lambda task: sum(task.estimates),
+                memory.available,
+                _require_free_memory,
+                str,
+            )
+            executor = executor or stack.enter_context(processes.local_processes(count))
+            finished = stack.enter_context(parallel.run_parallel(tasks, work, executor))
+            results = (found for _, found in finished)
+        for found in results:
+            progress.advance(len(found))
+            evidence += found
+    return evidence
 
 
 def run_task(task: Task) -> tuple[Evidence, ...]:
@@ -304,29 +303,22 @@ def verify_claims(
         ['holds as a bound']
     """
     tasks = plan_tasks(plan_pairs(claims, level, sizes))
-    with run_tasks(tasks, jobs, reporter or Silent(), executor) as results:
-        evidence = [found for result in results for found in result]
-    return judge_claims(claims, evidence)
+    return judge_claims(claims, run_tasks(tasks, jobs, reporter or Silent(), executor))
 
 
 def judge_claims(claims: Iterable[Claim], evidence: Iterable[Evidence]) -> tuple[Verdict, ...]:
     """Return the verdicts on claims with evidence; a conjunction needs evidence of all parts."""
-    by_claim: dict[str, list[Evidence]] = {}
-    for found in evidence:
-        by_claim.setdefault(found.claim, []).append(found)
+    found = by_claim(evidence)
     return tuple(
-        _judge(claim, by_claim)
-        for claim in claims
-        if by_claim.keys() >= set(claim.parts or (claim.id,))
+        _judge(claim, found) for claim in claims if found.keys() >= set(claim.parts or (claim.id,))
     )
 
 
-def _judge(claim: Claim, by_claim: Mapping[str, Sequence[Evidence]]) -> Verdict:
+def _judge(claim: Claim, evidence: Mapping[str, Sequence[Evidence]]) -> Verdict:
     if claim.check is not None:
-        return claim_verdict(claim, by_claim[claim.id])
-    return conjunction_verdict(
-        claim.id, [_judge(catalogue.find_claim(part), by_claim) for part in claim.parts]
-    )
+        return claim_verdict(claim, evidence[claim.id])
+    parts = [_judge(catalogue.find_claim(part), evidence) for part in claim.parts]
+    return conjunction_verdict(claim.id, parts)
 
 
 def _run_check(claim: Claim, spec: str, objects: ObjectCache) -> Evidence:

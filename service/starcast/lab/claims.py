@@ -202,8 +202,7 @@ class Claims(Connection):
             return report.list_verdicts(verdicts, claims, specs)
         try:
             with self._session() as session:
-                asked = storage.question_of(names, chosen, specs)
-                number = storage.save_claim_run(session, asked, verdicts).id
+                number = storage.save_claim_run(session, names, chosen, specs, verdicts).id
         except StarcastError as error:
             # The verdicts took time to compute, so they are shown together with the error.
             return report.list_verdicts(verdicts, claims, specs, "nothing is stored", error)
@@ -267,7 +266,7 @@ class Claims(Connection):
             found = storage.load_claim_run(session, run)
             verdicts = storage.load_verdicts(session, found.id)
         claims = pluralize(len(verdicts), "claim")
-        subject = f"verification run {found.id}: {storage.question(found)}, {claims}"
+        subject = f"verification run {found.id}: {storage.describe_scope(found)}, {claims}"
         return ClaimReport(subject, verdicts, run_provenance(found))
 
     def _can_store(self) -> bool:

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.object_cache import CachedTopology
+from starcast.records import checkers
 from starcast.topologies.permutations import Ranks
+from starcast.trees.model import Forest
 
 _ALL_ROOTS = 24  # nodes of S_4: up to this size every node is a sample root
 _SEED = 1997
@@ -101,6 +103,13 @@ def levels(parent: Ranks, root: int) -> Ranks:
 def depths(network: CachedTopology, rows: NDArray[np.uint8], root: int = 0) -> Ranks:
     """Return the levels of all nodes in each tree of a forest, int32 ``[trees, nodes]``."""
     return np.stack([levels(parents(network, row), root) for row in rows])
+
+
+def heights(forest: Forest) -> list[int]:
+    """Return the height of every tree of a forest, counted by a checker."""
+    topology = forest.topology
+    counted = checkers.height(topology, forest.parent_port, forest.root, bound=topology.nodes)
+    return [int(height) for height in np.atleast_1d(counted.measured)]
 
 
 def random_tree(network: CachedTopology, seed: int, root: int = 0) -> NDArray[np.uint8]:

@@ -1,4 +1,4 @@
-"""Labels of S_n as arrays, and labels of nodes and links for the findings of a `ClaimCheck`.
+"""Labels of S_n as arrays.
 
 The module computes symbols, positions, ranks, translations, and the rotation R. Translation and R
 are defined in docs/definitions/conventions.md (Fragopoulou & Akl 1993, Definitions 2 and 5). The
@@ -6,15 +6,12 @@ module uses neither `starcast.trees` nor the ranking of `starcast.topologies.per
 number 0 is not a symbol and is left unchanged: it occurs in labels that the mutation tests corrupt.
 """
 
-from collections.abc import Callable
 from itertools import permutations as orders
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.object_cache import CachedTopology
-from starcast.collectives.model import Schedule
-from starcast.topologies import Topology
 from starcast.topologies.permutations import Perms, Ranks
 
 
@@ -103,41 +100,3 @@ def return_times(network: CachedTopology) -> NDArray[np.int64]:
         times = np.where((node == np.arange(network.nodes)) & (times == 0), count, times)
         node = rotated[node]
     return times
-
-
-# Labels of nodes and directed links (``tail -> head``) for the findings of a `ClaimCheck`
-
-
-def node_labels(network: CachedTopology, nodes: NDArray[np.integer]) -> Callable[[int], str]:
-    """Return a function from index i to the label of the i-th given node."""
-    return lambda i: network.label(int(nodes[i]))
-
-
-def column_labels(network: CachedTopology) -> Callable[[int, int], str]:
-    """Return a function from indices of an array ``[.., nodes]`` to the label of the node."""
-    return lambda _, node: network.label(node)
-
-
-def other_nodes(network: CachedTopology) -> Callable[[int], str]:
-    """Return a function from index i to the label of the i-th node other than the identity."""
-    return lambda i: network.label(i + 1)
-
-
-def link_label(network: CachedTopology | Topology, tail: int, head: int) -> str:
-    """Return the label of a directed link, such as ``123 -> 213``."""
-    return f"{network.label(int(tail))} -> {network.label(int(head))}"
-
-
-def outgoing_links(network: CachedTopology) -> Callable[[int, int], str]:
-    """Return a function from indices of an array ``[nodes, ports]`` to the outgoing link."""
-    return lambda node, port: link_label(network, node, network.neighbours[port, node])
-
-
-def links_by_port(network: CachedTopology) -> Callable[[int, int], str]:
-    """Return a function from indices of an array ``[ports, nodes]`` to the outgoing link."""
-    return lambda port, node: link_label(network, node, network.neighbours[port, node])
-
-
-def row_links(schedule: Schedule) -> Callable[[int], str]:
-    """Return a function from i to the directed link that the i-th row of a schedule crosses."""
-    return lambda i: link_label(schedule.topology, schedule.sender[i], schedule.receiver[i])

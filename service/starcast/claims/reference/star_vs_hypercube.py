@@ -149,8 +149,7 @@ def _greatest(quotient: Bound, amounts: Amounts, n: int) -> Number:
 def same_order(check: ClaimCheck, what: str, quotient: Bound, amounts: Amounts) -> None:
     """Check that a quotient and its reciprocal are bounded for all n and all amounts (M and x)."""
     order(check, what, quotient, amounts)
-    what = f"{what}{REVERSED}"
-    order(check, what, lambda *values: divide(1, quotient(*values)), amounts)
+    order(check, f"{what}{REVERSED}", lambda *values: divide(1, quotient(*values)), amounts)
 
 
 Comparison = Literal["star / hypercube", "star / hypercube / log n", "hypercube / star / log n"]

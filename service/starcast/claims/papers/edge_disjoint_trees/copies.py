@@ -13,14 +13,12 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import diameter, distance_sum, divide
 from starcast.claims.model import Memory, all_pairs
 from starcast.claims.papers.edge_disjoint_trees.broadcast import (
-    ExecutedCollective,
     check_transmissions,
-    execute_collective,
+    execute_copies,
 )
 from starcast.claims.reference import bfs, fault_cuts, labels
 from starcast.claims.reference.fault_cuts import FaultyPart, PossibleFaults, describe_fault
-from starcast.claims.reference.labels import node_labels, outgoing_links
-from starcast.claims.registry import Provider, checks
+from starcast.claims.registry import Execution, checks, executions
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator import Simulation, simulate_acknowledged
 from starcast.support.integers import ceil_div
@@ -36,16 +34,18 @@ def divisors(n: int) -> list[int]:
     return [copies for copies in range(1, n) if (n - 1) % copies == 0]
 
 
-def broadcasts(check: ClaimCheck) -> Iterator[ExecutedCollective]:
+def broadcasts(check: ClaimCheck) -> Iterator[Execution]:
     """Yield broadcasts of few and many messages whose number of copies divides n-1."""
-    n = check.n
-    for copies in divisors(n):
-        for messages in sorted({1, 2, n - 2, n - 1, n}):
-            broadcast = execute_collective(check, "broadcast", messages, copies)
-            # The second execution records its findings again. Stored evidence contains these
-            # findings twice, and new evidence must stay comparable with stored evidence.
-            check.execute(broadcast.schedule)
-            yield broadcast
+    for broadcast in executions(
+        "broadcast",
+        "edge-disjoint",
+        copies=divisors,
+        messages=lambda n: sorted({1, 2, n - 2, n - 1, n}),
+    )(check):
+        # The second execution records its findings again. Stored evidence contains these findings
+        # twice, and new evidence must stay comparable with stored evidence.
+        check.execute(broadcast.schedule)
+        yield broadcast
 
 
 def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
@@ -55,7 +55,7 @@ def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
     addition, sets of copies - 1 faults (all, or a random sample) are tried, and some of them are
     executed.
     """
-    schedule = execute_collective(check, "broadcast", messages, copies).schedule
+    schedule = execute_copies(check, "broadcast", messages, copies).schedule
     faults = PossibleFaults(check)
     cuts = fault_cuts.blocked_copies(schedule, faults)
     place = {"M": messages, "x": copies}
@@ -65,7 +65,7 @@ def check_survives(check: ClaimCheck, messages: int, copies: int) -> None:
 
     blocked = fault_cuts.count_blocked_copies(cuts, faults)
     unit, fault, node = np.unravel_index(int(blocked.argmax()), blocked.shape)
-    worst = {"faults": faults.describe([int(fault)]), "node": check.label(int(node))}
+    worst = {"faults": faults.describe([int(fault)]), "node": node}
     what = "copies that a fault keeps from a node, at most"
     check.equal(what, int(blocked.max()), 1, of=schedule, **place, message=unit, **worst)
 
@@ -103,13 +103,11 @@ def some_copies_survive(check: ClaimCheck) -> None:
 
 
 @checks("EDT.FT.steps", given=broadcasts)
-def steps_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
+def steps_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
     """Check the bounds on the number of steps if a message is broadcast in several copies."""
     n = check.n
-    messages = broadcast.messages
-    copies = broadcast.copies
-    steps = broadcast.steps
-    place = {"M": messages, "x": copies, "of": broadcast.schedule}
+    messages, copies, steps = broadcast.messages, broadcast.copies, broadcast.steps
+    place = {"x": copies, **broadcast.place}
     bound = ceil_div(messages * copies, n - 1) + diameter(n) + 3
     check.at_most("steps", steps, bound, **place)
     if copies == n - 1:
@@ -117,7 +115,7 @@ def steps_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
 
 
 @checks("EDT.FT.transmissions", given=broadcasts)
-def transmissions_of_copies(check: ClaimCheck, broadcast: ExecutedCollective) -> None:
+def transmissions_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
     """Check that x copies of M messages take Mx(n!-1) transmissions."""
     copies = broadcast.copies
     check_transmissions(check, broadcast, copies * (factorial(check.n) - 1), x=copies)
@@ -131,10 +129,7 @@ _SAMPLE = ((1, 2), (1, 3), (3, 3))
 def copies_that_do_not_divide(check: ClaimCheck) -> None:
     """Check whether distributing x copies round robin suffices if x does not divide n-1."""
     n = check.n
-    instead = check.correction(
-        "dealt like cards, x copies of any M messages take ceil(Mx/(n-1)) + h - 1 steps "
-        "and survive x-1 faults"
-    )
+    instead = check.correction()
     for copies in range(1, n):
         for messages in range(1, n + 1):
             if n > 4 and (messages, copies) not in (*_SAMPLE, (n - 1, 2), (n, 3)):
@@ -170,7 +165,7 @@ def _survives_all_faults(check: ClaimCheck, schedule: Schedule, copies: int) -> 
 def example(check: ClaimCheck) -> None:
     """Check the two packets of the paper's example; copies on any two subtrees survive a fault."""
     for messages in (2, 4):
-        schedule = execute_collective(check, "broadcast", messages, 2).schedule
+        schedule = execute_copies(check, "broadcast", messages, 2).schedule
         trees = [tuple(fault_cuts.trees_of_unit(schedule, u)) for u in range(schedule.units)]
         packets = sorted(set(trees))
         place = {"M": messages, "of": schedule}
@@ -179,7 +174,7 @@ def example(check: ClaimCheck) -> None:
         check.equal("messages of a packet", sizes, messages // 2, **place)
         check.equal("subtrees", [*chain(*packets)], np.arange(4), **place)
         check_survives(check, messages, 2)
-    schedule = execute_collective(check, "broadcast", 1, 4).schedule
+    schedule = execute_copies(check, "broadcast", 1, 4).schedule
     faults = PossibleFaults(check)
     cuts = fault_cuts.blocked_copies(schedule, faults)[0]
     for second in range(len(cuts)):
@@ -199,26 +194,15 @@ def example(check: ClaimCheck) -> None:
 MAX_EXPANDED = 6
 
 
-def collectives(collective: str, numbers: Sequence[int]) -> Provider[ExecutedCollective]:
-    """Return a provider of executed collectives whose messages have n-1 copies each.
-
-    The collective is executed from the identity, once for each of the given numbers of messages.
-    """
-
-    def provide(check: ClaimCheck) -> Iterator[ExecutedCollective]:
-        for messages in numbers:
-            yield execute_collective(check, collective, messages, check.n - 1)
-
-    return provide
-
-
-allgathers = collectives("allgather", (1, 2, 3))
-scatters = collectives("scatter", (1, 2, 3))
-alltoalls = collectives("alltoall", (1, 2, 3))
+#: Providers of collectives from the identity whose messages have n-1 copies each.
+in_all_trees = partial(executions, algorithm="edge-disjoint", copies=lambda n: n - 1)
+allgathers = in_all_trees("allgather", messages=(1, 2, 3))
+scatters = in_all_trees("scatter", messages=(1, 2, 3))
+alltoalls = in_all_trees("alltoall", messages=(1, 2, 3))
 
 
 @checks("EDT.MNB.conflict-free", given=allgathers)
-def check_conflict_free(check: ClaimCheck, executed: ExecutedCollective) -> None:
+def check_conflict_free(check: ClaimCheck, executed: Execution) -> None:
     """Check that no directed link carries two messages in a step if all n! sources send.
 
     The simulator verifies a symmetric schedule by the dimensions of its links. Small schedules are
@@ -244,7 +228,7 @@ def check_conflict_free(check: ClaimCheck, executed: ExecutedCollective) -> None
 
 
 @checks("EDT.MNB.steps", given=allgathers)
-def allgather_steps(check: ClaimCheck, allgather: ExecutedCollective) -> None:
+def allgather_steps(check: ClaimCheck, allgather: Execution) -> None:
     """Check the steps with and without acknowledgements, and that no subtree pauses."""
     schedule = allgather.schedule
     messages = allgather.messages
@@ -260,7 +244,7 @@ def allgather_steps(check: ClaimCheck, allgather: ExecutedCollective) -> None:
 
 
 @checks("EDT.MNB.transmissions", given=allgathers)
-def allgather_transmissions(check: ClaimCheck, allgather: ExecutedCollective) -> None:
+def allgather_transmissions(check: ClaimCheck, allgather: Execution) -> None:
     """Check that an allgather of M messages per node takes M n!(n-1)(n!-1) transmissions."""
     nodes = factorial(check.n)
     check_transmissions(check, allgather, nodes * (check.n - 1) * (nodes - 1))
@@ -284,27 +268,25 @@ def _execute_acknowledged(
 @checks("EDT.MNB.fault-tolerant", memory=Memory(400, of_pairs=all_pairs))
 def acknowledged_allgather_under_faults(check: ClaimCheck) -> None:
     """Count the units that healthy nodes miss under faults, with and without acknowledgements."""
-    schedule = execute_collective(check, "allgather", 1, check.n - 1).schedule
-    instead = check.correction(
-        "driven by steps, the same schedule waits for nobody and survives every such set of faults"
-    )
+    schedule = execute_copies(check, "allgather", 1, check.n - 1).schedule
+    instead = check.correction()
     for faults in _fault_sets(check):
         described = " and ".join(describe_fault(check, fault) for fault in faults)
         simulation = _execute_acknowledged(check, schedule, faults)
-        place = {"faults": described, **_first_missing(check, simulation), "of": schedule}
+        place = {"faults": described, **_first_missing(simulation), "of": schedule}
         what = "(healthy node, message) pairs that are missing"
         check.equal(what, simulation.missing, 0, **place)
         missing = check.objects.simulation(schedule, faults).missing
         instead.equal("pairs that are missing", missing, 0, faults=described)
 
 
-def _first_missing(check: ClaimCheck, simulation: Simulation) -> dict[str, str]:
+def _first_missing(simulation: Simulation) -> dict[str, int | str]:
     """Return the first node that misses a message, and the source of the message."""
     if simulation.missing == 0 or not simulation.undelivered:
         return {}
     node, unit = simulation.undelivered[0]
     # With one message per source, the number of a unit is the rank of its source.
-    return {"node": node, "source": check.label(unit)}
+    return {"node": node, "source": unit}
 
 
 def _fault_sets(check: ClaimCheck) -> list[list[FaultyPart]]:
@@ -331,20 +313,20 @@ def _fault_sets(check: ClaimCheck) -> list[list[FaultyPart]]:
 # Section 4.5
 
 
-def scatters_from_roots(check: ClaimCheck) -> Iterator[ExecutedCollective]:
+def scatters_from_roots(check: ClaimCheck) -> Iterator[Execution]:
     """Yield scatters of several messages from the identity, and of one message from other roots."""
     yield from scatters(check)
     for root in bfs.roots(check)[1:]:
-        yield execute_collective(check, "scatter", 1, check.n - 1, root)
+        yield execute_copies(check, "scatter", 1, check.n - 1, root)
 
 
 @checks("EDT.SC.steps", given=scatters_from_roots)
-def scatter_steps(check: ClaimCheck, scatter: ExecutedCollective) -> None:
+def scatter_steps(check: ClaimCheck, scatter: Execution) -> None:
     """Check the number of steps, and that messages for the deepest nodes leave first."""
     n = check.n
     schedule = scatter.schedule
     stated = scatter.messages * (factorial(n) - 1)
-    place = {"M": scatter.messages, "root": check.label(schedule.root), "of": schedule}
+    place = {"root": schedule.root, **scatter.place}
     check.equal("steps", scatter.steps, stated, **place)
     # In a tree, a unit crosses as many links as the level of its destination.
     keys = schedule.unit * np.int64(n) + schedule.tree
@@ -364,15 +346,15 @@ def _first_hops(schedule: Schedule) -> tuple[NDArray[np.int64], NDArray[np.int64
 
 
 @checks("EDT.SC.bottleneck", given=scatters_from_roots)
-def scatter_bound(check: ClaimCheck, scatter: ExecutedCollective) -> None:
+def scatter_bound(check: ClaimCheck, scatter: Execution) -> None:
     """Check that each link of the source carries M(n!-1) messages, for M messages per node."""
     schedule = scatter.schedule
     root = schedule.root
     stated = scatter.messages * (factorial(check.n) - 1)
     leaving = np.bincount(schedule.port[schedule.sender == root], minlength=check.n + 1)[2:]
-    link = partial(outgoing_links(check), root)
+    link = (root, check.neighbours[:, root])
     check.equal("messages over a link of the source", leaving, stated, **scatter.place, link=link)
-    check.at_least("steps", scatter.steps, stated, **scatter.place, root=check.label(root))
+    check.at_least("steps", scatter.steps, stated, **scatter.place, root=root)
 
 
 def level_sum(n: int) -> growth.Number:
@@ -403,7 +385,7 @@ def alltoall_is_conflict_free(check: ClaimCheck) -> None:
     """Check that total exchanges have no conflicts, and the order in which messages are sent."""
     for alltoall in alltoalls(check):
         check_conflict_free(check, alltoall)
-    schedule = execute_collective(check, "alltoall", 1, check.n - 1).schedule
+    schedule = execute_copies(check, "alltoall", 1, check.n - 1).schedule
     _, unit = _first_hops(schedule)
     # `np.resize` repeats or cuts the array, so that a corrupted schedule gives a counterexample
     # instead of an error about array shapes.
@@ -433,8 +415,8 @@ def alltoall_transmissions(check: ClaimCheck) -> None:
     check.same_order("transmissions / (M n!(n-1) t_n)", _levels_by_distances)
 
 
-@checks("EDT.TE.fault-tolerant", given=collectives("alltoall", (1, 2)))
-def alltoall_paths(check: ClaimCheck, alltoall: ExecutedCollective) -> None:
+@checks("EDT.TE.fault-tolerant", given=in_all_trees("alltoall", messages=(1, 2)))
+def alltoall_paths(check: ClaimCheck, alltoall: Execution) -> None:
     """Check that every message takes n-1 paths to its destination without common inner nodes."""
     schedule = alltoall.schedule
     messages = alltoall.messages
@@ -449,17 +431,17 @@ def alltoall_paths(check: ClaimCheck, alltoall: ExecutedCollective) -> None:
     last = np.append(first[1:], True)
     place = alltoall.place
 
-    begins = {"destination": node_labels(check, destination[first]), "subtree": tree[first] + 2}
+    begins = {"destination": destination[first], "subtree": tree[first] + 2}
     check.equal("where a path begins", sender[first], 0, **begins, **place)
     subtrees = tree[last] + 2
     check.equal("where a path ends", receiver[last], destination[last], subtree=subtrees, **place)
-    names = node_labels(check, destination[~first])
-    check.equal("next hop from", sender[~first], receiver[~last], destination=names, **place)
+    onward = destination[~first]
+    check.equal("next hop from", sender[~first], receiver[~last], destination=onward, **place)
 
     units = np.arange(messages, check.nodes * messages)
     paths = np.bincount(unit[first], minlength=check.nodes * messages)[messages:]
-    names = node_labels(check, units // messages)
-    check.equal("paths of a message", paths, check.n - 1, destination=names, **place)
+    destinations = units // messages
+    check.equal("paths of a message", paths, check.n - 1, destination=destinations, **place)
     inner = receiver[~last]
     inner_of_unit = unit[~last] * check.nodes + inner
     distinct = len(np.unique(inner_of_unit))

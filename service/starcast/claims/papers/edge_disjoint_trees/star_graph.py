@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from starcast.claims.check import ClaimCheck
 from starcast.claims.reference import bfs, labels
 from starcast.claims.reference import tree_rules as rules
-from starcast.claims.reference.labels import links_by_port, node_labels
 from starcast.claims.registry import checks, forests
 from starcast.records import checkers
 from starcast.topologies.permutations import Perms, Ranks
@@ -42,7 +41,7 @@ def substars(check: ClaimCheck) -> None:
     check.equal("nodes of S^k", sizes, stated, substar=np.arange(1, n + 1))
     nodes = np.flatnonzero(k == 1)
     inside = (k[check.neighbours[:, nodes]] == 1).sum(axis=0)
-    check.equal("nodes of S^1 next to one of S^1", inside, 0, node=node_labels(check, nodes))
+    check.equal("nodes of S^1 next to one of S^1", inside, 0, node=nodes)
     if n > 2 and (sizes == stated).all():
         for position in range(2, n + 1):
             _check_substar(check, symbols, k, position)
@@ -57,34 +56,30 @@ def _check_substar(check: ClaimCheck, symbols: Perms, k: NDArray[np.int64], posi
     # would get a 0, which has no rank; they are never compared, so any valid symbol will do.
     rest = np.clip(np.delete(symbols, position - 1, axis=1) - 1, 1, n - 1)
     image = labels.ranks_of(smaller, rest[nodes])
-    expected = np.arange(smaller.nodes)
-    what = "nodes of S_{n-1} that are met"
-    check.equal(what, np.sort(image), expected, node=nodes, substar=position)
-    node_names = np.array([check.label(int(node)) for node in nodes])
+    place = {"substar": position, "node": nodes}
+    check.equal("nodes of S_{n-1} that are met", np.sort(image), smaller.ranks, **place)
     for dimension in np.delete(np.arange(2, n + 1), position - 2):
         neighbour = check.neighbours[dimension - 2, nodes]
         neighbour_image = labels.ranks_of(smaller, rest[neighbour])
         # Dimensions beyond the removed position shift by one.
         smaller_dimension = dimension - 1 if dimension > position else dimension
-        place = {"substar": position, "node": node_names, "dimension": dimension}
         observed = np.where(k[neighbour] == position, neighbour_image, -1)
         stated = smaller.neighbours[smaller_dimension - 2, image]
-        check.equal("neighbour in S_{n-1}", observed, stated, **place)
+        check.equal("neighbour in S_{n-1}", observed, stated, **place, dimension=dimension)
 
 
 @checks("EDT.L1")
 def translations_keep_dimensions(check: ClaimCheck) -> None:
     """Check that each translation T_h permutes the nodes and keeps the dimension of every link."""
     dimensions = np.array(check.ports)[:, None]
-    links = links_by_port(check)
     # Beyond S_5, all n! translations of n! nodes would take too long.
     for h in range(check.nodes) if check.n <= 5 else bfs.roots(check, 24):
         image = labels.translation(check, h)
         place = {"h": check.label(h)}
-        nodes = np.arange(check.nodes)
-        check.equal("nodes that are met", np.sort(image), nodes, **place, node=check.label)
+        check.equal("nodes that are met", np.sort(image), check.ranks, **place, node=check.ranks)
         observed = _dimensions(check.neighbours, image, image[check.neighbours])
-        check.equal("dimension of the translated link", observed, dimensions, **place, link=links)
+        place |= {"link": (check.ranks, check.neighbours)}
+        check.equal("dimension of the translated link", observed, dimensions, **place)
 
 
 def _dimensions(neighbours: Ranks, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
@@ -103,17 +98,17 @@ def rotation_of_links(check: ClaimCheck) -> None:
     """Check how the rotation R changes dimensions of links, first symbols and distances."""
     rotated = labels.rotation(check)
     first = labels.symbols(check)[:, 0]
-    links = links_by_port(check)
-    check.equal("nodes that are met", np.sort(rotated), np.arange(check.nodes), node=check.label)
+    links = (check.ranks, check.neighbours)
+    check.equal("nodes that are met", np.sort(rotated), check.ranks, node=check.ranks)
     observed = _dimensions(check.neighbours, rotated, rotated[check.neighbours])
     stated = labels.rotation_function(check.n)[np.array(check.ports)][:, None]
     check.equal("dimension of the rotated link", observed, stated, link=links)
     is_kept = first[rotated] == first
-    check.equal("whether the first symbol is kept", is_kept, first == 1, node=check.label)
+    check.equal("whether the first symbol is kept", is_kept, first == 1, node=check.ranks)
     for root in bfs.roots(check):
         before = bfs.distances(check, root)
         after = bfs.distances(check, int(rotated[root]))
-        place = {"of_node": check.label(root), "node": check.label}
+        place = {"of_node": check.label(root), "node": check.ranks}
         check.equal("distance after the rotation", after[rotated], before, **place)
     what = "different dimensions of a link and its rotations"
     check.equal(what, _count_dimensions(check.neighbours, rotated), check.n - 1, link=links)
@@ -141,20 +136,18 @@ def necklaces(check: ClaimCheck) -> None:
     rotated = labels.rotation(check)
     sizes = labels.return_times(check)
     outside = np.flatnonzero(labels.symbols(check)[:, 0] != 1)
-    what = "nodes of a necklace outside S^1"
-    check.equal(what, sizes[outside], n - 1, node=node_labels(check, outside))
+    check.equal("nodes of a necklace outside S^1", sizes[outside], n - 1, node=outside)
     remainder = (n - 1) % np.maximum(sizes, 1)
-    check.equal("n-1 modulo the nodes of a necklace", remainder, 0, node=check.label)
-    check.true("a necklace ends within n-1 rotations", (sizes > 0) & (sizes < n), node=check.label)
+    check.equal("n-1 modulo the nodes of a necklace", remainder, 0, node=check.ranks)
+    check.true("a necklace ends within n-1 rotations", (sizes > 0) & (sizes < n), node=check.ranks)
     distance = bfs.distances(check)
-    check.equal("distance along a necklace", distance[rotated], distance, node=check.label)
+    check.equal("distance along a necklace", distance[rotated], distance, node=check.ranks)
     for example in (("4123", "2413", "3421"), ("13254", "15432")):
         if len(example[0]) != n:
             continue
         nodes = np.array([check.rank(label) for label in example])
-        names = np.array(example)
-        check.equal("nodes of the example, rotated", rotated[nodes], np.roll(nodes, -1), node=names)
-        check.equal("nodes of the example's necklace", sizes[nodes], len(nodes), node=names)
+        check.equal("nodes of the example, rotated", rotated[nodes], np.roll(nodes, -1), node=nodes)
+        check.equal("nodes of the example's necklace", sizes[nodes], len(nodes), node=nodes)
 
 
 # SPT and SPG
@@ -166,29 +159,26 @@ def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
     symbols = labels.symbols(check)
     parent_port = forest.parent_port[0]
     stated = rules.parents_spt(symbols)
-    check.equal("dimension toward the parent in SPT", parent_port, stated, node=check.label)
+    check.equal("dimension toward the parent in SPT", parent_port, stated, node=check.ranks)
     is_child = rules.is_child(check, parent_port)
-    links = links_by_port(check)
+    links = (check.ranks, check.neighbours)
     check.equal("whether it is a child in SPT", is_child, rules.children_spt(symbols), link=links)
 
 
 @checks("EDT.L4", given=shortest_path_trees)
 def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
     """Check that subtree k of SPT has the nodes with 1 in position k, on shortest paths."""
-    check.passes(checkers.rooted(check.topology, forest.parent_port, forest.root), of=forest)
+    check.passes(checkers.rooted, forest)
     k = labels.positions(labels.symbols(check))[0]
     parent = bfs.parents(check, forest.parent_port[0])
     stated = np.where(k > 1, check.neighbours[np.maximum(k - 2, 0), 0], -1)
-    nodes = np.arange(1, check.nodes)
-    measured = rules.branches(parent, 0)[1:]
-    expected = stated[1:]
-    place = {"node": node_labels(check, nodes), "of": forest}
-    check.equal("neighbour of the root above", measured, expected, **place)
+    place = {"node": check.ranks[1:], "of": forest}
+    above = rules.branches(parent, 0)[1:]
+    check.equal("neighbour of the root above", above, stated[1:], **place)
     level = bfs.levels(parent, 0)
     distance = bfs.distances(check)
     outside = np.flatnonzero(k > 1)
-    place = {"node": node_labels(check, outside), "of": forest}
-    check.equal("level in SPT", level[outside], distance[outside], **place)
+    check.equal("level in SPT", level[outside], distance[outside], node=outside, of=forest)
 
 
 @checks("EDT.D7", given=shortest_path_graphs)
@@ -197,14 +187,14 @@ def spg_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
     symbols = labels.symbols(check)
     check.equal("subtrees of SPG", forest.trees, check.n - 1, of=forest)
     k = labels.positions(symbols)[0]
-    links = links_by_port(check)
+    links = (check.ranks, check.neighbours)
     parents_spt = rules.parents_spt(symbols)
     children_spg = rules.children_spg(symbols)
     for subtree, row, children in zip(check.ports, forest.parent_port, children_spg, strict=False):
         stated = np.where(k == 1, subtree, np.where(k == subtree, parents_spt, 0))
         stated[0] = 0
         place = {"subtree": subtree, "of": forest}
-        check.equal("dimension toward the parent in SPG", row, stated, **place, node=check.label)
+        check.equal("dimension toward the parent in SPG", row, stated, **place, node=check.ranks)
         is_child = rules.is_child(check, row)
         check.equal("whether it is a child in SPG", is_child, children, **place, link=links)
 
@@ -213,14 +203,13 @@ def spg_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
 def spg_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that nodes that start with 1 have n-1 disjoint paths of minimum total length in SPG."""
     check.equal("subtrees of SPG", forest.trees, check.n - 1, of=forest)
-    check.passes(checkers.rooted(check.topology, forest.parent_port, forest.root), of=forest)
+    check.passes(checkers.rooted, forest)
     # The first node that starts with 1 is the root itself.
     nodes = np.flatnonzero(labels.symbols(check)[:, 0] == 1)[1:]
-    place = {"node": node_labels(check, nodes), "of": forest}
+    place = {"node": nodes, "of": forest}
     subtrees = (forest.parent_port[:, nodes] != 0).sum(axis=0)
     check.equal("subtrees that have the node", subtrees, check.n - 1, **place)
-    disjoint = checkers.disjoint_paths(check.topology, forest.parent_port, forest.root)
-    check.passes(disjoint, of=forest)
+    check.passes(checkers.disjoint_paths, forest)
     levels = bfs.depths(check, forest.parent_port)[:, nodes]
     distance = bfs.distances(check)
     least = (1 + distance[check.neighbours[:, nodes]]).sum(axis=0)

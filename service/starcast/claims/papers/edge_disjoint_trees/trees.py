@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from itertools import count, permutations
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +11,8 @@ from starcast.claims.growth import diameter
 from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference import bfs, labels
 from starcast.claims.reference import tree_rules as rules
-from starcast.claims.reference.labels import column_labels, links_by_port, outgoing_links
 from starcast.claims.registry import checks
 from starcast.records import checkers
-from starcast.topologies import Topology
 from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest
 
@@ -29,8 +26,9 @@ from starcast.trees.model import Forest
 
 #: Depth of a node that has no path to the root, larger than every real depth.
 _UNREACHABLE = 1_000
-_MAX_COMBINATIONS = 1_000_000
-_BATCH = 100_000
+#: Edge-disjoint trees of S_4 that are less deep than EDT: the dimensions toward the parents in
+#: subtree 2, by rank; the other subtrees are its rotations. A search of all such trees found it.
+_LOWER_TREE = "022222233334332222442234"
 
 
 def least_depth(network: CachedTopology) -> int:
@@ -41,25 +39,7 @@ def least_depth(network: CachedTopology) -> int:
     minimum level of the node rises, which can rule out assignments of its neighbours. If a node has
     no assignment left, no trees have this depth, and the next depth is tried.
     """
-
-    def create() -> NDArray[np.int64]:
-        depths = (depth for depth in count(1) if _is_possible(network, depth))
-        return np.array([next(depths)])
-
-    return int(network.array("least depth of edge-disjoint trees", create)[0])
-
-
-def rotated_trees(network: CachedTopology, depth: int) -> NDArray[np.uint8]:
-    """Return edge-disjoint trees of limited depth that are rotations of one another.
-
-    All combinations of assignments are tried, except those that put a single node too deep. Of the
-    trees found, the first with the smallest depth are returned.
-
-    Returns:
-        uint8 ``[trees, nodes]``, the dimensions toward the parents; no rows if there are no such
-        trees, or too many combinations.
-    """
-    return network.array(f"trees of depth {depth}", lambda: _search_rotated_trees(network, depth))
+    return next(depth for depth in count(1) if _is_possible(network, depth))
 
 
 def _least_levels(network: CachedTopology) -> NDArray[np.int64]:
@@ -106,77 +86,6 @@ def _is_possible(network: CachedTopology, depth: int) -> bool:
         levels = np.maximum(levels, raised)
 
 
-def _search_rotated_trees(network: CachedTopology, depth: int) -> NDArray[np.uint8]:
-    orbits = _rotation_orbits(network)
-    levels = _levels_by_parent(network, _least_levels(network))
-    options = [
-        _parent_options(network.degree, orbit, levels[:, :, orbit[0]], depth) for orbit in orbits
-    ]
-    combinations = prod(map(len, options))
-    best = np.empty((0, network.nodes), dtype=np.uint8)
-    if combinations > _MAX_COMBINATIONS:
-        return best
-    best_depth = depth + 1
-    for start in range(0, combinations, _BATCH):
-        trees = np.zeros((min(_BATCH, combinations - start), network.nodes), dtype=np.uint8)
-        # The digits of a combination's number are the indices of the options chosen for the orbits.
-        remaining = np.arange(start, start + len(trees))
-        for orbit, parents in zip(orbits, options, strict=True):
-            remaining, chosen = np.divmod(remaining, len(parents))
-            trees[:, orbit] = parents[chosen]
-        depths = _tree_depths(network.neighbours, trees)
-        if depths.min() < best_depth:
-            best = trees[depths.argmin()][None]
-            best_depth = int(depths.min())
-    return _with_rotations(network, best[0]) if len(best) else best
-
-
-def _rotation_orbits(network: CachedTopology) -> list[list[int]]:
-    """Return the necklaces except the identity's, each starting at its lowest-ranked node."""
-    images = labels.rotations(network)
-    sizes = labels.return_times(network)
-    leaders = np.unique(images.min(axis=0))[1:]
-    return [images[: sizes[leader], leader].tolist() for leader in leaders]
-
-
-def _parent_options(
-    trees: int, orbit: list[int], levels: NDArray[np.int64], depth: int
-) -> NDArray[np.uint8]:
-    """Return the possible dimensions toward the parents in tree 2, for the nodes of an orbit.
-
-    An assignment of parents to the first node determines the parents of the other nodes. R^j maps
-    the first node to node j. So R^j also maps the first node's parent in one of the trees to the
-    parent of node j in tree 2. That tree is the one to which R^-j maps tree 2.
-
-    Returns:
-        uint8 ``[options, nodes of the orbit]``.
-    """
-    options = []
-    size = len(orbit)
-    for assignment in permutations(range(trees)):
-        # In a shorter orbit, fewer than n-1 rotations lead back to the first node. The node's
-        # assignment must then be the same again.
-        returned = tuple((assignment[tree - size] + size) % trees for tree in range(trees))
-        if returned != assignment:
-            continue
-        if levels[np.arange(trees), np.array(assignment)].max() <= depth:
-            options.append([(assignment[-j % trees] + j) % trees + 2 for j in range(size)])
-    return np.array(options, dtype=np.uint8).reshape(-1, size)
-
-
-def _tree_depths(neighbours: Ranks, trees: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the depth of each tree, int64 ``[trees]``; `_UNREACHABLE` if a row is not a tree."""
-    nodes = trees.shape[1]
-    # Pointer doubling: `ends` is the ancestor of each node `levels` links above the node.
-    ends = neighbours[np.maximum(trees, 2) - 2, np.arange(nodes)[None, :]].astype(np.int64)
-    ends[:, 0] = 0
-    levels = np.broadcast_to(np.arange(nodes) > 0, trees.shape).astype(np.int64)
-    for _ in range(nodes.bit_length()):
-        levels = levels + np.take_along_axis(levels, ends, 1)
-        ends = np.take_along_axis(ends, ends, 1)
-    return np.where((ends == 0).all(axis=1), levels.max(axis=1), _UNREACHABLE)
-
-
 def _with_rotations(network: CachedTopology, tree: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return a tree together with its rotations."""
     rotated_node = labels.rotation(network)
@@ -203,13 +112,6 @@ def edt_forests(check: ClaimCheck) -> Iterator[Forest]:
     yield edt(check)
 
 
-def _check_spanning(check: ClaimCheck, forest: Forest) -> bool:
-    """Record and return whether every tree is spanning."""
-    result = checkers.spanning(forest.topology, forest.parent_port, forest.root)
-    check.passes(result, of=forest)
-    return result.holds
-
-
 # Definition 8
 
 
@@ -217,12 +119,12 @@ def _check_spanning(check: ClaimCheck, forest: Forest) -> bool:
 def edt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
     """Check dimensions toward parents and children in all subtrees of EDT against Definition 8."""
     symbols = labels.symbols(check)
-    links = links_by_port(check)
+    links = (check.ranks, check.neighbours)
     stated = (rules.parents_edt(symbols), rules.children_edt(symbols))
     rows = zip(check.ports, forest.parent_port, *stated, strict=False)
     for subtree, row, parents, children in rows:
         place = {"subtree": subtree, "of": forest}
-        check.equal("dimension toward the parent", row, parents, **place, node=check.label)
+        check.equal("dimension toward the parent", row, parents, **place, node=check.ranks)
         is_child = rules.is_child(check, row)
         check.equal("whether it is a child", is_child, children, **place, link=links)
 
@@ -252,7 +154,7 @@ def examples(check: ClaimCheck, forest: Forest) -> None:
 @checks("EDT.D8.spanning", given=edt_forests)
 def subtrees_span(check: ClaimCheck, forest: Forest) -> None:
     """Check that subtree l reaches every node over the root's link of dimension l."""
-    _check_spanning(check, forest)
+    check.passes(checkers.spanning, forest)
     arguments = (check.topology, forest.parent_port, forest.root)
     if not checkers.rooted(*arguments).holds or forest.trees != check.n - 1:
         return
@@ -272,11 +174,8 @@ def subtrees_span(check: ClaimCheck, forest: Forest) -> None:
 @checks("EDT.L6.1", given=edt_forests)
 def subtrees_are_edge_disjoint(check: ClaimCheck, forest: Forest) -> None:
     """Check that no directed link is in two subtrees."""
-    arguments = (check.topology, forest.parent_port, forest.root)
-    rooted = checkers.rooted(*arguments)
-    check.passes(rooted, of=forest)
-    if rooted.holds:
-        check.passes(checkers.edge_disjoint(*arguments), of=forest)
+    if check.passes(checkers.rooted, forest):
+        check.passes(checkers.edge_disjoint, forest)
 
 
 @checks("EDT.L6.2", given=edt_forests)
@@ -294,74 +193,63 @@ def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
 @checks("EDT.L6.3", given=edt_forests)
 def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
     """Check that each node's n-1 paths in EDT are disjoint and at most 4 longer than shortest."""
-    if not _check_spanning(check, forest):
+    if not check.passes(checkers.spanning, forest):
         return
-    disjoint = checkers.disjoint_paths(check.topology, forest.parent_port, forest.root)
-    check.passes(disjoint, of=forest)
+    check.passes(checkers.disjoint_paths, forest)
     levels = bfs.depths(check, forest.parent_port)
     extra = levels - bfs.distances(check)
-    place = {"subtree": lambda row, _: row + 2, "node": column_labels(check), "of": forest}
+    place = {"subtree": lambda row, _: row + 2, "node": check.ranks, "of": forest}
     check.at_most("links more than the distance", extra, 4, **place)
 
 
 @checks("EDT.L6.4", given=edt_forests)
 def depth_bound(check: ClaimCheck, forest: Forest) -> None:
     """Check that the depth of EDT is at most D_n + 4, where D_n is the diameter."""
-    if _check_spanning(check, forest):
-        bound = diameter(check.n) + 4
-        height = checkers.height(check.topology, forest.parent_port, forest.root, bound=bound)
-        check.passes(height, "<=", of=forest)
+    if check.passes(checkers.spanning, forest):
+        check.passes(checkers.height, forest, "<=", bound=diameter(check.n) + 4)
 
 
 @checks("EDT.depth", given=edt_forests)
 def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
-    """Compare the depth of EDT with a lower bound and with trees found by a search."""
-    height = _height(check.topology, forest.parent_port)
+    """Compare the depth of EDT with a lower bound, and on S_4 with trees that a search found."""
+    height = max(bfs.heights(forest))
     bound = least_depth(check)
-    lower_trees = rotated_trees(check, height - 1)
-    depth = _depth_of_valid_trees(check.topology, lower_trees)
+    depth = _depth_of_lower_trees(check) if check.n == 4 else None
     if depth is None:
         check.at_least("depth of any such trees, by the nodes' levels", bound, height, of=forest)
     else:
         what = "depth of trees that are rotations of one another"
-        dimensions = "".join(map(str, lower_trees[0]))
-        place = {"subtree": 2, "dimensions_to_parents_by_rank": dimensions, "of": forest}
+        place = {"subtree": 2, "dimensions_to_parents_by_rank": _LOWER_TREE, "of": forest}
         check.at_least(what, depth, height, **place)
-    instead = check.correction(
-        "no such trees are less deep than D_n + 2. "
-        "EDT has it on S_3 and S_5, and 1 more on S_4, where others have it"
-    )
+    instead = check.correction()
     least = diameter(check.n) + 2
     instead.equal("least depth by the nodes' levels", bound, least)
     instead.equal("depth of the best trees", height if depth is None else depth, least)
     instead.equal("depth of EDT", height, least if check.n % 2 else least + 1)
 
 
-def _height(topology: Topology, rows: NDArray[np.uint8]) -> int:
-    return int(np.max(checkers.height(topology, rows, 0, bound=topology.nodes).measured))
-
-
-def _depth_of_valid_trees(topology: Topology, rows: NDArray[np.uint8]) -> int | None:
-    """Return the depth of trees; None unless they are edge-disjoint spanning trees."""
-    if len(rows) != topology.degree or not checkers.spanning(topology, rows, 0).holds:
-        return None
-    expected = (topology.nodes - 1) * np.eye(topology.degree, dtype=int)
-    if not np.array_equal(checkers.branch_sizes(topology, rows, 0), expected):
-        return None
-    return _height(topology, rows) if checkers.edge_disjoint(topology, rows, 0).holds else None
+def _depth_of_lower_trees(check: ClaimCheck) -> int | None:
+    """Return the depth of `_LOWER_TREE`; None unless its rotations are as the claim requires."""
+    tree = np.array([int(port) for port in _LOWER_TREE], dtype=np.uint8)
+    forest = Forest(check.topology, _with_rotations(check, tree))
+    arguments = (check.topology, forest.parent_port, 0)
+    expected = (check.nodes - 1) * np.eye(check.degree, dtype=int)
+    is_valid = (
+        checkers.spanning(*arguments).holds
+        and np.array_equal(checkers.branch_sizes(*arguments), expected)
+        and checkers.edge_disjoint(*arguments).holds
+    )
+    return max(bfs.heights(forest)) if is_valid else None
 
 
 @checks("EDT.twice", given=edt_forests)
 def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
     """Check how many of the trees EDT use each directed link."""
-    links = outgoing_links(check)
     loads = checkers.loads(check.topology, forest.parent_port, forest.root)
-    check.equal("trees that have the directed link", loads, 1, link=links, of=forest)
-    instead = check.correction(
-        "every directed link is in exactly one tree, but the n-1 links into I, which are in none"
-    )
+    check.equal("trees that have the directed link", loads, 1, link=check.links, of=forest)
+    instead = check.correction()
     stated = np.where(check.neighbours.T == 0, 0, 1)
-    instead.equal("trees that have the directed link", loads, stated, link=links)
+    instead.equal("trees that have the directed link", loads, stated, link=check.links)
     instead.equal("directed links of EDT", loads.sum(), (check.n - 1) * (check.nodes - 1))
 
 
@@ -373,10 +261,9 @@ def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
     """Check that the trees EDT at other roots are translates of EDT, and edge-disjoint."""
     for root in bfs.roots(check):
         translated = edt(check, root)
-        if not _check_spanning(check, translated):
+        if not check.passes(checkers.spanning, translated):
             return
-        disjoint = checkers.edge_disjoint(check.topology, translated.parent_port, root)
-        check.passes(disjoint, of=translated)
+        check.passes(checkers.edge_disjoint, translated)
         # Definition of EDT at another root: the parent of the image is the image of the parent,
         # and translations keep dimensions.
         image = labels.translation(check, root)
@@ -387,14 +274,14 @@ def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
             check.equal(what, translated_row[image], row, **place, x=check.label)
             observed = rules.is_child(check, translated_row)[:, image]
             stated = rules.is_child(check, row)
-            x = column_labels(check)
-            check.equal("whether T_h(x) has a child there", observed, stated, **place, x=x)
+            place |= {"x": lambda _, node: check.label(node)}
+            check.equal("whether T_h(x) has a child there", observed, stated, **place)
 
 
 @checks("EDT.order", given=edt_forests)
 def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
     """Check that the h-th links of the subtrees' traversals are rotations of one another."""
-    if not _check_spanning(check, forest) or forest.trees != check.n - 1:
+    if not check.passes(checkers.spanning, forest) or forest.trees != check.n - 1:
         return
     rotated = labels.rotation(check)
     rows = list(zip(check.ports, forest.parent_port, strict=True))
@@ -441,9 +328,9 @@ def sources_do_not_conflict(check: ClaimCheck) -> None:
         sent.append((schedule.sender[rows], schedule.port[rows].astype(np.int64) - 2))
     dimensions = [len(np.unique(ports)) for _, ports in sent]
     check.equal("different dimensions", dimensions, check.n - 1, step=steps, of=schedule)
-    links = outgoing_links(check)
     for nodes, ports in (*drawn, *sent):
-        place = {"first_link": links(int(nodes[0]), int(ports[0]))}
+        ends = check.labels([nodes[0], check.neighbours[ports[0], nodes[0]]])
+        place = {"first_link": " -> ".join(ends)}
         tail = np.clip(images[:, nodes], 0, check.nodes - 1)
         head = np.clip(images[:, check.neighbours[ports, nodes]], 0, check.nodes - 1)
         used = np.unique(tail.astype(np.int64) * check.nodes + head)

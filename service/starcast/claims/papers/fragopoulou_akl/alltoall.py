@@ -107,23 +107,19 @@ def rule_9_is_conflict_free(check: ClaimCheck) -> None:
 def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
     """Check that rule 9 takes n! t_n transmissions, where t_n is the distance sum of a node."""
     stated = distances_of_pairs(check.n)
-    check.equal("transmissions", exchange.simulation.transmissions, stated, of=exchange.schedule)
+    check.equal("transmissions", exchange.transmissions, stated, of=exchange.schedule)
 
 
 @checks("FA.R9.time", given=rule_9, memory=ONE_SOURCE)
 def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
     """Check whether rule 9 takes h d steps, for h necklaces and the mean distance d."""
-    steps = exchange.simulation.steps
+    steps = exchange.steps
     h = necklace_count(check)
     d = check_mean_distance(check)
     check.equal("steps", steps, h * d, of=exchange.schedule)
     reading = check.reading("h counts the necklace of 12..n too")
     reading.equal("steps", steps, (h + 1) * d, of=exchange.schedule)
-    correction = check.correction(
-        "the sum of the distances of all necklaces, each counted once; in closed form (Burnside) "
-        "1/(n-1) times t_n - t and the sum over a m = n-1 of φ(a) a^m m! (n - 3 + H_m P(a)/a), "
-        "with t = (n-1)!(n - 3 + H_{n-1}), P(a) the sum of gcd(a,e), e = 1..a"
-    )
+    correction = check.correction()
     total = int(necklaces.leader_distances(check).sum(dtype=np.int64))
     correction.equal("steps, by the distances of the necklaces", steps, total)
     correction.equal("steps, in closed form", steps, necklaces.rule_9_steps(check.n))
@@ -135,8 +131,7 @@ def number_of_necklaces(check: ClaimCheck) -> None:
     h = necklace_count(check)
     bound = 2 * factorial(check.n - 1) - 1
     check.at_most("necklaces", h, bound)
-    reading = check.reading("h counts the necklace of 12..n too")
-    reading.at_most("necklaces", h + 1, bound)
+    check.reading("h counts the necklace of 12..n too").at_most("necklaces", h + 1, bound)
     stated = factorial(check.n - 1) + necklaces.starting_necklaces(check.n)
     check.equal("necklaces, by Burnside's count", h, stated)
 
@@ -145,20 +140,17 @@ def number_of_necklaces(check: ClaimCheck) -> None:
 def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
     """Check whether rule 9 takes at most (2(n-1)! - 1) d steps, where d is the mean distance."""
     nodes = 2 * factorial(check.n - 1)
-    steps = exchange.simulation.steps
+    steps = exchange.steps
     d = check_mean_distance(check)
     check.at_most("steps", steps, (nodes - 1) * d, of=exchange.schedule)
-    correction = check.correction(
-        "at most 2(n-1)! d steps, as if the necklace of 12..n were sent to as well"
-    )
-    correction.at_most("steps", steps, nodes * d, of=exchange.schedule)
+    check.correction().at_most("steps", steps, nodes * d, of=exchange.schedule)
 
 
 @checks("FA.R9.order", given=rule_9, memory=ONE_SOURCE)
 def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
     """Check the closed form for the steps of rule 9, and its order of growth."""
     stated = necklaces.rule_9_steps(check.n)
-    check.equal("steps, in closed form", exchange.simulation.steps, stated, of=exchange.schedule)
+    check.equal("steps, in closed form", exchange.steps, stated, of=exchange.schedule)
     check.order("steps / ceil(t_n/(n-1))", rule_9_quotient)
 
 
@@ -181,8 +173,7 @@ def rule_10(check: ClaimCheck) -> None:
 @checks("FA.S8", given=executions("alltoall", "one-port", ports="one"), memory=ONE_SOURCE)
 def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
     """Check steps and transmissions of one-port exchange, with one message under way at a time."""
-    schedule = exchange.schedule
-    simulation = exchange.simulation
+    schedule, simulation = exchange
     what = "messages on their way from a source in a step"
     check.equal(what, np.bincount(schedule.step)[1:], 1, step=lambda index: index + 1, of=schedule)
     check.equal("steps", simulation.steps, distance_sum(check.n), of=schedule)

@@ -18,7 +18,6 @@ from starcast.claims.growth import diameter, even_share, factorial
 from starcast.claims.papers.fragopoulou_akl import star_graph
 from starcast.claims.papers.fragopoulou_akl.hamiltonian import ONE_SOURCE
 from starcast.claims.reference import bfs, labels
-from starcast.claims.reference.labels import other_nodes
 from starcast.claims.registry import checks, forests
 from starcast.collectives.model import Schedule
 from starcast.topologies.permutations import Ranks
@@ -68,8 +67,7 @@ def first_nodes_exist(check: ClaimCheck) -> None:
     leaders = np.unique(rotations.min(axis=0))[1:]  # one per necklace except that of 12..n
     exists = closer[rotations[:, leaders]].any(axis=0)
     place = star_graph.node_and_type(check)
-    leader_place = {**place, "node": lambda row, _: check.label(int(leaders[row]))}
-    check.true("a first node exists", exists, **leader_place)
+    check.true("a first node exists", exists, **place | {"node": leaders[:, None]})
     rotated_types = labels.rotation_function(check.n)[types]
     image = closer[rotated][:, rotated_types - 2]
     check.equal("the rotated link leads closer", image, closer, **place)
@@ -89,7 +87,7 @@ def generators_lead_to_each_other(check: ClaimCheck) -> None:
     before: Generator | None = None
     for k, generator in generators(check).items():
         node = generator.node
-        place = {"k": k, "node": check.label(node)}
+        place = {"k": k, "node": node}
         check.equal("distance of the generator from 12..n", int(distance[node]), k, **place)
         check.equal("nodes of its necklace", int(sizes[node]), check.n - 1, **place)
         if before is not None:
@@ -97,11 +95,11 @@ def generators_lead_to_each_other(check: ClaimCheck) -> None:
             members_before = rotations[:, before.node]
             v = types[(generator.v - 2 + turns) % len(types)]
             heads = neighbours[members, v - 2]
-            label = check.labels(members)
-            check.equal("rank of the node that v leads to", heads, members_before, k=k, node=label)
+            place = {"k": k, "node": members}
+            check.equal("rank of the node that v leads to", heads, members_before, **place)
             parent = neighbours[members, types_of(check, numbering.m[members]) - 2]
             leads = np.isin(parent, members_before)
-            check.true("v leads into N_(k-1)1", leads, k=k, node=label, of=numbering.of)
+            check.true("v leads into N_(k-1)1", leads, **place, of=numbering.of)
         before = generator
 
 
@@ -115,9 +113,7 @@ def cluster_sizes(check: ClaimCheck) -> None:
     sizes = np.bincount(schedule.step)[1:]
     step = np.arange(1, len(sizes) + 1)
     check.equal("nodes of a cluster", sizes, n - 1, step=step, of=schedule)
-    correction = check.correction(
-        "the last cluster has n-2 nodes, all others n-1, since n!-1 is n-2 modulo n-1"
-    )
+    correction = check.correction()
     stated = np.where(step == steps, n - 2, n - 1)
     correction.equal("nodes of a cluster", sizes, stated, step=step, of=schedule)
 
@@ -150,16 +146,16 @@ def _check_types_differ(
 def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
     """Check that the parent x' of each node x, across type v(x), is one link closer to 12..n."""
     distance = bfs.distances(check)
-    label = other_nodes(check)
+    nodes = check.ranks[1:]
     ports = forest.parent_port[0, 1:]
-    parent = check.neighbours[ports.astype(np.int64) - 2, np.arange(1, check.nodes)]
-    check.true("x has a type v(x)", ports > 0, node=label, of=forest)
+    parent = check.neighbours[ports.astype(np.int64) - 2, nodes]
+    check.true("x has a type v(x)", ports > 0, node=nodes, of=forest)
     stated = distance[1:] - 1
     what = "distance of x' from 12..n"
-    check.equal(what, distance[parent], stated, node=label, of=forest)
+    check.equal(what, distance[parent], stated, node=nodes, of=forest)
     for numbering in numberings(check):
         measured = distance[parents_of(check, numbering)[1:]]
-        check.equal(f"{what}, {numbering.name}", measured, stated, node=label, of=numbering.of)
+        check.equal(f"{what}, {numbering.name}", measured, stated, node=nodes, of=numbering.of)
 
 
 @checks("FA.T8.3")
@@ -169,17 +165,13 @@ def numbers_of_parents(check: ClaimCheck) -> None:
     m = numbering.m
     difference = m - m[parents_of(check, numbering)]
     others = np.flatnonzero(m > check.n - 1)
-    place = {"node": check.labels(others), "of": numbering.of}
-    check.at_least("m(x) - m(x')", difference[others], check.n - 1, **place)
-    correction = check.correction(
-        "x' is in an earlier cluster than x: ceil(m(x')/(n-1)) < ceil(m(x)/(n-1)), "
-        "for every x but 12..n"
-    )
+    check.at_least("m(x) - m(x')", difference[others], check.n - 1, node=others, of=numbering.of)
+    correction = check.correction()
     for other in numberings(check):
         cluster = clusters_of(check, other.m)
         parent_cluster = cluster[parents_of(check, other)][1:]
         what = f"cluster of x', {other.name}"
-        correction.at_most(what, parent_cluster, cluster[1:] - 1, node=other_nodes(check))
+        correction.at_most(what, parent_cluster, cluster[1:] - 1, node=check.ranks[1:])
 
 
 @checks("FA.T8.3-earlier")
@@ -188,7 +180,7 @@ def parents_receive_earlier(check: ClaimCheck) -> None:
     for numbering in numberings(check):
         step = clusters_of(check, numbering.m)
         parent_step = step[parents_of(check, numbering)][1:]
-        place = {"node": other_nodes(check), "found": parent_step, "stated": step[1:]}
+        place = {"node": check.ranks[1:], "found": parent_step, "stated": step[1:]}
         what = f"x' gets the message earlier, {numbering.name}"
         check.true(what, parent_step < step[1:], **place, of=numbering.of)
 
@@ -306,7 +298,7 @@ def check_numbering(check: ClaimCheck, numbering: Numbering) -> None:
     m = numbering.m
     rotated = labels.rotation(check)
     order = np.argsort(m, kind="stable")
-    check.equal("numbers", np.sort(m), np.arange(check.nodes), of=of)
+    check.equal("numbers", np.sort(m), check.ranks, of=of)
     distance = bfs.distances(check)[order]
     check.equal("distances do not fall", distance, np.sort(distance), of=of)
     leader = labels.rotations(check).min(axis=0)[order]

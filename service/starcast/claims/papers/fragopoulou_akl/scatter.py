@@ -14,8 +14,7 @@ from starcast.claims.papers.fragopoulou_akl.lower_bounds import shared_others
 from starcast.claims.papers.fragopoulou_akl.scatter_trees import RANDOM_TREES, random_trees
 from starcast.claims.papers.fragopoulou_akl.tables import largest_branch_quotient
 from starcast.claims.reference import bfs, lower_bound_counts, necklaces
-from starcast.claims.reference.labels import column_labels, node_labels, other_nodes
-from starcast.claims.registry import checks
+from starcast.claims.registry import checks, execute
 from starcast.collectives.model import BYTES_PER_ROW, Schedule, build_schedule
 from starcast.collectives.rows import route_units
 from starcast.collectives.scatter import build_scatter
@@ -68,10 +67,9 @@ def largest_subtree_determines_steps(check: ClaimCheck) -> None:
     """Check the order of messages, and that the steps equal the size of the largest subtree."""
     for forest, name in spanning_trees(check):
         largest = checkers.branch_sizes(check.topology, forest.parent_port, forest.root).max()
-        label = check.label(forest.root)
         for schedule in (scatter_along(check, forest, name), random_ties(check, forest, name)):
             check_furthest_first(check, schedule, forest, in_turn=False)
-            check.takes(schedule, largest, root=label)
+            check.takes(schedule, largest, root=forest.root)
 
 
 def check_furthest_first(
@@ -81,10 +79,10 @@ def check_furthest_first(
 
     With ``in_turn`` the root serves one subtree after the other, by rule 8.
     """
-    place = {"root": check.label(schedule.root), "of": schedule}
-    above = forest.parent_port[0, schedule.receiver]
-    label = node_labels(check, schedule.receiver)
-    check.equal("type of the link to a node", schedule.port, above, node=label, **place)
+    place = {"root": schedule.root, "of": schedule}
+    receiver = schedule.receiver
+    above = forest.parent_port[0, receiver]
+    check.equal("type of the link to a node", schedule.port, above, node=receiver, **place)
 
     sent = np.flatnonzero(schedule.sender == schedule.root)
     sent = sent[np.lexsort((schedule.step[sent], schedule.port[sent]))]
@@ -93,14 +91,13 @@ def check_furthest_first(
     # By rule 5 every port starts in step 1; by rule 8 the ports take turns.
     first = 0 if in_turn else np.searchsorted(port, port)
     stated = np.arange(len(sent)) - first + 1
-    label = node_labels(check, node)
-    check.equal("step in which the root sends", schedule.step[sent], stated, node=label, **place)
+    check.equal("step in which the root sends", schedule.step[sent], stated, node=node, **place)
 
     parent = bfs.parents(check, forest.parent_port[0])
     level = bfs.levels(parent, forest.root)[node]
     not_further = (level[1:] <= level[:-1]) | (port[1:] != port[:-1])
-    label = node_labels(check, node[1:])
-    check.true("no node is further away than the one before it", not_further, node=label, **place)
+    what = "no node is further away than the one before it"
+    check.true(what, not_further, node=node[1:], **place)
 
 
 def random_ties(check: ClaimCheck, forest: Forest, name: str) -> Schedule:
@@ -161,8 +158,7 @@ def balanced_scatter(check: ClaimCheck) -> None:
     for number, forest in random_balanced_trees(check):
         schedules.append(scatter_along(check, forest, f"drawn-{number}"))
     for schedule in schedules:
-        root = check.label(schedule.root)
-        check.takes(schedule, even_share(check.n), distance_sum(check.n), root=root)
+        check.takes(schedule, even_share(check.n), distance_sum(check.n), root=schedule.root)
 
 
 # Section 6
@@ -184,8 +180,8 @@ def one_port_scatter(check: ClaimCheck, scatter: tuple[Schedule, Forest]) -> Non
     """Check the order of messages, steps and transmissions of a scatter by rule 8."""
     schedule, forest = scatter
     check_furthest_first(check, schedule, forest, in_turn=True)
-    root = check.label(schedule.root)
-    check.takes(schedule, factorial(check.n) - 1, distance_sum(check.n), root=root)
+    stated = (factorial(check.n) - 1, distance_sum(check.n))
+    check.takes(schedule, *stated, root=schedule.root)
 
 
 @checks("FA.R8-clock", given=one_port_scatters)
@@ -196,7 +192,7 @@ def last_message_of_each_subtree(check: ClaimCheck, scatter: tuple[Schedule, For
     last = np.zeros(check.n + 1, dtype=np.int64)
     np.maximum.at(last, schedule.port[from_root], schedule.step[from_root])
     sizes = checkers.branch_sizes(check.topology, forest.parent_port, forest.root)[0]
-    place = {"root": check.label(schedule.root), "subtree": lambda index: index + 1}
+    place = {"root": schedule.root, "subtree": lambda index: index + 1}
     what = "step of the last message, from 0"
     check.equal(what, last[2:] - 1, np.cumsum(sizes) - 1, **place, of=schedule)
 
@@ -225,7 +221,7 @@ def gather_is_reversed_scatter(check: ClaimCheck) -> None:
 def _check_reversed(check: ClaimCheck, scatter: Schedule, gather: Schedule, messages: int) -> None:
     forward = check.execute(scatter)
     backward = check.execute(gather)
-    place = {"M": messages, "root": check.label(gather.root), "of": gather}
+    place = {"M": messages, "root": gather.root, "of": gather}
     check.equal("steps", backward.steps, forward.steps, **place)
     check.equal("transmissions", backward.transmissions, forward.transmissions, **place)
     # In reversed time, a row of the last step comes first and goes in the opposite direction.
@@ -291,11 +287,10 @@ def perfectly_balanced_scatter(check: ClaimCheck) -> None:
     """Check the paths, shares and steps of a scatter over the tree of Definition 15."""
     for messages in (check.n - 1, 2 * (check.n - 1)):
         for root in scatter_roots(check):
-            schedule = check.schedule("scatter", "perfectly-balanced", messages=messages, root=root)
-            simulation = check.execute(schedule)
-            place = {"M": messages, "root": check.label(root), "of": schedule}
-            _check_shares(check, schedule, messages, dict(place))
-            check.equal("steps", simulation.steps, shared_others(check.n, messages), **place)
+            scatter = execute(check, "scatter", "perfectly-balanced", root=root, messages=messages)
+            place = {"root": root, **scatter.place}
+            _check_shares(check, scatter.schedule, messages, place)
+            check.equal("steps", scatter.steps, shared_others(check.n, messages), **place)
 
 
 def _check_shares(
@@ -303,17 +298,17 @@ def _check_shares(
 ) -> None:
     """Check that messages use the trees of Definition 15, equally many on each tree."""
     forest = check.forest("perfectly-balanced", root=schedule.root)
-    above = forest.parent_port[schedule.tree, schedule.receiver]
-    label = node_labels(check, schedule.receiver)
-    check.equal("type of the link to a node", schedule.port, above, node=label, **place)
+    receiver = schedule.receiver
+    above = forest.parent_port[schedule.tree, receiver]
+    check.equal("type of the link to a node", schedule.port, above, **place, node=receiver)
     arrived = schedule.receiver == schedule.unit // messages
     shares = np.zeros(forest.parent_port.shape, dtype=np.int64)
     np.add.at(shares, (schedule.tree[arrived], schedule.receiver[arrived]), 1)
     inside = forest.parent_port > 0
     what = "messages of a node that come along a tree"
     stated = np.where(inside, messages // np.maximum(inside.sum(axis=0), 1), 0)
-    place |= {"tree": lambda tree, _: tree, "node": column_labels(check)}
-    check.equal(what, shares, stated, **place)
+    trees = np.arange(forest.trees)[:, None]
+    check.equal(what, shares, stated, **place, tree=trees, node=check.ranks)
 
 
 @checks("FA.M.multiple")
@@ -324,7 +319,7 @@ def shares_are_integers(check: ClaimCheck) -> None:
     """
     degree = check.n - 1
     period = necklaces.periods(check)[1:]
-    check.equal("remainder of n-1 by the period", degree % period, 0, node=other_nodes(check))
+    check.equal("remainder of n-1 by the period", degree % period, 0, node=check.ranks[1:])
     k = degree // np.unique(period)
     messages = np.arange(1, 3 * degree + 1)
     integral = (messages[:, None] % k == 0).all(axis=1)
@@ -339,10 +334,7 @@ def other_trees_take_longer(check: ClaimCheck) -> None:
     shortest = check.reading(
         "no other trees take so few steps with the fewest transmissions too, M t_n"
     )
-    correction = check.correction(
-        "the balanced trees of section 5.1, numbered on over the messages, take as few steps for "
-        "every M"
-    )
+    correction = check.correction()
     disjoint = check.forest("edge-disjoint")
     for messages in range(2, 2 * n - 1):
         in_turn = scatter_along(check, disjoint, "edge-disjoint-in-turn", messages=messages)

@@ -11,9 +11,6 @@ from starcast.claims.growth import divide, even_share, factorial
 from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference import bfs, necklaces
 from starcast.claims.reference.labels import (
-    column_labels,
-    node_labels,
-    other_nodes,
     positions,
     rotation,
     rotation_function,
@@ -229,19 +226,18 @@ perfectly_balanced = forests("perfectly-balanced")
 # Section 5.1
 
 
-def balanced_trees(check: ClaimCheck) -> NDArray[np.uint8]:
+def balanced_trees(check: ClaimCheck) -> Forest:
     """Return starcast's tree `balanced`, and trees with random choices where section 5.1 allows."""
-    forest = check.forest("balanced")
-    random = random_trees(check, RANDOM_TREES)
-    return np.concatenate([forest.parent_port, random])
+    rows = [check.forest("balanced").parent_port, random_trees(check, RANDOM_TREES)]
+    return Forest(check.topology, np.concatenate(rows))
 
 
 @checks("FA.S51.paths")
 def balanced_trees_have_shortest_paths(check: ClaimCheck) -> None:
     """Check that every tree of section 5.1 is a spanning tree of shortest paths."""
     trees = balanced_trees(check)
-    check.passes(checkers.spanning(check.topology, trees, 0))
-    check.passes(checkers.shortest_paths(check.topology, trees, 0))
+    check.passes(checkers.spanning, trees, of="")
+    check.passes(checkers.shortest_paths, trees, of="")
 
 
 @checks("FA.S51.substar")
@@ -249,10 +245,10 @@ def subtrees_are_substars(check: ClaimCheck) -> None:
     """Check that nodes with symbol 1 in position i form subtree i, below the root."""
     position = positions(symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
-    for tree, row in enumerate(balanced_trees(check)):
+    for tree, row in enumerate(balanced_trees(check).parent_port):
         parent = bfs.parents(check, row)[nodes]
         kept = np.where(parent == 0, position[nodes], position[parent])
-        place = {"tree": tree, "node": node_labels(check, nodes)}
+        place = {"tree": tree, "node": nodes}
         check.equal("position of symbol 1 in the parent", kept, position[nodes], **place)
         check.equal("subtree", subtrees(check, row)[nodes], position[nodes], **place)
 
@@ -263,7 +259,8 @@ def subtrees_are_balanced(check: ClaimCheck) -> None:
     n = check.n
     # Sizes that differ by at most one and add up to n!-1 are unique except for their order.
     stated = [(check.nodes - 1 + i) // (n - 1) for i in range(n - 1)]
-    sizes = np.sort(checkers.branch_sizes(check.topology, balanced_trees(check), 0), axis=1)
+    trees = balanced_trees(check).parent_port
+    sizes = np.sort(checkers.branch_sizes(check.topology, trees, 0), axis=1)
     what = "sizes of the subtrees, the smallest first"
     check.equal(what, sizes, np.array(stated), tree=lambda tree, _: tree)
     check.equal("size of the largest subtree", sizes[:, -1], even_share(n), tree=lambda tree: tree)
@@ -279,16 +276,12 @@ def one_generator_per_necklace(check: ClaimCheck) -> None:
     leaders = np.unique(leader)[1:]
     generators = leader[necklaces.named_generators(check)]
     count = np.bincount(generators, minlength=check.nodes)[leaders]
-    check.equal("generators of the necklace of a node", count, 1, node=node_labels(check, leaders))
+    check.equal("generators of the necklace of a node", count, 1, node=leaders)
     starts_with_1 = symbols(check)[leaders, 0] == 1
-    correction = check.correction(
-        "it names one in a necklace that does not start with 1, and one or more in the others, "
-        "of which one has to be chosen"
-    )
-    place = {"node": node_labels(check, leaders[~starts_with_1])}
-    correction.equal("generators without 1 in front", count[~starts_with_1], 1, **place)
-    place = {"node": node_labels(check, leaders[starts_with_1])}
-    correction.at_least("generators with 1 in front", count[starts_with_1], 1, **place)
+    correction = check.correction()
+    with_1, without_1 = np.flatnonzero(starts_with_1), np.flatnonzero(~starts_with_1)
+    correction.equal("generators without 1 in front", count[without_1], 1, node=leaders[without_1])
+    correction.at_least("generators with 1 in front", count[with_1], 1, node=leaders[with_1])
 
 
 #: The constructions of Definitions 13 and 15; Definition 15 repeats nodes.
@@ -305,7 +298,7 @@ def check_inverse(check: ClaimCheck, above: Dimensions, below: Dimensions) -> No
 
 def node_and_dimension(check: ClaimCheck) -> dict[str, PlaceValue]:
     """Return keywords that describe the place of a value in an array ``[nodes, n]``."""
-    return {"node": lambda node, _: check.label(node), "dimension": lambda _, index: index + 1}
+    return {"node": check.ranks[:, None], "dimension": np.arange(1, check.n + 1)}
 
 
 def printed_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
@@ -316,11 +309,7 @@ def printed_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
     check_inverse(check, parents("left"), children(repaired=False))
     reading = check.reading("second cycle from the right, children as printed")
     check_inverse(reading, parents("right"), children(repaired=False))
-    correction = check.correction(
-        "they are inverse with the second cycle from the right, children across fixed symbols of "
-        "nodes with one cycle only, and left minima of the whole canonical notation"
-    )
-    check_inverse(correction, parents("right"), children(repaired=True))
+    check_inverse(check.correction(), parents("right"), children(repaired=True))
 
 
 def repaired_functions_are_inverse(check: ClaimCheck, construction: str) -> None:
@@ -333,7 +322,7 @@ def repaired_functions_are_inverse(check: ClaimCheck, construction: str) -> None
     for j in check.ports:
         used = np.equal(forest.parent_port, j).any(axis=0)
         what = f"parent across {j}, in the house's trees"
-        check.equal(what, used, above[:, j - 1], node=check.label, of=forest)
+        check.equal(what, used, above[:, j - 1], node=check.ranks, of=forest)
 
 
 def trees_at_roots_are_translates(check: ClaimCheck, construction: str) -> None:
@@ -342,7 +331,7 @@ def trees_at_roots_are_translates(check: ClaimCheck, construction: str) -> None:
     above = parent_function(check, "right", repeated=repeated)
     for root in bfs.roots(check):
         at_root = parents_at_root(check, root, repeated=repeated)
-        place = {"root": check.label(root), **node_and_dimension(check)}
+        place = {"root": root, **node_and_dimension(check)}
         stated = translated_parents(check, root, above)
         check.equal("parent by the definition", at_root, stated, **place)
         forest = check.forest(construction, root=root)
@@ -370,7 +359,7 @@ def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
     position = positions(symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
     subtree = subtrees(check, forest.parent_port[0])[nodes]
-    check.equal("subtree", subtree, position[nodes], node=node_labels(check, nodes), of=forest)
+    check.equal("subtree", subtree, position[nodes], node=nodes, of=forest)
 
 
 @checks("FA.T9.2", given=near_balanced)
@@ -378,7 +367,7 @@ def displacement_determines_subtree(check: ClaimCheck, forest: Forest) -> None:
     """Check that all nodes of displacement d are in the subtree over the link of type d + 2."""
     displacement = necklaces.displacements(check)[1:]
     subtree = subtrees(check, forest.parent_port[0])[1:]
-    check.equal("subtree", subtree, displacement + 2, node=other_nodes(check), of=forest)
+    check.equal("subtree", subtree, displacement + 2, node=check.ranks[1:], of=forest)
 
 
 @checks("FA.T9.3", given=near_balanced)
@@ -386,18 +375,17 @@ def displacement_determines_subtree(check: ClaimCheck, forest: Forest) -> None:
 def nodes_with_leading_1_are_leaves(check: ClaimCheck, forest: Forest) -> None:
     """Check that no node that starts with 1 is a parent, except the root."""
     starting = np.flatnonzero(symbols(check)[:, 0] == 1)[1:]
-    label = node_labels(check, starting)
     for tree, row in enumerate(forest.parent_port):
         parent = bfs.parents(check, row)
         children = np.bincount(parent[parent >= 0], minlength=check.nodes)[starting]
-        check.equal("children", children, 0, tree=tree, node=label, of=forest)
+        check.equal("children", children, 0, tree=tree, node=starting, of=forest)
 
 
 @checks("FA.T9.4", given=near_balanced)
 def near_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that the near-balanced tree is a spanning tree of shortest paths."""
-    check.passes(checkers.spanning(check.topology, forest.parent_port, 0), of=forest)
-    check.passes(checkers.shortest_paths(check.topology, forest.parent_port, 0), of=forest)
+    check.passes(checkers.spanning, forest)
+    check.passes(checkers.shortest_paths, forest)
 
 
 @checks("FA.T9.5", given=near_balanced)
@@ -424,11 +412,10 @@ def substars_are_in_one_subtree(check: ClaimCheck, forest: Forest) -> None:
     """Check that the nodes with symbol 1 in position i are in the subtree of type i only."""
     position = positions(symbols(check))[0]
     nodes = np.flatnonzero(position > 1)
-    label = node_labels(check, nodes)
     for tree, row in enumerate(forest.parent_port):
         subtree = subtrees(check, row)[nodes]
         stated = np.where(position[nodes] == tree + 2, tree + 2, 0)
-        check.equal("subtree", subtree, stated, tree=tree, node=label, of=forest)
+        check.equal("subtree", subtree, stated, tree=tree, node=nodes, of=forest)
 
 
 @checks("FA.T10.2", given=perfectly_balanced)
@@ -436,7 +423,7 @@ def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
     """Check that a node of period p appears (n-1)/p times."""
     copies = np.count_nonzero(forest.parent_port, axis=0)[1:]
     stated = (check.n - 1) // necklaces.periods(check)[1:]
-    check.equal("how often a node appears", copies, stated, node=other_nodes(check), of=forest)
+    check.equal("how often a node appears", copies, stated, node=check.ranks[1:], of=forest)
 
 
 @checks("FA.T10.3", given=perfectly_balanced)
@@ -450,16 +437,16 @@ def displacement_and_period_determine_subtrees(check: ClaimCheck, forest: Forest
         nodes = np.flatnonzero((i < degree // p) & (i * p + d < degree))
         stated[(i * p + d)[nodes], nodes] = True
     rows = [subtrees(check, row)[1:] == tree + 2 for tree, row in enumerate(forest.parent_port)]
-    place = {"tree": lambda tree, _: tree, "node": lambda _, index: check.label(index + 1)}
-    check.equal("is in the subtree", np.stack(rows), stated, **place, of=forest)
+    place = {"tree": np.arange(degree)[:, None], "node": check.ranks[1:], "of": forest}
+    check.equal("is in the subtree", np.stack(rows), stated, **place)
 
 
 @checks("FA.T10.5", given=perfectly_balanced)
 def perfectly_balanced_has_shortest_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that the tree has only shortest paths from the root, and that they reach every node."""
-    check.passes(checkers.shortest_paths(check.topology, forest.parent_port, 0), of=forest)
+    check.passes(checkers.shortest_paths, forest)
     reached = np.count_nonzero(forest.parent_port, axis=0)[1:] > 0
-    check.true("is in some subtree", reached, node=other_nodes(check), of=forest)
+    check.true("is in some subtree", reached, node=check.ranks[1:], of=forest)
 
 
 @checks("FA.T10.6", given=perfectly_balanced)
@@ -478,7 +465,7 @@ def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
     before = forest.parent_port[:-1]
     stated = np.zeros_like(before)
     stated[:, rotation(check)] = rotation_function(check.n)[before]
-    place = {"tree": lambda tree, _: tree + 1, "node": column_labels(check)}
+    place = {"tree": lambda tree, _: tree + 1, "node": check.ranks}
     check.equal("port towards the parent", forest.parent_port[1:], stated, **place, of=forest)
 
 

@@ -1,6 +1,6 @@
 """Fragopoulou & Akl 1993, sections 1 to 3.1: the star graph, distances, rotation, translation."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 
@@ -31,9 +31,9 @@ def link_types(check: ClaimCheck) -> NDArray[np.int64]:
     return np.arange(2, check.n + 1)
 
 
-def node_and_type(check: ClaimCheck) -> dict[str, Callable[[int, int], int | str]]:
+def node_and_type(check: ClaimCheck) -> dict[str, NDArray[np.int64]]:
     """Return keywords for the place of a value in an array ``[nodes, types]``: node, dimension."""
-    return {"node": lambda node, _: check.label(node), "dimension": lambda _, index: index + 2}
+    return {"node": check.ranks[:, None], "dimension": link_types(check)}
 
 
 def cycle_minima(check: ClaimCheck) -> Perms:
@@ -97,18 +97,9 @@ def types_between(check: ClaimCheck, tail: Ranks, head: Ranks) -> NDArray[np.int
 
 def cycle_notation(label: Perms) -> str:
     """Return the cycles of a node, such as ``(1 3)(2 4 5)``: symbol s is followed by x_s."""
-    notation = ""
-    visited = set[int]()
-    for start in range(1, len(label) + 1):
-        cycle = list[int]()
-        symbol = start
-        while symbol not in visited:
-            visited.add(symbol)
-            cycle.append(symbol)
-            symbol = int(label[symbol - 1])
-        if len(cycle) > 1:
-            notation += f"({' '.join(map(str, cycle))})"
-    return notation
+    cycles = permutations.cycles(label.astype(np.int64) - 1)
+    texts = [" ".join(str(index + 1) for index in cycle) for cycle in cycles if len(cycle) > 1]
+    return "".join(f"({text})" for text in texts)
 
 
 def node_of_cycles(n: int, *cycles: tuple[int, ...]) -> int:
@@ -128,7 +119,7 @@ def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
     n = check.n
     ordered = np.sort(check.neighbours.T, axis=1)
     degree = (np.diff(ordered, axis=1) > 0).sum(axis=1) + 1
-    check.equal("different neighbours of a node", degree, n - 1, node=check.label)
+    check.equal("different neighbours of a node", degree, n - 1, node=check.ranks)
     check.equal("diameter", bfs.diameter(check), diameter(n))
     check.order("(n-1) log2 n / log2 n!", lambda n: divide((n - 1) * log2(n), log2(factorial(n))))
     what = "floor(3(n-1)/2) log2 n / log2 n!"
@@ -150,10 +141,6 @@ def substars(check: ClaimCheck) -> None:
     """Check that the nodes with the same last n-k symbols form n!/k! graphs S_k."""
     label_symbols = labels.symbols(check)
     neighbours = check.neighbours.T
-
-    def tail(node: int, _: int) -> str:
-        return check.label(node)
-
     for k in range(1, check.n):
         size = factorial(k)
         suffixes = np.unique(label_symbols[:, k:], axis=0, return_inverse=True)[1].reshape(-1)
@@ -166,11 +153,12 @@ def substars(check: ClaimCheck) -> None:
         check.equal("different nodes of S_k in a class", len(pairs), check.nodes, k=k)
         stays = suffixes[neighbours] == suffixes[:, None]
         inside = link_types(check) <= k
-        check.equal("a link stays in the class", stays, inside, k=k, node=tail)
+        place = {"k": k, "node": check.ranks[:, None]}
+        check.equal("a link stays in the class", stays, inside, **place)
         if k > 1:
             stated = check.at(f"S{k}").neighbours.T[image]
             heads = image[neighbours[:, : k - 1]]
-            check.equal("its image is a link of S_k", heads, stated, k=k, node=tail)
+            check.equal("its image is a link of S_k", heads, stated, **place)
 
 
 @checks("FA.d", given=bfs.roots)
@@ -179,9 +167,8 @@ def mean_distance(check: ClaimCheck, root: int) -> None:
     n = check.n
     total = int(bfs.distances(check, root).sum(dtype=np.int64))
     mean = n + divide(2, n) + harmonic(n) - 4
-    place = {"node": check.label(root)}
-    check.equal("mean of the distances", divide(total, check.nodes), mean, **place)
-    check.equal("sum of the distances", total, factorial(n) * mean, **place)
+    check.equal("mean of the distances", divide(total, check.nodes), mean, node=root)
+    check.equal("sum of the distances", total, factorial(n) * mean, node=root)
 
 
 @checks("FA.dist")
@@ -192,7 +179,7 @@ def distance_by_cycles(check: ClaimCheck) -> None:
     """
     correction = np.where(labels.symbols(check)[:, 0] == 1, 0, 2)
     stated = cycle_counts(check) + displaced_counts(check) - correction
-    check.equal("distance from 12..n", bfs.distances(check), stated, node=check.label)
+    check.equal("distance from 12..n", bfs.distances(check), stated, node=check.ranks)
 
 
 @checks("FA.ex")
@@ -218,7 +205,7 @@ def rotation_keeps_links(check: ClaimCheck) -> None:
     stated = neighbours[rotated][:, image_types - 2]
     place = node_and_type(check)
     check.equal("rank of the rotated neighbour", rotated[neighbours], stated, **place)
-    check.equal("R is one to one", np.sort(rotated), np.arange(check.nodes))
+    check.equal("R is one to one", np.sort(rotated), check.ranks)
 
 
 @checks("FA.T3-coordinates")
@@ -227,7 +214,7 @@ def rotation_by_coordinates(check: ClaimCheck) -> None:
     images = labels.rotation_function(check.n)[labels.symbols(check)].astype(np.uint8)
     columns = [images[:, 0], images[:, check.n - 1], images[:, 1 : check.n - 1]]
     stated = permutations.rank(np.column_stack(columns))
-    check.equal("rank of R(x)", labels.rotation(check), stated, node=check.label)
+    check.equal("rank of R(x)", labels.rotation(check), stated, node=check.ranks)
 
 
 # Translation, and disjoint translates (Theorems 1 and 2)
@@ -258,12 +245,10 @@ def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
     broadcasts = [*repeated_broadcasts(check), *random]
     for q in bfs.roots(check):
         image = labels.translation(check, q)
-        root = check.label(q)
-        place = {"root": root, **node_and_type(check)}
         what = "rank of the translated neighbour"
-        check.equal(what, image[neighbours], neighbours[image], **place)
-        check.equal("F_q(12..n)", int(image[0]), q, root=root)
-        check.equal("F_q is one to one", np.sort(image), np.arange(check.nodes), root=root)
+        check.equal(what, image[neighbours], neighbours[image], root=q, **node_and_type(check))
+        check.equal("F_q(12..n)", int(image[0]), q, root=q)
+        check.equal("F_q is one to one", np.sort(image), check.ranks, root=q)
         for broadcast in broadcasts:
             check.execute(translated_broadcast(broadcast, q, image))
 

@@ -123,16 +123,16 @@ def quantity_is_exact(check: ClaimCheck, row: Row) -> None:
 
 def cell_schedules(
     check: ClaimCheck, cell: ResultCell
-) -> Iterator[tuple[Schedule, int, dict[str, int | str]]]:
+) -> Iterator[tuple[Schedule, int, dict[str, int]]]:
     """Yield an algorithm's schedules, each with its number of messages and finding keywords."""
     has_root = cell.collective == "scatter"
     for messages in cell.amounts(check.n):
         for root in bfs.roots(check, 3) if has_root else (0,):
-            place: dict[str, int | str] = {}
+            place: dict[str, int] = {}
             if cell.amounts is not one_message:
                 place["M"] = messages
             if has_root:
-                place["root"] = check.label(root)
+                place["root"] = root
             yield cell_schedule(check, cell, messages, root), messages, place
 
 
@@ -175,7 +175,7 @@ def repeated_paths(check: ClaimCheck, messages: int) -> Schedule:
 def runs_one_after_the_other(check: ClaimCheck) -> None:
     """Check the steps of M consecutive runs, which do not overlap."""
     n = check.n
-    correction = check.correction("one run after the other takes M ceil((n!-1)/(n-1)) steps")
+    correction = check.correction()
     for messages in any_messages(n):
         steps = check.execute(repeated_paths(check, messages)).steps
         check.equal("steps of all runs", steps, shared_others(n, messages), M=messages)

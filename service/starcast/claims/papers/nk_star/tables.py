@@ -81,14 +81,10 @@ def one_tree_transmission(check: ClaimCheck, ports: str) -> None:
     _check_one_tree(check, ports)
     if ports == "all":
         check.order("m T_c over m T_c/(n-1)", lambda n, _: divide(1, divide(1, n - 1)))
-        correction = check.correction("O(m T_c): the one tree carries all m bytes")
-        correction.order("m T_c over m T_c", lambda *_: divide(1, 1))
+        check.correction().order("m T_c over m T_c", lambda *_: divide(1, 1))
         return
     check.order("(n-1)m T_c over m T_c", lambda n, _: n - 1)
-    correction = check.correction(
-        "O((n-1)m T_c): the source sends the whole message to n-1 children, one after the other"
-    )
-    correction.order("(n-1)m T_c over (n-1)m T_c", lambda n, _: divide(n - 1, n - 1))
+    check.correction().order("(n-1)m T_c over (n-1)m T_c", lambda n, _: divide(n - 1, n - 1))
 
 
 def one_tree_overall(check: ClaimCheck, ports: str) -> None:
@@ -97,18 +93,12 @@ def one_tree_overall(check: ClaimCheck, ports: str) -> None:
     if ports == "all":
         what = "time over D T_s + m T_c/(n-1) + 2 sqrt(m(D-1)T_s T_c/(n-1))"
         check.order(what, lambda n, k: _pipeline_quotient(n, k, 1, Fraction(1, n - 1)))
-        correction = check.correction(
-            "O(D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c)): n-1 times the bytes, since the one tree "
-            "carries all of them"
-        )
+        correction = check.correction()
         what = "time over D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c)"
         correction.order(what, lambda n, k: _pipeline_quotient(n, k, 1, 1))
         return
     check.order("time with T_s = 0, (n-1)m T_c, over m T_c", lambda n, _: n - 1)
-    correction = check.correction(
-        "O((n-1)(D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c))): n-1 times the bytes, since the source "
-        "has n-1 children; and for k = 1, so D = 1, no start-up at all is stated"
-    )
+    correction = check.correction()
     what = "time over (n-1)(D T_s + m T_c + 2 sqrt(m(D-1)T_s T_c))"
     correction.order(what, lambda n, k: _pipeline_quotient(n, k, n - 1, 1))
 
@@ -147,7 +137,7 @@ def _check_many_trees(check: ClaimCheck, ports: str) -> None:
     height = nk_star.greatest_height(check, MANY_TREES)
     check.true("the trees span, and are at most 2D high", 0 < height <= height_bound(n, k))
     for broadcast in executions("broadcast", MANY_TREES, ports=ports, segments=(1, 2))(check):
-        p = int(broadcast.arguments["segments"])
+        p = broadcast.argument("segments")
         place = {"p": p, "of": broadcast.schedule}
         simulation = broadcast.simulation
         # The last slot may end early, because sub-slots after its last packet are not executed.
@@ -208,7 +198,7 @@ def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
     packets = []
     lengths = (height, height + 1)
     for broadcast in executions("broadcast", MANY_TREES, ports=ports, segments=lengths)(check):
-        p = int(broadcast.arguments["segments"])
+        p = broadcast.argument("segments")
         packets.append(int(broadcast.simulation.packet_sizes.sum()))
         what = "p segments take at least p times the loads of the fullest links"
         check.true(what, packets[-1] >= p * total, p=p)
@@ -232,10 +222,7 @@ def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
         "one node, over 1"
     )
     other.order(what, lambda n, k: divide(nk_star.least_sends(n, k), n - 1))
-    correction = check.correction(
-        "its bytes are at least that sum over n-1, times m, which for k = n/2 grows like n m, and "
-        "with p without end at most c m, c the congestion of the trees"
-    )
+    correction = check.correction()
     what = "bytes over m, times n-1"
     correction.at_least(what, port_loads.sum(), nk_star.least_sum(n, k))
     correction.at_most(what, port_loads.sum(), (n - 1) * int(loads.max()))

@@ -7,7 +7,6 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import arrangements, nk_diameter
 from starcast.claims.model import Memory, all_pairs
 from starcast.claims.reference import bfs, nk_star
-from starcast.claims.reference.labels import node_labels, outgoing_links
 from starcast.claims.reference.nk_star import MANY_TREES, ONE_TREE, heights
 from starcast.claims.registry import checks, forests
 from starcast.records import checkers
@@ -38,13 +37,12 @@ def nk_star_size(check: ClaimCheck) -> None:
     n, k = check.n_and_k
     ordered = np.sort(check.neighbours, axis=0)
     degree = np.count_nonzero(np.diff(ordered, axis=0, prepend=-1) != 0, axis=0)
-    check.equal("neighbours of each node", degree, n - 1, node=check.label)
+    check.equal("neighbours of each node", degree, n - 1, node=check.ranks)
     for root in bfs.roots(check):
         distance = bfs.distances(check, root)
-        source = check.label(root)
         reached = np.count_nonzero(distance >= 0)
-        check.equal("nodes that are reached", reached, arrangements(n, k), source=source)
-        check.equal("greatest distance", distance.max(), nk_diameter(n, k), source=source)
+        check.equal("nodes that are reached", reached, arrangements(n, k), source=root)
+        check.equal("greatest distance", distance.max(), nk_diameter(n, k), source=root)
 
 
 @checks("NK.E1")
@@ -61,11 +59,10 @@ def internal_cycles_take_formula_1(check: ClaimCheck) -> None:
     m = of_nodes.length[node, first]
     stated = np.where(first == 0, m - 1, m + 1)
     steps = distance[node] - distance[corrected]
-    check.equal("steps", steps, stated, node=check.labels(node), symbols=m)
+    check.equal("steps", steps, stated, node=node, symbols=m)
     inside = np.flatnonzero(of_nodes.beta == 0)
     stated = of_nodes.internal_steps[inside]
-    what = "steps of all internal cycles"
-    check.equal(what, distance[inside], stated, node=check.labels(inside))
+    check.equal("steps of all internal cycles", distance[inside], stated, node=inside)
 
 
 @checks("NK.E2")
@@ -75,24 +72,23 @@ def external_chains_take_formula_2(check: ClaimCheck) -> None:
     of_nodes = nk_star.cycles(nk_star.symbols(check))
     external = of_nodes.external_steps
     alone = np.flatnonzero((of_nodes.beta > 0) & ~of_nodes.misplaced.any(axis=1))
-    check.equal("steps", distance[alone], external[alone], node=check.labels(alone))
+    check.equal("steps", distance[alone], external[alone], node=alone)
     stated = of_nodes.internal_steps + external
-    check.equal("distance from Id", distance, stated, node=check.label)
+    check.equal("distance from Id", distance, stated, node=check.ranks)
 
 
 @checks("NK.T1", given=forests(ONE_TREE, roots=None))
 def tree_is_spanning_and_shortest(check: ClaimCheck, tree: Forest) -> None:
     """Check that parents in SP are one step closer to the root, and the height is the diameter."""
     root = tree.root
-    check.passes(checkers.spanning(check.topology, tree.parent_port, root), of=tree)
+    check.passes(checkers.spanning, tree)
     parents, levels = parents_and_levels(check, tree)
     distance = bfs.distances(check, root)
     child = np.flatnonzero(distance > 0)
     stated = distance[child] - 1
-    labels = check.labels(child)
-    check.equal("distance of the parent", distance[parents[child]], stated, node=labels, of=tree)
+    check.equal("distance of the parent", distance[parents[child]], stated, node=child, of=tree)
     height = nk_diameter(*check.n_and_k)
-    check.equal("height", levels.max(), height, root=check.label(root), of=tree)
+    check.equal("height", levels.max(), height, root=root, of=tree)
 
 
 @checks("NK.C1.worded", given=one_tree, memory=Memory(40, power=0, of_pairs=all_pairs))
@@ -103,10 +99,9 @@ def near_levels_imply_adjacency(check: ClaimCheck, tree: Forest) -> None:
     adjacent[np.arange(check.nodes), check.neighbours] = True
     near = np.abs(levels[:, None] - levels) <= 1
     node, other = np.nonzero(np.triu(near, 1))
-    place = {"node": node_labels(check, node), "other": node_labels(check, other), "of": tree}
     what = "two nodes on the same level or on consecutive levels are adjacent"
-    check.true(what, adjacent[node, other], **place)
-    correction = check.correction("adjacent nodes are on the same level or on consecutive levels")
+    check.true(what, adjacent[node, other], node=node, other=other, of=tree)
+    correction = check.correction()
     difference = np.abs(levels[check.neighbours] - levels).T
     correction.at_most("difference of the levels", difference, 1)
 
@@ -119,8 +114,7 @@ def adjacency_implies_near_levels(check: ClaimCheck, tree: Forest) -> None:
     # Nodes outside a corrupted tree have the level -1. They are excluded, because -1 and the root's
     # level 0 differ by only 1.
     near &= (levels >= 0)[:, None]
-    place = {"link": outgoing_links(check), "root": check.label(tree.root)}
-    check.true("the levels are the same or consecutive", near, **place)
+    check.true("the levels are the same or consecutive", near, link=check.links, root=tree.root)
 
 
 @checks("NK.C2.balance", given=one_tree)
@@ -138,12 +132,8 @@ def leaves_are_balanced(check: ClaimCheck, tree: Forest) -> None:
         is_far = difference > 1
         other[depth == value] = np.argmax(is_far if is_far.any() else difference)
     difference = np.abs(depth - depth[other])
-    place = {"node": check.labels(leaf), "other": check.labels(leaf[other]), "of": tree}
-    check.at_most("difference of the levels", difference, 1, **place)
-    correction = check.correction(
-        "the highest leaf is on level k, for k = 2 and n >= 4 on level 3, and the deepest on level "
-        "D"
-    )
+    check.at_most("difference of the levels", difference, 1, node=leaf, other=leaf[other], of=tree)
+    correction = check.correction()
     highest = 3 if k == 2 and n >= 4 else k
     correction.equal("level of the highest leaf", depth.min(), highest)
     correction.equal("level of the deepest leaf", depth.max(), nk_diameter(n, k))
@@ -154,7 +144,7 @@ def leaves_of_s42_are_on_one_level(check: ClaimCheck, tree: Forest) -> None:
     """Check that all leaves of SP are on the level of the first leaf."""
     parents, levels = parents_and_levels(check, tree)
     leaf = leaves(parents)
-    check.equal("level", levels[leaf], levels[leaf[0]], node=check.labels(leaf))
+    check.equal("level", levels[leaf], levels[leaf[0]], node=leaf)
 
 
 @checks("NK.C2.farthest")
@@ -166,18 +156,14 @@ def farthest_nodes_have_stated_forms(check: ClaimCheck) -> None:
     of_nodes = nk_star.cycles(labels)
     computed = of_nodes.internal_steps + of_nodes.external_steps
     what = "distance by (1) and (2), as the proof has it"
-    check.equal(what, computed, distance, node=check.label)
+    check.equal(what, computed, distance, node=check.ranks)
     is_farthest = distance == nk_diameter(n, k)
     farthest = np.flatnonzero(is_farthest)
     stated, more = _farthest_forms(n, k, labels[:, 0] == 1, of_nodes)
-    check.true("it has one of the forms", stated[farthest], node=check.labels(farthest))
-    correction = check.correction(
-        "for n even and k > n/2 there are two more forms, both with p_1 = 1 and internal cycles of "
-        "length 2: n-k external chains, one of length 2 and the others of length 1, or n-k-1 >= 1 "
-        "external chains of length 1; then exactly these nodes but Id are at distance D"
-    )
+    check.true("it has one of the forms", stated[farthest], node=farthest)
+    correction = check.correction()
     expected = (stated | more) & (distance > 0)
-    correction.equal("distance D", is_farthest, expected, node=check.label)
+    correction.equal("distance D", is_farthest, expected, node=check.ranks)
 
 
 def _farthest_forms(
@@ -215,21 +201,18 @@ def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
     other = check.reading("the same with the brackets sorted at every node")
     for i in range(n - 1):
         dimension = nk_star.shifted_places(n, n, i)
-        check.equal(what, _count_reached(check, tree, dimension), 1, i=i, node=check.label)
+        check.equal(what, _count_reached(check, tree, dimension), 1, i=i, node=check.ranks)
         reached = _count_reached(check, tree, dimension, in_order=True)
-        other.equal(what, reached, 1, i=i, node=check.label)
-    correction = check.correction(
-        "for k = 1 and k = n-1 it does; for all others the cyclic shifts of positions 2..k alone, "
-        "without the brackets, take it to spanning trees"
-    )
+        other.equal(what, reached, 1, i=i, node=check.ranks)
+    correction = check.correction()
     last = n if k in (1, n - 1) else k
     for i in range(last - 1):
         if 1 < k < n - 1:
             images = nk_star.shift_nodes(check, nk_star.symbols(check), last, i)
             reached = np.bincount(images, minlength=check.nodes)
-            correction.equal(f"{what} as an image", reached, 1, i=i, node=check.label)
+            correction.equal(f"{what} as an image", reached, 1, i=i, node=check.ranks)
         reached = _count_reached(check, tree, nk_star.shifted_places(n, last, i))
-        correction.equal(what, reached, 1, i=i, node=check.label)
+        correction.equal(what, reached, 1, i=i, node=check.ranks)
 
 
 def _count_reached(
@@ -281,7 +264,7 @@ def number_of_links(check: ClaimCheck) -> None:
     undirected = len(np.unique(lower * check.nodes + np.maximum(tails, heads)))
     check.equal("directed links", directed, (n - 1) * (nodes - 1))
     check.reading("undirected links").equal("links", undirected, (n - 1) * (nodes - 1))
-    correction = check.correction("there are N(n-1) directed links, N(n-1)/2 undirected ones")
+    correction = check.correction()
     correction.equal("directed links", directed, nodes * (n - 1))
     correction.equal("undirected links, twice", 2 * undirected, nodes * (n - 1))
 
@@ -315,10 +298,7 @@ def congestion_of_shifted_trees(check: ClaimCheck) -> None:
     # ceil(n/k) - 1, computed from its definition.
     stated = next(i for i in range(n) if i * k < n <= (i + 1) * k)
     check.equal("congestion", congestion, stated)
-    correction = check.correction(
-        "the congestion is 1 for k = 1, and max{2, min{k-1, n-k}} for k >= 2"
-    )
-    correction.equal("congestion", congestion, 1 if k == 1 else max(2, min(k - 1, n - k)))
+    check.correction().equal("congestion", congestion, 1 if k == 1 else max(2, min(k - 1, n - k)))
 
 
 @checks("NK.T6-Rn")
@@ -328,7 +308,7 @@ def full_shift(check: ClaimCheck) -> None:
     labels = permutations.labels(nk_star.right_shifts(check))
     stated = permutations.SYMBOLS[1:n] + permutations.SYMBOLS[0]
     check.equal("R_n(Id)", labels[n - 1], stated, i=n)
-    correction = check.correction("R_n(Id) = Id, and 23..n1 is R_{n-1}(Id)")
+    correction = check.correction()
     correction.equal("R_n(Id)", labels[n - 1], permutations.SYMBOLS[:n])
     correction.equal("R_{n-1}(Id)", labels[n - 2], stated)
 
@@ -336,7 +316,7 @@ def full_shift(check: ClaimCheck) -> None:
 @checks("NK.T7.spanning", given=many_trees)
 def reversed_trees_span(check: ClaimCheck, forest: Forest) -> None:
     """Check that each MT(R_i(Id)) spans and has the same undirected links as SP(R_i(Id))."""
-    check.passes(checkers.spanning(check.topology, forest.parent_port, 0), of=forest)
+    check.passes(checkers.spanning, forest)
     trees = zip(forest.parent_port, shifted_trees(check), strict=True)
     for i, (row, tree) in enumerate(trees, start=1):
         links = _undirected_links(check, row, 0)
@@ -372,10 +352,7 @@ def height_is_diameter_plus_path(check: ClaimCheck, forest: Forest) -> None:
     path = path_lengths(check)
     stated = nk_diameter(n, k) + path
     check.equal("height", height, stated, i=i, of=forest)
-    correction = check.correction(
-        "that is the height but for n = 2k-1 and i = n-1, where it is one less; the path has "
-        "k-1 + min{i, n-i, k, n-k} + max{0, gcd(i,n) - (n-k)} links"
-    )
+    correction = check.correction()
     correction.equal("height", height, stated - ((n == 2 * k - 1) & (i == n - 1)), i=i)
     least = np.minimum(np.minimum(i, n - i), min(k, n - k))
     expected = k - 1 + least + np.maximum(0, np.gcd(i, n) - (n - k))
@@ -390,9 +367,7 @@ def height_is_at_least_k_plus_diameter(check: ClaimCheck, forest: Forest) -> Non
     height = heights(check, MANY_TREES)
     stated = k + nk_diameter(n, k)
     check.at_least("height", height, stated, i=i, of=forest)
-    correction = check.correction(
-        "it is at least k + D but for n = 2k-1 and i = n-1, where it is k + D - 1"
-    )
+    correction = check.correction()
     correction.at_least("height", height, stated - (n == 2 * k - 1), i=i)
     # With an empty array, a finding without values is recorded, so that all sizes have the same
     # findings.

@@ -6,7 +6,6 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,13 @@ from numpy.typing import NDArray
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import Number, ceil, diameter, divide, factorial, greatest, log2
 from starcast.claims.model import Memory
+from starcast.claims.papers.tseng_sheu.collectives import packet_sizes, place_of_rows
 from starcast.claims.papers.tseng_sheu.trees import check_star_size
 from starcast.claims.reference import bfs
-from starcast.claims.reference.labels import column_labels, row_links, symbols
-from starcast.claims.registry import Execution, check_rows, checks, executions
+from starcast.claims.reference.labels import symbols
+from starcast.claims.registry import Execution, check_rows, checks, execute, executions
 from starcast.collectives.catalogue import algorithms_on
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
-from starcast.records import checkers
 from starcast.support.integers import ceil_div
 from starcast.topologies import permutations
 
@@ -43,7 +42,6 @@ def substars(check: ClaimCheck) -> None:
     n = check.n
     label_symbols = symbols(check)
     smaller_neighbours = check.at(f"S{n - 1}").neighbours
-    link_tail = column_labels(check)
     for index in range(1, n):
         position = index + 1
         fixed = label_symbols[:, index]
@@ -55,11 +53,11 @@ def substars(check: ClaimCheck) -> None:
         pairs = np.unique(fixed.astype(np.int64) * check.nodes + image)
         check.equal("nodes of S_{n-1} that the substars stand for", len(pairs), factorial(n))
         inside = np.delete(check.neighbours, index - 1, axis=0)
-        check.equal("substar across a link", fixed[inside], fixed[None], node=link_tail)
+        check.equal("substar across a link", fixed[inside], fixed[None], node=check.ranks)
         stated = smaller_neighbours[:, image]
-        check.equal("links of the substars", image[inside], stated, node=link_tail)
+        check.equal("links of the substars", image[inside], stated, node=check.ranks)
         leaves = fixed[check.neighbours[index - 1]] != fixed
-        check.true(f"dimension {position} leaves the substar", leaves, node=check.label)
+        check.true(f"dimension {position} leaves the substar", leaves, node=check.ranks)
     if n == 4:
         for suffix in ("1", "23"):
             _check_substar(check, suffix)
@@ -82,7 +80,7 @@ def _check_substar(check: ClaimCheck, suffix: str) -> None:
     image[nodes] = substar_ranks
     inside = image[check.neighbours[: i - 1, nodes]]
     stated = check.at(f"S{i}").neighbours[:, substar_ranks]
-    check.equal(f"links of {name}", inside, stated, node=lambda _, i: check.label(int(nodes[i])))
+    check.equal(f"links of {name}", inside, stated, node=nodes)
 
 
 # Section 3: streams of M messages along one tree
@@ -138,9 +136,8 @@ def stream_steps(check: ClaimCheck, row: PortModel) -> None:
     """Check the steps of every executed stream, and the closed form's order of growth."""
     streams = executions("broadcast", "recursive-substar", ports=row.ports, messages=LENGTHS)
     for stream in streams(check):
-        messages = stream.schedule.units
-        stated = row.steps(check.n, messages)
-        check.equal("steps", stream.simulation.steps, stated, M=messages, of=stream.schedule)
+        stated = row.steps(check.n, stream.messages)
+        check.equal("steps", stream.steps, stated, M=stream.messages, of=stream.schedule)
     check.order(row.quotient, partial(greatest_quotient, row.steps, row.order))
     if row.ports == "one":
         sub_slots = check.reading(
@@ -169,7 +166,7 @@ def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> No
     receiving = substar[schedule.receiver]
     enters = substar[schedule.sender] != receiving
     own = substar[schedule.root]
-    place = {"node": broadcast.root, "of": schedule}
+    place = {"node": schedule.root, "of": schedule}
 
     entered = np.bincount(receiving[enters], minlength=n + 1)[1:]
     stated = (np.arange(1, n + 1) != own).astype(np.int64)
@@ -190,39 +187,27 @@ def every_node_receives_once(check: ClaimCheck, broadcast: Execution) -> None:
     stated = (np.arange(check.nodes) != schedule.root).astype(np.int64)
     received = np.bincount(schedule.receiver, minlength=check.nodes)
     what = "times that a node receives the message"
-    check.equal(what, received, stated, node=check.label, of=schedule)
+    check.equal(what, received, stated, node=check.ranks, of=schedule)
 
 
 @checks("SLC.T4", memory=STREAMS)
 def number_of_steps(check: ClaimCheck) -> None:
     """Check the number of steps of every broadcast, and the height of the tree."""
     stated = 2 * check.n - 3
-    for broadcast in broadcasts(check):
-        steps = broadcast.simulation.steps
-        schedule = broadcast.schedule
-        check.equal("number of the last step", steps, stated, node=broadcast.root, of=schedule)
+    for schedule, simulation in broadcasts(check):
+        place = {"node": schedule.root, "of": schedule}
+        check.equal("number of the last step", simulation.steps, stated, **place)
     tree = check.forest("recursive-substar")
-    height = checkers.height(
-        check.topology, tree.parent_port, tree.root, bound=check.nodes
-    ).measured
-    check.equal("height of the tree", height, stated, of=tree)
+    check.equal("height of the tree", bfs.heights(tree), stated, of=tree)
 
 
 @checks("SLC.ports", given=streams, memory=STREAMS)
 def links_are_used_once(check: ClaimCheck, stream: Execution) -> None:
     """Check that no link carries two messages in a step and no message goes back to its sender."""
     schedule = stream.schedule
-    nodes = check.nodes
-    place = {
-        "M": stream.arguments["messages"],
-        "step": schedule.step,
-        "link": row_links(schedule),
-        "of": schedule,
-    }
-    link_steps = (schedule.step.astype(np.int64) * nodes + schedule.sender) * 256 + schedule.port
-    _, inverse, count = np.unique(link_steps, return_inverse=True, return_counts=True)
-    check.equal("messages on a link in a step", count[inverse], 1, **place)
-    arrived_from = np.full((nodes, schedule.units), -1, dtype=np.int64)
+    place = {"M": stream.messages, **place_of_rows(schedule)}
+    check.equal("messages on a link in a step", packet_sizes(schedule), 1, **place)
+    arrived_from = np.full((check.nodes, schedule.units), -1, dtype=np.int64)
     arrived_from[schedule.receiver, schedule.unit] = schedule.sender
     returns = arrived_from[schedule.sender, schedule.unit] == schedule.receiver
     check.equal("sent back to where it came from", returns, np.False_, **place)
@@ -238,17 +223,15 @@ EXAMPLE = {
 @checks("SLC.ex")
 def example(check: ClaimCheck) -> None:
     """Check the senders and receivers in the paper's example on S_4."""
-    schedule = check.schedule("broadcast", "recursive-substar", messages=1)
-    simulation = check.execute(schedule)
+    schedule, simulation = execute(check, "broadcast", "recursive-substar", messages=1)
     for step, receivers_of in EXAMPLE.items():
         senders = np.unique(schedule.sender[schedule.step == step])
-        labels = " ".join(check.label(int(node)) for node in senders)
+        labels = " ".join(check.labels(senders))
         check.equal("senders", labels, " ".join(receivers_of), step=step, of=schedule)
         for sender, stated in receivers_of.items():
             rows = (schedule.step == step) & (schedule.sender == check.rank(sender))
-            receivers = sorted(check.label(int(node)) for node in schedule.receiver[rows])
-            measured = " ".join(receivers)
-            check.equal("receivers", measured, stated, step=step, node=sender, of=schedule)
+            receivers = " ".join(sorted(check.labels(schedule.receiver[rows])))
+            check.equal("receivers", receivers, stated, step=step, node=sender, of=schedule)
     check.equal("number of the last step", simulation.steps, 5, of=schedule)
 
 
@@ -258,17 +241,15 @@ def example(check: ClaimCheck) -> None:
 SEGMENTS = (1, 2)
 
 
-def catalogue_broadcasts(check: ClaimCheck, ports: str) -> Iterator[Schedule]:
-    """Yield every broadcast of the catalogue that segments its message, for a port model."""
+def catalogue_broadcasts(check: ClaimCheck, ports: str) -> Iterator[Execution]:
+    """Execute every broadcast of the catalogue that segments its message, for a port model."""
     for algorithm in algorithms_on(check.topology, "broadcast"):
         if ports not in algorithm.ports or algorithm.split_argument is None:
             continue
-        choices = {algorithm.split_argument: SEGMENTS}
+        choices: dict[str, Any] = {algorithm.split_argument: SEGMENTS}
         if any(argument.name == "copies" for argument in algorithm.arguments):
             choices["copies"] = (1, check.degree)
-        for values in product(*choices.values()):
-            arguments: dict[str, Any] = dict(zip(choices, values, strict=True))
-            yield check.schedule("broadcast", algorithm.name, ports, **arguments)
+        yield from executions("broadcast", algorithm.name, ports=ports, **choices)(check)
 
 
 def arrival_steps(schedule: Schedule) -> NDArray[np.int64]:
@@ -287,18 +268,13 @@ def arrival_steps(schedule: Schedule) -> NDArray[np.int64]:
 def one_port_bound(check: ClaimCheck) -> None:
     """Check that a one-port step at most doubles the nodes that have received something."""
     nodes = factorial(check.n)
-    for schedule in catalogue_broadcasts(check, "one"):
-        simulation = check.execute(schedule)
+    for schedule, simulation in catalogue_broadcasts(check, "one"):
         # The last entry, `steps + 1`, counts nodes that receive nothing, so it is dropped.
         reached = np.cumsum(np.bincount(arrival_steps(schedule))[: schedule.steps + 1])
-        measured = reached[1:]
-        stated = 2 * reached[:-1]
-        check.at_most(
-            "nodes that have anything", measured, stated, step=lambda index: index + 1, of=schedule
-        )
+        place = {"step": np.arange(1, len(reached)), "of": schedule}
+        check.at_most("nodes that have anything", reached[1:], 2 * reached[:-1], **place)
         check.at_least("steps", simulation.steps, (nodes - 1).bit_length(), of=schedule)
-    what = "n log2 n / ceil(log2 n!)"
-    check.order(what, lambda n: divide(n * log2(n), ceil(log2(factorial(n)))))
+    check.order("n log2 n / ceil(log2 n!)", lambda n: divide(n * log2(n), ceil(log2(factorial(n)))))
 
 
 @checks("SLC.LB-allport", memory=STREAMS)
@@ -306,12 +282,9 @@ def all_port_bound(check: ClaimCheck) -> None:
     """Check that no node receives anything before the step of its distance from the source."""
     bound = diameter(check.n)
     check.equal("greatest distance", bfs.diameter(check), bound)
-    for schedule in catalogue_broadcasts(check, "all"):
-        simulation = check.execute(schedule)
+    for schedule, simulation in catalogue_broadcasts(check, "all"):
         distances = bfs.distances(check, schedule.root)
-        measured = arrival_steps(schedule)
-        check.at_least(
-            "step in which a node is reached", measured, distances, node=check.label, of=schedule
-        )
+        what = "step in which a node is reached"
+        check.at_least(what, arrival_steps(schedule), distances, node=check.ranks, of=schedule)
         check.at_least("steps", simulation.steps, bound, of=schedule)
     check.order("n / D_n", lambda n: divide(n, diameter(n)))

@@ -10,8 +10,6 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import Any
 
-import numpy as np
-
 from starcast.claims import growth
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import (
@@ -25,13 +23,11 @@ from starcast.claims.growth import (
     sqrt,
 )
 from starcast.claims.model import Memory
-from starcast.claims.reference import pipelines
+from starcast.claims.reference import bfs, pipelines
 from starcast.claims.reference.pipelines import rational_sqrt
-from starcast.claims.registry import Execution, Provider, executions
+from starcast.claims.registry import Execution, Provider, execute, executions
 from starcast.collectives.model import Schedule
-from starcast.records import checkers
 from starcast.support.integers import ceil_div
-from starcast.trees.model import Forest
 
 #: Maximum number of segments per tree in executions; all smaller numbers are executed too.
 MAX_SEGMENTS = 4
@@ -199,16 +195,9 @@ def check_best_segments(check: ClaimCheck, pipeline: pipelines.Pipeline, square:
 # Executions
 
 
-def heights(forest: Forest) -> list[int]:
-    """Return the height of every tree of a forest, counted by a checker."""
-    topology = forest.topology
-    counted = checkers.height(topology, forest.parent_port, forest.root, bound=topology.nodes)
-    return [int(height) for height in np.atleast_1d(counted.measured)]
-
-
 def height(check: ClaimCheck, construction: str) -> int:
     """Return the largest height of the trees of a catalogue construction."""
-    return max(heights(check.forest(construction)))
+    return max(bfs.heights(check.forest(construction)))
 
 
 def algorithm1(ports: str = "all") -> Provider[Execution]:
@@ -228,17 +217,16 @@ def check_algorithm1(check: ClaimCheck, ports: str = "all") -> None:
     model, a slot has n-1 sub-slots, and the execution ends in the last slot.
     """
     for execution in algorithm1(ports)(check):
-        simulation = execution.simulation
-        p = int(execution.arguments["segments"])
+        p = execution.argument("segments")
         place = {"p": p, "of": execution.schedule}
         stated = multiple_height(check.n) + p - 1
         if ports == "all":
-            check.equal("slots of Algorithm 1", simulation.steps, stated, **place)
+            check.equal("slots of Algorithm 1", execution.steps, stated, **place)
         else:
             # Sub-slots after the last packet of the last slot are not executed.
-            slots = ceil_div(simulation.steps, check.n - 1)
+            slots = ceil_div(execution.steps, check.n - 1)
             check.equal("slots of n-1 sub-slots", slots, stated, **place)
-        is_enough = simulation.largest_packet <= 2
+        is_enough = execution.simulation.largest_packet <= 2
         check.true("a packet of two segments is large enough", is_enough, **place)
 
 
@@ -253,7 +241,7 @@ def check_single_tree(
     split_argument: dict[str, Any] = {split: segments}
     for execution in executions("broadcast", algorithm, **split_argument)(check):
         schedule = execution.schedule
-        p = int(execution.arguments[split])
+        p = execution.argument(split)
         observed = pipelines.exact_time(execution.simulation, schedule.units, SMALL)
         slot = SMALL.time(1, Fraction(1, p))
         # Without pipelining p is always 1, so p is not recorded.
@@ -278,11 +266,9 @@ def check_hamiltonian(check: ClaimCheck) -> None:
     A link carries at most one message in a step.
     """
     stated = even_share(check.n)
-    for execution in executions("allgather", "rotated-hamiltonian", messages=1)(check):
-        simulation = execution.simulation
-        schedule = execution.schedule
-        check.equal("steps of rotated Hamiltonian paths", simulation.steps, stated, of=schedule)
-        check.equal("messages in a packet", simulation.largest_packet, 1, of=schedule)
+    schedule, simulation = execute(check, "allgather", "rotated-hamiltonian", messages=1)
+    check.equal("steps of rotated Hamiltonian paths", simulation.steps, stated, of=schedule)
+    check.equal("messages in a packet", simulation.largest_packet, 1, of=schedule)
 
 
 def check_theorem3(check: ClaimCheck, ports: str = "all") -> None:
@@ -294,9 +280,8 @@ def check_theorem3(check: ClaimCheck, ports: str = "all") -> None:
     steps_per_slot = 1 if ports == "all" else n - 1
     carried = Fraction((factorial(n) - 1) * steps_per_slot, n - 1)
     stated = SMALL.time(diameter(n) * steps_per_slot, carried)
-    for execution in algorithm2(ports)(check):
-        schedule = execution.schedule
-        observed = pipelines.exact_time(execution.simulation, schedule.units, SMALL)
+    for schedule, simulation in algorithm2(ports)(check):
+        observed = pipelines.exact_time(simulation, schedule.units, SMALL)
         what = f"time of Algorithm 2, {ports}-port"
         check.equal(what, observed, stated, of=schedule, **SMALL.place)
 

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import diameter, factorial
 from starcast.claims.model import Memory, all_pairs
-from starcast.claims.papers.tseng_sheu.closed_forms import QUOTIENTS, algorithm2, heights
+from starcast.claims.papers.tseng_sheu.closed_forms import QUOTIENTS, algorithm2
 from starcast.claims.reference import bfs, tree_transforms
-from starcast.claims.reference.labels import column_labels, outgoing_links, row_links
 from starcast.claims.reference.pipelines import carried_share
 from starcast.claims.reference.tree_transforms import Row, Tree
-from starcast.claims.registry import Execution, checks, executions
+from starcast.claims.registry import Execution, checks, execute, executions
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.judges.simulator import Simulation
 from starcast.records import checkers
@@ -35,17 +34,21 @@ TRANSLATIONS = Memory(16, power=0, of_pairs=all_pairs)
 def nothing_waits_in_algorithm1(check: ClaimCheck) -> None:
     """Check that the last slot is h+p-1, no segment waits, and packets have 1 or 2 segments."""
     for root in bfs.roots(check, 2)[:6]:
-        h = max(heights(check.forest("multiple", root=root)))
+        h = max(bfs.heights(check.forest("multiple", root=root)))
         for p in SEGMENTS:
-            schedule = check.schedule("broadcast", "multiple", root=root, segments=p)
-            simulation = check.execute(schedule)
-            place = {"p": p, "of": schedule}
-            check.equal("number of the last slot", simulation.steps, h + p - 1, **place)
-            check.equal("segments", schedule.units, p * (check.n - 1), **place)
-            place = {"p": p, "step": schedule.step, "link": row_links(schedule), "of": schedule}
+            schedule, simulation = execute(check, "broadcast", "multiple", root=root, segments=p)
+            check.equal("number of the last slot", simulation.steps, h + p - 1, p=p, of=schedule)
+            check.equal("segments", schedule.units, p * (check.n - 1), p=p, of=schedule)
+            place = {"p": p, **place_of_rows(schedule)}
             check.equal("slots that a segment waits", waiting_slots(schedule, p), 0, **place)
             sizes = packet_sizes(schedule)
             check.true("no more than two segments in a packet", sizes <= 2, **place, found=sizes)
+
+
+def place_of_rows(schedule: Schedule) -> dict[str, Any]:
+    """Return the steps and links of a schedule's rows, as keywords for methods of `ClaimCheck`."""
+    link = (schedule.sender, schedule.receiver)
+    return {"step": schedule.step, "link": link, "of": schedule}
 
 
 def waiting_slots(schedule: Schedule, p: int) -> NDArray[np.int64]:
@@ -75,12 +78,11 @@ def packet_sizes(schedule: Schedule) -> NDArray[np.int64]:
 def one_port_simulation(check: ClaimCheck) -> None:
     """Check that one-port sub-slots, one per dimension, send the segments of the all-port slots."""
     for port, heads in zip(check.ports, check.neighbours, strict=True):
-        what = f"back over dimension {port}"
-        check.equal(what, heads[heads], np.arange(check.nodes), node=check.label)
+        check.equal(f"back over dimension {port}", heads[heads], check.ranks, node=check.ranks)
     for broadcast in executions("broadcast", "multiple", ports="one", segments=SEGMENTS[:3])(check):
         schedule = broadcast.schedule
-        p = broadcast.arguments["segments"]
-        place = {"p": p, "step": schedule.step, "link": row_links(schedule), "of": schedule}
+        p = broadcast.argument("segments")
+        place = {"p": p, **place_of_rows(schedule)}
         what = "packets of a node in a sub-slot"
         check.equal(what, partners(schedule, schedule.sender, schedule.receiver), 1, **place)
         check.equal(what, partners(schedule, schedule.receiver, schedule.sender), 1, **place)
@@ -122,7 +124,7 @@ def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> N
     """Check the number of the last step, the packets, and the segments over every link."""
     n = check.n
     schedule = allgather.schedule
-    check.equal("number of the last step", allgather.simulation.steps, diameter(n), of=schedule)
+    check.equal("number of the last step", allgather.steps, diameter(n), of=schedule)
     carried = carried_share(allgather.simulation, n - 1)
     stated = Fraction(factorial(n) - 1, n - 1)
     check.equal("messages in the packets, one a step", carried, stated, of=schedule)
@@ -131,8 +133,8 @@ def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> N
         check.execute(expanded)
         loads = np.zeros((check.nodes, n - 1), dtype=np.int64)
         np.add.at(loads, (expanded.sender, expanded.port.astype(np.int64) - 2), 1)
-        links = outgoing_links(check)
-        check.equal("segments over a link", loads, factorial(n) - 1, link=links, of=expanded)
+        stated = factorial(n) - 1
+        check.equal("segments over a link", loads, stated, link=check.links, of=expanded)
 
 
 def all_sources(check: ClaimCheck, schedule: Schedule) -> Schedule:
@@ -174,8 +176,9 @@ def time_on_any_tree(check: ClaimCheck) -> None:
         check_detour(check, detour)
         trees.append(detour)
     for tree in trees:
-        check.passes(checkers.spanning(check.topology, tree.row[None], 0), of=tree.name)
-        (height,) = heights(Forest(check.topology, tree.row[None]))
+        forest = Forest(check.topology, tree.row[None])
+        check.passes(checkers.spanning, forest, of=tree.name)
+        (height,) = bfs.heights(forest)
         schedule = tree_transforms.allgather_schedule(check, tree)
         check_allgather_time(check, schedule, check.execute(schedule), height)
         if tree.in_catalogue:
@@ -197,10 +200,9 @@ def one_port_allgather(check: ClaimCheck, allgather: Execution) -> None:
     """Check the sub-slots, their dimensions, and the time of the one-port Algorithm 2."""
     n = check.n
     schedule = allgather.schedule
-    check.equal("sub-slots", allgather.simulation.steps, (n - 1) * diameter(n), of=schedule)
+    check.equal("sub-slots", allgather.steps, (n - 1) * diameter(n), of=schedule)
     turn = (schedule.step - 1) % (n - 1)
-    place = {"step": schedule.step, "link": row_links(schedule), "of": schedule}
-    check.equal("dimension of a sub-slot", schedule.port, turn + 2, **place)
+    check.equal("dimension of a sub-slot", schedule.port, turn + 2, **place_of_rows(schedule))
     check_allgather_time(check, schedule, allgather.simulation, diameter(n), slots=n - 1)
 
 
@@ -216,10 +218,10 @@ def number_of_trees(check: ClaimCheck, allgather: Execution) -> None:
     total = count_distinct(ports.reshape(-1, check.nodes))
     check.equal("different trees", total, (n - 1) * factorial(n), of=expanded)
     per_source = [count_distinct(trees) for trees in ports]
-    check.equal("different trees of a source", per_source, n - 1, node=check.label, of=expanded)
+    check.equal("different trees of a source", per_source, n - 1, node=check.ranks, of=expanded)
     links = np.count_nonzero(ports, axis=2)
-    place = {"node": lambda node, _: check.label(node), "of": expanded}
-    check.equal("links of a tree", links, factorial(n) - 1, **place)
+    sources = check.ranks[:, None]
+    check.equal("links of a tree", links, factorial(n) - 1, node=sources, of=expanded)
 
 
 def count_distinct(trees: NDArray[np.uint8]) -> int:
@@ -232,13 +234,13 @@ def count_distinct(trees: NDArray[np.uint8]) -> int:
 
 def check_spanning(check: ClaimCheck, tree: Tree, root: int) -> None:
     """Check that a changed tree is a spanning tree with the stated root."""
-    check.passes(checkers.spanning(check.topology, tree.row[None], root), of=tree.name)
+    forest = Forest(check.topology, tree.row[None], root)
+    check.passes(checkers.spanning, forest, of=tree.name)
 
 
 def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) -> None:
     """Check the ports of a forest of the catalogue against a changed tree."""
-    place = {"node": column_labels(check), "of": forest}
-    check.equal(what, forest.parent_port, expected.row, **place)
+    check.equal(what, forest.parent_port, expected.row, node=check.ranks, of=forest)
 
 
 @checks("TS.D3")
@@ -266,11 +268,10 @@ def check_label_example(check: ClaimCheck) -> None:
     root = check.label(forest.root)
     check.equal("root of LC(3021, L(0123))", root, "1234".translate(replacement), of=forest)
     for node in range(1, check.nodes):
-        label = check.label(node)
-        changed_node = check.rank(label.translate(replacement))
+        changed_node = check.rank(check.label(node).translate(replacement))
         measured = check.label(int(changed_parents[changed_node]))
         stated = check.label(int(parents[node])).translate(replacement)
-        check.equal("parent in LC(3021, L(0123))", measured, stated, node=label, of=forest)
+        check.equal("parent in LC(3021, L(0123))", measured, stated, node=node, of=forest)
 
 
 @checks("TS.D4")
@@ -329,15 +330,10 @@ def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
 @checks("TS.L7", memory=TRANSLATIONS)
 def links_are_used_equally(check: ClaimCheck) -> None:
     """Check that on each level, every link is in as many changed trees as the level has nodes."""
-    outgoing = outgoing_links(check)
     for tree in tree_transforms.sample_trees(check, other_roots=True):
         loads, profile = tree_transforms.link_loads(check, tree, check.n - 1)
-        place = {
-            "level": lambda index, _node, _port: index + 1,
-            "link": lambda _level, node, port: outgoing(node, port),
-        }
-        what = "trees with a link on a level"
-        check.equal(what, loads, profile[:, None, None], **place, of=tree.name)
+        place = {"level": lambda index, *_: index + 1, "link": check.links, "of": tree.name}
+        check.equal("trees with a link on a level", loads, profile[:, None, None], **place)
 
 
 @checks("TS.S62-height")
@@ -349,8 +345,8 @@ def heights_of_single_trees(check: ClaimCheck) -> None:
     stated = {"rotated-hamiltonian": factorial(check.n - 1) + 1, "necklace": diameter(check.n)}
     for name, height in stated.items():
         tree = check.forest(name)
-        check.passes(checkers.spanning(check.topology, tree.parent_port, tree.root), of=tree)
-        check.equal(f"height of {name}", heights(tree), height, of=tree)
+        check.passes(checkers.spanning, tree)
+        check.equal(f"height of {name}", bfs.heights(tree), height, of=tree)
     check.same_order("((n-1)! + 1) / (n-1)!", QUOTIENTS["(n-1)!+1 over (n-1)!"])
 
 
@@ -359,15 +355,10 @@ def translates_use_links_equally(check: ClaimCheck) -> None:
     """Check how many translates of the Hamiltonian-path and necklace trees of [8] use each link."""
     n = check.n
     mean = Fraction(factorial(n) - 1, n - 1)
-    correction = check.correction(
-        "a link is in as many translates as the tree has links of its dimension: (n!-1)/(n-1), "
-        "which is no whole number for n >= 3, rounded down or up; translates of all n-1 dimension "
-        "changes of the tree together use all links equally"
-    )
-    links = outgoing_links(check)
+    correction = check.correction()
     for name in ("rotated-hamiltonian", "necklace"):
         forest = check.forest(name)
-        place = {"link": links, "of": forest}
+        place = {"link": check.links, "of": forest}
         tree = Tree(name, forest.root, forest.parent_port[0])
         levels, _ = tree_transforms.link_loads(check, tree, 1)
         loads = levels.sum(axis=0)

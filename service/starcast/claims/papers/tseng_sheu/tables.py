@@ -17,7 +17,7 @@ from starcast.claims.model import Memory
 from starcast.claims.papers.tseng_sheu import closed_forms as forms
 from starcast.claims.papers.tseng_sheu.closed_forms import SMALL
 from starcast.claims.reference.pipelines import Time, add_sqrt, exact_time
-from starcast.claims.registry import check_rows, checks, executions
+from starcast.claims.registry import check_rows, checks, execute
 from starcast.records import checkers
 
 PARTS = ("startup", "transmission", "overall")
@@ -40,9 +40,8 @@ def check_phases(check: ClaimCheck) -> None:
     check.equal("sum of ceil(log2 i), i = 2..n", forms.phases(n), forms.sum_of_phases(n))
     if n == 2:  # a single link, for which there is no record
         return
-    for execution in executions("broadcast", "optimal", ports="one")(check):
-        steps = execution.simulation.steps
-        check.at_most("phases of a recorded broadcast", steps, forms.phases(n))
+    steps = execute(check, "broadcast", "optimal", "one").steps
+    check.at_most("phases of a recorded broadcast", steps, forms.phases(n))
 
 
 BY_PHASES = (
@@ -191,13 +190,11 @@ def hamiltonian_transmission(check: ClaimCheck) -> None:
 def hamiltonian_time(check: ClaimCheck) -> None:
     """Check the time of rotated Hamiltonian paths."""
     n = check.n
-    (run,) = executions("allgather", "rotated-hamiltonian", messages=1)(check)
-    observed = exact_time(run.simulation, run.schedule.units, SMALL)
+    schedule, simulation = execute(check, "allgather", "rotated-hamiltonian", messages=1)
+    observed = exact_time(simulation, schedule.units, SMALL)
     stated = SMALL.time(factorial(n - 1), Fraction(factorial(n) - 1, n - 1))
-    check.equal("time", observed, stated, of=run.schedule, **SMALL.place)
-    correction = check.correction(
-        "it takes ceil((n!-1)/(n-1)) steps, hence ceil((n!-1)/(n-1))(T_s + m T_c)"
-    )
+    check.equal("time", observed, stated, of=schedule, **SMALL.place)
+    correction = check.correction()
     correction.equal("time", observed, SMALL.time(even_share(n), even_share(n)), **SMALL.place)
     by_level = check.reading(
         "the tree run level by level, all messages of a link and level in one packet, takes that "
@@ -240,10 +237,7 @@ def necklace_time(check: ClaimCheck) -> None:
     check.equal("time", observed, stated, of=schedule, **SMALL.place)
     tree = check.forest("necklace")
     links = checkers.level_dimensions(check.topology, tree.parent_port, tree.root)[1:]
-    correction = check.correction(
-        "it takes D_n T_s + c m T_c, c the sum over the levels of the most links of one dimension, "
-        "more than (n!-1)/(n-1)"
-    )
+    correction = check.correction()
     corrected = SMALL.time(diameter(check.n), int(links.max(axis=1).sum()))
     correction.equal("time", observed, corrected, **SMALL.place)
     correction.true("more than (n!-1)/(n-1)", carried > share)
@@ -251,9 +245,9 @@ def necklace_time(check: ClaimCheck) -> None:
         "each message cut into n-1 segments, one down each of the n-1 trees DC(i, T), as Algorithm "
         "2 sends, it takes that time"
     )
-    for run in forms.algorithm2(base="necklace")(segmented):
-        observed = exact_time(run.simulation, run.schedule.units, SMALL)
-        segmented.equal("time", observed, stated, of=run.schedule, **SMALL.place)
+    for schedule, simulation in forms.algorithm2(base="necklace")(segmented):
+        observed = exact_time(simulation, schedule.units, SMALL)
+        segmented.equal("time", observed, stated, of=schedule, **SMALL.place)
 
 
 #: Cells about Algorithm 2: port model, and the quotient for a stated order.

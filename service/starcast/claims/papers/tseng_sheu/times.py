@@ -39,7 +39,7 @@ def check_counts(check: ClaimCheck, source: int) -> None:
     counts.check_source(check, source, diameter(check.n))
     steps = counts.count_doublings(check.nodes)
     what = "doublings until all nodes know"
-    check.equal(what, steps, counts.ceil_log2(factorial(check.n)), source=check.label(source))
+    check.equal(what, steps, counts.ceil_log2(factorial(check.n)), source=source)
 
 
 @checks("TS.L1", memory=Memory(40 * BYTES_PER_ROW))
@@ -78,9 +78,8 @@ def time_in_slots(check: ClaimCheck) -> None:
         "with slots as long as their largest packet Algorithm 1 takes at most (3)"
     )
     for execution in forms.algorithm1()(check):
-        schedule = execution.schedule
-        simulation = execution.simulation
-        p = int(execution.arguments["segments"])
+        schedule, simulation = execution
+        p = execution.argument("segments")
         place = {"p": p, "of": schedule}
         share = Fraction(2, p * (check.n - 1))
         stated = (h + p - 1) * SMALL.time(1, share)
@@ -183,14 +182,7 @@ def check_least(
 
 def correct_theorem(check: ClaimCheck, pipeline: Pipeline, stated: Times) -> None:
     """Record the corrected statement that replaces Theorem 1 or 2."""
-    is_allport = pipeline.slot == 1
-    extra = "T_s" if is_allport else "(n-1) T_s"
-    factor = "" if is_allport else "(n-1)^2"
-    correction = check.correction(
-        f"p = ceil(q) takes at most {extra} longer; in slots of fixed length the stated time is "
-        f"reached if and only if q is a whole number; where T_s >= 4h{factor} a, the start-ups of "
-        "p = 1, the fewest, take longer than it by themselves"
-    )
+    correction = check.correction()
     ceilings = []
     ceiling_times = []
     reached = []
@@ -326,8 +318,7 @@ def transmission_of_long_messages(check: ClaimCheck) -> None:
 def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
     """Check that start-ups and messages of Theorem 3 equal their terms in Lemma 2."""
     n = check.n
-    simulation = allgather.simulation
-    schedule = allgather.schedule
+    schedule, simulation = allgather
     check.equal("start-ups", simulation.steps, diameter(n), of=schedule)
     distance = bfs.diameter(check)
     check.equal("start-ups, and the greatest distance", simulation.steps, distance, of=schedule)
@@ -338,8 +329,8 @@ def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
 @checks("TS.opt.S52", given=forms.algorithm2("one"), memory=forms.ALGORITHM_1)
 def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the messages of the one-port Algorithm 2 equal their term in Lemma 2."""
-    schedule = allgather.schedule
-    carried = carried_share(allgather.simulation, schedule.units)
+    schedule, simulation = allgather
+    carried = carried_share(simulation, schedule.units)
     check.equal("messages a node", carried, factorial(check.n) - 1, of=schedule)
 
 

@@ -12,15 +12,8 @@ from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import diameter, factorial
 from starcast.claims.model import Memory
 from starcast.claims.object_cache import CachedTopology
-from starcast.claims.papers.tseng_sheu.closed_forms import heights
 from starcast.claims.reference import bfs, labels
-from starcast.claims.reference.labels import (
-    column_labels,
-    link_label,
-    node_labels,
-    outgoing_links,
-    symbols,
-)
+from starcast.claims.reference.labels import symbols
 from starcast.claims.registry import checks, forests
 from starcast.records import checkers
 from starcast.topologies import permutations
@@ -115,17 +108,16 @@ def check_star_size(check: ClaimCheck) -> None:
         swapped[:, [0, port - 1]] = swapped[:, [port - 1, 0]]
         exchanges = (label_symbols[heads] == swapped).all(axis=1)
         what = f"dimension {port} exchanges positions 1 and {port}"
-        check.true(what, exchanges, node=check.label)
+        check.true(what, exchanges, node=check.ranks)
     # Equal neighbours are adjacent after sorting, so every change of value counts one more
     # neighbour.
     ordered = np.sort(check.neighbours, axis=0)
     degree = 1 + np.count_nonzero(np.diff(ordered, axis=0), axis=0)
-    check.equal("neighbours of a node", degree, n - 1, node=check.label)
+    check.equal("neighbours of a node", degree, n - 1, node=check.ranks)
     for root in bfs.roots(check):
         distances = bfs.distances(check, root)
-        label = check.label(root)
-        check.equal("nodes reached", np.count_nonzero(distances >= 0), factorial(n), node=label)
-        check.equal("greatest distance", distances.max(), diameter(n), node=label)
+        check.equal("nodes reached", np.count_nonzero(distances >= 0), factorial(n), node=root)
+        check.equal("greatest distance", distances.max(), diameter(n), node=root)
 
 
 @checks("TS.size", memory=Memory(36, power=2))
@@ -139,7 +131,7 @@ def size_and_symmetry(check: ClaimCheck) -> None:
         columns = np.searchsorted(ports, dimensions)
         measured = check.neighbours[columns][:, image]
         stated = image[check.neighbours]
-        check.equal("links go to links", measured, stated, node=column_labels(check))
+        check.equal("links go to links", measured, stated, node=check.ranks)
         node_images.append(image)
         # The search works on node numbers, so every link gets a number: tail times degree plus
         # port.
@@ -167,8 +159,8 @@ def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
     root = tree.root
     what = f"ports of L({check.label(root)})"
     stated = greedy_dimensions(check, root)
-    check.equal(what, tree.parent_port, stated, node=column_labels(check), of=tree)
-    check.passes(checkers.spanning(check.topology, tree.parent_port, root), of=tree)
+    check.equal(what, tree.parent_port, stated, node=check.ranks, of=tree)
+    check.passes(checkers.spanning, tree)
     distances = bfs.distances(check, root)
     nodes = np.flatnonzero(np.arange(check.nodes) != root)
     parents = bfs.parents(check, tree.parent_port[0])[nodes]
@@ -176,18 +168,16 @@ def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
     # impossible distance instead.
     measured = np.where(parents < 0, check.nodes, distances[parents])
     expected = distances[nodes] - 1
-    place = {"node": node_labels(check, nodes), "of": tree}
-    check.equal("distance of the next node", measured, expected, **place)
+    check.equal("distance of the next node", measured, expected, node=nodes, of=tree)
 
 
 @checks("TS.L4", given=bfs.roots)
 def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
     """Check that at most two of the greedy trees L(rho^i(r)) use a link towards their roots."""
-    label = check.label(root)
     loads = loads_towards_roots(check, root)
     stated = (check.n - 1) * (factorial(check.n) - 1)
-    check.equal("links of all trees", loads.sum(), stated, node=label)
-    check.at_most(f"trees on a link, r = {label}", loads, 2, link=outgoing_links(check))
+    check.equal("links of all trees", loads.sum(), stated, node=root)
+    check.at_most(f"trees on a link, r = {check.label(root)}", loads, 2, link=check.links)
 
 
 @checks("TS.D2", given=forests("multiple", roots=3))
@@ -203,20 +193,17 @@ def reversed_trees(check: ClaimCheck, forest: Forest) -> None:
         # of the other nodes on the path lead back along it.
         stated[path.nodes[0]] = 0
         stated[path.nodes[1:]] = path.ports
-        check.equal("ports of L̂", row, stated, tree=path.i - 1, node=check.label, of=forest)
-    check.passes(checkers.spanning(check.topology, forest.parent_port, root), of=forest)
+        check.equal("ports of L̂", row, stated, tree=path.i - 1, node=check.ranks, of=forest)
+    check.passes(checkers.spanning, forest)
 
 
 @checks("TS.L5")
 def heights_of_trees(check: ClaimCheck) -> None:
     """Check that every tree L-hat has the height that Lemma 5 states."""
     n = check.n
-    correction = check.correction(
-        "the height is |p_i| + e, e the greatest level of L(ρ^i(r)) outside of the branch that "
-        "p_i arrives by, and e = D_n but for n = 3, i = 2, where e = D_n - 1"
-    )
+    correction = check.correction()
     for forest in forests("multiple", roots=2)(check):
-        observed = np.array(heights(forest))
+        observed = np.array(bfs.heights(forest))
         check.equal("number of trees", forest.trees, n - 1, of=forest)
         # A corrupted forest may have fewer trees; their number is recorded as a separate finding.
         i = np.arange(1, n)[: len(observed)]
@@ -244,7 +231,7 @@ def level_outside_branch(check: ClaimCheck, path: Path) -> int:
 def greatest_height(check: ClaimCheck, forest: Forest) -> None:
     """Check both bounds on the largest height of the trees L-hat."""
     what = "greatest height of the trees L̂"
-    height = max(heights(forest))
+    height = max(bfs.heights(forest))
     check.at_least(what, height, diameter(check.n) + check.n - 1, of=forest)
     check.at_most(what, height, 2 * diameter(check.n), of=forest)
 
@@ -256,7 +243,7 @@ def congestion_of_trees(check: ClaimCheck, forest: Forest) -> None:
     loads = checkers.loads(check.topology, forest.parent_port, forest.root)
     check.equal("number of trees", forest.trees, n - 1, of=forest)
     check.equal("links of all trees", loads.sum(), (n - 1) * (factorial(n) - 1), of=forest)
-    check.at_most("trees on a link", loads, 2, link=outgoing_links(check), of=forest)
+    check.at_most("trees on a link", loads, 2, link=check.links, of=forest)
 
 
 # Lemmas 5 and 6: the paths p_i from r to rho^i(r), their cycles and links
@@ -272,7 +259,7 @@ def sample_paths(check: ClaimCheck) -> Iterator[Path]:
 def path_lengths(check: ClaimCheck, path: Path) -> None:
     """Check the end and the length of a path p_i between shifted roots."""
     root, end = int(path.nodes[0]), int(path.nodes[-1])
-    place = {"node": check.label(root), "i": path.i}
+    place = {"node": root, "i": path.i}
     goal = shifted_root(check, root, path.i)
     check.equal("end of p_i", check.label(end), check.label(goal), **place)
     check.equal("length of p_i", len(path.ports), check.n + gcd(check.n, path.i) - 2, **place)
@@ -290,7 +277,7 @@ def cycles_of_shifts(check: ClaimCheck) -> None:
             positions = [goal.index(symbol) for symbol in label]
             cycles = list(permutations.cycles(check.array(name, partial(np.array, positions))))
             observed = cycle_notation(cycles)
-            place = {"node": label, "i": i}
+            place = {"node": root, "i": i}
             check.equal("cycles", len(cycles), gcd(n, i), **place)
             check.equal("cycles", observed, cycle_notation(shift_cycles(n, i)), **place)
             if (n, i, root) == (8, 6, 0):
@@ -317,15 +304,13 @@ def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
     ends = []
     for path in shift_paths(check, root):
         nodes = path.nodes[1:]
-        place = {"i": path.i, "node": node_labels(check, nodes)}
-        moved = label_symbols[nodes, path.i]
-        check.equal("symbol in position i+1", moved, label_symbols[root, 0], **place)
+        moved, first = label_symbols[nodes, path.i], label_symbols[root, 0]
+        check.equal("symbol in position i+1", moved, first, i=path.i, node=nodes)
         # Ends are sorted, so that a link crossed in opposite directions by two paths counts as
         # shared.
         ends.append(np.sort([path.nodes[:-1], nodes], axis=0))
     links, counts = np.unique(np.concatenate(ends, axis=1), axis=1, return_counts=True)
-    what = f"paths on a link, r = {check.label(root)}"
-    check.equal(what, counts, 1, link=lambda index: link_label(check, *links[:, index]))
+    check.equal(f"paths on a link, r = {check.label(root)}", counts, 1, link=(links[0], links[1]))
 
 
 @checks("TS.L6-dimensions", given=sample_paths)
@@ -340,7 +325,7 @@ def dimensions_of_paths(check: ClaimCheck, path: Path) -> None:
         positions += [*cycle, cycle[0]]
     stated = " ".join(str(position + 1) for position in positions)
     observed = " ".join(map(str, path.ports.tolist()))
-    check.equal("dimensions", observed, stated, node=check.label(int(path.nodes[0])), i=path.i)
+    check.equal("dimensions", observed, stated, node=path.nodes[0], i=path.i)
 
 
 @checks("TS.L6-opposite", given=bfs.roots)
@@ -349,6 +334,6 @@ def opposite_links(check: ClaimCheck, root: int) -> None:
     loads = loads_towards_roots(check, root)
     for path in shift_paths(check, root):
         tails, heads = path.nodes[1:], path.nodes[:-1]
-        link = np.array([link_label(check, *ends) for ends in zip(tails, heads, strict=True)])
         what = f"trees with the opposite of a link of p_i, r = {check.label(root)}"
-        check.at_most(what, loads[tails, path.ports.astype(np.int64) - 2], 1, i=path.i, link=link)
+        opposite = loads[tails, path.ports.astype(np.int64) - 2]
+        check.at_most(what, opposite, 1, i=path.i, link=(tails, heads))
