@@ -8,7 +8,7 @@ import warnings
 import xml.etree.ElementTree as ET
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import networkx as nx
 import newick
@@ -26,6 +26,7 @@ from starcast.formats import msccl, render, schedule_from_goal
 from starcast.formats.convert import to_networkx
 from starcast.formats.writing import FORMATS
 from starcast.support.errors import InputError, LimitError, RejectedError, UnavailableError
+from starcast.support.vocabulary import ForestFormat, ScheduleFormat, TopologyFormat
 
 CASES: list[tuple[str, Any, str, Any, dict[str, Any]]] = [
     ("S4", "broadcast", "multiple", "all", {"segments": 3}),
@@ -327,37 +328,39 @@ def test_a_goal_file_that_was_not_written_by_starcast_is_read(tmp_path: Path) ->
     ("old", "new", "message"),
     [
         ("num_ranks 4", "num_ranks 5", "line 2 declares 5 ranks, but the topology has 4 nodes"),
-        ("num_ranks 4\n", "", "line 2 precedes 'num_ranks'"),
-        ("rank 3", "rank 2", "line 19 begins rank 2 a second time"),
-        ("rank 3", "rank 9", "line 19 begins rank 9 in a file of 4 ranks"),
-        ("rank 3 {\nrecv 1b from 1 tag 0\n}", "", "has no rank 3"),
-        ("from 1 tag 0\n}", "from 1 tag 0\n", "line 21 ends within rank 3"),
-        ("recv 1b from 1 tag 0", "", "line 13 sends a packet to rank 3, which does not receive it"),
-        ("recv 1b from 1 tag 0", "recv 2b from 1 tag 0", "line 20 receives 2 bytes"),
-        ("recv 1b from 1 tag 0", "recv 1b from 1 tag 7", "receives 1 bytes with the tag 7"),
+        ("num_ranks 4\n", "", "line 2 is damaged, misplaced or not supported: 'rank 0 {'"),
+        ("rank 3", "rank 2", "line 19 is damaged"),
+        ("rank 3", "rank 9", "line 19 is damaged"),
+        ("rank 3 {\nrecv 1b from 1 tag 0\n}", "", "line 19 is the end of the file, but not of all"),
         (
-            "recv 1b from 1",
-            "recv 1b from -1",
-            "line 20 has the unsupported line 'recv 1b from -1 tag 0'",
+            "from 1 tag 0\n}",
+            "from 1 tag 0\n",
+            "line 21 is the end of the file, but not of all ranks",
         ),
+        ("from 1 tag 0\n}", "from 1 tag 0\nrank 4 {", "line 21 is damaged"),
+        ("recv 1b from 1 tag 0", "", "line 13 sends a packet that is not received"),
+        ("recv 1b from 1 tag 0", "recv 2b from 1 tag 0", "line 20 receives a packet that is not"),
+        ("recv 1b from 1 tag 0", "recv 1b from 1 tag 7", "line 20 receives a packet that is not"),
+        ("recv 1b from 1", "recv 1b from -1", "line 20 is damaged"),
+        ("b: send 1b to 2", "b: send 1b to 7", "line 5 is damaged"),
+        ("b: send 1b to 2", "b: send 1b from 2", "line 5 is damaged"),
+        ("recv 1b from 1", "recv 1b to 1", "line 20 is damaged"),
+        ("b: send", "b: sned", "line 5 is damaged, misplaced or not supported: 'b: sned 1b to 2'"),
+        ("b: send", "a: send", "line 5 is damaged"),
+        ("c requires l1", "c requires l9", "line 12 is damaged"),
+        ("c requires l1", "l9 requires c", "line 12 is damaged"),
+        ("c requires l1", "c requires a", "line 12 is damaged"),
+        ("c requires l1", "c requires c", "line 11 requires an operation that waits for it"),
+        ("rank 1 {", "rank 1 {\n// unit 0 tree 0 step 1", "line 11 is damaged"),
         (
-            "b: send 1b to 2",
-            "b: send 1b to 7",
-            "line 5 has the invalid operation 'b: send 1b to 7'",
+            "recv 1b from 1 tag 0",
+            "recv 1b from 1 tag 0\n// unit 0 tree 0 step 1",
+            "line 22 is damaged",
         ),
-        ("b: send", "b: sned", "line 5 has the unsupported line 'b: sned 1b to 2'"),
-        ("b: send", "a: send", "line 5 uses the label a a second time"),
-        ("c requires l1", "c requires l9", "line 12 names the unknown label l9"),
-        ("c requires l1", "c requires c", "requires an operation that waits for it"),
-        ("rank 1 {", "rank 1 {\n// unit 0 tree 0 step 1", "is not the send that must follow"),
-        (
-            "a: send",
-            "// unit 0 tree 0 step 1\na: send",
-            "line 6 has a send without comments on its units",
-        ),
-        ("l1: recv", "x" * 5000, "line 10 has more than 4096 bytes"),
-        ("l1: recv", "\N{LATIN SMALL LETTER E WITH ACUTE}", "line 10 is not text"),
-        ("rank 2 {\n", "send 1b to 1\nrank 2 {\n", "outside a rank"),
+        ("a: send", "// unit 0 tree 0 step 1\na: send", "line 6 has a send without comments"),
+        ("l1: recv", "x" * 5000, "line 10 is not text, or has more than 4096 bytes"),
+        ("l1: recv", "// \N{LATIN SMALL LETTER E WITH ACUTE}", "line 10 is not text"),
+        ("rank 2 {\n", "send 1b to 1\nrank 2 {\n", "line 16 is damaged"),
     ],
 )
 def test_the_error_for_a_damaged_goal_file_names_the_line(
@@ -638,6 +641,8 @@ def test_the_error_for_a_missing_library_names_the_extra_to_install(
 
 def test_every_format_is_described_in_the_documentation() -> None:
     page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
+    names = (ScheduleFormat, TopologyFormat, ForestFormat)
+    assert [tuple(formats) for formats in FORMATS.values()] == [*map(get_args, names)]
     for formats in FORMATS.values():
         for name, item in formats.items():
             assert f"`{name}`" in page
