@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from starcast.claims import catalogue
@@ -244,24 +244,20 @@ def run_tasks(
     pairs = sum(len(task.claims) for task in tasks)
     is_large = pairs > _MANY_PAIRS or sum(sum(task.estimates) for task in tasks) > _MANY_BYTES
     count = processes.choose_jobs(len(tasks), jobs, worth_it=is_large)
-    with reporter.task("verifying claims", pairs, "checks") as progress:
+    work = parallel.Workload(
+        run_task, lambda task: sum(task.estimates), memory.available, _require_free_memory, str
+    )
+    with (
+        reporter.task("verifying claims", pairs, "checks") as progress,
+        parallel.run_parallel(tasks, work, executor, count) as results,
+    ):
 
-        def report(results: Iterable[tuple[Evidence, ...]]) -> Iterator[tuple[Evidence, ...]]:
-            for evidence in results:
+        def report() -> Iterator[tuple[Evidence, ...]]:
+            for _, evidence in results:
                 progress.advance(len(evidence))
                 yield evidence
 
-        if executor is None and count == 1:
-            yield report(map(run_task, tasks))
-            return
-        work = parallel.Workload(
-            run_task, lambda task: sum(task.estimates), memory.available, _require_free_memory, str
-        )
-        with ExitStack() as stack:
-            if executor is None:
-                executor = stack.enter_context(processes.local_processes(count))
-            results = stack.enter_context(parallel.run_parallel(tasks, work, executor))
-            yield report(evidence for _, evidence in results)
+        yield report()
 
 
 def run_task(task: Task) -> tuple[Evidence, ...]:
