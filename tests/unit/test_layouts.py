@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from starcast.drawing.layouts import layout, layouts, substar_groups
-from starcast.drawing.positions import PERIODS
+from starcast.drawing.layouts import PERIODS, layout, layouts, substar_groups
 from starcast.support.errors import InputError, LimitError
 from starcast.topologies import topology
 from starcast.topologies.necklaces import rotation
