@@ -8,6 +8,7 @@ import warnings
 import xml.etree.ElementTree as ET
 from fractions import Fraction
 from pathlib import Path
+from random import Random
 from typing import Any, get_args
 
 import networkx as nx
@@ -19,6 +20,7 @@ import pytest
 
 import starcast
 from oracles import atlahs
+from oracles import msccl as oracle
 from starcast import Schedule, StarcastError, export, forest, schedule, simulate, timing, topology
 from starcast.collectives.model import COLUMNS
 from starcast.costs import Machine, price_simulation
@@ -209,33 +211,25 @@ def test_csv_and_parquet_files_contain_the_rows_of_the_schedule(
 def test_a_goal_file_is_read_as_the_same_schedule(
     tmp_path: Path, spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any
 ) -> None:
+    """Without the comments of starcast, the same links are used, and in no more steps."""
     built = schedule(spec, collective, algorithm, ports, **arguments)
+    expanded = built.expand()
     file = tmp_path / "mine.goal"
     export(built, file, "goal")
     read = schedule_from_goal(file, spec, collective, ports, built.root)
-    expanded = built.expand()
     for name in COLUMNS:
         assert np.array_equal(getattr(read, name), getattr(expanded, name)), name
     assert simulate(read).complete
-
-
-@each_schedule
-def test_a_goal_file_without_steps_is_ordered_by_its_dependencies(
-    tmp_path: Path, spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any
-) -> None:
-    """A packet is sent as soon as its dependencies are met, so there are no additional steps."""
-    built = schedule(spec, collective, algorithm, ports, **arguments)
-    file = tmp_path / "mine.goal"
-    text = written(built, "goal")
+    text = file.read_text()
     file.write_text(re.sub(r"(?m)^//.*\n", "", text))
-    read = schedule_from_goal(file, spec, collective, ports, built.root)
-    assert read.steps <= built.steps
+    plain = schedule_from_goal(file, spec, collective, ports, built.root)
+    assert plain.steps <= built.steps
     # Without the comments, tags do not identify units, so only the links can be compared.
     sizes = [int(size) for size in re.findall(r"send (\d+)b", text)]
-    assert len(read) == len(sizes)
-    assert sum(sizes) == 64 * len(built.expand())
-    earliest = {(s, r): t for t, s, r in zip(read.step, read.sender, read.receiver, strict=True)}
-    assert len(earliest) == len({*zip(built.expand().sender, built.expand().receiver, strict=True)})
+    assert len(plain) == len(sizes)
+    assert sum(sizes) == 64 * len(expanded)
+    links_used = [{*zip(each.sender, each.receiver, strict=True)} for each in (plain, expanded)]
+    assert links_used[0] == links_used[1]
 
 
 @pytest.mark.parametrize(
@@ -387,67 +381,15 @@ def test_sends_between_nodes_that_are_not_linked_are_refused(tmp_path: Path) -> 
 
 
 def execute_msccl(text: str, built: Schedule) -> None:
-    """Execute an MSCCL XML file, and check that all outputs are those of the collective.
-
-    Thread blocks run in any order. A step waits for its dependency, a receive for its send.
-    """
-    root = ET.fromstring(text)  # noqa: S314
+    """Execute an MSCCL XML file, and check that all outputs are those of the collective."""
+    memory = oracle.execute(text, Random(1))  # noqa: S311 - repeatable
     nodes, units = built.topology.nodes, built.message_units
-    assert (root.tag, int(root.attrib["ngpus"])) == ("algo", nodes)
-    assert int(root.attrib["nchannels"]) <= 32
-    memory: dict[tuple[int, str, int], Any] = {}
-    blocks: dict[tuple[int, int], list[dict[str, str]]] = {}
-    peers: dict[tuple[int, int], tuple[int, int, int]] = {}
-    for gpu in root:
-        rank = int(gpu.attrib["id"])
-        for index in range(int(gpu.attrib["i_chunks"])):
-            memory[rank, "i", index] = (rank, index)
-        assert [int(block.attrib["id"]) for block in gpu] == list(range(len(gpu)))
-        for block in gpu:
-            key = rank, int(block.attrib["id"])
-            steps = [dict(step.attrib) for step in block]
-            assert 0 < len(steps) <= 256
-            assert [int(step["s"]) for step in steps] == list(range(len(steps)))
-            blocks[key] = steps
-            peers[key] = tuple(int(block.attrib[name]) for name in ("send", "recv", "chan"))  # type: ignore[assignment]
-    wires: dict[tuple[int, int, int], list[Any]] = {}
-    done = dict.fromkeys(blocks, 0)
-    progress = True
-    while progress:
-        progress = False
-        for key, steps in blocks.items():
-            rank = key[0]
-            send, receive, channel = peers[key]
-            while done[key] < len(steps):
-                step = steps[done[key]]
-                needed = int(step["depid"]), int(step["deps"])
-                if needed[0] >= 0:
-                    assert blocks[rank, needed[0]][needed[1]]["hasdep"] == "1"
-                    if done[rank, needed[0]] <= needed[1]:
-                        break
-                source = rank, step["srcbuf"], int(step["srcoff"])
-                target = rank, step["dstbuf"], int(step["dstoff"])
-                match step["type"]:
-                    case "s":
-                        wires.setdefault((rank, send, channel), []).append(memory[source])
-                    case "r":
-                        wire = wires.get((receive, rank, channel))
-                        if not wire:
-                            break
-                        memory[target] = wire.pop(0)
-                    case "cpy":
-                        for place in range(int(step["cnt"])):
-                            moved = memory[rank, "i", source[2] + place]
-                            memory[rank, "o", target[2] + place] = moved
-                    case kind:
-                        assert kind == "nop"
-                done[key] += 1
-                progress = True
-    assert all(done[key] == len(steps) for key, steps in blocks.items())
-    assert not any(wires.values())
-    for rank in range(nodes):
-        outputs = {place[2]: value for place, value in memory.items() if place[:2] == (rank, "o")}
-        assert outputs == expected_outputs(built, rank, nodes, units)
+    outputs = {place: value for place, value in memory.items() if place[1] == "o"}
+    assert outputs == {
+        (rank, "o", place): oracle.contribution(*chunk)
+        for rank in range(nodes)
+        for place, chunk in expected_outputs(built, rank, nodes, units).items()
+    }
 
 
 def expected_outputs(
