@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
@@ -130,8 +130,8 @@ def shard(kind: Kind, change: Callable[[dict[str, Any]], object]) -> Read:
 
 
 def set_result(value: object) -> Callable[[dict[str, Any]], None]:
-    """Return a change of a shard that replaces its only result."""
-    return lambda content: content.update(results={"0": value})
+    """Return a change of a shard that replaces its results."""
+    return lambda content: content.update(results=dict.fromkeys(content["results"], value))
 
 
 SHARDS = {
@@ -336,7 +336,7 @@ def test_an_input_is_refused_in_one_sentence(name: str, tmp_path: Path) -> None:
     assert "\n" not in error.message
 
 
-@pytest.mark.parametrize("kind", get_args(Kind))
+@pytest.mark.parametrize("kind", ["experiment", "search"])
 def test_an_unchanged_shard_is_merged(kind: Kind, tmp_path: Path) -> None:
     assert content_of_shard(kind)["sources"] == source_digest()
     assert shard(kind, lambda _: None)(tmp_path) is not None
