@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from random import Random
 
 from campaign.bombs import bomb
-from campaign.crowd import crowd
 from campaign.disk import full_home, full_output
-from campaign.faults import connection_fault
 from campaign.floods import flood
 from campaign.forgeries import forge
 from campaign.fuzz import fuzz_command, fuzz_reader
+from campaign.interruptions import connection_fault, crowd, kill
 from campaign.journal import Entry
-from campaign.kills import kill
 from campaign.mutations import mutate_forest, mutate_schedule
 from campaign.servers import Servers
 

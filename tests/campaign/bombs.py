@@ -12,10 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from campaign.forged_records import choose_record
+from campaign.forgeries import choose_record
 from campaign.output import find_problems
 from campaign.servers import Servers
 from campaign.watched import run_watched
+from support.bombs import MB, npy_header, zip_of
 
 #: Limits of resident memory and CPU time for a command that reads a bomb.
 MAX_BYTES = 600_000_000
@@ -55,34 +56,26 @@ def write_backup(folder: Path, draw: Random) -> tuple[str, ...]:
     return "restore", str(file)
 
 
-def _write_arrays(file: Path, draw: Random) -> None:
-    """Write an archive of arrays, one of which is large or claims to be large."""
-    count = draw.randint(70, 150)
-    size = draw.choice((count * _PART, _CLAIMED))
-    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({size},), }}\n".encode()
+def _choose_arrays(draw: Random) -> bytes:
+    """Return an archive of arrays, one of which is large or claims to be large."""
+    megabytes = draw.randint(700, 1_500)
+    size = draw.choice((megabytes * MB, _CLAIMED))
     name = draw.choice(("parent_port", "topology", "side", "other"))
-    with (
-        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
-        archive.open(f"{name}.npy", "w", force_zip64=True) as member,
-    ):
-        member.write(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
-        for _ in range(count if size < _CLAIMED else 1):
-            member.write(bytes(_PART))
+    zeros = megabytes if size < _CLAIMED else 10
+    return zip_of({f"{name}.npy": (npy_header((size,), "|u1"), zeros)})
 
 
 def write_forest(folder: Path, draw: Random) -> tuple[str, ...]:
     """Write a forest file with a large array; return the command that reads it."""
     file = folder / "bomb.npz"
-    _write_arrays(file, draw)
+    file.write_bytes(_choose_arrays(draw))
     return "forest", "verify", str(file)
 
 
 def write_witness(folder: Path, draw: Random) -> tuple[str, ...]:
     """Write a record whose witness has a large array; return the command that reads it."""
     record = choose_record(folder, draw)
-    witness = folder / "witness.npz"
-    _write_arrays(witness, draw)
-    record.witness = witness.read_bytes()
+    record.witness = _choose_arrays(draw)
     return "records", "verify", str(record.write())
 
 

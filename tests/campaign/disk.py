@@ -124,7 +124,5 @@ def full_home(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
     # A database that could not write does not work again until it is restarted.
     servers.run("down")
     servers = servers.recovered()
-    problems += servers.find_problems(baseline, finished=False)
-    problems += servers.finish_work([words])
-    problems += servers.find_problems(baseline, finished=True)
+    problems += servers.check_recovery(baseline, [words])
     return f"{left // _KB} kB for {' '.join(words)}", done.result, problems

@@ -2,16 +2,18 @@
 
 import io
 import os
+import shlex
 import signal
 import sys
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from random import Random
 from types import FrameType
 from typing import NoReturn
+from unittest.mock import patch
 
 import numpy as np
 
@@ -130,15 +132,8 @@ def _settings(draw: Random, folder: Path) -> Case:
     file.write_text(text, encoding="utf-8", errors="surrogatepass")
 
     def read() -> None:
-        before = os.environ.get("STARCAST_CONFIG")
-        os.environ["STARCAST_CONFIG"] = str(file)
-        try:
+        with patch.dict(os.environ, {"STARCAST_CONFIG": str(file)}):
             Settings.load()
-        finally:
-            if before is None:
-                del os.environ["STARCAST_CONFIG"]
-            else:
-                os.environ["STARCAST_CONFIG"] = before
 
     return text, read
 
@@ -308,48 +303,38 @@ def fuzz_reader(folder: Path, draw: Random, kind: str | None = None) -> tuple[st
     return shown, f"{kind}: read", []
 
 
-_COMMANDS: tuple[tuple[str, ...], ...] = (
-    ("topology", "show", "S5"),
-    ("topology", "show", "S5", "21345", "--format", "json"),
-    ("topology", "list"),
-    ("forest", "show", "S4", "multiple"),
-    ("forest", "show", "S4:multiple:1234"),
-    ("forest", "verify", "S4", "dimension-change(base=multiple,i=1)", "--root", "2134"),
-    ("forest", "draw", "S4", "multiple", "--tree", "1"),
-    ("forest", "list", "S4"),
-    (
-        "schedule",
-        "simulate",
-        "S4",
-        "broadcast",
-        "edge-disjoint",
-        "--copies",
-        "2",
-        "--fault",
-        "2134",
-    ),
-    ("schedule", "rows", "S3", "alltoall", "exact", "--format", "csv"),
-    ("schedule", "steps", "S4:broadcast:multiple:all:segments=1:1234"),
-    ("schedule", "algorithms", "S4", "--collective", "broadcast"),
-    ("ingest", "S4", "--trees", "multiple,greedy", "--dry-run"),
-    ("ingest", "S4", "--schedules", "broadcast:multiple", "--segments", "2", "--dry-run"),
-    ("query", "run", "overlap/shared-links", "forest=S4:multiple:1234", "min_load=1"),
-    ("query", "run", "paths/shortest-path", "topology=S4", "source=1234", "target=4321"),
-    ("query", "show", "overlap/shared-links"),
-    ("query", "list"),
-    ("run", "show", "1"),
-    ("run", "list", "--topology", "S4"),
-    ("experiment", "show", "baseline"),
-    ("experiment", "list"),
-    ("compare", "baseline", "baseline"),
-    ("compare", "1", "2"),
-    ("claims", "show", "TS.L5"),
-    ("claims", "check", "TS.L6", "--sizes", "S4", "--no-store"),
-    ("cost", "form", "S5", "broadcast", "multiple", "-m", "64"),
-    ("graph", "verify", "S4", "--sample", "3", "--seed", "7"),
-    ("db", "check"),
-    ("config",),
-)
+_COMMANDS = """
+topology show S5
+topology show S5 21345 --format json
+topology list
+forest show S4 multiple
+forest show S4:multiple:1234
+forest verify S4 'dimension-change(base=multiple,i=1)' --root 2134
+forest draw S4 multiple --tree 1
+forest list S4
+schedule simulate S4 broadcast edge-disjoint --copies 2 --fault 2134
+schedule rows S3 alltoall exact --format csv
+schedule steps S4:broadcast:multiple:all:segments=1:1234
+schedule algorithms S4 --collective broadcast
+ingest S4 --trees multiple,greedy --dry-run
+ingest S4 --schedules broadcast:multiple --segments 2 --dry-run
+query run overlap/shared-links forest=S4:multiple:1234 min_load=1
+query run paths/shortest-path topology=S4 source=1234 target=4321
+query show overlap/shared-links
+query list
+run show 1
+run list --topology S4
+experiment show baseline
+experiment list
+compare baseline baseline
+compare 1 2
+claims show TS.L5
+claims check TS.L6 --sizes S4 --no-store
+cost form S5 broadcast multiple -m 64
+graph verify S4 --sample 3 --seed 7
+db check
+config
+""".strip().splitlines()
 
 
 def fuzz_command(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
@@ -358,7 +343,7 @@ def fuzz_command(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
     Returns:
         Description, result and problems.
     """
-    words = list(draw.choice(_COMMANDS))
+    words = shlex.split(draw.choice(_COMMANDS))
     for _ in range(draw.randint(1, 2)):
         place = draw.randrange(len(words))
         match draw.randrange(5):
@@ -392,15 +377,16 @@ class _Slow(Done):
 def _run_here(servers: Servers, words: Sequence[str]) -> Done:
     out = io.StringIO()
     err = io.StringIO()
-    arguments = sys.argv
-    environment = dict(os.environ)
-    folder = Path.cwd()
     code: object = 0
     try:
-        sys.argv = ["starcast", *words]
-        os.environ.update(servers.environment)
-        os.chdir(servers.folder)
-        with redirect_stdout(out), redirect_stderr(err), _time_limit(_LIMIT):
+        with (
+            patch.object(sys, "argv", ["starcast", *words]),
+            patch.dict(os.environ, servers.environment),
+            chdir(servers.folder),
+            redirect_stdout(out),
+            redirect_stderr(err),
+            _time_limit(_LIMIT),
+        ):
             main()
     except SystemExit as end:
         code = end.code
@@ -409,11 +395,6 @@ def _run_here(servers: Servers, words: Sequence[str]) -> Done:
     except BaseException as error:  # noqa: BLE001 - the finding
         code = 1
         print(f"Traceback (most recent call last): {error!r}", file=err)
-    finally:
-        sys.argv = arguments
-        os.chdir(folder)
-        os.environ.clear()
-        os.environ.update(environment)
     number = code if isinstance(code, int) else 0 if code is None else 1
     return Done(tuple(words), number, out.getvalue(), err.getvalue())
 

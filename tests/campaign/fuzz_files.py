@@ -12,23 +12,19 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
 from typing import Any, get_args
 
 import numpy as np
 
 from starcast.experiments.design import Design
-from starcast.experiments.exchange import read_shards, record_run, run_shard
+from starcast.experiments.exchange import record_run
 from starcast.experiments.exchange_file import FORMAT, read_file
 from starcast.experiments.execution import execute, price_run
-from starcast.experiments.grid import Grid
-from starcast.judges.blockwise import closed_form, merge_blocks, verify_shard
-from starcast.records import Record, load_all, load_record, path_of, shipped_folder, verify
-from starcast.search import Budget, verify_bound
-from starcast.search.sharding import merge_searches, plan_searches, search_shard
+from starcast.records import Record, load_all, load_record, shipped_folder, verify
+from starcast.search import verify_bound
 from starcast.stores.database.backup import read_manifest
-from starcast.support.progress import Silent
-from starcast.support.shards import Kind, Shard
+from starcast.support.shards import Kind
+from support.shards import GRID, content_of_shard, merge, seal
 
 #: The description of an input, and a function that reads it.
 Case = tuple[str, Callable[[], object]]
@@ -103,22 +99,15 @@ def _text(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
-#: Two experiment points, one of which has faults.
-_SMALL = Grid.from_json({
-    "topology": "S3", "algorithm": "multiple", "segments": 2, "message_bytes": "23/3",
-    "faults": ["none", "213"],
-})  # fmt: skip
-
-
 @cache
 def _experiments() -> dict[str, Any]:
     """Return the content of a file with a grid experiment and an experiment of a single run."""
     runs = []
-    for point in _SMALL.points():
+    for point in GRID.points():
         execution = execute(point)
         runs.append(record_run(price_run(point, execution), execution.profile))
     moment = datetime.now(UTC).isoformat()
-    grid = Design((_SMALL,)).as_json()
+    grid = Design((GRID,)).as_json()
     common = {"created_at": moment}
     return {
         "format": FORMAT,
@@ -145,59 +134,17 @@ def experiment_file(draw: Random, folder: Path) -> Case:
     return what, lambda: read_file(file)
 
 
-@cache
-def _shard(kind: Kind) -> dict[str, Any]:
-    """Return the content of a small job that consists of one shard."""
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "shard.json"
-        _write_shard(kind, file)
-        content: dict[str, Any] = json.loads(file.read_text())
-    return content
-
-
-def _write_shard(kind: Kind, file: Path) -> None:
-    only = Shard(1, 1)
-    match kind:
-        case "experiment":
-            run_shard("a", Design((_SMALL,)), only, file, Silent(), jobs=1)
-        case "search":
-            tasks = plan_searches(["edge-disjoint-trees"], ["S3"], {}, [1])
-            search_shard(tasks, only, file, Budget(seconds=5), lambda _: _record())
-        case "forest":
-            source = closed_form("S4", "dimension-change(base=multiple,i=1)")
-            verify_shard(source, Shard(1, 1), file)
-
-
-def _merge(kind: Kind, file: Path) -> object:
-    match kind:
-        case "experiment":
-            return read_shards([file])
-        case "search":
-            return merge_searches([file])
-        case "forest":
-            return merge_blocks([file])
-
-
 def shard_file(draw: Random, folder: Path) -> Case:
     """Return a changed shard file, which in most cases still has a correct checksum."""
     kind: Kind = draw.choice(get_args(Kind))
-    content = dict(_shard(kind))
-    del content["sha256"]
-    content, what = change_json(draw, content, draw.choice(("results", "job")))
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    digest = hashlib.sha256(canonical.encode(errors="surrogatepass")).hexdigest()
-    text = _text({**content, "sha256": digest} if draw.random() < 0.95 else content)
+    content, what = change_json(draw, content_of_shard(kind), draw.choice(("results", "job")))
+    text = seal(content) if draw.random() < 0.95 else _text(content)
     if draw.random() < 0.1:
         text = change_bytes(draw, text)
         what = f"{len(text)} bytes"
     file = folder / "shard.json"
     file.write_bytes(gzip.compress(text, 1) if draw.random() < 0.3 else text)
-    return f"{kind}: {what}", lambda: _merge(kind, file)
-
-
-@cache
-def _record(problem: str = "edge-disjoint-trees", topology: str = "S3") -> Record:
-    return load_record(path_of(shipped_folder(), problem, topology))
+    return f"{kind}: {what}", lambda: merge(kind, file)
 
 
 @cache

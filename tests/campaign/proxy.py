@@ -1,4 +1,4 @@
-"""A TCP proxy on the loopback interface that delays, cuts, garbles or stalls connections."""
+"""A TCP proxy on the loopback interface with faults: delayed, cut, garbled, silent connections."""
 
 import socket
 import struct
@@ -17,7 +17,7 @@ class Proxy:
 
     Args:
         port: the port of the server.
-        fault: the kind of fault.
+        fault: the kind of fault, if any.
         after: number of bytes from the server, over all connections, after which the fault occurs.
         seconds: duration of a delay of each chunk, or of a stall.
         forever: repeat the fault on all other connections, and refuse new ones.
@@ -25,10 +25,17 @@ class Proxy:
     Attributes:
         port: the port to connect to.
         is_faulty: whether the fault has occurred.
+        is_silent: whether nothing is forwarded, although connections stay open and are accepted.
     """
 
     def __init__(
-        self, port: int, fault: Fault, after: int, seconds: float, *, forever: bool = False
+        self,
+        port: int,
+        fault: Fault | None = None,
+        after: int = 0,
+        seconds: float = 0.0,
+        *,
+        forever: bool = False,
     ) -> None:
         self._target = ("127.0.0.1", port)
         self._fault = fault
@@ -36,7 +43,7 @@ class Proxy:
         self._seconds = seconds
         self._forever = forever
         self._seen = 0
-        self.is_faulty = False
+        self.is_faulty = self.is_silent = False
         self._lock = threading.Lock()
         self._open: list[socket.socket] = []
         self._server = socket.create_server(("127.0.0.1", 0))
@@ -45,6 +52,7 @@ class Proxy:
 
     def close(self) -> None:
         """Stop listening and close all connections."""
+        self.is_silent = False
         _close(self._server)
         self.cut()
 
@@ -70,6 +78,8 @@ class Proxy:
     def _relay(self, source: socket.socket, sink: socket.socket, from_server: bool) -> None:
         with suppress(OSError):
             while data := source.recv(_CHUNK):
+                while self.is_silent:
+                    time.sleep(0.01)
                 sink.sendall(self._change(data) if from_server else data)
         for connection in (source, sink):
             with suppress(OSError):

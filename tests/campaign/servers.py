@@ -118,6 +118,12 @@ class Servers:
                 problems.append(f"{' '.join(words)} does not finish the work: {done.err[-300:]}")
         return problems
 
+    def check_recovery(self, baseline: str, commands: Iterable[tuple[str, ...]]) -> list[str]:
+        """Finish the work of interrupted commands; return the problems before and after that."""
+        problems = self.find_problems(baseline, finished=False)
+        problems += self.finish_work(commands)
+        return problems + self.find_problems(baseline, finished=True)
+
     def recovered(self) -> "Servers":
         """Return the servers, restarted if they are embedded and an import was killed."""
         if self.home is None:

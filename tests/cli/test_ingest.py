@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import URL
 
+from campaign.proxy import Proxy
 from starcast.ingest import Stores
 from starcast.ingest.stores import lock_stores
 from starcast.stores.graph.writer import BoltWriter
@@ -22,7 +23,6 @@ from support.checks import assert_stored, counts, states, stored_counts
 from support.fix_cli import Result, Starcast, name_store
 from support.fix_servers import without_password
 from support.plans import plan
-from support.silent_proxy import SilentProxy
 from support.striking import ctrl_c
 
 
@@ -284,13 +284,13 @@ def silent(
     """Put Neo4j behind a proxy that stops forwarding once the nodes are written."""
     del starcast
     host, _, port = graph_address.uri.partition("://")[2].partition(":")
-    proxy = SilentProxy((host, int(port)))
+    proxy = Proxy(int(port))
     monkeypatch.setenv("STARCAST_NEO4J_URI", f"bolt://{host}:{proxy.port}")
     write_nodes = BoltWriter.write_nodes
 
     def write_and_freeze(self: BoltWriter, *arguments: Any) -> None:
         write_nodes(self, *arguments)
-        proxy.frozen = True
+        proxy.is_silent = True
 
     monkeypatch.setattr(BoltWriter, "write_nodes", write_and_freeze)
     yield

@@ -7,22 +7,21 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import URL, Engine, text
 
+from campaign.proxy import Proxy
 from starcast.stores.database import migrations, sessions, watched
 from starcast.support.errors import BusyError, UnavailableError
 from starcast.support.progress import Silent
 from support.fix_cli import Starcast, name_store
-from support.silent_proxy import SilentProxy
 from support.striking import ctrl_c
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def proxy(fresh_database: URL) -> Iterator[SilentProxy]:
-    assert fresh_database.port is not None
-    session = SilentProxy(("127.0.0.1", fresh_database.port))
-    yield session
-    session.close()
+def proxy(fresh_database: URL) -> Iterator[Proxy]:
+    proxy = Proxy(fresh_database.port or 0)
+    yield proxy
+    proxy.close()
 
 
 @pytest.fixture
@@ -33,7 +32,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def through(proxy: SilentProxy, fresh_database: URL, impatient: None) -> Iterator[Engine]:
+def through(proxy: Proxy, fresh_database: URL, impatient: None) -> Iterator[Engine]:
     """An engine whose connections go through the proxy."""
     del impatient
     engine = sessions.connect(fresh_database.set(port=proxy.port))
@@ -49,11 +48,11 @@ def test_the_time_limit_for_a_silent_server_is_thirty_seconds() -> None:
 
 
 def test_a_statement_on_a_silent_server_fails_with_one_sentence(
-    through: Engine, proxy: SilentProxy
+    through: Engine, proxy: Proxy
 ) -> None:
     with sessions.open_session(through) as session:
         session.execute(text("select 1"))
-    proxy.frozen = True
+    proxy.is_silent = True
     began = time.monotonic()
     with (
         pytest.raises(UnavailableError, match=r"reached: (it has not answered|connection timeout)"),
@@ -64,7 +63,7 @@ def test_a_statement_on_a_silent_server_fails_with_one_sentence(
 
 
 def test_releasing_a_lock_does_not_wait_for_a_silent_server_again(
-    through: Engine, proxy: SilentProxy, monkeypatch: pytest.MonkeyPatch
+    through: Engine, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The connection that holds the lock has become silent too."""
     monkeypatch.setattr(watched, "SILENT_SECONDS", 6.0)
@@ -74,7 +73,7 @@ def test_releasing_a_lock_does_not_wait_for_a_silent_server_again(
     assert time.monotonic() - began < 12
 
 
-def test_ctrl_c_ends_the_wait_for_a_silent_server(proxy: SilentProxy, fresh_database: URL) -> None:
+def test_ctrl_c_ends_the_wait_for_a_silent_server(proxy: Proxy, fresh_database: URL) -> None:
     """The wait ends at once, not after the time limit for a silent server."""
     engine = sessions.connect(fresh_database.set(port=proxy.port))
     with ctrl_c(1) as striking:
@@ -86,14 +85,14 @@ def test_ctrl_c_ends_the_wait_for_a_silent_server(proxy: SilentProxy, fresh_data
     engine.dispose()
 
 
-def work_with_a_lock(engine: Engine, proxy: SilentProxy) -> None:
+def work_with_a_lock(engine: Engine, proxy: Proxy) -> None:
     """Execute a statement under a lock; the proxy does not forward the statement."""
     with (
         sessions.advisory_lock(engine, "experiment a", BusyError("busy")),
         sessions.open_session(engine) as session,
     ):
         session.execute(text("select 1"))
-        proxy.frozen = True
+        proxy.is_silent = True
         session.execute(text("select 2"))
 
 
@@ -114,7 +113,7 @@ def test_waiting_for_a_lock_is_not_taken_for_a_silent_server(through: Engine, ba
 
 
 def test_the_command_line_reports_a_silent_server_in_one_sentence(
-    proxy: SilentProxy,
+    proxy: Proxy,
     bare: Engine,
     impatient: None,
     starcast: Starcast,
@@ -124,7 +123,7 @@ def test_the_command_line_reports_a_silent_server_in_one_sentence(
     migrations.upgrade(bare, Silent())
     name_store(monkeypatch, bare.url.set(port=proxy.port))
     assert starcast("experiment", "list").code == 0
-    proxy.frozen = True
+    proxy.is_silent = True
     result = starcast("experiment", "list")
     assert result.code == 4
     assert result.err.startswith(f"error: PostgreSQL at 127.0.0.1:{proxy.port} cannot be reached")

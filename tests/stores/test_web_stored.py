@@ -15,6 +15,7 @@ from httpx2 import Response
 from sqlalchemy import URL, make_url
 from starlette.testclient import TestClient
 
+from campaign.proxy import Proxy
 from starcast import Forest, Lab, forest, topology
 from starcast.stores.servers import Role
 from starcast.support.settings import Settings
@@ -23,7 +24,6 @@ from starcast.web.app import create_app
 from starcast.web.service import LABS, Service
 from starcast.web.workers import Workers
 from support.fix_cli import name_store
-from support.silent_proxy import SilentProxy
 
 API = "/api/v1"
 MINE = "S4:mine(i=2):4321"
@@ -255,7 +255,7 @@ def test_every_page_that_needs_a_stopped_server_names_the_command_to_start_it(
     service.flags = "--home ./lab"
     running = service.settings
     url = make_url(str(running.postgres_uri))
-    proxy = SilentProxy(("127.0.0.1", url.port or 0))
+    proxy = Proxy(url.port or 0)
     through = url.set(port=proxy.port).render_as_string()
     for first in ("/", *STORED_PAGES):
         service.close_labs()
@@ -268,7 +268,7 @@ def test_every_page_that_needs_a_stopped_server_names_the_command_to_start_it(
         assert problem["detail"].startswith(f"PostgreSQL at 127.0.0.1:{proxy.port} cannot be")
         assert problem["hint"] == "start it ('starcast --home ./lab up' starts the embedded one)"
         check_problem(client.get("/claims"), "PostgreSQL", 200)
-        proxy = SilentProxy(("127.0.0.1", url.port or 0))
+        proxy = Proxy(url.port or 0)
         through = url.set(port=proxy.port).render_as_string()
     proxy.close()
     service.close_labs()

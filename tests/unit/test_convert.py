@@ -100,12 +100,9 @@ def test_attributes_in_networkx_are_plain_python_values() -> None:
 def test_igraph_finds_the_distances_and_diameter_of_the_topology(spec: str) -> None:
     network = topology(spec)
     graph = to_igraph(network)
-    assert (graph.vcount(), graph.ecount(), graph.is_directed()) == (
-        network.nodes,
-        network.links,
-        False,
-    )
+    assert (graph.vcount(), graph.ecount()) == (network.nodes, network.links)
     assert graph.is_simple()
+    assert not graph.is_directed()
     assert graph.distances(0)[0] == network.distances().tolist()
     assert graph.diameter() == network.diameter
     assert graph.vs["label"] == network.labels().tolist()
@@ -120,20 +117,15 @@ def test_the_igraph_graph_has_every_edge_of_every_tree_with_its_attributes(
     graph = to_igraph(trees)
     assert graph.is_directed()
     assert graph.vcount() == trees.topology.nodes
-    assert sorted(
-        (*edge.tuple, edge["tree"], edge["level"], edge["port"]) for edge in graph.es
-    ) == edges(trees)
+    found = [(*edge.tuple, edge["tree"], edge["level"], edge["port"]) for edge in graph.es]
+    assert sorted(found) == edges(trees)
     for tree in range(trees.trees):
         item = to_igraph(trees, tree)
-        assert (
-            sorted(item.subcomponent(trees.root, mode="out"))
-            == np.flatnonzero(trees.members()[tree]).tolist()
-        )
-        assert item.ecount() == trees.sizes[tree] - 1
-        assert (
-            max(item.distances(trees.root)[0], key=lambda d: d if d < np.inf else -1)
-            == trees.heights[tree]
-        )
+        members = np.flatnonzero(trees.members()[tree]).tolist()
+        assert sorted(item.subcomponent(trees.root, mode="out")) == members
+        assert item.ecount() == len(members) - 1
+        distances = np.array(item.distances(trees.root)[0])
+        assert distances[members].max() == trees.heights[tree]
 
 
 def test_the_scipy_matrix_is_the_adjacency_matrix() -> None:
@@ -145,10 +137,8 @@ def test_the_scipy_matrix_is_the_adjacency_matrix() -> None:
         assert (matrix != matrix.T).nnz == 0
         assert set(matrix.data.tolist()) == {1}
         assert set(matrix.sum(axis=1).tolist()) == {network.degree}
-        assert (
-            csgraph.shortest_path(matrix, indices=[0], unweighted=True)[0].tolist()
-            == network.distances().tolist()
-        )
+        distances = csgraph.shortest_path(matrix, indices=[0], unweighted=True)[0]
+        assert distances.tolist() == network.distances().tolist()
 
 
 def test_the_scipy_matrix_of_a_forest_has_the_load_of_every_link() -> None:
@@ -163,10 +153,8 @@ def test_the_scipy_matrix_of_a_forest_has_the_load_of_every_link() -> None:
             )
         assert np.array_equal(matrix.toarray(), expected)
         assert matrix.max() == trees.congestion
-        assert (
-            sum(to_scipy(trees, tree) for tree in range(trees.trees)).toarray().tolist()
-            == expected.tolist()
-        )
+        total = sum(to_scipy(trees, tree) for tree in range(trees.trees))
+        assert np.array_equal(total.toarray(), expected)
 
 
 EXTRAS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"][
@@ -239,9 +227,5 @@ def test_libraries_are_imported_only_when_a_conversion_needs_them() -> None:
         "import sys, starcast.formats.convert as _; "
         "print(*{'networkx', 'igraph', 'scipy'} & set(sys.modules))"
     )
-    assert (
-        subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, check=True
-        ).stdout.strip()
-        == ""
-    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert run.stdout.strip() == b""

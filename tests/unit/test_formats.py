@@ -8,7 +8,8 @@ import warnings
 import xml.etree.ElementTree as ET
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from random import Random
+from typing import Any, get_args
 
 import networkx as nx
 import newick
@@ -19,6 +20,7 @@ import pytest
 
 import starcast
 from oracles import atlahs
+from oracles import msccl as oracle
 from starcast import Schedule, StarcastError, export, forest, schedule, simulate, timing, topology
 from starcast.collectives.model import COLUMNS
 from starcast.costs import Machine, price_simulation
@@ -26,6 +28,7 @@ from starcast.formats import msccl, render, schedule_from_goal
 from starcast.formats.convert import to_networkx
 from starcast.formats.writing import FORMATS
 from starcast.support.errors import InputError, LimitError, RejectedError, UnavailableError
+from starcast.support.vocabulary import ForestFormat, ScheduleFormat, TopologyFormat
 
 CASES: list[tuple[str, Any, str, Any, dict[str, Any]]] = [
     ("S4", "broadcast", "multiple", "all", {"segments": 3}),
@@ -208,33 +211,25 @@ def test_csv_and_parquet_files_contain_the_rows_of_the_schedule(
 def test_a_goal_file_is_read_as_the_same_schedule(
     tmp_path: Path, spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any
 ) -> None:
+    """Without the comments of starcast, the same links are used, and in no more steps."""
     built = schedule(spec, collective, algorithm, ports, **arguments)
+    expanded = built.expand()
     file = tmp_path / "mine.goal"
     export(built, file, "goal")
     read = schedule_from_goal(file, spec, collective, ports, built.root)
-    expanded = built.expand()
     for name in COLUMNS:
         assert np.array_equal(getattr(read, name), getattr(expanded, name)), name
     assert simulate(read).complete
-
-
-@each_schedule
-def test_a_goal_file_without_steps_is_ordered_by_its_dependencies(
-    tmp_path: Path, spec: str, collective: Any, algorithm: str, ports: Any, arguments: Any
-) -> None:
-    """A packet is sent as soon as its dependencies are met, so there are no additional steps."""
-    built = schedule(spec, collective, algorithm, ports, **arguments)
-    file = tmp_path / "mine.goal"
-    text = written(built, "goal")
+    text = file.read_text()
     file.write_text(re.sub(r"(?m)^//.*\n", "", text))
-    read = schedule_from_goal(file, spec, collective, ports, built.root)
-    assert read.steps <= built.steps
+    plain = schedule_from_goal(file, spec, collective, ports, built.root)
+    assert plain.steps <= built.steps
     # Without the comments, tags do not identify units, so only the links can be compared.
     sizes = [int(size) for size in re.findall(r"send (\d+)b", text)]
-    assert len(read) == len(sizes)
-    assert sum(sizes) == 64 * len(built.expand())
-    earliest = {(s, r): t for t, s, r in zip(read.step, read.sender, read.receiver, strict=True)}
-    assert len(earliest) == len({*zip(built.expand().sender, built.expand().receiver, strict=True)})
+    assert len(plain) == len(sizes)
+    assert sum(sizes) == 64 * len(expanded)
+    links_used = [{*zip(each.sender, each.receiver, strict=True)} for each in (plain, expanded)]
+    assert links_used[0] == links_used[1]
 
 
 @pytest.mark.parametrize(
@@ -327,37 +322,39 @@ def test_a_goal_file_that_was_not_written_by_starcast_is_read(tmp_path: Path) ->
     ("old", "new", "message"),
     [
         ("num_ranks 4", "num_ranks 5", "line 2 declares 5 ranks, but the topology has 4 nodes"),
-        ("num_ranks 4\n", "", "line 2 precedes 'num_ranks'"),
-        ("rank 3", "rank 2", "line 19 begins rank 2 a second time"),
-        ("rank 3", "rank 9", "line 19 begins rank 9 in a file of 4 ranks"),
-        ("rank 3 {\nrecv 1b from 1 tag 0\n}", "", "has no rank 3"),
-        ("from 1 tag 0\n}", "from 1 tag 0\n", "line 21 ends within rank 3"),
-        ("recv 1b from 1 tag 0", "", "line 13 sends a packet to rank 3, which does not receive it"),
-        ("recv 1b from 1 tag 0", "recv 2b from 1 tag 0", "line 20 receives 2 bytes"),
-        ("recv 1b from 1 tag 0", "recv 1b from 1 tag 7", "receives 1 bytes with the tag 7"),
+        ("num_ranks 4\n", "", "line 2 is damaged, misplaced or not supported: 'rank 0 {'"),
+        ("rank 3", "rank 2", "line 19 is damaged"),
+        ("rank 3", "rank 9", "line 19 is damaged"),
+        ("rank 3 {\nrecv 1b from 1 tag 0\n}", "", "line 19 is the end of the file, but not of all"),
         (
-            "recv 1b from 1",
-            "recv 1b from -1",
-            "line 20 has the unsupported line 'recv 1b from -1 tag 0'",
+            "from 1 tag 0\n}",
+            "from 1 tag 0\n",
+            "line 21 is the end of the file, but not of all ranks",
         ),
+        ("from 1 tag 0\n}", "from 1 tag 0\nrank 4 {", "line 21 is damaged"),
+        ("recv 1b from 1 tag 0", "", "line 13 sends a packet that is not received"),
+        ("recv 1b from 1 tag 0", "recv 2b from 1 tag 0", "line 20 receives a packet that is not"),
+        ("recv 1b from 1 tag 0", "recv 1b from 1 tag 7", "line 20 receives a packet that is not"),
+        ("recv 1b from 1", "recv 1b from -1", "line 20 is damaged"),
+        ("b: send 1b to 2", "b: send 1b to 7", "line 5 is damaged"),
+        ("b: send 1b to 2", "b: send 1b from 2", "line 5 is damaged"),
+        ("recv 1b from 1", "recv 1b to 1", "line 20 is damaged"),
+        ("b: send", "b: sned", "line 5 is damaged, misplaced or not supported: 'b: sned 1b to 2'"),
+        ("b: send", "a: send", "line 5 is damaged"),
+        ("c requires l1", "c requires l9", "line 12 is damaged"),
+        ("c requires l1", "l9 requires c", "line 12 is damaged"),
+        ("c requires l1", "c requires a", "line 12 is damaged"),
+        ("c requires l1", "c requires c", "line 11 requires an operation that waits for it"),
+        ("rank 1 {", "rank 1 {\n// unit 0 tree 0 step 1", "line 11 is damaged"),
         (
-            "b: send 1b to 2",
-            "b: send 1b to 7",
-            "line 5 has the invalid operation 'b: send 1b to 7'",
+            "recv 1b from 1 tag 0",
+            "recv 1b from 1 tag 0\n// unit 0 tree 0 step 1",
+            "line 22 is damaged",
         ),
-        ("b: send", "b: sned", "line 5 has the unsupported line 'b: sned 1b to 2'"),
-        ("b: send", "a: send", "line 5 uses the label a a second time"),
-        ("c requires l1", "c requires l9", "line 12 names the unknown label l9"),
-        ("c requires l1", "c requires c", "requires an operation that waits for it"),
-        ("rank 1 {", "rank 1 {\n// unit 0 tree 0 step 1", "is not the send that must follow"),
-        (
-            "a: send",
-            "// unit 0 tree 0 step 1\na: send",
-            "line 6 has a send without comments on its units",
-        ),
-        ("l1: recv", "x" * 5000, "line 10 has more than 4096 bytes"),
-        ("l1: recv", "\N{LATIN SMALL LETTER E WITH ACUTE}", "line 10 is not text"),
-        ("rank 2 {\n", "send 1b to 1\nrank 2 {\n", "outside a rank"),
+        ("a: send", "// unit 0 tree 0 step 1\na: send", "line 6 has a send without comments"),
+        ("l1: recv", "x" * 5000, "line 10 is not text, or has more than 4096 bytes"),
+        ("l1: recv", "// \N{LATIN SMALL LETTER E WITH ACUTE}", "line 10 is not text"),
+        ("rank 2 {\n", "send 1b to 1\nrank 2 {\n", "line 16 is damaged"),
     ],
 )
 def test_the_error_for_a_damaged_goal_file_names_the_line(
@@ -384,67 +381,15 @@ def test_sends_between_nodes_that_are_not_linked_are_refused(tmp_path: Path) -> 
 
 
 def execute_msccl(text: str, built: Schedule) -> None:
-    """Execute an MSCCL XML file, and check that all outputs are those of the collective.
-
-    Thread blocks run in any order. A step waits for its dependency, a receive for its send.
-    """
-    root = ET.fromstring(text)  # noqa: S314
+    """Execute an MSCCL XML file, and check that all outputs are those of the collective."""
+    memory = oracle.execute(text, Random(1))  # noqa: S311 - repeatable
     nodes, units = built.topology.nodes, built.message_units
-    assert (root.tag, int(root.attrib["ngpus"])) == ("algo", nodes)
-    assert int(root.attrib["nchannels"]) <= 32
-    memory: dict[tuple[int, str, int], Any] = {}
-    blocks: dict[tuple[int, int], list[dict[str, str]]] = {}
-    peers: dict[tuple[int, int], tuple[int, int, int]] = {}
-    for gpu in root:
-        rank = int(gpu.attrib["id"])
-        for index in range(int(gpu.attrib["i_chunks"])):
-            memory[rank, "i", index] = (rank, index)
-        assert [int(block.attrib["id"]) for block in gpu] == list(range(len(gpu)))
-        for block in gpu:
-            key = rank, int(block.attrib["id"])
-            steps = [dict(step.attrib) for step in block]
-            assert 0 < len(steps) <= 256
-            assert [int(step["s"]) for step in steps] == list(range(len(steps)))
-            blocks[key] = steps
-            peers[key] = tuple(int(block.attrib[name]) for name in ("send", "recv", "chan"))  # type: ignore[assignment]
-    wires: dict[tuple[int, int, int], list[Any]] = {}
-    done = dict.fromkeys(blocks, 0)
-    progress = True
-    while progress:
-        progress = False
-        for key, steps in blocks.items():
-            rank = key[0]
-            send, receive, channel = peers[key]
-            while done[key] < len(steps):
-                step = steps[done[key]]
-                needed = int(step["depid"]), int(step["deps"])
-                if needed[0] >= 0:
-                    assert blocks[rank, needed[0]][needed[1]]["hasdep"] == "1"
-                    if done[rank, needed[0]] <= needed[1]:
-                        break
-                source = rank, step["srcbuf"], int(step["srcoff"])
-                target = rank, step["dstbuf"], int(step["dstoff"])
-                match step["type"]:
-                    case "s":
-                        wires.setdefault((rank, send, channel), []).append(memory[source])
-                    case "r":
-                        wire = wires.get((receive, rank, channel))
-                        if not wire:
-                            break
-                        memory[target] = wire.pop(0)
-                    case "cpy":
-                        for place in range(int(step["cnt"])):
-                            moved = memory[rank, "i", source[2] + place]
-                            memory[rank, "o", target[2] + place] = moved
-                    case kind:
-                        assert kind == "nop"
-                done[key] += 1
-                progress = True
-    assert all(done[key] == len(steps) for key, steps in blocks.items())
-    assert not any(wires.values())
-    for rank in range(nodes):
-        outputs = {place[2]: value for place, value in memory.items() if place[:2] == (rank, "o")}
-        assert outputs == expected_outputs(built, rank, nodes, units)
+    outputs = {place: value for place, value in memory.items() if place[1] == "o"}
+    assert outputs == {
+        (rank, "o", place): oracle.contribution(*chunk)
+        for rank in range(nodes)
+        for place, chunk in expected_outputs(built, rank, nodes, units).items()
+    }
 
 
 def expected_outputs(
@@ -638,6 +583,8 @@ def test_the_error_for_a_missing_library_names_the_extra_to_install(
 
 def test_every_format_is_described_in_the_documentation() -> None:
     page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
+    names = (ScheduleFormat, TopologyFormat, ForestFormat)
+    assert [tuple(formats) for formats in FORMATS.values()] == [*map(get_args, names)]
     for formats in FORMATS.values():
         for name, item in formats.items():
             assert f"`{name}`" in page

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from starcast.drawing.layouts import layout, layouts, substar_groups
-from starcast.drawing.positions import PERIODS
+from starcast.drawing.layouts import PERIODS, layout, layouts, substar_groups
 from starcast.support.errors import InputError, LimitError
 from starcast.topologies import topology
 from starcast.topologies.necklaces import rotation
+from starcast.topologies.permutations import unrank
 
 SPECS = ["S2", "S3", "S4", "S5", "S6", "S4,2", "S5,3", "S5,1", "S6,4", "Q1", "Q3", "Q4", "Q7"]
 ALL = [(spec, name) for spec in SPECS for name in layouts(spec)]
@@ -48,7 +48,7 @@ def test_the_layout_levels_sorts_nodes_by_their_distance_from_the_identity() -> 
             assert y[distances == distance].min() > y[distances == distance - 1].max()
 
 
-def test_adding_1_to_all_symbols_rotates_the_layout_named_substars() -> None:
+def test_substars_are_apart_and_adding_1_to_all_symbols_rotates_the_layout() -> None:
     for spec in ["S3", "S4", "S5", "S6"]:
         network = topology(spec)
         added = [
@@ -57,10 +57,13 @@ def test_adding_1_to_all_symbols_rotates_the_layout_named_substars() -> None:
         ]
         points = places(spec, "substars")
         points -= points.mean()
-        turned = points[added] / points
-        assert turned == pytest.approx(
-            np.full(network.nodes, np.exp(-2j * np.pi / network.n)), abs=1e-3
-        )
+        turn = np.exp(-2j * np.pi / network.n)
+        assert points[added] == pytest.approx(points * turn, abs=1e-3)
+        last = unrank(network.n, np.arange(network.nodes))[:, -1]
+        discs = [points[last == symbol] for symbol in range(1, network.n + 1)]
+        radius = max(np.abs(disc - disc.mean()).max() for disc in discs)
+        apart = min(abs(a.mean() - b.mean()) for a in discs for b in discs if a is not b)
+        assert apart > 2 * radius or spec == "S3"
 
 
 def test_the_rotation_of_the_star_graph_rotates_the_layout_named_necklaces() -> None:

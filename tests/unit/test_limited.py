@@ -80,43 +80,28 @@ def read_in_child(statement: str, file: Path) -> Outcome:
     return Outcome(int(code), message, int(lines[1]) * 1024)
 
 
-def _experiment(part: bytes, times: int) -> bytes:
-    before, after = bombs.experiment_text(b"")
-    return bombs.gzip_of((before, 1), (part, times), (after, 1))
+def _zipped(*parts: tuple[bytes, int]) -> Callable[[Path], Path]:
+    """Return a function that writes a gzip file with these parts, each repeated."""
+
+    def write(folder: Path) -> Path:
+        file = folder / "bomb.json.gz"
+        file.write_bytes(bombs.gzip_of(*parts))
+        return file
+
+    return write
 
 
-def _deep(folder: Path) -> Path:
-    file = folder / "bomb.json.gz"
-    before, after = bombs.experiment_text(b'{"provenance":[')
-    parts = (b'{"a":{}},' * 870_000, 1)
-    file.write_bytes(bombs.gzip_of((before, 1), parts, (b"{}]}" + after, 1)))
-    return file
+def _experiment(start: bytes, part: bytes, times: int, end: bytes) -> Callable[[Path], Path]:
+    """Return a function that writes an experiment whose runs contain a part many times."""
+    before, after = bombs.experiment_text(start)
+    return _zipped((before, 1), (part, times), (end + after, 1))
 
 
-def _many_runs(folder: Path) -> Path:
-    file = folder / "bomb.json.gz"
-    file.write_bytes(_experiment(b"[]," * 333_333, 150))
-    return file
-
-
-def _long_run(folder: Path) -> Path:
-    file = folder / "bomb.json.gz"
-    before, after = bombs.experiment_text(b'{"profile":[')
-    rows = (b"[1,2,3]," * 125_000, 100)
-    file.write_bytes(bombs.gzip_of((before, 1), rows, (b"[1,2,3]]}" + after, 1)))
-    return file
-
-
-def _blanks(folder: Path) -> Path:
-    file = folder / "bomb.json.gz"
-    file.write_bytes(_experiment(b" " * bombs.MB, 1_800))
-    return file
-
-
-def _shard(folder: Path) -> Path:
-    file = folder / "bomb.json.gz"
-    file.write_bytes(bombs.gzip_of((b"[", 1), (b"[]," * 333_333, 60), (b"[]]", 1)))
-    return file
+_DEEP = _experiment(b'{"provenance":[', b'{"a":{}},' * 870_000, 1, b"{}]}")
+_MANY_RUNS = _experiment(b"", b"[]," * 333_333, 150, b"")
+_LONG_RUN = _experiment(b'{"profile":[', b"[1,2,3]," * 125_000, 100, b"[1,2,3]]}")
+_BLANKS = _experiment(b"", b" " * bombs.MB, 1_800, b"")
+_LISTS = _zipped((b"[", 1), (b"[]," * 333_333, 60), (b"[]]", 1))
 
 
 def _manifest(folder: Path) -> Path:
@@ -204,11 +189,11 @@ def _grids(folder: Path) -> Path:
 
 #: For each file: the function that writes it, code that reads it, exit code, words of the message.
 BOMBS: dict[str, tuple[Callable[[Path], Path], str, int, str]] = {
-    "a run of 900,000 objects": (_deep, EXPERIMENTS, 2, "topology: Field required"),
-    "runs that are lists": (_many_runs, EXPERIMENTS, 7, "holds more than 500,000 runs"),
-    "a run of 100 MB": (_long_run, EXPERIMENTS, 2, "longer than 8 MB"),
-    "blanks": (_blanks, EXPERIMENTS, 7, "holds more than 160 MB"),
-    "a shard of lists": (_shard, SHARDS, 7, "MB of memory; the limit is"),
+    "a run of 900,000 objects": (_DEEP, EXPERIMENTS, 2, "topology: Field required"),
+    "runs that are lists": (_MANY_RUNS, EXPERIMENTS, 7, "holds more than 500,000 runs"),
+    "a run of 100 MB": (_LONG_RUN, EXPERIMENTS, 2, "longer than 8 MB"),
+    "blanks": (_BLANKS, EXPERIMENTS, 7, "holds more than 160 MB"),
+    "a shard of lists": (_LISTS, SHARDS, 7, "MB of memory; the limit is"),
     "a manifest of zeros": (_manifest, BACKUP, 2, "compressed or encrypted"),
     "a directory of 30,000 members": (_directory, BACKUP, 2, "incomplete or damaged"),
     "a witness of 1 GB": (_witness, RECORD, 7, "holds more than 100 MB"),

@@ -1,4 +1,4 @@
-"""Pictures of a topology in its layouts: trees, link loads, and the steps of a schedule."""
+"""Pictures of a topology in its layouts: links, trees, link loads, and steps of a schedule."""
 
 import re
 from xml.etree import ElementTree as ET
@@ -6,8 +6,17 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from starcast import forest, schedule, simulate
-from starcast.drawing import animate_schedule, convert, draw_load, draw_steps, draw_trees
+from starcast import forest, schedule, simulate, topology
+from starcast.drawing import (
+    READABLE,
+    animate_schedule,
+    convert,
+    draw_load,
+    draw_steps,
+    draw_topology,
+    draw_trees,
+    style,
+)
 from starcast.drawing.layouts import layout
 from starcast.drawing.scene import ACCENT
 from starcast.support.errors import InputError, LimitError
@@ -150,3 +159,45 @@ def test_pictures_of_reductions_name_contributions_and_destinations() -> None:
     assert "1 unit of one destination" in text
     assert "darker: has more contributions" in text
     assert "1 unit of one source" in draw_steps(schedule("S3", "allgather", "necklace"), [1])
+
+
+def points(curve: list[complex]) -> np.ndarray:
+    """Return points along a line or a quadratic curve, given by its control points."""
+    start, *between, end = curve
+    middle = between[0] if between else (start + end) / 2
+    t = np.linspace(0, 1, 200)
+    return np.asarray((1 - t) ** 2 * start + 2 * t * (1 - t) * middle + t**2 * end)
+
+
+def test_every_node_and_every_link_is_drawn_once() -> None:
+    for spec in ["S2", "S3", "S4", "S5", "S5,3", "Q4"]:
+        network = topology(spec)
+        drawn = parse(draw_topology(network))
+        assert sorted(boxes(drawn)) == sorted(network.labels().tolist())
+        expected = set()
+        for port in network.ports:
+            ranks = np.arange(network.nodes)
+            neighbours = network.neighbours(port, ranks)
+            for one, other in zip(ranks.tolist(), neighbours.tolist(), strict=True):
+                if one < other:
+                    words = f"{network.label(one)} -{port}- {network.label(other)}"
+                    expected.add((words, style(network, port)[0]))
+        links = [(stroke.title, stroke.colour) for stroke in strokes(drawn)]
+        assert len(links) == len(expected) == network.links
+        assert set(links) == expected
+
+
+def test_no_link_of_s4_crosses_the_box_of_another_node() -> None:
+    drawn = parse(draw_topology(topology("S4")))
+    for stroke in strokes(drawn):
+        ends = stroke.title.split()
+        for label, box in boxes(drawn).items():
+            if label not in ends:
+                away = points(*stroke.curves) - box.center
+                inside = (np.abs(away.real) < 18) & (np.abs(away.imag) < 9)
+                assert not inside.any(), (ends, label)
+
+
+def test_a_topology_too_large_to_read_is_refused() -> None:
+    with pytest.raises(LimitError, match=f"S6 has 720 nodes, but a drawing .* {READABLE} nodes"):
+        draw_topology(topology("S6"))

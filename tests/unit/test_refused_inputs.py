@@ -1,16 +1,12 @@
 """Inputs that once ended with "starcast itself failed": each is refused in one sentence."""
 
-import base64
-import copy
 import hashlib
 import io
 import json
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -18,19 +14,14 @@ import pytest
 
 import starcast
 from starcast.collectives import schedule
-from starcast.experiments.design import Design
-from starcast.experiments.exchange import read_shards, run_shard
-from starcast.experiments.grid import Grid
-from starcast.judges.blockwise import merge_blocks
 from starcast.records import load_record, path_of, shipped_folder, verify
-from starcast.search.sharding import merge_searches
 from starcast.stores.database.backup import read_manifest
 from starcast.support.errors import InputError, RejectedError, StarcastError
-from starcast.support.progress import Silent
 from starcast.support.provenance import source_digest
-from starcast.support.shards import Job, Kind, Shard, write_shard
+from starcast.support.shards import Kind
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
+from support.shards import content_of_shard, merge, seal
 
 Read = Callable[[Path], object]
 
@@ -124,62 +115,23 @@ RECORDS = {
     "half a character": Case(record("fault-diameter", "S3", solver="\ud800"), "surrogates"),
 }
 
-GRID = Grid.from_json({"topology": "S3", "algorithm": "multiple", "message_bytes": 8})
-
-
-@cache
-def shard_content(kind: Kind) -> str:
-    """Return the text of the only shard of a small experiment, search or verification."""
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "shard.json"
-        only = Shard(1, 1)
-        if kind == "experiment":
-            run_shard("a", Design((GRID,)), only, file, Silent(), jobs=1)
-        elif kind == "search":
-            known = load_record(path_of(shipped_folder(), "edge-disjoint-trees", "S3"))
-            path = path_of(shipped_folder(), "edge-disjoint-trees", "S3")
-            packed = base64.b64encode(next(path.parent.glob("S3.*.npz")).read_bytes()).decode()
-            description = {"searches": [], "seconds": 1.0, "engine": "cadical"}
-            result = {"record": known.fields(), "witness": packed}
-            write_shard(file, Job("search", description, 1), only, {0: result})
-        else:
-            description = {"id": "S4:multiple:1234"}
-            blocks: dict[str, Any] = {
-                "blocks": [0, 1], "load": [0, 0, 0, 0], "largest": [1, 1, 1], "witnesses": [],
-                "exceptions": [],
-            }  # fmt: skip
-            write_shard(file, Job("forest", description, 1), only, {0: blocks})
-        return file.read_text()
-
-
-def merge(kind: Kind, file: Path) -> object:
-    """Merge a shard as the command for shards of this kind does."""
-    if kind == "experiment":
-        return read_shards([file])
-    if kind == "search":
-        return merge_searches([file])
-    return merge_blocks([file])
-
 
 def shard(kind: Kind, change: Callable[[dict[str, Any]], object]) -> Read:
     """Return a function that changes a shard, corrects its checksum, and merges it."""
 
     def read(folder: Path) -> object:
-        content = copy.deepcopy(json.loads(shard_content(kind)))
-        del content["sha256"]
+        content = content_of_shard(kind)
         change(content)
-        text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
         file = folder / "shard.json"
-        file.write_text(json.dumps({**content, "sha256": digest}))
+        file.write_bytes(seal(content))
         return merge(kind, file)
 
     return read
 
 
 def set_result(value: object) -> Callable[[dict[str, Any]], None]:
-    """Return a change of a shard that replaces its only result."""
-    return lambda content: content.update(results={"0": value})
+    """Return a change of a shard that replaces its results."""
+    return lambda content: content.update(results=dict.fromkeys(content["results"], value))
 
 
 SHARDS = {
@@ -386,7 +338,7 @@ def test_an_input_is_refused_in_one_sentence(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["experiment", "search"])
 def test_an_unchanged_shard_is_merged(kind: Kind, tmp_path: Path) -> None:
-    assert json.loads(shard_content(kind))["sources"] == source_digest()
+    assert content_of_shard(kind)["sources"] == source_digest()
     assert shard(kind, lambda _: None)(tmp_path) is not None
 
 

@@ -50,40 +50,41 @@ def test_the_file_named_by_starcast_config_replaces_the_local_file(
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "message"),
     [
-        "batch = 0\n",
-        "batch = 'many'\n",
-        "bacth = 7\n",
-        "batch = \n",
-        f"batch = {'[' * 5_000}{']' * 5_000}\n",
-        f"batch = {'9' * 5_000}\n",
-        "postgres_uri = 'postgresql://a:b@localhost/c'\n",
+        ("batch = 0\n", "the setting 'batch' is invalid: input should be greater than or equal to"),
+        ("batch = 'many'\n", "the setting 'batch' is invalid: input should be a valid integer"),
+        ("bacth = 7\n", "'bacth' is invalid: there is no such setting; did you mean 'batch'?"),
+        ("batch = \n", "starcast.toml is not valid TOML"),
+        (f"batch = {'[' * 5_000}{']' * 5_000}\n", "starcast.toml is not valid TOML"),
+        (f"packs = {'[' * 5_000}{']' * 5_000}\n", "starcast.toml is not valid TOML"),
+        (f"batch = {'9' * 5_000}\n", "starcast.toml is not valid TOML"),
+        ("packs = ['~nosuch-user/x']\n", "the setting 'packs' is invalid: the user of"),
+        ("home = '~nosuch-user/x'\n", "the setting 'home' is invalid: the user of"),
+        ("packs = [1]\n", "the setting 'packs.0' is invalid"),
+        ("packs = 1\n", "the setting 'packs' is invalid"),
+        ("neo4j_heap = 'lots'\n", "'neo4j_heap' is invalid: write a size such as 512m or 1g"),
+        ("neo4j_pagecache = '1T'\n", "'neo4j_pagecache' is invalid: write a size such as 512m"),
+        ("timeout = 1e300\n", "'timeout' is invalid: input should be less than or equal to 86400"),
+        ("neo4j_uri = 'bolt://a:b@c'\n", "'neo4j_uri' is invalid: it contains a password; put the"),
     ],
 )
-def test_an_invalid_settings_file_gives_a_one_line_error_with_a_hint(
-    folder: Path, text: str
+@pytest.mark.whole
+def test_an_invalid_settings_file_gives_one_plain_sentence_with_a_hint(
+    folder: Path, text: str, message: str
 ) -> None:
     (folder / "starcast.toml").write_text(text)
     with pytest.raises(InputError) as caught:
         Settings.load()
+    assert message in caught.value.message
     assert "\n" not in caught.value.message
     assert caught.value.hint
-
-
-def test_a_password_in_a_uri_is_refused_without_repeating_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("STARCAST_NEO4J_URI", "bolt://neo4j:topsecret@localhost:7687")
-    with pytest.raises(InputError) as caught:
-        Settings.load()
-    assert "topsecret" not in str(caught.value)
-    assert "password" in caught.value.message
 
 
 @pytest.mark.parametrize(
     "uri",
     [
+        "postgresql://u:topsecret@127.0.0.1:1/x",
         "postgresql://u@127.0.0.1:1/x?password=topsecret",
         "postgresql://u@127.0.0.1:1/x?sslmode=require&PassWord=topsecret",
         "postgresql://u@127.0.0.1:1/x?pass%77ord=topsecret",
@@ -190,59 +191,17 @@ def test_a_port_out_of_range_in_a_uri_is_refused() -> None:
             store_url(Settings.load(postgres_uri=f"postgresql://u@127.0.0.1:{port}/x"))
 
 
-@pytest.mark.parametrize(
-    ("setting", "value", "message"),
-    [
-        (
-            "NEO4J_HEAP",
-            "lots",
-            "the setting 'neo4j_heap' is invalid: write a size such as 512m or 1g",
-        ),
-        (
-            "NEO4J_PAGECACHE",
-            "1T",
-            "the setting 'neo4j_pagecache' is invalid: write a size such as 512m or 1g",
-        ),
-        (
-            "BATCH",
-            "0",
-            "the setting 'batch' is invalid: input should be greater than or equal to 1",
-        ),
-        (
-            "TIMEOUT",
-            "1e300",
-            "the setting 'timeout' is invalid: input should be less than or equal to 86400",
-        ),
-        (
-            "NEO4J_URI",
-            "bolt://a:b@c",
-            (
-                "the setting 'neo4j_uri' is invalid: it contains a password; "
-                "put the password into a file and set ..._password_file"
-            ),
-        ),
-    ],
-)
-def test_an_invalid_setting_gives_one_plain_sentence(
-    setting: str, value: str, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(f"STARCAST_{setting}", value)
+def test_an_invalid_variable_gives_one_plain_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STARCAST_BATCH", "0")
     with pytest.raises(InputError) as caught:
         Settings.load()
-    assert caught.value.message == message
+    expected = "the setting 'batch' is invalid: input should be greater than or equal to 1"
+    assert caught.value.message == expected
 
 
 def test_the_error_for_an_invalid_global_flag_names_the_flag() -> None:
     with pytest.raises(InputError, match=r"^--neo4j-uri is invalid: it contains a password"):
         Settings.load(neo4j_uri="bolt://a:b@c")
-
-
-def test_the_error_for_an_unknown_key_suggests_a_similar_name(folder: Path) -> None:
-    (folder / "starcast.toml").write_text("bacth = 7\n")
-    with pytest.raises(
-        InputError, match=r"'bacth' is invalid: there is no such setting; did you mean 'batch'\?"
-    ):
-        Settings.load()
 
 
 @pytest.mark.parametrize("name", ["missing.toml", "missing/deep.toml", "."])
@@ -299,23 +258,6 @@ def test_packs_may_name_several_folders(folder: Path, monkeypatch: pytest.Monkey
     assert Settings.load().packs == both
     (folder / "starcast.toml").write_text("packs = 'a:b,c'\n")
     assert (Settings.load().packs, Settings.load().sources["packs"]) == (both, "file")
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["packs = ['~nosuch-user/x']\n", "home = '~nosuch-user/x'\n", "packs = [1]\n", "packs = 1\n"],
-)
-def test_the_error_for_an_invalid_folder_names_the_setting(folder: Path, text: str) -> None:
-    (folder / "starcast.toml").write_text(text)
-    with pytest.raises(InputError) as caught:
-        Settings.load()
-    assert caught.value.message.startswith(f"the setting '{text[:5].rstrip(' =')}")
-
-
-def test_a_settings_file_that_is_nested_too_deeply_is_refused(folder: Path) -> None:
-    (folder / "starcast.toml").write_text(f"packs = {'[' * 5_000}{']' * 5_000}\n")
-    with pytest.raises(InputError, match=r"starcast\.toml is (nested|not valid)"):
-        Settings.load()
 
 
 def test_the_config_command_names_the_settings_file_that_was_read(

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from starcast.claims import catalogue
@@ -242,22 +241,15 @@ def run_tasks(
     pairs = sum(len(task.claims) for task in tasks)
     is_large = pairs > _MANY_PAIRS or sum(sum(task.estimates) for task in tasks) > _MANY_BYTES
     count = processes.choose_jobs(len(tasks), jobs, worth_it=is_large)
+    work = parallel.Workload(
+        run_task, lambda task: sum(task.estimates), memory.available, _require_free_memory, str
+    )
     evidence: list[Evidence] = []
-    with ExitStack() as stack:
-        progress = stack.enter_context(reporter.task("verifying claims", pairs, "checks"))
-        results: Iterable[tuple[Evidence, ...]] = map(run_task, tasks)
-        if executor is not None or count > 1:
-            work = parallel.Workload(
-                run_task,
-                lambda task: sum(task.estimates),
-                memory.available,
-                _require_free_memory,
-                str,
-            )
-            executor = executor or stack.enter_context(processes.local_processes(count))
-            finished = stack.enter_context(parallel.run_parallel(tasks, work, executor))
-            results = (found for _, found in finished)
-        for found in results:
+    with (
+        reporter.task("verifying claims", pairs, "checks") as progress,
+        parallel.run_parallel(tasks, work, executor, count) as results,
+    ):
+        for _, found in results:
             progress.advance(len(found))
             evidence += found
     return evidence

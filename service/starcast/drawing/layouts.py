@@ -3,26 +3,35 @@
 A layout is one array, float32 ``[nodes, 2]``: x to the right and y downwards. The smallest distance
 between nodes is about 1. A layout depends only on the topology, so the pictures of all steps of a
 schedule, and of all trees of a forest, show a node in the same position.
+
+* Recursive substars: nodes with the same last symbol lie together, and each such group is arranged
+  in the same way by its next-to-last symbol.
+* Levels: the nodes at each distance from the identity form a row.
+* Rings of necklaces: the nodes of a necklace, which rotations of the star graph map to one another
+  (`starcast.topologies.necklaces`), are equally spaced on a ring.
+* S_4 on the torus: its 24 nodes and 36 links bound 12 hexagons, four for each of the three pairs of
+  dimensions. The dimensions 2, 3, 4 follow each other clockwise around even permutations and
+  counterclockwise around odd permutations, so the hexagons are the faces of the torus. Unrolled
+  into the plane, they form a honeycomb, in which every node occurs once per period.
+* Projection of a hypercube: every bit has a direction, and the position of a node is the sum of the
+  directions of the bits that are 1.
 """
 
 from collections.abc import Callable
+from math import pi, sin, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.drawing.order import nearest_distance
-from starcast.drawing.positions import (
-    place_by_projection,
-    place_by_substars,
-    place_necklaces,
-    place_on_levels,
-    place_on_torus,
-)
+from starcast.drawing.order import arrange, nearest_distance
 from starcast.support.errors import InputError, LimitError
 from starcast.support.vocabulary import LayoutName
 from starcast.topologies import Topology, as_topology
+from starcast.topologies.necklaces import necklaces
+from starcast.topologies.permutations import arrangement_rank, arrangement_unrank
 
 Positions = NDArray[np.float32]
+Points = NDArray[np.complex128]
 
 #: Maximum number of nodes in a layout; S9 has 362 880.
 MAX_NODES = 400_000
@@ -110,6 +119,225 @@ def layout(topology: str | Topology, name: str | None = None) -> Positions:
     positions = np.ascontiguousarray(_LAYOUTS[chosen](network), dtype=np.float32)
     positions.flags.writeable = False
     return positions
+
+
+#: Distance between the centres of two adjacent substars, divided by the diameter of a substar.
+_APART = 1.42
+#: Angles, in degrees, by which a substar may be rotated to shorten the links between substars.
+_TURNS = range(0, 360, 15)
+
+
+def place_by_substars(topology: Topology) -> NDArray[np.float64]:
+    """Return the positions of the nodes of a star graph or (n,k)-star, float64 ``[nodes, 2]``.
+
+    The n substars lie on a circle, and their nodes are arranged recursively in the same way. If the
+    picture is rotated by one substar, each node moves to the node with all symbols increased by 1,
+    cyclically.
+    """
+    length = topology.n if topology.k is None else topology.k
+    points = substar_points(topology.n, length)
+    return np.stack([points.real, points.imag], axis=1)
+
+
+def substar_points(n: int, length: int) -> Points:
+    """Return the positions of all arrangements of symbols, by rank; they are at least 1 apart.
+
+    Args:
+        n: the number of symbols.
+        length: the number of symbols in an arrangement: n for a star graph, k for an (n,k)-star.
+    """
+    if n == length == 2:
+        return np.array([-0.5, 0.5], dtype=np.complex128)
+    if length == 1:
+        radius = 0.5 / sin(pi / n) if n > 1 else 0.0
+        return np.asarray(-1j * radius * np.exp(2j * pi * np.arange(1, n + 1) / n))
+    inner = substar_points(n - 1, length - 1)
+    rows = arrangement_unrank(n, length, np.arange(n * len(inner))).astype(np.int64)
+    last = rows[:, -1]
+    # For each node, the rotation that moves it into the substar with last symbol n. The positions
+    # of this substar are `inner`.
+    moved = (rows - 1 - last[:, None]) % n + 1
+    index = arrangement_rank(moved[:, :-1].astype(np.uint8), n - 1)
+    swapped = rows[:, [length - 1, *range(1, length - 1), 0]]
+    neighbour = arrangement_rank(swapped.astype(np.uint8), n)
+    # The nodes of S_3 form a regular hexagon. Larger substars lie in discs that do not touch.
+    is_hexagon = n == length == 3
+    radius = np.abs(inner).max() * (3**0.5 if is_hexagon else _APART / sin(pi / n))
+    candidates = [
+        np.exp(-2j * pi * last / n) * (inner[index] * np.exp(2j * pi * turn / 360) - 1j * radius)
+        for turn in ([0] if is_hexagon else _TURNS)
+    ]
+    # Several rotations can be equally good. The sums are rounded, so that all machines choose the
+    # same rotation despite their rounding errors.
+    return min(candidates, key=lambda points: round(np.abs(points - points[neighbour]).sum(), 6))
+
+
+#: Up to this number of nodes, each level is a single row in an order with few crossings.
+_SINGLE_ROWS = 256
+_BAND_SWEEPS = 8
+_ASPECT = 1.6  # ratio of width to height
+
+
+def place_on_levels(topology: Topology) -> NDArray[np.float64]:
+    """Return the positions of the nodes, drawn level by level from top to bottom.
+
+    The array has the shape ``[nodes, 2]`` and dtype float64.
+
+    In large topologies, a level is a band of several rows, since a single row would be too wide.
+    """
+    level = topology.distances().astype(np.int64)
+    neighbours = topology.table()
+    if topology.nodes <= _SINGLE_ROWS:
+        return _place_rows(level, neighbours)
+    return _place_bands(level, neighbours)
+
+
+def _place_rows(level: NDArray[np.int64], neighbours: NDArray[np.int32]) -> NDArray[np.float64]:
+    nodes = len(level)
+    weight = np.zeros((nodes, nodes))
+    for row in neighbours:
+        weight[np.arange(nodes), row] = 1
+    weight[level[:, None] == level] = 0
+    x = arrange(level, weight)
+    for number in range(int(level.max()) + 1):
+        row = level == number
+        x[row] -= (x[row].min() + x[row].max()) / 2
+    height = max(1.6, (x.max() - x.min()) / _ASPECT / max(int(level.max()), 1))
+    return np.stack([x, level * height], axis=1)
+
+
+def _place_bands(level: NDArray[np.int64], neighbours: NDArray[np.int32]) -> NDArray[np.float64]:
+    rows = [np.flatnonzero(level == number) for number in range(int(level.max()) + 1)]
+    columns = int(np.ceil(np.sqrt(len(level) * 2 * _ASPECT)))
+    #: The horizontal position of each node on its level, from -1 to 1.
+    share = np.zeros(len(level))
+    # The function `arrange` cannot be used, because it needs a matrix of all pairs of nodes.
+    for sweep in range(_BAND_SWEEPS):
+        for row in rows if sweep % 2 == 0 else rows[::-1]:
+            wanted = share[neighbours[:, row]].mean(axis=0)
+            order = row[np.argsort(wanted, kind="stable")]
+            share[order] = (np.arange(len(row)) + 0.5) / len(row) * 2 - 1
+    positions = np.empty((len(level), 2))
+    top = 0.0
+    for row in rows:
+        order = row[np.argsort(share[row], kind="stable")]
+        height = -(-len(row) // columns)
+        width = -(-len(row) // height)
+        index = np.arange(len(row))
+        positions[order, 0] = index // height - (width - 1) / 2
+        positions[order, 1] = top + index % height
+        top += height + max(3.0, 0.05 * columns)
+    return positions
+
+
+#: Smallest distance between the rings of different levels.
+_RING = 1.6
+#: Distance between two rings of the same level.
+_NARROW = 1.0
+#: Up to this number of nodes, every level is a single ring.
+_SINGLE_RINGS = 128
+
+
+def place_necklaces(topology: Topology) -> NDArray[np.float64]:
+    """Return the positions of the nodes of S_n, float64 ``[nodes, 2]``.
+
+    The identity is at the centre. The nodes at each distance from it lie on a ring or, in large
+    star graphs, on several rings. The nodes of a necklace are equally spaced on their ring.
+    """
+    n = topology.n
+    level = topology.distances().astype(np.int64)
+    neighbours = topology.table()
+    rings = necklaces(n)
+    sector = 2 * pi / (n - 1)
+    turned = 2 * pi * rings.turns / rings.period
+    #: The angle of each node's necklace within a sector of 1/(n-1) of the circle.
+    slot = np.zeros(topology.nodes)
+    radius = np.zeros(topology.nodes)
+    outermost = 0.0
+    for number in range(1, topology.diameter + 1):
+        leaders = np.flatnonzero((level == number) & (rings.turns == 0))
+        ahead = neighbours[:, leaders]
+        # Necklaces are sorted by the mean direction of their inner neighbours, to keep links short.
+        # The angles of a sector are first stretched to the full circle, then averaged.
+        angles = (slot + turned)[ahead] * (n - 1)
+        means = np.where(level[ahead] < number, np.exp(1j * angles), 0).sum(axis=0)
+        order = leaders[np.argsort(np.angle(means) % (2 * pi), kind="stable")]
+        slot[order] = (np.arange(len(order)) + 0.5 * (number % 2)) / len(order) * sector
+        count = 1
+        if topology.nodes > _SINGLE_RINGS:
+            count = _count_rings(outermost + _RING, len(order) * (n - 1))
+        innermost = max(outermost + _RING, len(order) * (n - 1) / count / (2 * pi))
+        radius[order] = innermost + np.arange(len(order)) % count * _NARROW
+        outermost = innermost + (count - 1) * _NARROW
+        members = level == number
+        slot[members] = slot[rings.leader[members]]
+        radius[members] = radius[rings.leader[members]]
+    angle = slot + turned
+    return np.stack([radius * np.sin(angle), -radius * np.cos(angle)], axis=1)
+
+
+def _count_rings(innermost: float, nodes: int) -> int:
+    """Return how many rings around a disc are needed for nodes that are at least 1 apart."""
+    count = 1
+    while 2 * pi * innermost * count < nodes:
+        count += 1
+    return count
+
+
+#: Two translations that generate all translations of the honeycomb from one image of a node of S_4
+#: to another. Links have length 1.
+PERIODS: NDArray[np.float64] = np.array([[6.0, 0.0], [3.0, 3.0 * sqrt(3)]])
+
+
+def place_on_torus(topology: Topology) -> NDArray[np.float64]:
+    """Return the positions of the nodes of S_4 on the torus, float64 ``[24, 2]``.
+
+    In the plane, every node is repeated by the translations `PERIODS`, and a link joins the nearest
+    images of its two nodes.
+    """
+    points: dict[int, complex] = {0: 0j}
+    #: For each node, the direction of its link of dimension 2.
+    first = {0: 0.0}
+    sign = {0: 1}
+    queue = [0]
+    for node in queue:
+        for index, port in enumerate(topology.ports):
+            angle = first[node] + sign[node] * index * 2 * pi / 3
+            other = int(topology.neighbours(port, [node])[0])
+            if other in points:
+                continue
+            points[other] = points[node] + np.exp(1j * angle)
+            sign[other] = -sign[node]
+            first[other] = angle + pi - sign[other] * index * 2 * pi / 3
+            queue.append(other)
+    images = np.array([points[node] for node in range(topology.nodes)])
+    return _centred(np.stack([images.real, images.imag], axis=1))
+
+
+def _centred(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Choose the image of each node that is nearest to the centre of one hexagon.
+
+    The chosen images are the corners of this hexagon and of the six hexagons around it.
+    """
+    pairs = [(first, second) for first in range(-2, 3) for second in range(-2, 3)]
+    shifts = np.array(pairs) @ PERIODS
+    images = (points - points[0] - [0.5, sqrt(3) / 2]) + shifts[:, None]
+    nearest = np.hypot(images[..., 0], images[..., 1]).argmin(axis=0)
+    return np.asarray(images[nearest, np.arange(len(points))])
+
+
+#: Ratio of the lengths of successive directions. With equal lengths, nodes would coincide.
+_GROWTH = 1.37
+
+
+def place_by_projection(topology: Topology) -> NDArray[np.float64]:
+    """Return the positions of the nodes of a hypercube, float64 ``[nodes, 2]``."""
+    bits = topology.n
+    exponents = np.arange(bits)
+    directions = _GROWTH**exponents * np.exp(1j * (np.pi * exponents / bits + 0.12))
+    values = (np.arange(topology.nodes)[:, None] >> exponents[::-1]) & 1
+    points = values @ directions
+    return np.stack([points.real, -points.imag], axis=1) / nearest_distance(points)
 
 
 def substar_groups(topology: Topology) -> NDArray[np.int64]:

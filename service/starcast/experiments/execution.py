@@ -5,7 +5,7 @@ No database is needed. Several points can be executed in parallel if there is en
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -208,10 +208,8 @@ def execute_all(
     if not getattr(executor, "is_remote", False):
         perform = partial(_execute_in_worker, plugins.loadable())
     work = parallel.Workload(perform, required_memory, _free_memory, check_memory, Point.command)
-    with ExitStack() as stack:
-        if executor is None:
-            executor = stack.enter_context(processes.local_processes(jobs))
-        yield stack.enter_context(parallel.run_parallel(points, work, executor))
+    with parallel.run_parallel(points, work, executor, jobs) as results:
+        yield results
 
 
 def price_run(point: Point, execution: Execution) -> models.Run:

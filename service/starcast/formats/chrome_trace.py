@@ -6,7 +6,7 @@ Reference: the document "Trace Event Format" of the Chromium project.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from starcast.judges.simulator.rows import Rows
 
 
 def write_chrome_trace(
-    rows: Rows, timing: Timing, parameters: dict[str, str | int]
+    rows: Rows, timing: Timing, parameters: Mapping[str, object]
 ) -> Iterator[str]:
     """Yield the parts of a trace with one event per packet, from its start to its end.
 

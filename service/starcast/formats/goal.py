@@ -1,4 +1,4 @@
-"""Export to GOAL, the text format of the simulators LogGOPSim and ATLAHS.
+"""GOAL, the text format of the simulators LogGOPSim and ATLAHS: export, and import of schedules.
 
 A file lists the sends and receives of each rank, and `requires` says which operations must end
 before another operation begins. A packet is one send and one receive with a unique tag. Its units,
@@ -9,16 +9,25 @@ Reference: T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim: simulating large-
 in the LogGOPS model", HPDC 2010; ``sim/LogGOPSim`` of spcl/atlahs.
 """
 
+import re
+from collections import defaultdict, deque
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, NoReturn
 
 import numpy as np
 
+from starcast.collectives.columns import schedule_from_columns
+from starcast.collectives.model import MAX_ROWS, Schedule, check_collective, check_ports
 from starcast.judges.simulator.dependencies import find_awaited
 from starcast.judges.simulator.packets import PacketColumns, Packets, find_previous
+from starcast.judges.simulator.rows import Indices
 from starcast.judges.simulator.simulation import Executed
-from starcast.support.errors import LimitError
-from starcast.support.vocabulary import GoalDialect
+from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
+from starcast.support.vocabulary import Collective, GoalDialect, Ports
+from starcast.topologies import Topology, as_topology
 
 #: LogGOPSim stores the number of a network interface in one byte, and also that of a CPU.
 MAX_INTERFACES = 256
@@ -148,3 +157,293 @@ def _list_arrivals(executed: Executed, packets: Packets) -> tuple[list[int], lis
     pairs = np.unique(pairs, axis=1)
     bounds = np.searchsorted(pairs[0], np.arange(len(packets) + 1))
     return pairs[1].tolist(), bounds.tolist()
+
+
+_MAX_LINE = 4096
+_NUMBER = r"(\d{1,10})"
+_NAME = r"([A-Za-z][A-Za-z0-9_]*)"
+_CPU, _NIC = r"(?:\s+cpu\s+\d{1,3})?", r"(?:\s+nic\s+\d{1,3})?"
+_RANKS = re.compile(rf"num_ranks\s+{_NUMBER}")
+_RANK = re.compile(rf"rank\s+{_NUMBER}\s*\{{")
+_OPERATION = re.compile(
+    rf"(?:{_NAME}\s*:\s*)?(?:calc\s+\d{{1,19}}{_CPU}"
+    rf"|(send|recv)\s+(\d{{1,19}})\s*b\s+(to|from)\s+{_NUMBER}(?:\s+tag\s+{_NUMBER})?{_CPU}{_NIC})"
+)
+_REQUIREMENT = re.compile(rf"{_NAME}\s+(i?requires)\s+{_NAME}")
+_ROW = re.compile(
+    rf"//\s*unit\s+{_NUMBER}\s+tree\s+{_NUMBER}\s+step\s+{_NUMBER}(?:\s+combine\s+([01]))?"
+)
+_HINT = (
+    "use only num_ranks, rank, send, recv, calc, requires, irequires, comments and }, with numbers "
+    "as sources and tags; if the file uses nothing else, write it again"
+)
+_OTHER_TOPOLOGY = "name the topology for which the file was written"
+
+
+class _Row(NamedTuple):
+    """A row of a schedule, read from a comment that starcast wrote before a packet's send."""
+
+    unit: int
+    tree: int
+    step: int
+    combine: int | None = None
+
+
+@dataclass
+class _Operation:
+    """A send, a receive or a calculation.
+
+    Attributes:
+        requires: the operations for which it waits, and whether it waits only for their start.
+    """
+
+    kind: str
+    line: int
+    rank: int
+    peer: int = -1
+    size: int = 0
+    tag: int = 0
+    rows: list[_Row] = field(default_factory=list)
+    requires: list[tuple[int, bool]] = field(default_factory=list)
+
+
+def schedule_from_goal(
+    path: str | Path,
+    topology: Topology | str,
+    collective: Collective,
+    ports: Ports = "all",
+    root: int | str = 0,
+) -> Schedule:
+    """Read a schedule from a GOAL file whose ranks are the nodes of a topology.
+
+    A file that starcast wrote has the units, trees and steps of its packets in comments. In other
+    files, a send carries one unit, whose number is the tag. Its step follows from `requires`: it is
+    the first step after all sends on which it depends. The schedule is not checked; check it with
+    `starcast.simulate`.
+
+    Args:
+        path: the file.
+        topology: the topology or its spec; the file must have a rank for every node.
+        collective: the collective of the schedule, such as ``broadcast`` or ``allreduce``.
+        ports: the port model: ``all`` or ``one``.
+        root: rank or label of the root.
+
+    Raises:
+        InputError: the file cannot be read, is not GOAL, has a send without a matching receive, or
+            sends between nodes that are not linked. The message names the file and the line.
+        LimitError: the file has too many operations.
+    """
+    network = as_topology(topology)
+    check_collective(collective)
+    check_ports(ports)
+    origin = network.node(root)
+    reader = _Reader(str(path), network)
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - a device or a pipe is read as well
+            reader.read(file)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    columns = reader.columns()
+    try:
+        return schedule_from_columns(columns, network, collective, ports=ports, root=origin)
+    except StarcastError as error:
+        raise type(error)(f"{path}: {error.message}", hint=error.hint) from None
+
+
+class _Reader:
+    """Reads the operations of one file, which refer to one another by their positions in a list.
+
+    Files are not trusted: line lengths, numbers and the count of operations are limited. The
+    simulator, not this class, decides whether a schedule is valid.
+    """
+
+    def __init__(self, path: str, topology: Topology) -> None:
+        self._path = path
+        self._topology = topology
+        self._line = 0
+        # The labels of operations are local to a rank.
+        self._names: dict[str, int] = {}
+        self._rows: list[_Row] = []
+        self._operations: list[_Operation] = []
+
+    def read(self, file: BinaryIO) -> None:
+        """Read all operations."""
+        nodes = self._topology.nodes
+        ranks: set[int] = set()
+        rank: int | None = None
+        has_count = False
+        for text in self._lines(file):
+            if text.startswith("//"):
+                if match := _ROW.fullmatch(text):
+                    self._rows.append(_Row(*map(int, filter(None, match.groups()))))
+            elif match := _RANKS.fullmatch(text):
+                has_count = True
+                if int(match[1]) != nodes:
+                    problem = f"declares {match[1]} ranks, but the topology has {nodes} nodes"
+                    self._fail(problem, hint=_OTHER_TOPOLOGY)
+            elif rank is None:
+                match = _RANK.fullmatch(text)
+                rank = int(match[1]) if match and has_count else nodes
+                if rank >= nodes or rank in ranks:
+                    self._fail_at(text)
+                ranks.add(rank)
+                self._names = {}
+            elif text == "}" and not self._rows:
+                rank = None
+            elif not self._read_operation(text, rank):
+                self._fail_at(text)
+        if rank is not None or len(ranks) < nodes:
+            self._fail("is the end of the file, but not of all ranks")
+
+    def _fail(self, problem: str, line: int | None = None, hint: str = _HINT) -> NoReturn:
+        """Raise an error that names the file and a line, by default the last line read."""
+        raise InputError(f"{self._path}, line {line or self._line} {problem}", hint=hint)
+
+    def _fail_at(self, text: str) -> NoReturn:
+        self._fail(f"is damaged, misplaced or not supported: '{text}'")
+
+    def _lines(self, file: BinaryIO) -> Iterator[str]:
+        """Yield the stripped lines of a file, without empty lines and ``/* */`` comments."""
+        inside = False
+        while line := file.readline(_MAX_LINE + 1):
+            self._line += 1
+            if len(line) > _MAX_LINE or not line.isascii():
+                self._fail(f"is not text, or has more than {_MAX_LINE} bytes")
+            text = line.decode().strip()
+            while inside or text.startswith("/*"):
+                _, end, rest = text.partition("*/")
+                inside = not end
+                text = rest.strip()
+                if inside:
+                    break
+            if text and not inside:
+                yield text
+
+    def _read_operation(self, text: str, rank: int) -> bool:
+        """Read a line within a rank, and return whether it is valid."""
+        if match := _REQUIREMENT.fullmatch(text):
+            first, kind, second = match.groups()
+            if first not in self._names or second not in self._names:
+                return False
+            needed = self._names[second], kind == "irequires"
+            self._operations[self._names[first]].requires.append(needed)
+            return True
+        match = _OPERATION.fullmatch(text)
+        if match is None:
+            return False
+        # A schedule of `MAX_ROWS` rows needs at most one send and one receive per row.
+        if len(self._operations) == 2 * MAX_ROWS:
+            raise LimitError(
+                f"{self._path} has more than {2 * MAX_ROWS:,} operations",
+                hint="use a smaller topology or fewer units",
+            )
+        name, kind, size, preposition, peer, tag = match.groups()
+        operation = _Operation(kind or "calc", self._line, rank)
+        if kind:
+            operation.peer, operation.size, operation.tag = int(peer), int(size), int(tag or 0)
+        if kind == "send":
+            operation.rows, self._rows = self._rows, []
+        is_misdirected = kind is not None and (kind == "send") != (preposition == "to")
+        is_valid = not is_misdirected and operation.peer < self._topology.nodes
+        # After comments on units, the send of these units must follow.
+        if not is_valid or self._rows or name in self._names:
+            return False
+        if name is not None:
+            self._names[name] = len(self._operations)
+        self._operations.append(operation)
+        return True
+
+    def columns(self) -> dict[str, Indices]:
+        """Return the columns of a schedule that has one row for each unit of each send."""
+        matches = self._match()
+        sends = {
+            number: each for number, each in enumerate(self._operations) if each.kind == "send"
+        }
+        unlike = [send.line for send in sends.values() if not send.rows]
+        # Comments and tags number the units differently, so a file cannot mix sends with and
+        # without comments.
+        if 0 < len(unlike) < len(sends):
+            self._fail("has a send without comments on its units, unlike other sends", unlike[0])
+        steps = self._derive_steps(matches) if unlike else []
+        rows = []
+        combine: list[int | None] = []
+        for number, send in sends.items():
+            units = send.rows or [_Row(send.tag, 0, steps[number])]
+            rows += [
+                (row.step, send.rank, send.peer, row.tree, row.unit, send.line) for row in units
+            ]
+            combine += [row.combine for row in units]
+        table = np.array(rows, dtype=np.int64).reshape(-1, 6)
+        step, sender, receiver, tree, unit, lines = table.T
+        found = {
+            "step": step,
+            "sender": sender,
+            "port": self._find_ports(sender, receiver, lines),
+            "receiver": receiver,
+            "tree": tree,
+            "unit": unit,
+        }
+        if combine and None not in combine:
+            found["combine"] = np.array(combine, dtype=np.int64)
+        return found
+
+    def _match(self) -> dict[int, int]:
+        """Return a mapping from the number of each receive to the number of the matching send.
+
+        A receive matches the first unmatched send with the same sender, receiver and tag.
+        """
+        waiting: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
+        for number, operation in enumerate(self._operations):
+            if operation.kind == "send":
+                waiting[operation.rank, operation.peer, operation.tag].append(number)
+        sends: dict[int, int] = {}
+        for number, operation in enumerate(self._operations):
+            if operation.kind == "recv":
+                queue = waiting[operation.peer, operation.rank, operation.tag]
+                if not queue or self._operations[queue[0]].size != operation.size:
+                    self._fail("receives a packet that is not sent", operation.line)
+                sends[number] = queue.popleft()
+        left = [queue[0] for queue in waiting.values() if queue]
+        if left:
+            self._fail("sends a packet that is not received", self._operations[min(left)].line)
+        return sends
+
+    def _derive_steps(self, sends: dict[int, int]) -> list[int]:
+        """Return the step of each send: the first step after all sends on which it depends.
+
+        For another operation, the entry is the last step of these sends.
+        """
+        operations = self._operations
+        for number, needed in sends.items():
+            operations[number].requires.append((needed, False))
+        after: list[list[int]] = [[] for _ in operations]
+        for number, operation in enumerate(operations):
+            for needed, _ in operation.requires:
+                after[needed].append(number)
+        left = [len(operation.requires) for operation in operations]
+        # Recursion could be too deep, because a chain of requirements can be as long as the file.
+        ready = [number for number, count in enumerate(left) if not count]
+        level = [0] * len(operations)
+        for number in ready:  # grows within the loop
+            is_send = operations[number].kind == "send"
+            level[number] = int(is_send)
+            for needed, start_suffices in operations[number].requires:
+                is_later = is_send and not (start_suffices and operations[needed].kind == "send")
+                level[number] = max(level[number], level[needed] + is_later)
+            for following in after[number]:
+                left[following] -= 1
+                if not left[following]:
+                    ready.append(following)
+        if len(ready) < len(operations):
+            line = next(operations[number].line for number, count in enumerate(left) if count)
+            self._fail("requires an operation that waits for it", line)
+        return level
+
+    def _find_ports(self, sender: Indices, receiver: Indices, line: Indices) -> Indices:
+        ports = np.zeros(len(sender), dtype=np.int64)
+        for port in self._topology.ports:
+            ports[self._topology.neighbours(port, sender) == receiver] = port
+        for row in np.flatnonzero(ports == 0).tolist():
+            problem = f"sends from rank {sender[row]} to rank {receiver[row]}, which are not linked"
+            self._fail(f"{problem} in {self._topology.spec}", int(line[row]), _OTHER_TOPOLOGY)
+        return ports

@@ -1,10 +1,10 @@
 """Export of topologies, forests and schedules, and the table of all export formats."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
+from inspect import signature
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 from starcast.collectives import Schedule
 from starcast.formats import chrome_trace, goal, graphs, msccl, tables
@@ -27,103 +27,81 @@ from starcast.trees import Forest
 Artifact = Topology | Forest | Schedule
 #: The parts of a file, as text or bytes.
 Parts = Iterator[str] | Iterator[bytes]
-Values = dict[str, Any]
-
-#: Defaults for the bytes per unit and for T_s and T_c, as in `starcast.costs`.
-UNIT_BYTES = 64
-T_S, T_C = 100, 1
 
 
-@dataclass(frozen=True)
-class FileFormat:
+class FileFormat(NamedTuple):
     """A file format for one kind of artifact.
 
     Attributes:
+        write: yields the parts of an artifact's file; its further parameters are the options of the
+            format.
         suffixes: the usual suffixes of file names, most common first.
-        write: function that turns an artifact and option values into the parts of a file.
-        options: the names of the options that the format uses.
         is_text: whether the file is text.
     """
 
+    write: Callable[..., Parts]
     suffixes: tuple[str, ...]
-    write: Callable[[Any, Values], Parts]
-    options: tuple[str, ...] = ()
     is_text: bool = True
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options that the format uses."""
+        _, *options = signature(self.write).parameters
+        return tuple(options)
 
-def _goal(schedule: Schedule, options: Values) -> Parts:
-    dialect = options["dialect"]
+
+def _write_goal(
+    schedule: Schedule, unit_bytes: int = 64, dialect: GoalDialect = "loggopsim"
+) -> Parts:
     if dialect not in GOAL_DIALECTS:
         raise InputError(
             f"unknown dialect '{dialect}'", hint=f"the dialects are {', '.join(GOAL_DIALECTS)}"
         )
-    return goal.write_goal(_execute(schedule), options["unit_bytes"], dialect)
+    return goal.write_goal(_execute(schedule), unit_bytes, dialect)
 
 
-def _msccl(schedule: Schedule, options: Values) -> Parts:  # noqa: ARG001 - the common signature
+def _write_msccl(schedule: Schedule) -> Parts:
     return msccl.write_msccl(_execute(schedule).rows)
 
 
-def _chrome_trace(schedule: Schedule, options: Values) -> Parts:
+def _write_chrome_trace(
+    schedule: Schedule,
+    unit_bytes: int = 64,
+    t_s: Fraction | int | str = 100,
+    t_c: Fraction | int | str = 1,
+    execution: ExecutionModel = "synchronous",
+) -> Parts:
     executed = _execute(schedule)
-    unit_bytes = options["unit_bytes"]
-    t_s, t_c = Fraction(options["t_s"]), Fraction(options["t_c"])
-    ticks = make_ticks(unit_bytes, t_s, t_c, options["execution"])
-    times = time_executed(executed, ticks, options["execution"])
-    parameters: dict[str, str | int] = {"unit_bytes": unit_bytes, "t_s": str(t_s), "t_c": str(t_c)}
+    start_up, per_byte = Fraction(t_s), Fraction(t_c)
+    times = time_executed(
+        executed, make_ticks(unit_bytes, start_up, per_byte, execution), execution
+    )
+    parameters = {"unit_bytes": unit_bytes, "t_s": str(start_up), "t_c": str(per_byte)}
     return chrome_trace.write_chrome_trace(executed.rows, times, parameters)
 
 
-SCHEDULE_FORMATS: dict[ScheduleFormat, FileFormat] = {
-    "goal": FileFormat((".goal", ".txt"), _goal, ("unit_bytes", "dialect")),
-    "msccl-xml": FileFormat((".xml",), _msccl),
-    "chrome-trace": FileFormat(
-        (".json",), _chrome_trace, ("unit_bytes", "t_s", "t_c", "execution")
-    ),
-    "csv": FileFormat((".csv",), lambda schedule, _: tables.write_csv(schedule)),
-    "parquet": FileFormat(
-        (".parquet",), lambda schedule, _: tables.write_parquet(schedule), is_text=False
-    ),
-}
-TOPOLOGY_FORMATS: dict[TopologyFormat, FileFormat] = {
-    "graphml": FileFormat((".graphml", ".xml"), lambda topology, _: graphs.write_graphml(topology)),
-    "gexf": FileFormat((".gexf", ".xml"), lambda topology, _: graphs.write_gexf(topology)),
-    "dot": FileFormat((".dot", ".gv"), lambda topology, _: graphs.write_topology_dot(topology)),
-    "metis": FileFormat((".graph", ".metis"), lambda topology, _: graphs.write_metis(topology)),
-    "graph6": FileFormat((".g6", ".graph6"), lambda topology, _: graphs.write_graph6(topology)),
-    "anynet": FileFormat((".anynet", ".txt"), lambda topology, _: graphs.write_anynet(topology)),
-}
-FOREST_FORMATS: dict[ForestFormat, FileFormat] = {
-    "dot": FileFormat(
-        (".dot", ".gv"),
-        lambda forest, options: graphs.write_forest_dot(forest, options["tree"]),
-        ("tree",),
-    ),
-    "newick": FileFormat(
-        (".nwk", ".newick", ".tree"),
-        lambda forest, options: graphs.write_newick(forest, options["tree"]),
-        ("tree",),
-    ),
-    "json": FileFormat(
-        (".json",),
-        lambda forest, options: graphs.write_json_trees(forest, options["tree"]),
-        ("tree",),
-    ),
-}
 #: The file formats by class of artifact and by name.
 FORMATS: dict[type[Artifact], dict[str, FileFormat]] = {
-    Schedule: {str(name): item for name, item in SCHEDULE_FORMATS.items()},
-    Topology: {str(name): item for name, item in TOPOLOGY_FORMATS.items()},
-    Forest: {str(name): item for name, item in FOREST_FORMATS.items()},
-}
-_NOUNS = {Schedule: "schedule", Topology: "topology", Forest: "forest"}
-_DEFAULTS: Values = {
-    "unit_bytes": UNIT_BYTES,
-    "t_s": T_S,
-    "t_c": T_C,
-    "execution": "synchronous",
-    "dialect": "loggopsim",
-    "tree": None,
+    Schedule: {
+        "goal": FileFormat(_write_goal, (".goal", ".txt")),
+        "msccl-xml": FileFormat(_write_msccl, (".xml",)),
+        "chrome-trace": FileFormat(_write_chrome_trace, (".json",)),
+        "csv": FileFormat(tables.write_csv, (".csv",)),
+        "parquet": FileFormat(tables.write_parquet, (".parquet",), is_text=False),
+    },
+    Topology: {
+        "graphml": FileFormat(graphs.write_graphml, (".graphml", ".xml")),
+        "gexf": FileFormat(graphs.write_gexf, (".gexf", ".xml")),
+        "dot": FileFormat(graphs.write_topology_dot, (".dot", ".gv")),
+        "metis": FileFormat(graphs.write_metis, (".graph", ".metis")),
+        "graph6": FileFormat(graphs.write_graph6, (".g6", ".graph6")),
+        "anynet": FileFormat(graphs.write_anynet, (".anynet", ".txt")),
+    },
+    Forest: {
+        "dot": FileFormat(graphs.write_forest_dot, (".dot", ".gv")),
+        "newick": FileFormat(graphs.write_newick, (".nwk", ".newick", ".tree")),
+        "json": FileFormat(graphs.write_json_trees, (".json",)),
+    },
 }
 
 
@@ -184,9 +162,10 @@ def render(artifact: Artifact, to: str, **options: Any) -> Iterator[bytes]:
     exceeds a limit of the format.
     """
     kind = kind_of(artifact)
-    chosen = find_format(kind, to)
-    values = _check_options(kind, to, options)
-    parts = chosen.write(artifact, values)
+    write = find_format(kind, to).write
+    given = {name: value for name, value in options.items() if value is not None}
+    _check_options(kind, to, given)
+    parts = write(artifact, **given)
     return (part.encode() if isinstance(part, str) else part for part in parts)
 
 
@@ -214,23 +193,25 @@ def find_format(kind: type[Artifact], name: str) -> FileFormat:
     formats = FORMATS[kind]
     if name not in formats:
         raise InputError(
-            f"unknown format '{name}' for a {_NOUNS[kind]}",
+            f"unknown format '{name}' for a {_noun(kind)}",
             hint=f"{did_you_mean(name, formats)}the formats are {', '.join(formats)}",
         )
     return formats[name]
 
 
-def _check_options(kind: type[Artifact], to: str, options: Values) -> Values:
-    given = {name: value for name, value in options.items() if value is not None}
+def _noun(kind: type[Artifact]) -> str:
+    return kind.__name__.lower()
+
+
+def _check_options(kind: type[Artifact], to: str, given: dict[str, Any]) -> None:
     for name in given:
         if name not in FORMATS[kind][to].options:
             users = [other for other, item in FORMATS[kind].items() if name in item.options]
             hint = f"use it only for {' and '.join(users)}" if users else "remove it"
             raise InputError(
-                f"the format {to} of a {_NOUNS[kind]} has no option '{name}'", hint=hint
+                f"the format {to} of a {_noun(kind)} has no option '{name}'", hint=hint
             )
-    values = {**_DEFAULTS, **given}
-    size = values["unit_bytes"]
+    size = given.get("unit_bytes", 1)
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
         raise InputError(
             f"unit_bytes is {size!r}, not a positive number of bytes",
@@ -238,13 +219,12 @@ def _check_options(kind: type[Artifact], to: str, options: Values) -> Values:
         )
     for name in ("t_s", "t_c"):
         try:
-            Fraction(values[name])
+            Fraction(given.get(name, 0))
         except (ValueError, TypeError, ZeroDivisionError, OverflowError):
             raise InputError(
-                f"{name} is {values[name]!r}, which is not a number",
+                f"{name} is {given[name]!r}, which is not a number",
                 hint="give a number, such as 100, 2.5 or 23/3",
             ) from None
-    return values
 
 
 def _execute(schedule: Schedule) -> Executed:

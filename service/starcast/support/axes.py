@@ -51,16 +51,13 @@ def read_number(value: str | float | Fraction, axis: str) -> Fraction:
     """
     text = str(value).strip()
     if not _NUMBER.fullmatch(text):
-        raise InputError(
-            f"{axis} is '{_shorten(text)}', which is not a valid number",
-            hint=f"write 1024, 2.5 or 23/3; {_BOUNDS}",
-        )
+        hint = f"write 1024, 2.5 or 23/3; {_BOUNDS}"
+        raise _refusal(axis, f"'{_shorten(text)}'", "a valid number", hint)
     try:
         return Fraction(text)
     except ZeroDivisionError:
-        raise InputError(
-            f"{axis} is '{text}', which is not a valid number", hint="write 1024, 2.5 or 23/3"
-        ) from None
+        hint = "write 1024, 2.5 or 23/3"
+        raise _refusal(axis, f"'{text}'", "a valid number", hint) from None
 
 
 def read_count(value: str | float, axis: str, words: Sequence[str] = ()) -> int | str:
@@ -78,9 +75,8 @@ def read_count(value: str | float, axis: str, words: Sequence[str] = ()) -> int 
     try:
         number = read_number(value, axis)
     except InputError:
-        raise InputError(
-            f"{axis} is '{_shorten(str(value))}', which is not {expected}", hint=f"write {expected}"
-        ) from None
+        shown = f"'{_shorten(str(value))}'"
+        raise _refusal(axis, shown, expected, f"write {expected}") from None
     if number.denominator != 1:
         raise InputError(f"{axis} is {value}, not a whole number", hint=f"write {expected}")
     return int(number)
@@ -94,10 +90,7 @@ def read_seed(value: str | float, axis: str = "seed") -> int:
     """
     seed = int(read_count(value, axis))
     if not 0 <= seed <= MAX_SEED:
-        raise InputError(
-            f"{axis} is {_shorten(str(seed))}, which is not a valid seed",
-            hint=f"give 0 to {MAX_SEED}",
-        )
+        raise _refusal(axis, _shorten(str(seed)), "a valid seed", f"give 0 to {MAX_SEED}")
     return seed
 
 
@@ -108,10 +101,8 @@ def read_word(value: object, axis: str) -> str:
         InputError: the input is not text.
     """
     if not isinstance(value, str):
-        raise InputError(
-            f"{axis} is {_shorten(repr(value))}, which is not text",
-            hint=f'write it in quotes: {axis} = "..."',
-        )
+        hint = f'write it in quotes: {axis} = "..."'
+        raise _refusal(axis, _shorten(repr(value)), "text", hint)
     return value
 
 
@@ -148,9 +139,7 @@ def read_faults(value: object, axis: str) -> str:
         return plain
     named = plain.split()
     if not named or _KINDS & set(named) or not all(_FAULT.fullmatch(word) for word in named):
-        raise InputError(
-            f"{axis} is '{plain}', which is not a valid description of faults", hint=FAULTS_HINT
-        )
+        raise _refusal(axis, f"'{plain}'", "a valid description of faults", FAULTS_HINT)
     return plain
 
 
@@ -176,6 +165,10 @@ def split_fault(word: str) -> tuple[list[str], int] | None:
 
 def _shorten(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _refusal(axis: str, value: str, expected: str, hint: str) -> InputError:
+    return InputError(f"{axis} is {value}, which is not {expected}", hint=hint)
 
 
 def check_execution(name: str) -> None:

@@ -152,18 +152,6 @@ class DaskExecutor(Executor):
         if running and self._client.status == "running":
             self._client.cancel(list(running), force=True)
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Accept no further calls; the cluster itself keeps running.
-
-        See `concurrent.futures.Executor.shutdown` for the arguments.
-        """
-        if cancel_futures:
-            self.cancel()
-        elif wait:
-            from distributed import wait as wait_for  # noqa: PLC0415
-
-            wait_for(list(self._running))
-
     async def _finish(self, task: Any, future: Future[Any]) -> None:
         """Copy the result or the error of a Dask task to the caller's future when it ends."""
         from distributed.scheduler import KilledWorker  # noqa: PLC0415

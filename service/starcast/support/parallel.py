@@ -13,14 +13,15 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
 from starcast.support import log
 from starcast.support.errors import LimitError
-from starcast.support.processes import WorkerKilledError
+from starcast.support.processes import WorkerKilledError, local_processes
 from starcast.support.text import pluralize
 
 Item = TypeVar("Item")
@@ -58,12 +59,15 @@ class Workload(Generic[Item, Result]):
 
 @contextmanager
 def run_parallel(
-    items: Sequence[Item], workload: Workload[Item, Result], executor: Executor
+    items: Sequence[Item],
+    workload: Workload[Item, Result],
+    executor: Executor | None = None,
+    jobs: int = 1,
 ) -> Iterator[Iterator[tuple[Item, Result]]]:
     """Start items in the given order; yield items with their results in the order of completion.
 
-    When the context ends, tasks that have not begun are cancelled. Ending the running tasks is left
-    to the code that opened the executor.
+    When the context ends, tasks that have not begun are cancelled. Processes that this function has
+    started are killed; ending the tasks that run on an executor is left to the code that opened it.
 
     Args:
         items: the arguments of the function, one per task.
@@ -73,17 +77,20 @@ def run_parallel(
         executor: runs the tasks, at most as many at a time as its attribute ``slots`` says. A
             remote executor may have a function ``memory_limit``, which is called on a worker and
             returns how many bytes the worker may still use.
+        jobs: without an executor, the number of processes on this machine; with 1, this process
+            performs the tasks without checking the memory.
 
     Raises:
         LimitError: an item does not fit into the free memory, or its workers were killed. In the
             second case, all other items have been yielded before.
     """
-    run = _Run(workload, executor)
-    try:
+    if executor is None and jobs == 1:
+        yield ((item, workload.perform(item)) for item in items)
+        return
+    with ExitStack() as stack:
+        run = _Run(workload, executor or stack.enter_context(local_processes(jobs)))
+        stack.callback(run.cancel)
         yield run.results(deque(items))
-    finally:
-        for future in run.running:
-            future.cancel()
 
 
 class _Run(Generic[Item, Result]):
@@ -93,6 +100,11 @@ class _Run(Generic[Item, Result]):
         self._executor = executor
         self._is_remote = bool(getattr(executor, "is_remote", False))
         self._killed: list[tuple[Item, WorkerKilledError]] = []
+
+    def cancel(self) -> None:
+        """Cancel the tasks that have not begun."""
+        for future in self.running:
+            future.cancel()
 
     def results(self, waiting: deque[Item]) -> Iterator[tuple[Item, Result]]:
         yield from self._work(waiting)
@@ -129,11 +141,13 @@ class _Run(Generic[Item, Result]):
             yield from self._completed()
 
     def _start(self, item: Item, size: int) -> None:
-        admission = None
+        admit: Callable[[], AbstractContextManager[None]] = nullcontext
         if self._is_remote:
             limit = getattr(self._executor, "memory_limit", None)
-            admission = Admission(size, self._workload.free, self._workload.demand, limit)
-        future = self._executor.submit(_perform, self._workload.perform, item, admission)
+            admit = partial(
+                _reserved, item, size, self._workload.free, self._workload.demand, limit
+            )
+        future = self._executor.submit(_perform, self._workload.perform, item, admit)
         self.running[future] = (item, size)
 
     def _completed(self) -> Iterator[tuple[Item, Result]]:
@@ -159,35 +173,13 @@ def count_slots(executor: Executor) -> int:
     return int(known or len(os.sched_getaffinity(0)))
 
 
-@dataclass(frozen=True)
-class Admission(Generic[Item]):
-    """The memory that a task needs. A worker checks that it is free before the task begins.
-
-    Attributes:
-        needed: the approximate number of bytes that the item needs.
-        free: returns the number of free bytes of the machine on which it is called.
-        demand: takes an item and a number of bytes; raises `LimitError` if the item needs more.
-        limit: returns the bytes that this worker may still use; None for all free memory.
-    """
-
-    needed: int
-    free: Callable[[], int]
-    demand: Callable[[Item, int], object]
-    limit: Callable[[], int] | None = None
-
-    def available(self) -> int:
-        """Return the free memory in bytes, or the worker's limit if that is smaller."""
-        free = self.free()
-        return free if self.limit is None else min(free, self.limit())
-
-
-def _perform(perform: Callable[[Any], Any], item: Any, admission: Admission[Any] | None) -> Any:
+def _perform(
+    perform: Callable[[Any], Any], item: Any, admit: Callable[[], AbstractContextManager[None]]
+) -> Any:
     """Compute the result of an item in a worker, and log its duration."""
     start = perf_counter()
     try:
-        if admission is None:
-            return perform(item)
-        with _reserved(item, admission):
+        with admit():
             return perform(item)
     finally:
         seconds = round(perf_counter() - start, 3)
@@ -200,11 +192,24 @@ _reservations: list[int] = []
 
 
 @contextmanager
-def _reserved(item: Item, admission: Admission[Item]) -> Iterator[None]:
+def _reserved(
+    item: Item,
+    needed: int,
+    free: Callable[[], int],
+    demand: Callable[[Item, int], object],
+    limit: Callable[[], int] | None,
+) -> Iterator[None]:
     """Wait until enough memory for a task is free, and reserve it among the worker's threads.
 
     A task waits only if it fits into the machine's memory, because then other processes may free
     enough memory.
+
+    Args:
+        item: the item of the task.
+        needed: the approximate number of bytes that it needs.
+        free: returns the number of free bytes of this machine.
+        demand: takes an item and a number of bytes; raises `LimitError` if the item needs more.
+        limit: returns the bytes that this worker may still use; None for all free memory.
 
     Raises:
         LimitError: the task needs more memory than the machine has, or not enough memory becomes
@@ -212,37 +217,35 @@ def _reserved(item: Item, admission: Admission[Item]) -> Iterator[None]:
     """
     physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     # Waiting does not help a task that needs more than the machine's memory.
-    patience = MEMORY_PATIENCE if admission.needed <= physical else 0
+    patience = MEMORY_PATIENCE if needed <= physical else 0
     deadline = time.monotonic() + patience
     with _memory:
-        while (free := admission.available() - sum(_reservations)) < admission.needed:
+        while True:
+            usable = free() if limit is None else min(free(), limit())
+            left = usable - sum(_reservations)
+            if left >= needed:
+                break
             if time.monotonic() >= deadline:
-                admission.demand(item, free)
+                demand(item, left)
                 break
             # Other processes do not announce that they free memory, so check it every second.
             _memory.wait(1.0)
-        _reservations.append(admission.needed)
+        _reservations.append(needed)
     try:
         yield
     finally:
         with _memory:
-            _reservations.remove(admission.needed)
+            _reservations.remove(needed)
             _memory.notify_all()
 
 
 def _given_up(names: Sequence[str], kills: int) -> LimitError:
     shown = "; ".join(names[:_SHOWN])
     more = f"; and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    hint = (
-        "memory may have run out: use fewer --jobs, or a smaller topology; all other tasks are "
-        "finished"
-    )
-    if len(names) == 1:
-        return LimitError(
-            f"{shown} was given up after {pluralize(kills, *_KILLED)}",
-            hint=hint,
-        )
+    after = f"after {pluralize(kills, *_KILLED)}"
+    message = f"{len(names)} tasks were given up, each {after}: {shown}{more}"
     return LimitError(
-        f"{len(names)} tasks were given up, each after {pluralize(kills, *_KILLED)}: {shown}{more}",
-        hint=hint,
+        f"{shown} was given up {after}" if len(names) == 1 else message,
+        hint="memory may have run out: use fewer --jobs, or a smaller topology; all other tasks are"
+        " finished",
     )

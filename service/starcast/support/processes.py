@@ -97,8 +97,8 @@ class _Call:
 class ProcessExecutor(Executor):
     """An executor whose tasks run again if their worker process is killed.
 
-    Processes start when tasks need them. A task runs again up to `RERUNS` times; then its future
-    raises a `WorkerKilledError`. All other tasks are unaffected.
+    Processes start when tasks need them, and end when `kill` is called. A task runs again up to
+    `RERUNS` times; then its future raises a `WorkerKilledError`. All other tasks are unaffected.
 
     Args:
         workers: the maximum number of processes.
@@ -110,7 +110,7 @@ class ProcessExecutor(Executor):
         self._waiting: deque[_Call] = deque()
         self._workers: list[_Worker] = []
         self._thread: threading.Thread | None = None
-        self._is_closed = self._is_killed = False
+        self._is_killed = False
         self._wakeup, self._bell = multiprocessing.Pipe(duplex=False)
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -119,7 +119,7 @@ class ProcessExecutor(Executor):
         # pickled.
         call = _Call(bytes(ForkingPickler.dumps((function, args, kwargs))))
         with self._lock:
-            if self._is_closed:
+            if self._is_killed:
                 raise RuntimeError("the executor is shut down")
             self._waiting.append(call)
             if self._thread is None:
@@ -128,31 +128,20 @@ class ProcessExecutor(Executor):
         self._ring()
         return call.future
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Accept no further calls; see `concurrent.futures.Executor.shutdown`."""
-        self._close(cancel=cancel_futures, kill=False)
-        if wait and self._thread is not None:
-            self._thread.join()
-
     def kill(self) -> None:
         """Kill all processes at once, and cancel all calls that have no result yet."""
-        self._close(cancel=True, kill=True)
-        if self._thread is not None:
-            self._thread.join()
-
-    def _close(self, *, cancel: bool, kill: bool) -> None:
         with self._lock:
-            self._is_closed = True
-            self._is_killed = self._is_killed or kill
-            cancelled = list(self._waiting) if cancel else []
-            if cancel:
-                self._waiting.clear()
+            self._is_killed = True
+            cancelled = list(self._waiting)
+            self._waiting.clear()
         for call in cancelled:
             # The future of a call that waits to run again is in the running state and cannot be
             # cancelled, so it gets an error instead.
             if not call.future.cancel():
                 call.future.set_exception(CancelledError())
         self._ring()
+        if self._thread is not None:
+            self._thread.join()
 
     def _ring(self) -> None:
         # After the last task, the pipe may be closed already.
@@ -160,7 +149,7 @@ class ProcessExecutor(Executor):
             self._bell.send_bytes(b"!")
 
     def _manage(self) -> None:
-        """Assign calls to workers and collect results until the executor is closed.
+        """Assign calls to workers and collect results until the executor is killed.
 
         This runs in a thread of its own.
         """
@@ -168,8 +157,6 @@ class ProcessExecutor(Executor):
             while not self._is_killed:
                 self._start_calls()
                 busy = [worker for worker in self._workers if worker.call is not None]
-                if self._is_closed and not busy and not self._waiting:
-                    break
                 ready = wait([self._wakeup, *(worker.connection for worker in busy)])
                 if self._wakeup in ready:
                     self._wakeup.recv_bytes()

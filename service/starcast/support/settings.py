@@ -47,9 +47,13 @@ _SECRETS = {"password", "passfile", "sslpassword"}
 _LOGIN = re.compile(r"[^:]*://[^:/]*:[^@]*@")
 
 
+def _setting(default: Any, description: str, **limits: Any) -> Any:
+    return Field(default, description=description, **limits)
+
+
 def _port(description: str) -> Any:
     # Ports below 1024 are reserved for root, and the servers never run as root.
-    return Field(None, ge=1024, le=65_535, description=description)
+    return _setting(None, description, ge=1024, le=65_535)
 
 
 class Settings(BaseModel):
@@ -65,71 +69,58 @@ class Settings(BaseModel):
         default_factory=lambda: platformdirs.user_cache_path("starcast"),
         description="folder for downloads: Neo4j's jars",
     )
-    maven_repository: str | None = Field(None, description="URL of a Maven mirror for Neo4j's jars")
-    neo4j_uri: str | None = Field(
-        None, description="URI of your own Neo4j server (default: the embedded one)"
+    maven_repository: str | None = _setting(None, "URL of a Maven mirror for Neo4j's jars")
+    neo4j_uri: str | None = _setting(
+        None, "URI of your own Neo4j server (default: the embedded one)"
     )
-    neo4j_user: str = Field("neo4j", description="user of your own Neo4j server")
-    neo4j_password: SecretStr | None = Field(None, description="its password; better in a file")
-    neo4j_password_file: Path | None = Field(None, description="file with its password")
-    neo4j_database: str = Field("neo4j", description="database on the Neo4j server")
+    neo4j_user: str = _setting("neo4j", "user of your own Neo4j server")
+    neo4j_password: SecretStr | None = _setting(None, "its password; better in a file")
+    neo4j_password_file: Path | None = _setting(None, "file with its password")
+    neo4j_database: str = _setting("neo4j", "database on the Neo4j server")
     neo4j_port: int | None = _port("port of the embedded Neo4j (default: a free port, kept)")
-    neo4j_heap: str = Field("512m", description="heap of the embedded Neo4j", pattern=_SIZE)
-    neo4j_pagecache: str = Field(
-        "256m", description="page cache of the embedded Neo4j", pattern=_SIZE
+    neo4j_heap: str = _setting("512m", "heap of the embedded Neo4j", pattern=_SIZE)
+    neo4j_pagecache: str = _setting("256m", "page cache of the embedded Neo4j", pattern=_SIZE)
+    neo4j_java_options: str = _setting(
+        "", "extra JVM options for the embedded Neo4j (shell syntax)"
     )
-    neo4j_java_options: str = Field(
-        "", description="extra JVM options for the embedded Neo4j (shell syntax)"
-    )
-    browser: bool = Field(
-        default=False,
-        description="whether 'starcast up' serves Neo4j Browser on the embedded Neo4j",
+    browser: bool = _setting(
+        False, "whether 'starcast up' serves Neo4j Browser on the embedded Neo4j"
     )
     neo4j_http_port: int | None = _port("port of Neo4j Browser (default: 7474 if it is free)")
-    postgres_uri: str | None = Field(
-        None,
-        description="postgresql://USER@HOST:PORT/DATABASE of your own (default: the embedded one)",
+    postgres_uri: str | None = _setting(
+        None, "postgresql://USER@HOST:PORT/DATABASE of your own (default: the embedded one)"
     )
     postgres_port: int | None = _port(
         "port of the embedded PostgreSQL (default: a free port, kept)"
     )
-    postgres_password: SecretStr | None = Field(None, description="its password; better in a file")
-    postgres_password_file: Path | None = Field(None, description="file with its password")
-    postgres_owner: str | None = Field(
-        None,
-        description="role that migrates your own server (default: the user of its URI)",
+    postgres_password: SecretStr | None = _setting(None, "its password; better in a file")
+    postgres_password_file: Path | None = _setting(None, "file with its password")
+    postgres_owner: str | None = _setting(
+        None, "role that migrates your own server (default: the user of its URI)"
     )
-    postgres_owner_password: SecretStr | None = Field(
-        None, description="its password; better in a file"
+    postgres_owner_password: SecretStr | None = _setting(None, "its password; better in a file")
+    postgres_owner_password_file: Path | None = _setting(None, "file with its password")
+    batch: int = _setting(20_000, "rows per batch when loading into Neo4j", ge=1, le=1_000_000)
+    packs: tuple[Path, ...] = _setting(
+        (), f"folders with your own query packs, separated by '{os.pathsep}'"
     )
-    postgres_owner_password_file: Path | None = Field(None, description="file with its password")
-    batch: int = Field(
-        20_000, ge=1, le=1_000_000, description="rows per batch when loading into Neo4j"
+    plugins: tuple[str, ...] = _setting(
+        (), f"your plug-ins: modules or .py files, separated by '{os.pathsep}'"
     )
-    packs: tuple[Path, ...] = Field(
-        (), description=f"folders with your own query packs, separated by '{os.pathsep}'"
+    simgrid: Path | None = _setting(
+        None, "interpreter with SimGrid's module, or folder with Debian's unpacked packages"
     )
-    plugins: tuple[str, ...] = Field(
-        (), description=f"your plug-ins: modules or .py files, separated by '{os.pathsep}'"
+    labels: int = _setting(
+        1, "first symbol of labels in the commands with --labels: 0 or 1", ge=0, le=1
     )
-    simgrid: Path | None = Field(
-        None,
-        description="interpreter with SimGrid's module, or folder with Debian's unpacked packages",
-    )
-    labels: int = Field(
-        1, ge=0, le=1, description="first symbol of labels in the commands with --labels: 0 or 1"
-    )
-    row_limit: int = Field(1_000, ge=1, description="maximum number of rows that a query returns")
-    timeout: float = Field(
-        30.0, gt=0, le=_DAY, description="maximum duration of a query in seconds"
-    )
-
+    row_limit: int = _setting(1_000, "maximum number of rows that a query returns", ge=1)
+    timeout: float = _setting(30.0, "maximum duration of a query in seconds", gt=0, le=_DAY)
     log_file: Path = Field(
         default_factory=lambda: platformdirs.user_log_path("starcast") / "starcast.log",
         description="starcast's own log: JSON lines, rotated",
     )
-    log_level: LogLevel = Field(
-        "info", description="least level that is logged: debug, info, warning, error or off"
+    log_level: LogLevel = _setting(
+        "info", "least level that is logged: debug, info, warning, error or off"
     )
 
     #: The source of each value: "flag", "environment", "file" or "default".
@@ -273,13 +264,9 @@ def _read_file() -> dict[str, Any]:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise unreadable(file, error) from None
-    except ValueError as error:  # invalid TOML
+    except (ValueError, RecursionError) as error:  # invalid TOML, or nested too deeply
         raise InputError(
             f"{file} is not valid TOML: {error}", hint="correct it, or move it away"
-        ) from None
-    except RecursionError:
-        raise InputError(
-            f"{file} is nested too deeply", hint="correct it, or move it away"
         ) from None
 
 

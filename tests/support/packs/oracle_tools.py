@@ -7,7 +7,7 @@ and schedules are read from starcast's arrays.
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from itertools import combinations, pairwise, permutations, product
 from typing import Any, NamedTuple
 
@@ -17,6 +17,8 @@ from support.packs.stored_data import SPECS, forests, schedules
 
 Case = Mapping[str, Any]
 Row = dict[str, Any]
+#: The values of a row, in the order of the columns.
+Values = tuple[Any, ...]
 Label = str
 
 SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyz"
@@ -44,14 +46,37 @@ ORACLES: dict[str, Oracle] = {}
 
 def oracle(
     name: str,
+    columns: str,
     cases: Iterable[Case],
     *,
+    order: str = "",
     judge: Callable[[Case, list[Row]], None] | None = None,
     specs: Sequence[str] = SPECS,
-) -> Callable[[Callable[..., list[Row]]], Callable[..., list[Row]]]:
-    """Register the decorated function, which maps parameters to rows, as the oracle of a query."""
+) -> Callable[[Callable[..., Iterable[Values]]], Callable[..., list[Row]]]:
+    """Register the decorated function as the oracle of a query.
 
-    def register(rows: Callable[..., list[Row]]) -> Callable[..., list[Row]]:
+    The function maps parameters to tuples of values. It is replaced by a function that returns
+    rows.
+
+    Args:
+        name: the name of the query.
+        columns: the names of the columns, in the order of the values.
+        cases: the parameter sets to run the query with.
+        order: the columns by which the rows are sorted; after a minus, in descending order.
+        judge: as in `Oracle`.
+        specs: as in `Oracle`.
+    """
+    names = columns.split()
+    keys = [(key.removeprefix("-"), -1 if key.startswith("-") else 1) for key in order.split()]
+
+    def register(function: Callable[..., Iterable[Values]]) -> Callable[..., list[Row]]:
+        @wraps(function)
+        def rows(*arguments: Any, **case: Any) -> list[Row]:
+            found = [dict(zip(names, row, strict=True)) for row in function(*arguments, **case)]
+            return sorted(
+                found, key=lambda row: [row[key] if sign > 0 else -row[key] for key, sign in keys]
+            )
+
         ORACLES[name] = Oracle(tuple(cases), rows, judge, tuple(specs))
         return rows
 
@@ -148,6 +173,11 @@ def spec_of(name: str) -> str:
 def forest_by_id(name: str) -> Forest:
     """Return the stored forest with this id."""
     return next(forest for forest in forests(spec_of(name)) if forest.id == name)
+
+
+def trees_of(name: str) -> range:
+    """Return the numbers of the trees of the forest with this id."""
+    return range(forest_by_id(name).trees)
 
 
 def root(forest: Forest) -> Label:

@@ -9,7 +9,7 @@ from starcast.trees import Forest
 from support.packs.oracle_tools import (
     Case,
     Label,
-    Row,
+    Values,
     across,
     forest_by_id,
     forest_cases,
@@ -23,6 +23,7 @@ from support.packs.oracle_tools import (
     root,
     spec_of,
     to_root,
+    trees_of,
 )
 from support.packs.stored_data import SPECS, forests
 
@@ -69,11 +70,8 @@ def some_faults(forest: Forest, seed: int) -> Case:
         (label, across(spec, label, rng.choice(ports(spec))))
         for label in rng.sample(labels(spec), min(seed, 5) % 4 + 1)
     ]
-    return {
-        "forest": forest.id,
-        "dead_nodes": nodes,
-        "dead_links": [f"{one}-{other}" for one, other in ends],
-    }
+    links = [f"{one}-{other}" for one, other in ends]
+    return {"forest": forest.id, "dead_nodes": nodes, "dead_links": links}
 
 
 def faults() -> list[Case]:
@@ -82,21 +80,15 @@ def faults() -> list[Case]:
         some_faults(forest, seed) for spec in SPECS for seed, forest in enumerate(forests(spec))
     ]
     for forest in (forests("S4")[1], forests("S5,3")[0], forests("Q4")[1]):
-        child = next(
-            label
-            for label in labels(forest.topology.spec)
-            if parent(forest, 0, label) == root(forest)
-        )
+        top, same = root(forest), {"forest": forest.id}
+        child = next(child for child, above in parents(forest, 0).items() if above == top)
+        link, turned = f"{child}-{top}", f"{top}-{child}"
         cases += [
-            {"forest": forest.id},
-            {"forest": forest.id, "dead_nodes": [root(forest)]},
-            {"forest": forest.id, "dead_nodes": [child]},
-            {"forest": forest.id, "dead_links": [f"{child}-{root(forest)}"]},
-            {
-                "forest": forest.id,
-                "dead_nodes": [child] * 2,
-                "dead_links": [f"{child}-{root(forest)}", f"{root(forest)}-{child}"],
-            },
+            same,
+            {**same, "dead_nodes": [top]},
+            {**same, "dead_nodes": [child]},
+            {**same, "dead_links": [link]},
+            {**same, "dead_nodes": [child] * 2, "dead_links": [link, turned]},
             *(some_faults(forest, seed) for seed in (7, 8)),
         ]
     return cases
@@ -117,91 +109,72 @@ def of_copies() -> Iterator[Case]:
             yield {**case, "copies": min(2, trees), "messages": trees}
 
 
-@oracle("faults/cut-off", faults())
+@oracle("faults/cut-off", "tree level parent node", faults(), order="tree level node")
 def cut_off(
     forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()
-) -> list[Row]:
-    """Return the nodes that faults cut off in each tree, sorted by level and label."""
+) -> Iterator[Values]:
+    """Yield the nodes that faults cut off in each tree."""
     stored = forest_by_id(forest)
-    rows = [
-        {
-            "tree": tree,
-            "level": levels(stored, tree)[label],
-            "parent": parent(stored, tree, label),
-            "node": label,
-        }
-        for tree in range(stored.trees)
-        for label in cut(stored, tree, tuple(dead_nodes), tuple(dead_links))
-    ]
-    return sorted(rows, key=lambda row: (row["tree"], row["level"], row["node"]))
+    for tree in trees_of(forest):
+        for label in cut(stored, tree, tuple(dead_nodes), tuple(dead_links)):
+            yield tree, levels(stored, tree)[label], parent(stored, tree, label), label
 
 
-@oracle("faults/damage", faults())
+@oracle("faults/damage", "tree reached unreached", faults())
 def damage(
     forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()
-) -> list[Row]:
-    """Return how many nodes each tree reaches under faults, and how many it does not reach."""
+) -> Iterator[Values]:
+    """Yield how many nodes each tree reaches under faults, and how many it does not reach."""
     stored, dead = forest_by_id(forest), (tuple(dead_nodes), tuple(dead_links))
-    return [
-        {
-            "tree": tree,
-            "reached": len(reached(stored, tree, *dead)),
-            "unreached": len(cut(stored, tree, *dead)),
-        }
-        for tree in range(stored.trees)
-    ]
+    for tree in trees_of(forest):
+        yield tree, len(reached(stored, tree, *dead)), len(cut(stored, tree, *dead))
 
 
-@oracle("faults/fewer-trees", of_faults(required_trees=(1, 2, 3)))
+@oracle(
+    "faults/fewer-trees",
+    "node trees_left reaching_trees failing_trees",
+    of_faults(required_trees=(1, 2, 3)),
+    order="trees_left node",
+)
 def fewer_trees(
     forest: str,
     dead_nodes: Sequence[Label] = (),
     dead_links: Sequence[str] = (),
     required_trees: int = 1,
-) -> list[Row]:
-    """Return the nodes cut off in some tree, with the trees that do and do not reach each node."""
+) -> Iterator[Values]:
+    """Yield the nodes cut off in some tree, with the trees that do and do not reach each node."""
     stored, dead = forest_by_id(forest), (tuple(dead_nodes), tuple(dead_links))
-    rows = []
     for label in labels(spec_of(forest)):
-        lost = [tree for tree in range(stored.trees) if label in cut(stored, tree, *dead)]
-        through = [tree for tree in range(stored.trees) if label in reached(stored, tree, *dead)]
+        lost = [tree for tree in trees_of(forest) if label in cut(stored, tree, *dead)]
+        through = [tree for tree in trees_of(forest) if label in reached(stored, tree, *dead)]
         if lost and len(through) < required_trees:
-            rows.append(
-                {
-                    "node": label,
-                    "trees_left": len(through),
-                    "reaching_trees": through,
-                    "failing_trees": lost,
-                }
-            )
-    return sorted(rows, key=lambda row: (row["trees_left"], row["node"]))
+            yield label, len(through), through, lost
 
 
-@oracle("faults/unreached-nodes", faults())
+@oracle("faults/unreached-nodes", "node trees", faults())
 def unreached_nodes(
     forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()
-) -> list[Row]:
-    """Return the nodes of the trees that no tree reaches under faults."""
-    stored = forest_by_id(forest)
-    left = left_out(stored, range(stored.trees), tuple(dead_nodes), tuple(dead_links))
-    return [
-        {
-            "node": label,
-            "trees": sum(label in parents(stored, tree) for tree in range(stored.trees)),
-        }
-        for label in sorted(left)
-    ]
+) -> Iterator[Values]:
+    """Yield the nodes of the trees that no tree reaches under faults."""
+    stored, trees = forest_by_id(forest), trees_of(forest)
+    for label in sorted(left_out(stored, trees, tuple(dead_nodes), tuple(dead_links))):
+        yield label, sum(label in parents(stored, tree) for tree in trees)
 
 
-@oracle("faults/copies", of_copies())
+@oracle(
+    "faults/copies",
+    "all_reached incomplete_nodes missing_messages all_choices_reach exposed_nodes"
+    " sufficient_copies",
+    of_copies(),
+)
 def copies(
     forest: str,
     copies: int,
     dead_nodes: Sequence[Label] = (),
     dead_links: Sequence[str] = (),
     messages: int = 1,
-) -> list[Row]:
-    """Return which nodes and messages faults cut off, for trees in turn and for every choice."""
+) -> Iterator[Values]:
+    """Yield which nodes and messages faults cut off, for trees in turn and for every choice."""
     stored, dead = forest_by_id(forest), (tuple(dead_nodes), tuple(dead_links))
     assigned = [copy % stored.trees for copy in range(messages * copies)]
     lost = [
@@ -209,58 +182,51 @@ def copies(
     ]
     choices = {
         x: set().union(
-            *(left_out(stored, trees, *dead) for trees in combinations(range(stored.trees), x))
+            *(left_out(stored, trees, *dead) for trees in combinations(trees_of(forest), x))
         )
         for x in range(1, stored.trees + 1)
     }
     lost_by_all = set().union(*lost)
-    return [
-        {
-            "all_reached": not lost_by_all,
-            "incomplete_nodes": len(lost_by_all),
-            "missing_messages": [m for m in range(min(messages, stored.trees)) if lost[m]],
-            "all_choices_reach": not choices[copies],
-            "exposed_nodes": len(choices[copies]),
-            "sufficient_copies": next((x for x, left in choices.items() if not left), None),
-        }
-    ]
+    missing = [m for m in range(min(messages, stored.trees)) if lost[m]]
+    exposed = choices[copies]
+    sufficient = next((x for x, left in choices.items() if not left), None)
+    yield not lost_by_all, len(lost_by_all), missing, not exposed, len(exposed), sufficient
 
 
 @oracle(
     "faults/worst-nodes",
+    "node unreached unreached_by_tree",
     [*forest_cases(), *forest_cases("S4", "Q4", limit=1), *forest_cases("S5", limit=1_000)],
 )
-def worst_nodes(forest: str, limit: int = 10) -> list[Row]:
+def worst_nodes(forest: str, limit: int = 10) -> list[Values]:
     """Return, for each node, how many nodes are cut off if only that node is dead."""
     stored = forest_by_id(forest)
-    rows: list[Row] = []
-    for label in {label for tree in range(stored.trees) for label in parents(stored, tree)}:
-        by_tree = [below(stored, tree)[label] for tree in range(stored.trees)]
-        rows.append({"node": label, "unreached": sum(by_tree), "unreached_by_tree": by_tree})
-    return sorted(rows, key=lambda row: (-row["unreached"], row["node"]))[:limit]
+    rows: list[Values] = []
+    for label in {label for tree in trees_of(forest) for label in parents(stored, tree)}:
+        by_tree = [below(stored, tree)[label] for tree in trees_of(forest)]
+        rows.append((label, sum(by_tree), by_tree))
+    return sorted(rows, key=lambda row: (-row[1], row[0]))[:limit]
 
 
 @oracle(
     "faults/worst-links",
+    "lower port higher unreached unreached_by_tree",
     [*forest_cases(), *forest_cases("S4", "Q4", limit=1), *forest_cases("S5,3", limit=1_000)],
 )
-def worst_links(forest: str, limit: int = 10) -> list[Row]:
+def worst_links(forest: str, limit: int = 10) -> list[Values]:
     """Return, for each used link, how many nodes are cut off if only that link is dead."""
-    stored, spec = forest_by_id(forest), spec_of(forest)
-    rows: list[Row] = []
-    for lower, higher in {
-        tuple(sorted(edge))
-        for tree in range(stored.trees)
-        for edge in parents(stored, tree).items()
-    }:
+    stored = forest_by_id(forest)
+    edges = {edge for tree in trees_of(forest) for edge in parents(stored, tree).items()}
+    rows: list[Values] = []
+    for lower, higher in {tuple(sorted(edge)) for edge in edges}:
         by_tree = [0] * stored.trees
-        for tree in range(stored.trees):
+        for tree in trees_of(forest):
             for end, other in ((lower, higher), (higher, lower)):
                 if parent(stored, tree, end) == other:
                     by_tree[tree] = below(stored, tree)[end] + 1
-        ends = {"lower": lower, "port": port_between(spec, lower, higher), "higher": higher}
-        rows.append({**ends, "unreached": sum(by_tree), "unreached_by_tree": by_tree})
-    return sorted(rows, key=lambda row: (-row["unreached"], row["lower"], row["higher"]))[:limit]
+        port = port_between(spec_of(forest), lower, higher)
+        rows.append((lower, port, higher, sum(by_tree), by_tree))
+    return sorted(rows, key=lambda row: (-row[3], row[0], row[2]))[:limit]
 
 
 @cache

@@ -12,6 +12,7 @@ from support.packs.oracle_tools import (
     Case,
     Label,
     Row,
+    Values,
     across,
     distances,
     forest_by_id,
@@ -47,29 +48,31 @@ def shortest(spec: str, source: Label, target: Label) -> list[list[Label]]:
     return paths
 
 
+#: The columns that describe a path.
+PATH = "length path ports"
+PAIRS = node_pair_cases("source", "target")
+
+
+def path_values(spec: str, nodes: Sequence[Label]) -> Values:
+    """Return the length, the nodes and the ports of a path."""
+    return len(nodes) - 1, list(nodes), path_ports(spec, nodes)
+
+
 def path_row(spec: str, nodes: Sequence[Label]) -> Row:
-    """Return the row that describes a path: its length, nodes and ports."""
-    return {"length": len(nodes) - 1, "path": list(nodes), "ports": path_ports(spec, nodes)}
+    """Return the row that describes a path."""
+    return dict(zip(PATH.split(), path_values(spec, nodes), strict=True))
 
 
-@oracle("paths/shortest-paths", node_pair_cases("source", "target"))
-def shortest_paths(topology: str, source: Label, target: Label) -> list[Row]:
-    """Return all shortest paths, sorted by their ports."""
-    return sorted(
-        (path_row(topology, nodes) for nodes in shortest(topology, source, target)),
-        key=lambda row: row["ports"],
-    )
+@oracle("paths/shortest-paths", PATH, PAIRS, order="ports")
+def shortest_paths(topology: str, source: Label, target: Label) -> Iterator[Values]:
+    """Yield all shortest paths."""
+    yield from (path_values(topology, nodes) for nodes in shortest(topology, source, target))
 
 
-@oracle("paths/number-of-shortest-paths", node_pair_cases("source", "target"))
-def number_of_shortest_paths(topology: str, source: Label, target: Label) -> list[Row]:
-    """Return one row with the distance and the number of shortest paths."""
-    return [
-        {
-            "length": distances(topology, source)[target],
-            "paths": len(shortest(topology, source, target)),
-        }
-    ]
+@oracle("paths/number-of-shortest-paths", "length paths", PAIRS)
+def number_of_shortest_paths(topology: str, source: Label, target: Label) -> Iterator[Values]:
+    """Yield one row with the distance and the number of shortest paths."""
+    yield distances(topology, source)[target], len(shortest(topology, source, target))
 
 
 def judge_shortest_path(case: Case, rows: list[Row]) -> None:
@@ -78,9 +81,10 @@ def judge_shortest_path(case: Case, rows: list[Row]) -> None:
     assert row in shortest_paths(**case)
 
 
-oracle("paths/shortest-path", node_pair_cases("source", "target"), judge=judge_shortest_path)(
-    shortest_paths
-)
+@oracle("paths/shortest-path", PATH, PAIRS, judge=judge_shortest_path)
+def shortest_path(topology: str, source: Label, target: Label) -> Iterator[Values]:
+    """Yield all valid results, which are the shortest paths."""
+    yield from (path_values(topology, nodes) for nodes in shortest(topology, source, target))
 
 
 @cache
@@ -115,8 +119,8 @@ def at_least(spec: str, source: Label, target: Label, wanted: int) -> list[tuple
 
 def k_cases() -> Iterator[Case]:
     """Yield cases with few and many paths; some request only some of the equally long paths."""
-    yield from node_pair_cases("source", "target")
-    yield from ({**case, "k": 1} for case in node_pair_cases("source", "target")[::3])
+    yield from PAIRS
+    yield from ({**case, "k": 1} for case in PAIRS[::3])
     yield {"topology": "S4", "source": "1234", "target": "2143", "k": 120}
     yield {"topology": "S6", "source": "123456", "target": "654321", "k": 60}
     yield {"topology": "S4,2", "source": "12", "target": "21", "k": MAX_PATHS}
@@ -142,20 +146,19 @@ def judge_k_shortest_paths(case: Case, rows: list[Row]) -> None:
         assert len({tuple(row["path"]) for row in rows}) == k
 
 
-@oracle("paths/k-shortest-paths", k_cases(), judge=judge_k_shortest_paths)
-def k_shortest_paths(topology: str, source: Label, target: Label, k: int = 10) -> list[Row]:
-    """Return the expected paths, sorted by length and ports."""
-    return [path_row(topology, nodes) for nodes in at_least(topology, source, target, k)[:k]]
+@oracle("paths/k-shortest-paths", PATH, k_cases(), judge=judge_k_shortest_paths)
+def k_shortest_paths(topology: str, source: Label, target: Label, k: int = 10) -> Iterator[Values]:
+    """Yield the expected paths, sorted by length and ports."""
+    for nodes in at_least(topology, source, target, k)[:k]:
+        yield path_values(topology, nodes)
 
 
-@oracle("paths/path-lengths", node_pair_cases("source", "target"))
-def path_lengths(topology: str, source: Label, target: Label) -> list[Row]:
-    """Return the two smallest lengths of simple paths, with the number of paths of each."""
+@oracle("paths/path-lengths", "length paths", PAIRS)
+def path_lengths(topology: str, source: Label, target: Label) -> Iterator[Values]:
+    """Yield the two smallest lengths of simple paths, with the number of paths of each."""
     shortest_ones = len(shortest(topology, source, target))
-    counts = Counter(
-        len(nodes) - 1 for nodes in at_least(topology, source, target, shortest_ones + 1)
-    )
-    return [{"length": length, "paths": counts[length]} for length in sorted(counts)]
+    paths = at_least(topology, source, target, shortest_ones + 1)
+    yield from sorted(Counter(len(nodes) - 1 for nodes in paths).items())
 
 
 @cache
@@ -193,13 +196,13 @@ def judge_disjoint_paths(case: Case, rows: list[Row]) -> None:
 
 @oracle(
     "paths/disjoint-paths",
-    [case for case in node_pair_cases("source", "target") if case["source"] != case["target"]],
+    "paths length",
+    [case for case in PAIRS if case["source"] != case["target"]],
     judge=judge_disjoint_paths,
 )
-def disjoint_paths(topology: str, source: Label, target: Label) -> list[Row]:
-    """Return the number of disjoint paths and their total length."""
-    paths, length = least_flow(topology, source, target)
-    return [{"paths": paths, "length": length}]
+def disjoint_paths(topology: str, source: Label, target: Label) -> Iterator[Values]:
+    """Yield the number of disjoint paths and their total length."""
+    yield least_flow(topology, source, target)
 
 
 def avoiding_cases() -> Iterator[Case]:
@@ -207,24 +210,17 @@ def avoiding_cases() -> Iterator[Case]:
     for spec in SPECS:
         for source, target in some_pairs(spec):
             ends: Case = {"topology": spec, "source": source, "target": target}
-            hops = list(
-                dict.fromkeys(nodes[1] for nodes in shortest(spec, source, target) if nodes[1:])
-            )
+            paths = shortest(spec, source, target)
+            hops = list(dict.fromkeys(nodes[1] for nodes in paths if nodes[1:]))
             near = [across(spec, target, port) for port in ports(spec)]
             links = [f"{neighbour}-{target}" for neighbour in near]
             yield ends
-            yield {
-                **ends,
-                "avoided_nodes": [neighbour for neighbour in hops if neighbour != target],
-            }
-            yield {**ends, "avoided_links": [f"{neighbour}-{source}" for neighbour in hops[1:]]}
+            yield {**ends, "avoided_nodes": [hop for hop in hops if hop != target]}
+            yield {**ends, "avoided_links": [f"{hop}-{source}" for hop in hops[1:]]}
             yield {**ends, "avoided_nodes": [source, labels(spec)[1]]}
             yield {**ends, "avoided_links": links[:-1], "avoided_nodes": [labels(spec)[-2]]}
             yield {**ends, "avoided_links": links}
-            yield {
-                **ends,
-                "avoided_nodes": [neighbour for neighbour in near if neighbour != source],
-            }
+            yield {**ends, "avoided_nodes": [node for node in near if node != source]}
 
 
 def left_over(
@@ -252,14 +248,8 @@ def judge_avoiding_path(case: Case, rows: list[Row]) -> None:
     expected = avoiding_path(**case)
     assert [row["length"] for row in rows] == [row["length"] for row in expected]
     for row in rows:
-        nodes, used = (
-            row["path"],
-            {
-                f"{a}-{b}"
-                for one, other in pairwise(row["path"])
-                for a, b in ((one, other), (other, one))
-            },
-        )
+        nodes = row["path"]
+        used = {f"{one}-{other}" for one, other in (*pairwise(nodes), *pairwise(nodes[::-1]))}
         assert (nodes[0], nodes[-1]) == (case["source"], case["target"])
         assert row["ports"] == path_ports(case["topology"], nodes)
         assert len(row["ports"]) == row["length"]
@@ -268,56 +258,50 @@ def judge_avoiding_path(case: Case, rows: list[Row]) -> None:
         assert not used & set(case.get("avoided_links", ()))
 
 
-@oracle("paths/avoiding-path", avoiding_cases(), judge=judge_avoiding_path)
+@oracle("paths/avoiding-path", "length", avoiding_cases(), judge=judge_avoiding_path)
 def avoiding_path(
     topology: str,
     source: Label,
     target: Label,
     avoided_nodes: Collection[Label] = (),
     avoided_links: Collection[str] = (),
-) -> list[Row]:
-    """Return the length of a shortest path without the avoided nodes and links, if one exists."""
+) -> Iterator[Values]:
+    """Yield the length of a shortest path without the avoided nodes and links, if one exists."""
     away = left_over(topology, source, avoided_nodes, avoided_links)
-    return [{"length": away[target]}] if target in away else []
+    if target in away:
+        yield (away[target],)
 
 
 def next_cases() -> Iterator[Case]:
     """Yield cases for a few node pairs, and for all sources on two small topologies."""
-    yield from node_pair_cases("source", "target")
+    yield from PAIRS
     for spec in ("S4,2", "Q4"):
         yield from (
             {"topology": spec, "source": node, "target": labels(spec)[5]} for node in labels(spec)
         )
 
 
-@oracle("paths/next-hops", next_cases())
-def next_hops(topology: str, source: Label, target: Label) -> list[Row]:
-    """Return the next hops on all shortest paths to the target, sorted by port."""
+@oracle("paths/next-hops", "port next_node distance", next_cases())
+def next_hops(topology: str, source: Label, target: Label) -> Iterator[Values]:
+    """Yield the next hops on all shortest paths to the target, sorted by port."""
     away = distances(topology, target)
-    hops = [(port, across(topology, source, port)) for port in ports(topology)]
-    return [
-        {"port": port, "next_node": neighbour, "distance": away[neighbour]}
-        for port, neighbour in hops
-        if away[neighbour] < away[source]
-    ]
+    for port in ports(topology):
+        neighbour = across(topology, source, port)
+        if away[neighbour] < away[source]:
+            yield port, neighbour, away[neighbour]
 
 
 @oracle(
     "paths/routing-table",
+    "node distance ports",
     [{"topology": case["topology"], "target": case["node"]} for case in topology_node_cases()],
 )
-def routing_table(topology: str, target: Label) -> list[Row]:
-    """Return the distance and the next ports towards the target for every other node."""
+def routing_table(topology: str, target: Label) -> Iterator[Values]:
+    """Yield the distance and the next ports towards the target for every other node."""
     away = distances(topology, target)
-    return [
-        {
-            "node": node,
-            "distance": away[node],
-            "ports": [hop["port"] for hop in next_hops(topology, node, target)],
-        }
-        for node in labels(topology)
-        if node != target
-    ]
+    for node in labels(topology):
+        if node != target:
+            yield node, away[node], [hop["port"] for hop in next_hops(topology, node, target)]
 
 
 def tree_cases() -> Iterator[Case]:
@@ -329,19 +313,15 @@ def tree_cases() -> Iterator[Case]:
                     yield {"forest": forest.id, "tree": tree, "source": source, "target": target}
 
 
-@oracle("paths/tree-path", tree_cases())
-def tree_path(forest: str, tree: int, source: Label, target: Label) -> list[Row]:
-    """Return the path in a tree from the source via the lowest common ancestor to the target."""
-    up, down = (
-        to_root(forest_by_id(forest), tree, source),
-        to_root(forest_by_id(forest), tree, target),
-    )
-    if not up[-1] == down[-1] == root(forest_by_id(forest)):
-        return []
-    meeting = next(label for label in up if label in down)
-    climbed = up.index(meeting)
-    nodes = up[:climbed] + down[: down.index(meeting) + 1][::-1]
-    return [{**path_row(spec_of(forest), nodes), "upward_links": climbed}]
+@oracle("paths/tree-path", f"{PATH} upward_links", tree_cases())
+def tree_path(forest: str, tree: int, source: Label, target: Label) -> Iterator[Values]:
+    """Yield the path in a tree from the source via the lowest common ancestor to the target."""
+    up, down = (to_root(forest_by_id(forest), tree, end) for end in (source, target))
+    if up[-1] == down[-1] == root(forest_by_id(forest)):
+        meeting = next(label for label in up if label in down)
+        climbed = up.index(meeting)
+        nodes = up[:climbed] + down[: down.index(meeting) + 1][::-1]
+        yield *path_values(spec_of(forest), nodes), climbed
 
 
 def parallel(forest: Forest, node: Label) -> dict[int, list[Label]]:
@@ -360,38 +340,29 @@ def parallel_cases() -> list[Case]:
     ]
 
 
-@oracle("paths/parallel-paths", parallel_cases())
-def parallel_paths(forest: str, node: Label) -> list[Row]:
-    """Return the path from the root to a node in each tree that contains the node."""
+@oracle("paths/parallel-paths", f"tree {PATH} shared_nodes shared_links", parallel_cases())
+def parallel_paths(forest: str, node: Label) -> Iterator[Values]:
+    """Yield the path from the root to a node in each tree that contains the node."""
     paths = parallel(forest_by_id(forest), node)
     passes = Counter(inner for nodes in paths.values() for inner in nodes[1:-1])
     uses = Counter(hop for nodes in paths.values() for hop in pairwise(nodes))
-    return [
-        {
-            "tree": tree,
-            **path_row(spec_of(forest), nodes),
-            "shared_nodes": [inner for inner in nodes[1:-1] if passes[inner] > 1],
-            "shared_links": ["-".join(hop) for hop in pairwise(nodes) if uses[hop] > 1],
-        }
-        for tree, nodes in paths.items()
-    ]
+    for tree, nodes in paths.items():
+        shared_nodes = [inner for inner in nodes[1:-1] if passes[inner] > 1]
+        shared_links = ["-".join(hop) for hop in pairwise(nodes) if uses[hop] > 1]
+        yield tree, *path_values(spec_of(forest), nodes), shared_nodes, shared_links
 
 
-@oracle("paths/parallel-paths-shared", parallel_cases())
-def parallel_paths_shared(forest: str, node: Label) -> list[Row]:
-    """Return, for each pair of trees, the nodes and links that their paths to a node share."""
-    rows = []
-    for (first, one), (second, other) in combinations(
-        parallel(forest_by_id(forest), node).items(), 2
-    ):
+@oracle(
+    "paths/parallel-paths-shared",
+    "first_tree second_tree shared_nodes shared_links opposite_links",
+    parallel_cases(),
+)
+def parallel_paths_shared(forest: str, node: Label) -> Iterator[Values]:
+    """Yield, for each pair of trees, the nodes and links that their paths to a node share."""
+    paths = parallel(forest_by_id(forest), node)
+    for (first, one), (second, other) in combinations(paths.items(), 2):
         hops, others = list(pairwise(one)), set(pairwise(other))
-        rows.append(
-            {
-                "first_tree": first,
-                "second_tree": second,
-                "shared_nodes": [inner for inner in one[1:-1] if inner in other],
-                "shared_links": ["-".join(hop) for hop in hops if hop in others],
-                "opposite_links": ["-".join(hop) for hop in hops if hop[::-1] in others],
-            }
-        )
-    return rows
+        shared_nodes = [inner for inner in one[1:-1] if inner in other]
+        shared_links = ["-".join(hop) for hop in hops if hop in others]
+        opposite_links = ["-".join(hop) for hop in hops if hop[::-1] in others]
+        yield first, second, shared_nodes, shared_links, opposite_links

@@ -8,8 +8,8 @@ from oracles.reductions import REDUCTIONS
 from support.packs.oracle_tools import (
     Case,
     Label,
-    Row,
     Send,
+    Values,
     across,
     labels,
     oracle,
@@ -50,114 +50,84 @@ def node_cases() -> list[Case]:
     ]
 
 
-@oracle("schedules/deliveries", node_cases())
-def deliveries(schedule: str, node: Label) -> list[Row]:
-    """Return the sends that a node receives, sorted by step, unit, tree and sender."""
-    rows = [
-        {
-            "step": send.step,
-            "unit": send.unit,
-            "sender": send.sender,
-            "port": send.port,
-            "tree": send.tree,
-            "combine": send.combine,
-        }
-        for send in sends(schedule)
-        if send.receiver == node
-    ]
-    return sorted(rows, key=lambda row: (row["step"], row["unit"], row["tree"], row["sender"]))
+@oracle(
+    "schedules/deliveries",
+    "step unit sender port tree combine",
+    node_cases(),
+    order="step unit tree sender",
+)
+def deliveries(schedule: str, node: Label) -> Iterator[Values]:
+    """Yield the sends that a node receives."""
+    for send in sends(schedule):
+        if send.receiver == node:
+            yield send.step, send.unit, send.sender, send.port, send.tree, send.combine
 
 
-@oracle("schedules/sends", step_cases(beyond=0))
-def sends_of_a_step(schedule: str, step: int) -> list[Row]:
-    """Return the rows of a step, sorted by sender, port, unit and tree."""
-    rows = [
-        {
-            "sender": send.sender,
-            "port": send.port,
-            "receiver": send.receiver,
-            "unit": send.unit,
-            "tree": send.tree,
-            "combine": send.combine,
-        }
-        for send in sends(schedule)
-        if send.step == step
-    ]
-    return sorted(rows, key=lambda row: (row["sender"], row["port"], row["unit"], row["tree"]))
+@oracle(
+    "schedules/sends",
+    "sender port receiver unit tree combine",
+    step_cases(beyond=0),
+    order="sender port unit tree",
+)
+def sends_of_a_step(schedule: str, step: int) -> Iterator[Values]:
+    """Yield the rows of a step."""
+    for send in sends(schedule):
+        if send.step == step:
+            yield send.sender, send.port, send.receiver, send.unit, send.tree, send.combine
 
 
-@oracle("schedules/idle-links", step_cases(beyond=1))
-def idle_links(schedule: str, step: int) -> list[Row]:
-    """Return the directed links that carry no unit in a step."""
+@oracle("schedules/idle-links", "sender port receiver", step_cases(beyond=1))
+def idle_links(schedule: str, step: int) -> Iterator[Values]:
+    """Yield the directed links that carry no unit in a step."""
     spec = spec_of(schedule)
     used = {(send.sender, send.port) for send in sends(schedule) if send.step == step}
-    return [
-        {"sender": sender, "port": port, "receiver": across(spec, sender, port)}
-        for sender in labels(spec)
-        for port in ports(spec)
-        if (sender, port) not in used
-    ]
+    for sender in labels(spec):
+        for port in ports(spec):
+            if (sender, port) not in used:
+                yield sender, port, across(spec, sender, port)
 
 
-@oracle("schedules/steps", schedule_cases())
-def steps(schedule: str) -> list[Row]:
-    """Return the numbers of used and idle links, of units, and the largest packet of each step."""
+@oracle("schedules/steps", "step links_used idle_links units largest_packet", schedule_cases())
+def steps(schedule: str) -> Iterator[Values]:
+    """Yield the numbers of used and idle links, of units, and the largest packet of each step."""
     spec = spec_of(schedule)
     directed = len(labels(spec)) * len(ports(spec))
-    rows = []
     for step in range(1, last_step(schedule) + 1):
         packets = Counter((send.sender, send.port) for send in sends(schedule) if send.step == step)
         largest = max(packets.values(), default=0)
-        counts = {
-            "links_used": len(packets),
-            "idle_links": directed - len(packets),
-            "units": packets.total(),
-            "largest_packet": largest,
-        }
-        rows.append({"step": step, **counts})
-    return rows
+        yield step, len(packets), directed - len(packets), packets.total(), largest
 
 
-@oracle("schedules/dimensions", schedule_cases())
-def dimensions(schedule: str) -> list[Row]:
-    """Return the number of links used and units sent through each port in each step."""
-    rows = []
+@oracle("schedules/dimensions", "step dimensions links_used units", schedule_cases())
+def dimensions(schedule: str) -> Iterator[Values]:
+    """Yield the number of links used and units sent through each port in each step."""
     for step in range(1, last_step(schedule) + 1):
         senders: dict[int, list[Label]] = defaultdict(list)
         for send in sends(schedule):
             if send.step == step:
                 senders[send.port].append(send.sender)
         used = sorted(senders)
-        counts = {
-            "links_used": [len(set(senders[port])) for port in used],
-            "units": [len(senders[port]) for port in used],
-        }
-        rows.append({"step": step, "dimensions": used, **counts})
-    return rows
+        links_used = [len(set(senders[port])) for port in used]
+        yield step, used, links_used, [len(senders[port]) for port in used]
 
 
-@oracle("schedules/activity", node_cases())
-def activity(schedule: str, node: Label) -> list[Row]:
-    """Return the sends and receives of a node, with the ports at that node."""
+@oracle(
+    "schedules/activity",
+    "step action port partner unit tree combine",
+    node_cases(),
+    order="step action port unit tree",
+)
+def activity(schedule: str, node: Label) -> Iterator[Values]:
+    """Yield the sends and receives of a node, with the ports at that node."""
     spec = spec_of(schedule)
-    rows = []
     for send in sends(schedule):
         for action, end, partner in (
             ("sends", send.sender, send.receiver),
             ("receives", send.receiver, send.sender),
         ):
             if end == node:
-                row = {
-                    "step": send.step,
-                    "action": action,
-                    "port": port_between(spec, end, partner),
-                    "partner": partner,
-                }
-                sent = {"unit": send.unit, "tree": send.tree, "combine": send.combine}
-                rows.append({**row, **sent})
-    return sorted(
-        rows, key=lambda row: (row["step"], row["action"], row["port"], row["unit"], row["tree"])
-    )
+                port = port_between(spec, end, partner)
+                yield send.step, action, port, partner, send.unit, send.tree, send.combine
 
 
 def source(schedule: str, unit: int) -> Label:
@@ -211,21 +181,16 @@ def longest_chain(schedule: str, last: Send) -> list[Send]:
 
 @oracle(
     "schedules/last-arrivals",
+    "unit tree path ports hop_steps",
     [*schedule_cases(), *schedule_cases("S3", "S4", "S4,2", "Q4", limit=20)],
 )
-def last_arrivals(schedule: str, limit: int = 1) -> list[Row]:
-    """Return the chain of sends up to each send of the last step, by receiver, unit and tree."""
+def last_arrivals(schedule: str, limit: int = 1) -> Iterator[Values]:
+    """Yield the chain of sends up to each send of the last step, by receiver, unit and tree."""
     rank = ranks(spec_of(schedule))
     final = [send for send in sends(schedule) if send.step == last_step(schedule)]
     final.sort(key=lambda send: (rank[send.receiver], send.unit, send.tree, rank[send.sender]))
-    rows = []
     for last in final[:limit]:
         hops = chain(schedule, last)
         nodes = [hops[0].sender, *(send.receiver for send in hops)]
-        columns = {
-            "path": nodes,
-            "ports": [send.port for send in hops],
-            "hop_steps": [send.step for send in hops],
-        }
-        rows.append({"unit": last.unit, "tree": last.tree, **columns})
-    return rows
+        hop_steps = [send.step for send in hops]
+        yield last.unit, last.tree, nodes, [send.port for send in hops], hop_steps

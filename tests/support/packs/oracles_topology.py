@@ -7,7 +7,7 @@ from support.packs.oracle_tools import (
     SYMBOLS,
     Case,
     Label,
-    Row,
+    Values,
     across,
     distances,
     labels,
@@ -29,14 +29,15 @@ SMALL = ("S4,2", "Q4")
 
 @oracle(
     "topology/neighbours",
+    "port neighbour",
     [
         *topology_node_cases(),
         *({"topology": spec, "node": node} for spec in SMALL for node in labels(spec)),
     ],
 )
-def neighbours(topology: str, node: Label) -> list[Row]:
-    """Return the neighbours of a node, sorted by port."""
-    return [{"port": port, "neighbour": across(topology, node, port)} for port in ports(topology)]
+def neighbours(topology: str, node: Label) -> Iterator[Values]:
+    """Yield the neighbours of a node, sorted by port."""
+    yield from ((port, across(topology, node, port)) for port in ports(topology))
 
 
 def pair_cases() -> Iterator[Case]:
@@ -50,32 +51,28 @@ def pair_cases() -> Iterator[Case]:
             )
 
 
-@oracle("topology/adjacency", pair_cases())
-def adjacency(topology: str, source: Label, target: Label) -> list[Row]:
-    """Return one row that tells whether two nodes are adjacent."""
+@oracle("topology/adjacency", "adjacent port reverse_port", pair_cases())
+def adjacency(topology: str, source: Label, target: Label) -> Iterator[Values]:
+    """Yield one row that tells whether two nodes are adjacent."""
     port, back = port_between(topology, source, target), port_between(topology, target, source)
-    return [{"adjacent": port is not None, "port": port, "reverse_port": back}]
+    yield port is not None, port, back
 
 
-@oracle("topology/distance-profile", topology_node_cases())
-def distance_profile(topology: str, node: Label) -> list[Row]:
+@oracle("topology/distance-profile", "distance nodes", topology_node_cases())
+def distance_profile(topology: str, node: Label) -> Iterator[Values]:
     """Count the nodes by distance."""
-    counts = Counter(distances(topology, node).values())
-    return [{"distance": distance, "nodes": counts[distance]} for distance in sorted(counts)]
+    yield from sorted(Counter(distances(topology, node).values()).items())
 
 
 @oracle(
     "topology/nodes-at-distance",
+    "rank node",
     [{**case, "distance": d} for case in topology_node_cases() for d in (0, 3, 7)],
 )
-def nodes_at_distance(topology: str, node: Label, distance: int) -> list[Row]:
-    """Return the nodes at a distance from a node, sorted by rank."""
+def nodes_at_distance(topology: str, node: Label, distance: int) -> Iterator[Values]:
+    """Yield the nodes at a distance from a node, sorted by rank."""
     away = distances(topology, node)
-    return [
-        {"rank": rank, "node": label}
-        for rank, label in enumerate(labels(topology))
-        if away[label] == distance
-    ]
+    yield from (pair for pair in enumerate(labels(topology)) if away[pair[1]] == distance)
 
 
 def pattern_cases() -> Iterator[Case]:
@@ -93,14 +90,12 @@ def pattern_cases() -> Iterator[Case]:
     yield {"topology": "S5", "pattern": "**3*3"}
 
 
-@oracle("topology/substar", pattern_cases())
-def substar(topology: str, pattern: str) -> list[Row]:
-    """Return the nodes whose labels match a pattern, sorted by rank."""
-    return [
-        {"rank": rank, "node": label}
-        for rank, label in enumerate(labels(topology))
-        if all(wanted in ("*", symbol) for wanted, symbol in zip(pattern, label, strict=True))
-    ]
+@oracle("topology/substar", "rank node", pattern_cases())
+def substar(topology: str, pattern: str) -> Iterator[Values]:
+    """Yield the nodes whose labels match a pattern, sorted by rank."""
+    for rank, label in enumerate(labels(topology)):
+        if all(wanted in ("*", symbol) for wanted, symbol in zip(pattern, label, strict=True)):
+            yield rank, label
 
 
 def rotated(label: Label) -> Label:
@@ -123,15 +118,13 @@ def necklace_cases() -> Iterator[Case]:
     )
 
 
-@oracle("topology/necklace", necklace_cases())
-def necklace(topology: str, node: Label) -> list[Row]:
-    """Return the necklace of a node by repeated rotation, or no rows if not on a star graph."""
+@oracle("topology/necklace", "rotations rank node period", necklace_cases())
+def necklace(topology: str, node: Label) -> Iterator[Values]:
+    """Yield the necklace of a node by repeated rotation, or no rows if not on a star graph."""
     if not topology.startswith("S") or sizes(topology)[1]:
-        return []
+        return
     orbit = [node]
     while rotated(orbit[-1]) != node:
         orbit.append(rotated(orbit[-1]))
-    return [
-        {"rotations": turns, "rank": ranks(topology)[label], "node": label, "period": len(orbit)}
-        for turns, label in enumerate(orbit)
-    ]
+    for turns, label in enumerate(orbit):
+        yield turns, ranks(topology)[label], label, len(orbit)

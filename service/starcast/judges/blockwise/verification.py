@@ -21,7 +21,7 @@ A verification can be divided into *shards*, such as the tasks of a job array.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import factorial
@@ -185,27 +185,21 @@ def run_ranges(
         # each compiling it.
         with announced(reporter, "the verification by blocks"):
             perform((first, first + 1))
+    work = parallel.Workload(
+        perform, _needed, memory.available, _require_free_memory, partial(_name, source.id)
+    )
     with (
         reporter.task(f"verifying {source.id}", nodes * source.trees, "tree edges") as progress,
-        ExitStack() as stack,
+        parallel.run_parallel(ranges, work, executor, count) as results,
     ):
 
-        def report(results: Iterable[RangeResult]) -> Iterator[RangeResult]:
+        def report() -> Iterator[RangeResult]:
             per_block = factorial(source.blocks.m) * source.trees
-            for result in results:
-                progress.advance(per_block * (result.blocks[1] - result.blocks[0]))
+            for (first, stop), result in results:
+                progress.advance(per_block * (stop - first))
                 yield result
 
-        if executor is None and count == 1:
-            yield report(map(perform, ranges))
-            return
-        if executor is None:
-            executor = stack.enter_context(processes.local_processes(count))
-        work = parallel.Workload(
-            perform, _needed, memory.available, _require_free_memory, partial(_name, source.id)
-        )
-        results = stack.enter_context(parallel.run_parallel(ranges, work, executor))
-        yield report(result for _, result in results)
+        yield report()
 
 
 def examine_range(source: Source, blocks: Range) -> RangeResult:

@@ -93,7 +93,7 @@ const MOST_BENT = 200;
 
 /** A link that leaves the picture is drawn as a stub at each end; this is a stub's share of the length. */
 export const STUB = 0.6;
-/** The translations under which the torus layout repeats, as in `starcast.drawing.positions`. */
+/** The translations under which the torus layout repeats, as in `starcast.drawing.layouts`. */
 const TORUS_PERIODS = [[6, 0], [3, 3 * Math.sqrt(3)]];
 
 /**

@@ -1,4 +1,4 @@
-"""Kills at random moments: of a command, of a worker, or of the process group."""
+"""Interrupted commands: kills at random moments, faulty connections, and concurrent commands."""
 
 import os
 import signal
@@ -11,11 +11,13 @@ import psutil
 
 from campaign import commands
 from campaign.output import Done, find_problems
+from campaign.proxy import FAULTS, Proxy
 from campaign.servers import Servers, finish
 from support.workers import workers_of
 
-#: Seconds within which a killed command must have ended.
-DEADLINE = 120
+#: Seconds within which a killed command must have ended, and one whose connection is faulty or
+#: which runs next to others.
+DEADLINE, LONG_DEADLINE = 120, 300
 _WAYS = ("kill", "terminate", "interrupt", "kill a worker", "kill group")
 _WEIGHTS = (5, 2, 2, 4, 1)
 
@@ -43,9 +45,7 @@ def kill(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
     _, alive = psutil.wait_procs(children, timeout=DEADLINE)
     problems += [f"the process {child.pid} of the command is still running" for child in alive]
     servers = servers.recovered()
-    problems += servers.find_problems(baseline, finished=False)
-    problems += servers.finish_work([words])
-    problems += servers.find_problems(baseline, finished=True)
+    problems += servers.check_recovery(baseline, [words])
     return (
         f"{way} {moment:.2f} s after {busy:.2f} s of work: {' '.join(words)}",
         done.result,
@@ -106,3 +106,49 @@ def _without_start(done: Done) -> Done:
     """Discard stderr if Python was interrupted during its imports: a traceback is allowed then."""
     is_import = "KeyboardInterrupt" in done.err and "<frozen importlib" in done.err
     return Done(done.words, done.code, done.out, "") if is_import else done
+
+
+def connection_fault(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
+    """Run a command over a faulty connection, then finish its work without the proxy.
+
+    Returns:
+        Description, result and problems.
+    """
+    baseline = servers.snapshot()
+    is_bolt = draw.random() < 0.5
+    words = commands.use(draw, bolt=is_bolt)
+    fault = draw.choice(FAULTS)
+    # The fault must come early, since an ingest of S5 receives only some 10 kB from each server.
+    after = int(2 ** draw.uniform(0, 14))
+    seconds = {"delay": 0.02, "stall": draw.uniform(1, 8)}.get(fault, 0.0)
+    port = int(servers.address.uri.rpartition(":")[2]) if is_bolt else servers.url.port
+    proxy = Proxy(port or 0, fault, after, seconds)
+    ports = {"neo4j_port": proxy.port} if is_bolt else {"postgres_port": proxy.port}
+    try:
+        done = servers.run(*words, environment=servers.addresses(**ports), deadline=LONG_DEADLINE)
+    finally:
+        proxy.close()
+    problems = find_problems(done)
+    problems += servers.check_recovery(baseline, [words])
+    protocol = "Bolt" if is_bolt else "PostgreSQL"
+    return f"{protocol}, {fault} after {after} bytes: {' '.join(words)}", done.result, problems
+
+
+def crowd(servers: Servers, draw: Random, size: int = 6) -> tuple[str, str, list[str]]:
+    """Start several commands at once; each must end as documented, and the stores must agree.
+
+    Returns:
+        Description, result and problems.
+    """
+    baseline = servers.snapshot()
+    chosen = [
+        (commands.change if draw.random() < 0.7 else commands.read)(draw) for _ in range(size)
+    ]
+    running = [(servers.start(*words), words) for words in chosen]
+    ended = [finish(process, words, LONG_DEADLINE) for process, words in running]
+    problems = []
+    for done in ended:
+        problems += [f"{' '.join(done.words)}: {text}" for text in find_problems(done)]
+    problems += servers.check_recovery(baseline, chosen)
+    result = ", ".join(sorted({done.result for done in ended}))
+    return "; ".join(" ".join(words) for words in chosen), result, problems
