@@ -20,7 +20,7 @@ from starcast.cli.output import (
     reporter,
 )
 from starcast.comparison.listing import RunList
-from starcast.lab.files import check_suffix
+from starcast.lab.answers import check_suffix
 from starcast.support.axes import POINT_AXES
 from starcast.support.errors import InputError
 from starcast.support.progress import ProgressLines, close_all

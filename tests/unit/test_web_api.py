@@ -23,7 +23,7 @@ from starcast.collectives.model import COLUMNS
 from starcast.drawing.layouts import layout, layouts
 from starcast.records import Proof, save_record, shipped_folder, shipped_record
 from starcast.records.listing import load_files
-from starcast.support.errors import EXIT_CODES, StarcastError
+from starcast.support.errors import EXIT_CODES, StarcastError, UnavailableError
 from starcast.support.settings import Settings
 from starcast.web import computations, problems
 from starcast.web.app import create_app
@@ -466,16 +466,17 @@ def test_a_plug_in_that_never_returns_is_stopped(
         del CONSTRUCTIONS._entries["endless"]
 
 
-def test_closing_the_workers_ends_their_processes(service: Service) -> None:
+def test_closing_the_workers_ends_their_processes() -> None:
     workers = Workers(count=1)
     assert workers.run(computations.node_labels, "S2") == ["12", "21"]
-    executor = workers._slots[0].executor
-    assert executor is not None
-    (process,) = (worker._process for worker in executor._workers)
+    (worker,) = (slot.item for slot in workers._pool.slots)
+    assert worker is not None
+    (process,) = (each._process for each in worker._executor._workers)
     assert process is not None
     workers.close()
     assert not process.is_alive()
-    assert service.workers.count == 1
+    with pytest.raises(UnavailableError, match="the server is stopping"):
+        workers.run(len, ())
 
 
 def test_a_defect_is_reported_without_a_traceback(
