@@ -23,9 +23,7 @@ def starcast(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("path", generate.command_paths(), ids=" ".join)
-def test_every_command_and_option_has_a_help_text(
-    path: tuple[str, ...],
-) -> None:
+def test_every_command_and_option_has_a_help_text(path: tuple[str, ...]) -> None:
     text = generate.help_of(path)
     assert text.startswith("Usage: starcast " + " ".join(path))
     summary = text.split("\n\n")[1].strip()

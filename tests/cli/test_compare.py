@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -18,24 +17,11 @@ from support.fix_cli import Starcast
 from support.fix_store import FilledDatabase
 from support.latex_tables import compile_latex, read_table
 
-GRID = (
-    "--topology",
-    "S4",
-    "--segments",
-    "1",
-    "--segments",
-    "4",
-    "-m",
-    "16",
-    "-m",
-    "256",
-    "-m",
-    "4096",
-)
+GRID = "--topology S4 --segments 1 --segments 4 -m 16 -m 256 -m 4096"
 ALGORITHMS = ("multiple", "recursive-substar")
 #: Arguments of `compare`. Runs are matched by the number of segments per tree. The total number of
 #: pieces would not match, because `multiple` sends segments down three trees.
-SIDES, SWEEP = ("ours", "theirs", "--by", "segments"), ("sweep", "--by", "segments")
+SIDES, SWEEP = "ours theirs --by segments", "sweep --by segments"
 
 
 @pytest.fixture
@@ -48,15 +34,15 @@ def stored(filled_database: FilledDatabase, starcast: Starcast) -> URL:
             ("theirs", ALGORITHMS[1:]),
             ("sweep", ALGORITHMS),
         ):
-            flags = [word for algorithm in algorithms for word in ("--algorithm", algorithm)]
-            assert starcast("experiment", "run", name, *flags, *GRID, "--jobs", "1").code == 0
+            options = " ".join(f"--algorithm {algorithm}" for algorithm in algorithms)
+            assert starcast(f"experiment run {name} {options} {GRID} --jobs 1").code == 0
 
     return filled_database("three experiments", fill)
 
 
 @pytest.mark.usefixtures("stored")
 def test_json_and_csv_name_the_best_and_contain_no_markup(starcast: Starcast) -> None:
-    rows = json.loads(starcast("compare", *SIDES, "-f", "json").out)
+    rows = starcast(f"compare {SIDES} -f json").json
     assert len(rows) == 6
     for row in rows:
         times = {name: row[f"time_{name}"] for name in ("ours", "theirs")}
@@ -64,7 +50,7 @@ def test_json_and_csv_name_the_best_and_contain_no_markup(starcast: Starcast) ->
             min(times, key=lambda name: times[name]) if len(set(times.values())) > 1 else None
         )
         assert row["gap_ours"] >= 1
-    text = starcast("compare", *SIDES, "-f", "csv").out
+    text = starcast(f"compare {SIDES} -f csv").out
     assert "**" not in text
     assert [row["best"] for row in csv.DictReader(io.StringIO(text))] == [
         row["best"] or "" for row in rows
@@ -73,7 +59,7 @@ def test_json_and_csv_name_the_best_and_contain_no_markup(starcast: Starcast) ->
 
 @pytest.mark.usefixtures("stored")
 def test_markdown_shows_the_shortest_time_of_each_row_in_bold(starcast: Starcast) -> None:
-    head, _, *lines = starcast("compare", *SIDES, "-f", "markdown").out.splitlines()
+    head, _, *lines = starcast(f"compare {SIDES} -f markdown").out.splitlines()
     names = [cell.strip() for cell in head.strip("|").split("|")]
     for line in lines:
         row = dict(
@@ -96,12 +82,12 @@ def test_markdown_shows_the_shortest_time_of_each_row_in_bold(starcast: Starcast
 def test_a_terminal_shows_the_best_time_in_bold(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = starcast("compare", *SIDES).out
+    plain = starcast(f"compare {SIDES}").out
     assert "\x1b" not in plain
     for name, value in (("FORCE_COLOR", "1"), ("TERM", "xterm-256color"), ("COLUMNS", "200")):
         monkeypatch.setenv(name, value)
-    styled = starcast("compare", *SIDES).out
-    best = {row["best"]: row for row in json.loads(starcast("compare", *SIDES, "-f", "json").out)}
+    styled = starcast(f"compare {SIDES}").out
+    best = {row["best"]: row for row in starcast(f"compare {SIDES} -f json").json}
     assert best
     for name, row in best.items():
         assert re.search(rf"\x1b\[1m\s*{format_value(row[f'time_{name}'])}\s*\x1b\[0m", styled)
@@ -111,13 +97,8 @@ def test_a_terminal_shows_the_best_time_in_bold(
 def test_the_legend_explains_the_letter_of_an_experiment_even_if_its_name_ends_with_it(
     starcast: Starcast,
 ) -> None:
-    assert (
-        starcast(
-            "experiment", "run", "runB", "--algorithm", ALGORITHMS[1], *GRID, "--jobs", "1"
-        ).code
-        == 0
-    )
-    assert "A = ours, B = runB" in starcast("compare", "ours", "runB").out
+    assert starcast(f"experiment run runB --algorithm {ALGORITHMS[1]} {GRID} --jobs 1").code == 0
+    assert "A = ours, B = runB" in starcast("compare ours runB").out
 
 
 @pytest.mark.usefixtures("stored")
@@ -127,18 +108,15 @@ def test_sort_orders_the_rows_by_any_column_in_either_direction(starcast: Starca
         ("change", "change"),
         ("time_B", "time_theirs"),
     ):
-        up = [
-            row[name]
-            for row in json.loads(starcast("compare", *SIDES, "--sort", column, "-f", "json").out)
-        ]
-        down = json.loads(starcast("compare", *SIDES, "--sort", f"-{column}", "-f", "json").out)
+        up = [row[name] for row in starcast(f"compare {SIDES} --sort {column} -f json").json]
+        down = starcast(f"compare {SIDES} --sort -{column} -f json").json
         assert up == sorted(up)
         assert [row[name] for row in down] == sorted(up, reverse=True)
 
 
 @pytest.mark.usefixtures("stored")
 def test_rows_with_several_times_are_sorted_by_the_shortest(starcast: Starcast) -> None:
-    rows = json.loads(starcast("compare", *SWEEP, "--sort", "-time", "-f", "json").out)
+    rows = starcast(f"compare {SWEEP} --sort -time -f json").json
     least = [
         min(row[f"time_sweep_{name.replace('-', '_')}"] for name in ALGORITHMS) for row in rows
     ]
@@ -150,13 +128,10 @@ def test_rows_with_several_times_are_sorted_by_the_shortest(starcast: Starcast) 
 def test_the_best_segment_count_has_a_column_per_experiment_in_json_and_csv(
     starcast: Starcast,
 ) -> None:
-    grid = ("--topology", "S4", "--segments", "1", "--segments", "best", "-m", "1024")
+    grid = "--topology S4 --segments 1 --segments best -m 1024"
     for name, algorithm in (("greedy", "greedy"), ("several", "multiple")):
-        assert (
-            starcast("experiment", "run", name, "--algorithm", algorithm, *grid, "--jobs", "1").code
-            == 0
-        )
-    rows = json.loads(starcast("compare", "greedy", "several", "-f", "json").out)
+        assert starcast(f"experiment run {name} --algorithm {algorithm} {grid} --jobs 1").code == 0
+    rows = starcast("compare greedy several -f json").json
     assert [
         (row["segments_greedy"], row["segments_several"], row["verdict"], row["note"])
         for row in rows
@@ -166,35 +141,33 @@ def test_the_best_segment_count_has_a_column_per_experiment_in_json_and_csv(
         (None, 1, "not comparable", "greedy has no run with message_units = 3"),
     ]
     assert not any("segments" in row for row in rows)
-    head = starcast("compare", "greedy", "several", "-f", "csv").out.splitlines()[0].split(",")
+    head = starcast("compare greedy several -f csv").out.splitlines()[0].split(",")
     assert head == list(rows[0])
     assert head[:2] == ["segments_greedy", "segments_several"]
 
 
 @pytest.mark.usefixtures("stored")
-def test_a_run_with_random_faults_is_reproduced_by_its_printed_command(
-    starcast: Starcast,
-) -> None:
-    point = ("run", "once", "S4", "broadcast", "edge-disjoint", "-m", "64", "--copies", "2")
-    assert starcast(*point, "--faults", "1 node", "--seed", "3", "--experiment", "drawn").code == 0
-    (drawn,) = json.loads(starcast("run", "list", "--experiment", "drawn", "-f", "json").out)
-    command = json.loads(starcast("run", "show", str(drawn["run"]), "-f", "json").out)
+def test_a_run_with_random_faults_is_reproduced_by_its_printed_command(starcast: Starcast) -> None:
+    point = "run once S4 broadcast edge-disjoint -m 64 --copies 2"
+    assert starcast(f"{point} --faults '1 node' --seed 3 --experiment drawn").code == 0
+    (drawn,) = starcast("run list --experiment drawn -f json").json
+    command = starcast("run", "show", str(drawn["run"]), "-f", "json").json
     words = [
         each
         for row in (command if isinstance(command, list) else [command])
         for each in row.values()
     ]
     (reproduce,) = {each for each in words if str(each).startswith("starcast run once")}
-    assert starcast(*shlex.split(reproduce)[1:], "--experiment", "named").code == 0
-    (named,) = json.loads(starcast("run", "list", "--experiment", "named", "-f", "json").out)
+    assert starcast(f"{reproduce.removeprefix('starcast ')} --experiment named").code == 0
+    (named,) = starcast("run list --experiment named -f json").json
     assert (named["faults"], named["seed"], drawn["seed"]) == (drawn["faults"], 0, 3)
-    (row,) = json.loads(starcast("compare", "drawn", "named", "--all", "-f", "json").out)
+    (row,) = starcast("compare drawn named --all -f json").json
     assert (row["verdict"], row["faults"], "note" in row) == ("same", drawn["faults"][0], False)
 
 
 @pytest.mark.usefixtures("stored")
 def test_the_error_for_an_unknown_sort_column_names_the_valid_columns(starcast: Starcast) -> None:
-    result = starcast("compare", *SIDES, "--sort", "speed")
+    result = starcast(f"compare {SIDES} --sort speed")
     assert (result.code, result.out) == (2, "")
     assert "error: 'speed' is not a column of this comparison" in result.err
     assert "time_ours, time_theirs" in result.err
@@ -203,7 +176,7 @@ def test_the_error_for_an_unknown_sort_column_names_the_valid_columns(starcast: 
 @pytest.mark.usefixtures("stored")
 def test_crossovers_are_reported_with_the_table_and_listed_on_request(starcast: Starcast) -> None:
     """The algorithm with fewer start-ups and larger packets is better for short messages."""
-    rows = json.loads(starcast("compare", *SWEEP, "--crossovers", "-f", "json").out)
+    rows = starcast(f"compare {SWEEP} --crossovers -f json").json
     assert rows
     for row in rows:
         assert (row["topology"], row["ports"], {row["first"], row["second"]}) == (
@@ -218,20 +191,16 @@ def test_crossovers_are_reported_with_the_table_and_listed_on_request(starcast: 
     ]
     lines = [
         line
-        for line in starcast("compare", *SWEEP).err.splitlines()
+        for line in starcast(f"compare {SWEEP}").err.splitlines()
         if line.startswith("crossover")
     ]
     assert len(lines) == 1
     assert f"{best['message_bytes']}: {best['better_below']} is better below" in lines[0]
-    table = starcast("compare", *SWEEP, "--crossovers").out
+    table = starcast(f"compare {SWEEP} --crossovers").out
     assert "better_below" in table
     assert best["message_bytes"] in table
     low, high = (
-        json.loads(
-            starcast(
-                "compare", *SWEEP, "--baseline", "sweep/multiple", "-f", "json", "--sort", order
-            ).out
-        )[0]
+        starcast(f"compare {SWEEP} --baseline sweep/multiple -f json --sort {order}").json[0]
         for order in ("message_bytes", "-message_bytes")
     )
     assert low["message_bytes"] < best["message_bytes_from"] < high["message_bytes"]
@@ -249,12 +218,12 @@ def test_the_html_page_contains_rows_curves_crossovers_and_commands(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     file = tmp_path / "page.html"
-    result = starcast("compare", *SWEEP, "-f", "html", "--out", str(file))
+    result = starcast(f"compare {SWEEP} -f html --out {file}")
     assert (result.code, result.out) == (0, "")
     assert f"written to {file}" in result.err
     text = file.read_text(encoding="utf-8")
     words = {word.strip() for word in re.findall(r">([^<>]+)<", text)}
-    for row in json.loads(starcast("compare", *SWEEP, "-f", "json").out):
+    for row in starcast(f"compare {SWEEP} -f json").json:
         times = [row[f"time_sweep_{name.replace('-', '_')}"] for name in ALGORITHMS]
         assert {format_value(time) for time in times} <= words
     repeat, elsewhere = [
@@ -265,7 +234,7 @@ def test_the_html_page_contains_rows_curves_crossovers_and_commands(
     assert repeat == "starcast experiment reproduce sweep"
     assert elsewhere.startswith("starcast experiment run sweep")
     assert {repeat, elsewhere} <= words
-    for row in json.loads(starcast("compare", *SWEEP, "--crossovers", "-f", "json").out):
+    for row in starcast(f"compare {SWEEP} --crossovers -f json").json:
         assert row["message_bytes"] in words
     (panel,) = _data(text)
     assert {curve["label"] for curve in panel["curves"]} == set(ALGORITHMS)
@@ -274,7 +243,7 @@ def test_the_html_page_contains_rows_curves_crossovers_and_commands(
 
 @pytest.mark.usefixtures("stored")
 def test_the_html_page_is_written_to_stdout_unless_a_file_is_named(starcast: Starcast) -> None:
-    result = starcast("compare", *SIDES, "-f", "html")
+    result = starcast(f"compare {SIDES} -f html")
     assert result.code == 0
     assert result.out.startswith("<!DOCTYPE html>")
     assert result.out.rstrip().endswith("</html>")
@@ -283,15 +252,15 @@ def test_the_html_page_is_written_to_stdout_unless_a_file_is_named(starcast: Sta
 
 @pytest.mark.usefixtures("stored")
 def test_the_html_page_shows_the_stored_steps(starcast: Starcast) -> None:
-    text = starcast("compare", *SIDES, "-f", "html").out
+    text = starcast(f"compare {SIDES} -f html").out
     (panel,) = _data(text)
     profiles = [{name: each[name] for name in ("run", "links_used")} for each in panel["profiles"]]
     for name in ("ours", "theirs"):
-        runs = json.loads(starcast("run", "list", "--experiment", name, "-f", "json").out)
+        runs = starcast(f"run list --experiment {name} -f json").json
         fastest = min(
             (run for run in runs if run["message_bytes"] == 4096), key=lambda run: run["time"]
         )
-        steps = json.loads(starcast("run", "steps", str(fastest["run"]), "-f", "json").out)
+        steps = starcast("run", "steps", str(fastest["run"]), "-f", "json").json
         used = [step["links_used"] for step in steps]
         assert {"run": fastest["run"], "links_used": used} in profiles
         # S4 has 24 nodes with 3 ports each: 72 directed links.
@@ -302,35 +271,28 @@ def test_the_html_page_shows_the_stored_steps(starcast: Starcast) -> None:
 def test_option_out_requires_html_and_leaves_no_partial_file(
     starcast: Starcast, tmp_path: Path
 ) -> None:
-    refused = starcast("compare", *SIDES, "--out", str(tmp_path / "page.html"))
+    refused = starcast(f"compare {SIDES} --out page.html")
     assert refused.code == 2
     assert "--out writes only html, but the format is table" in refused.err
     assert "add --format html" in refused.err
-    nowhere = starcast(
-        "compare", *SIDES, "-f", "html", "--out", str(tmp_path / "none" / "page.html")
-    )
+    file = tmp_path / "none" / "page.html"
+    nowhere = starcast(f"compare {SIDES} -f html --out {file}")
     assert nowhere.code == 2
     assert "cannot be written" in nowhere.err
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.usefixtures("stored")
-def test_runs_with_different_faults_or_missing_units_are_not_comparable(
-    starcast: Starcast,
-) -> None:
-    point = ("run", "once", "S4", "broadcast", "edge-disjoint", "-m", "64")
-    faults = ("--faults", "2134")
-    for words in (
-        (*point, "--copies", "1"),
-        (*point, "--copies", "1", *faults),
-        (*point, "--copies", "2", *faults),
-    ):
-        assert starcast(*words).code in {0, 6}, words
-    rows = json.loads(starcast("run", "list", "--experiment", "adhoc", "-f", "json").out)
+def test_runs_with_different_faults_or_missing_units_are_not_comparable(starcast: Starcast) -> None:
+    point = "run once S4 broadcast edge-disjoint -m 64"
+    faults = "--faults 2134"
+    for options in ("--copies 1", f"--copies 1 {faults}", f"--copies 2 {faults}"):
+        assert starcast(f"{point} {options}").code in {0, 6}, options
+    rows = starcast("run list --experiment adhoc -f json").json
     one, faulty, double = sorted(row["run"] for row in rows)
-    (row,) = json.loads(starcast("compare", str(one), str(double), "-f", "json").out)
+    (row,) = starcast(f"compare {one} {double} -f json").json
     assert row["note"] == "different faults (none, 2134)"
-    (row,) = json.loads(starcast("compare", str(double), str(faulty), "-f", "json").out)
+    (row,) = starcast(f"compare {double} {faulty} -f json").json
     missing = {
         run: next(each["missing"] for each in rows if each["run"] == run)
         for run in (faulty, double)
@@ -344,28 +306,17 @@ def test_runs_with_different_faults_or_missing_units_are_not_comparable(
 def networks(stored: URL, starcast: Starcast) -> URL:
     """Add an experiment, ``sizes``, on S4, Q4 and Q5."""
     grid = Path(__file__).with_name("sizes.toml")
-    assert starcast("experiment", "run", "sizes", "--grid", str(grid), "--jobs", "1").code == 0
+    assert starcast(f"experiment run sizes --grid {grid} --jobs 1").code == 0
     return stored
 
 
 @pytest.mark.usefixtures("networks")
-def test_option_across_compares_topologies_that_option_where_selects(
-    starcast: Starcast,
-) -> None:
-    apart = starcast("compare", "sizes")
+def test_option_across_compares_topologies_that_option_where_selects(starcast: Starcast) -> None:
+    apart = starcast("compare sizes")
     assert "--across topology compares them all the same" in apart.err
-    words = (
-        "compare",
-        "sizes",
-        "--across",
-        "topology",
-        "--where",
-        "topology=S4",
-        "--where",
-        "topology=Q5",
-    )
-    result = starcast(*words, "-f", "json")
-    rows = json.loads(result.out)
+    words = "compare sizes --across topology --where topology=S4 --where topology=Q5"
+    result = starcast(f"{words} -f json")
+    rows = result.json
     assert [row["message_bytes"] for row in rows] == [16, 4096]
     for row in rows:
         assert [
@@ -380,14 +331,14 @@ def test_option_across_compares_topologies_that_option_where_selects(
         assert row["verdict"] == "worse"
         assert not any("Q4" in name for name in row)
     assert "across topology: networks of different size" in result.err
-    table = starcast(*words).out
+    table = starcast(words).out
     assert "A = sizes/S4 greedy, B = sizes/Q5 binomial" in table
     assert "S4: 24 nodes of degree 3, 36 links" in table
     assert "Q5: 32 nodes of degree 5, 80 links" in table
-    page = starcast(*words, "-f", "html").out
+    page = starcast(f"{words} -f html").out
     assert "Q5: 32 nodes of degree 5, 80 links" in page
     assert "lower bound of Q5" in page
-    rows = json.loads(starcast("compare", "sizes", "--across", "topology", "-f", "json").out)
+    rows = starcast("compare sizes --across topology -f json").json
     assert {name.removeprefix("time_") for name in rows[0] if name.startswith("time")} == {
         "sizes_S4_greedy", "sizes_Q4_binomial", "sizes_Q5_binomial",
     }  # fmt: skip
@@ -397,20 +348,20 @@ def test_option_across_compares_topologies_that_option_where_selects(
 @pytest.mark.parametrize(
     ("words", "code", "error"),
     [
-        (("--across", "speed"), 2, "'speed' is not an axis of a comparison"),
-        (("--across", "message_bytes"), 2, "cannot differ in message_bytes"),
-        (("--across", "algorithm"), 2, "algorithm need not be named"),
-        (("--where", "topology"), 2, "'topology' is not a valid condition"),
-        (("--where", "speed=1"), 2, "'speed' cannot be used in a condition"),
-        (("--where", "topology=S9"), 3, "no run of this comparison has topology = S9"),
-        (("--where", "topology=S4", "--where", "algorithm=binomial"), 3, "'sizes' has no run with"),
-        (("--where", "topology=S4"), 2, "nothing to compare"),
+        ("--across speed", 2, "'speed' is not an axis of a comparison"),
+        ("--across message_bytes", 2, "cannot differ in message_bytes"),
+        ("--across algorithm", 2, "algorithm need not be named"),
+        ("--where topology", 2, "'topology' is not a valid condition"),
+        ("--where speed=1", 2, "'speed' cannot be used in a condition"),
+        ("--where topology=S9", 3, "no run of this comparison has topology = S9"),
+        ("--where topology=S4 --where algorithm=binomial", 3, "'sizes' has no run with"),
+        ("--where topology=S4", 2, "nothing to compare"),
     ],
 )
 def test_invalid_axes_and_conditions_are_refused_in_one_sentence(
-    starcast: Starcast, words: tuple[str, ...], code: int, error: str
+    starcast: Starcast, words: str, code: int, error: str
 ) -> None:
-    result = starcast("compare", "sizes", *words)
+    result = starcast(f"compare sizes {words}")
     assert (result.code, result.out) == (code, "")
     assert error in result.err.splitlines()[0]
 
@@ -423,19 +374,19 @@ def test_a_table_is_laid_out_to_fit_the_terminal(
     for name, value in (("TERM", "xterm"), ("COLUMNS", str(columns)), ("NO_COLOR", "1")):
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    out = re.sub("\x1b\\[[0-9;]*m", "", starcast("compare", "sizes", "--across", "topology").out)
+    out = re.sub("\x1b\\[[0-9;]*m", "", starcast("compare sizes --across topology").out)
     lines = [line.rstrip() for line in out.splitlines()]
     assert max(map(len, lines)) <= columns
     head = next(line.split() for line in lines if "verdict" in line)
     assert ("side" in head) == (columns < 200)
     assert any("Q5 binomial" in line for line in lines)
-    rows = json.loads(starcast("compare", "sizes", "--across", "topology", "-f", "json").out)
+    rows = starcast("compare sizes --across topology -f json").json
     times = {row[name] for row in rows for name in row if name.startswith("time")}
     assert {format_value(time) for time in times} <= set(out.split())
 
 
 def test_the_help_of_compare_imports_neither_matplotlib_nor_jinja(starcast: Starcast) -> None:
-    assert "--crossovers" in starcast("compare", "--help").out
+    assert "--crossovers" in starcast("compare --help").out
     code = (
         "import sys; sys.argv = ['starcast', 'compare', '--help']\n"
         "import contextlib, starcast.cli.app as app\n"
@@ -451,14 +402,14 @@ def test_the_help_of_compare_imports_neither_matplotlib_nor_jinja(starcast: Star
 
 @pytest.mark.usefixtures("stored")
 def test_latex_has_the_same_rows_as_markdown_and_a_caption(starcast: Starcast) -> None:
-    result = starcast("compare", *SIDES, "-f", "latex")
+    result = starcast(f"compare {SIDES} -f latex")
     assert result.code == 0, result.err
     table = read_table(result.out)
-    head, _, *lines = starcast("compare", *SIDES, "-f", "markdown").out.splitlines()
+    head, _, *lines = starcast(f"compare {SIDES} -f markdown").out.splitlines()
     assert len(table.columns) <= 8 < len(head.strip("|").split("|"))
     assert "time theirs" in table.columns
     assert len(table.rows) == len(lines)
-    rows = json.loads(starcast("compare", *SIDES, "-f", "json").out)
+    rows = starcast(f"compare {SIDES} -f json").json
     for marks, row in zip(table.bold, rows, strict=True):
         assert marks == ({f"time {row['best']}"} if row["best"] else set())
     caption = str(table.caption)
@@ -466,7 +417,7 @@ def test_latex_has_the_same_rows_as_markdown_and_a_caption(starcast: Starcast) -
     assert "message_units" not in caption
     assert ("gap" in caption) == any("gap" in name for name in table.columns)
     assert "topology S4" in caption
-    crossovers = starcast("compare", *SIDES, "--crossovers", "-f", "latex")
+    crossovers = starcast(f"compare {SIDES} --crossovers -f latex")
     assert read_table(crossovers.out).rows
 
 
@@ -478,9 +429,9 @@ def test_latex_has_the_same_rows_as_markdown_and_a_caption(starcast: Starcast) -
 def test_plots_are_written_next_to_the_listing(
     starcast: Starcast, tmp_path: Path, suffix: str, magic: bytes
 ) -> None:
-    listed = starcast("compare", *SIDES, "-f", "csv")
+    listed = starcast(f"compare {SIDES} -f csv")
     out = tmp_path / f"plot{suffix}"
-    result = starcast("compare", *SIDES, "-f", "csv", "--plot", str(out))
+    result = starcast(f"compare {SIDES} -f csv --plot {out}")
     assert (result.code, result.out) == (0, listed.out)
     assert list(tmp_path.iterdir()) == [out]
     assert f"written to {out}" in result.err
@@ -496,7 +447,7 @@ def test_the_example_on_the_page_for_papers_compiles_in_latex(
     compared = starcast(
         "compare", "ours", "theirs", "-f", "latex", "--plot", str(tmp_path / "figure.pdf")
     )
-    costs = starcast("cost", "table", "S5", "--collective", "broadcast", "-f", "latex")
+    costs = starcast("cost table S5 --collective broadcast -f latex")
     assert (compared.code, costs.code) == (0, 0)
     wide = (
         table.out.replace("{table}", "{table*}").replace(r"\centering", r"\centering\small")
@@ -511,17 +462,17 @@ def test_the_example_on_the_page_for_papers_compiles_in_latex(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("ours", "theirs", "--plot", "plot.gif"), "must end in .svg, .pdf or .png: plot.gif"),
-        (("ours", "theirs", "--plot", "plot"), "must end in .svg, .pdf or .png: plot"),
-        (("ours", "theirs", "--plot", "no/such/plot.svg"), "cannot be written"),
+        ("ours theirs --plot plot.gif", "must end in .svg, .pdf or .png: plot.gif"),
+        ("ours theirs --plot plot", "must end in .svg, .pdf or .png: plot"),
+        ("ours theirs --plot no/such/plot.svg", "cannot be written"),
     ],
 )
 def test_plots_that_cannot_be_written_are_refused(
     starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    words: tuple[str, ...], message: str,
+    words: str, message: str,
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
-    result = starcast("compare", *words)
+    result = starcast(f"compare {words}")
     assert result.code == 2
     assert message in result.err
     assert "hint: " in result.err
@@ -533,9 +484,9 @@ def test_an_experiment_on_the_grid_of_a_paper_table_reproduces_the_table(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = "tseng-sheu-1997-table-1"
-    words = ("--grid", name, "--topology", "S4", "--jobs", "1")
-    assert starcast("experiment", "run", "ts1", *words).code == 0
-    rows = json.loads(starcast("cost", "table", "--experiment", "ts1", "-f", "json").out)
+    words = f"--grid {name} --topology S4 --jobs 1"
+    assert starcast(f"experiment run ts1 {words}").code == 0
+    rows = starcast("cost table --experiment ts1 -f json").json
     assert [row["algorithm"] for row in rows[:3]] == ["Sheu [16]", "Day [7]", "Ours"]
     assert {(row["topology"], row["message_bytes"]) for row in rows} == {
         ("S4", 1024), ("S4", 16384)
@@ -543,9 +494,7 @@ def test_an_experiment_on_the_grid_of_a_paper_table_reproduces_the_table(
     assert {row["reference"] for row in rows if row["basis"] == "cited"} == {
         "misic1994", "akl1993", "mendia1992", "sheu1995", "qiu1995"
     }  # fmt: skip
-    only = starcast(
-        "cost", "table", "--experiment", "ts1", "--where", "message_bytes=1024", "-f", "latex"
-    )
+    only = starcast("cost table --experiment ts1 --where message_bytes=1024 -f latex")
     table = read_table(only.out.strip())
     assert table.columns[:5] == [
         "Model", "Algorithm", "Start-up comp.", "Trans. comp.", "Overall complexity"
@@ -554,20 +503,18 @@ def test_an_experiment_on_the_grid_of_a_paper_table_reproduces_the_table(
     assert str(table.caption).startswith("Tseng & Sheu 1997, Table 1. Comparison of one-to-all")
     assert table.label == f"tab:{name}-S4-1024-100-1"
     monkeypatch.setenv("COLUMNS", "200")
-    assert "Misic [13]" in starcast("cost", "table", "--experiment", "ts1").out
-    assert (
-        "| Misic [13] |" in starcast("cost", "table", "--experiment", "ts1", "-f", "markdown").out
-    )
-    refused = starcast("cost", "table", "--experiment", "ours")
+    assert "Misic [13]" in starcast("cost table --experiment ts1").out
+    assert "| Misic [13] |" in starcast("cost table --experiment ts1 -f markdown").out
+    refused = starcast("cost table --experiment ours")
     assert refused.code == 2
     assert "does not belong to a table of a paper" in refused.err
-    given = starcast("cost", "table", "--experiment", "ours", "--table", name, "-f", "json")
-    executed = {row["basis"].split(",")[0] for row in json.loads(given.out)}
+    given = starcast(f"cost table --experiment ours --table {name} -f json")
+    executed = {row["basis"].split(",")[0] for row in given.json}
     assert executed == {"multiple", "not executed", "cited"}
-    assert starcast("cost", "table", "--experiment", "ours", "--table", "x").code == 2
-    assert starcast("cost", "table", "--experiment", "nothing").code == 3
-    for computed in (("S4",), ("--t-s", "3")):
-        mixed = starcast("cost", "table", *computed, "--experiment", "ts1")
+    assert starcast("cost table --experiment ours --table x").code == 2
+    assert starcast("cost table --experiment nothing").code == 3
+    for computed in ("S4", "--t-s 3"):
+        mixed = starcast(f"cost table {computed} --experiment ts1")
         assert (mixed.code, "applies only to computed costs" in mixed.err) == (2, True)
-    assert "add --experiment NAME" in starcast("cost", "table", "S4", "--where", "t_s=1").err
-    assert "is missing" in starcast("cost", "table").err
+    assert "add --experiment NAME" in starcast("cost table S4 --where t_s=1").err
+    assert "is missing" in starcast("cost table").err

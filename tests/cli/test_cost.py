@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import re
 from fractions import Fraction
 from typing import Any
@@ -18,19 +17,17 @@ from support.fix_cli import Starcast
 from support.latex_tables import read_table
 
 
-def rows_of(starcast: Starcast, *words: str) -> list[dict[str, Any]]:
+def rows_of(starcast: Starcast, line: str) -> list[dict[str, Any]]:
     """Return the rows of a table in JSON; stderr must be empty."""
-    result = starcast("cost", "table", *words, "-f", "json")
+    result = starcast(f"cost table {line} -f json")
     assert (result.code, result.err) == (0, "")
-    rows: list[dict[str, Any]] = json.loads(result.out)
+    rows: list[dict[str, Any]] = result.json
     return rows
 
 
-def test_a_table_prints_every_row_with_costs_gap_and_simulation(
-    starcast: Starcast,
-) -> None:
+def test_a_table_prints_every_row_with_costs_gap_and_simulation(starcast: Starcast) -> None:
     words = "S4 --collective broadcast --ports all -m 1000 --t-s 7/2 --t-c 3"
-    printed = rows_of(starcast, *words.split())
+    printed = rows_of(starcast, f"{words}")
     machine = costs.Machine(Fraction(7, 2), Fraction(3))
     problem = Problem(topology("S4"), "broadcast", "all", Fraction(1000), machine)
     rows = build_table(problem)
@@ -61,27 +58,26 @@ def test_a_table_prints_every_row_with_costs_gap_and_simulation(
 def test_without_a_port_model_the_rows_of_both_models_are_sorted_by_time(
     starcast: Starcast,
 ) -> None:
-    printed = rows_of(starcast, "S5", "--collective", "allgather", "--no-simulate")
+    printed = rows_of(starcast, "S5 --collective allgather --no-simulate")
     assert {row["ports"] for row in printed} == {"all", "one"}
     times = [row["time"] for row in printed]
     assert times == sorted(times)
 
 
 def test_without_a_collective_all_collectives_are_printed(starcast: Starcast) -> None:
-    printed = rows_of(starcast, "S4", "--no-simulate")
+    printed = rows_of(starcast, "S4 --no-simulate")
     assert list(dict.fromkeys(row["collective"] for row in printed)) == list(COLLECTIVES)
-    result = starcast("cost", "table", "S4", "--no-simulate")
+    result = starcast("cost table S4 --no-simulate")
     assert all(f"{what} on S4, m = 65536" in result.out for what in COLLECTIVES)
 
 
 def test_options_set_the_segments_messages_and_copies(starcast: Starcast) -> None:
     options = "--segments 3 --messages 5 --copies 2 --no-simulate"
-    words = ("S4", "--collective", "broadcast", *options.split())
-    pieces = {row["name"]: row["pieces"] for row in rows_of(starcast, *words, "--ports", "all")}
+    words = f"S4 --collective broadcast {options}"
+    pieces = {row["name"]: row["pieces"] for row in rows_of(starcast, f"{words} --ports all")}
     assert (pieces["greedy"], pieces["edge-disjoint"]) == (3, 5)
     bounds = {
-        row["name"]: row["lower_bound"]
-        for row in rows_of(starcast, *words, "--ports", "all", "--t-s", "1")
+        row["name"]: row["lower_bound"] for row in rows_of(starcast, f"{words} --ports all --t-s 1")
     }
     assert bounds["edge-disjoint"] == pytest.approx(2 * bounds["greedy"])
     assert bounds["lower bound, 2 copies"] == bounds["edge-disjoint"]
@@ -89,9 +85,9 @@ def test_options_set_the_segments_messages_and_copies(starcast: Starcast) -> Non
 
 
 def test_option_hypercube_sets_the_hypercube_for_comparison(starcast: Starcast) -> None:
-    for words, k in (((), 5), (("--hypercube", "6"), 6)):
+    for words, k in (("", 5), ("--hypercube 6", 6)):
         given = "S4 --collective alltoall --ports all --messages 1 --no-simulate"
-        rows = rows_of(starcast, *given.split(), *words)
+        rows = rows_of(starcast, f"{given} {words}")
         (cube,) = [row for row in rows if row["name"] == f"lower bound, unit messages, Q{k}"]
         assert cube["steps"] == 2 ** (k - 1)
 
@@ -103,18 +99,16 @@ def test_option_no_simulate_executes_no_schedule(
         raise AssertionError("executed")
 
     monkeypatch.setattr("starcast.costs.tables.execute_row", fail)
-    for row in rows_of(starcast, "S8", "--no-simulate"):
+    for row in rows_of(starcast, "S8 --no-simulate"):
         assert row["simulated_steps"] is None
 
 
-def test_schedules_that_are_too_large_are_reported_on_stderr(
-    starcast: Starcast,
-) -> None:
+def test_schedules_that_are_too_large_are_reported_on_stderr(starcast: Starcast) -> None:
     """One message to each node of S5 takes 442 rows, so four messages take at least 1,768."""
     words = "S5 --collective alltoall --ports all --messages 4 --max-rows 500"
-    result = starcast("cost", "table", *words.split(), "-f", "json")
+    result = starcast(f"cost table {words} -f json")
     assert result.code == 0
-    for row in json.loads(result.out):
+    for row in result.json:
         assert row["simulated_steps"] == (row["steps"] if row["name"] == "necklace" else None)
     refusals = [line.partition(" rows")[0] for line in result.err.splitlines()]
     assert sorted(refusals) == [
@@ -127,7 +121,7 @@ def test_schedules_that_are_too_large_are_reported_on_stderr(
 def test_a_row_without_a_closed_form_has_a_note(starcast: Starcast) -> None:
     (qiu,) = [
         row
-        for row in rows_of(starcast, "S4", "--collective", "broadcast", "--no-simulate")
+        for row in rows_of(starcast, "S4 --collective broadcast --no-simulate")
         if row["name"] == "Qiu [14]"
     ]
     assert qiu["time"] is None
@@ -143,8 +137,8 @@ def test_notes_explain_errors_in_the_published_formulas_for_nk_stars(
     starcast: Starcast, ports: str, collective: str, theorems: list[str]
 ) -> None:
     """The simulated gap differs from the gap of the closed form."""
-    words = ("cost", "table", "S5,2", "--collective", collective, "--ports", ports)
-    lines = starcast(*words).out.splitlines()
+    words = f"S5,2 --collective {collective} --ports {ports}"
+    lines = starcast(f"cost table {words}").out.splitlines()
     assert any("simulated_gap" in line for line in lines)
     for theorem in theorems:
         (note,) = [line for line in lines if f"Theorems {theorem}" in line]
@@ -152,17 +146,17 @@ def test_notes_explain_errors_in_the_published_formulas_for_nk_stars(
         assert ("the number of pieces is the optimum of the closed form" in note) == (
             collective == "broadcast"
         )
-    for row in rows_of(starcast, *words[2:]):
+    for row in rows_of(starcast, words):
         if row["name"].startswith("nk-"):
             assert row["simulated_gap"] != row["gap"]
 
 
 def test_csv_and_markdown_have_the_same_rows(starcast: Starcast) -> None:
-    words = ("cost", "table", "S6,3", "--collective", "broadcast", "--no-simulate")
-    names = [row["name"] for row in rows_of(starcast, *words[2:])]
-    written = list(csv.DictReader(io.StringIO(starcast(*words, "-f", "csv").out)))
+    words = "S6,3 --collective broadcast --no-simulate"
+    names = [row["name"] for row in rows_of(starcast, words)]
+    written = list(csv.DictReader(io.StringIO(starcast(f"cost table {words} -f csv").out)))
     assert [row["name"] for row in written] == names
-    lines = starcast(*words, "-f", "markdown").out.splitlines()
+    lines = starcast(f"cost table {words} -f markdown").out.splitlines()
     assert [line.split(" | ")[3] for line in lines[2:]] == names
 
 
@@ -173,24 +167,24 @@ BELOW = re.compile(r"[a-z]+\) ")
 @pytest.mark.parametrize(
     "words",
     [
-        ("S7", "--no-simulate"),
-        ("S4",),
-        ("S5,2",),
-        ("S4", "--copies", "3"),
-        ("S6,3", "--no-simulate"),
-        ("S12", "--no-simulate", "--copies", "11", "-m", "1e9"),
-        ("Q5", "--no-simulate"),
+        "S7 --no-simulate",
+        "S4",
+        "S5,2",
+        "S4 --copies 3",
+        "S6,3 --no-simulate",
+        "S12 --no-simulate --copies 11 -m 1e9",
+        "Q5 --no-simulate",
     ],
 )
 def test_a_table_fits_on_a_terminal_and_refers_to_the_sources_below(
-    starcast: Starcast, words: tuple[str, ...]
+    starcast: Starcast, words: str
 ) -> None:
-    result = starcast("cost", "table", *words, "--collective", "broadcast")
+    result = starcast(f"cost table {words} --collective broadcast")
     lines = [line.rstrip() for line in result.out.splitlines()]
     assert (
         max(len(line) for line in lines if not BELOW.match(line)) <= 120
     )  # lines below a table may be longer, since they are sentences
-    listed = rows_of(starcast, *words, "--collective", "broadcast")
+    listed = rows_of(starcast, f"{words} --collective broadcast")
     titles = [place for place, line in enumerate(lines) if line.startswith("broadcast on")]
     assert [lines[place].rpartition(", ")[2] for place in titles] == list(
         dict.fromkeys(f"{row['ports']}-port" for row in listed)
@@ -215,62 +209,24 @@ def test_a_table_fits_on_a_terminal_and_refers_to_the_sources_below(
 
 
 def test_option_all_shows_all_columns(starcast: Starcast) -> None:
-    words = ("cost", "table", "S4", "--collective", "broadcast")
-    heads = [
-        re.split(
-            r" {2,}",
-            next(
-                line for line in starcast(*words, *more).out.splitlines() if "start_ups" in line
-            ).strip(),
-        )
-        for more in ((), ("--all",), ("--no-simulate",))
-    ]
-    short, full, unsimulated = heads
-    assert full == [
-        name for name in rows_of(starcast, *words[2:])[0] if name not in {"topology", "collective"}
-    ]
-    assert short == [
-        "name",
-        "pieces",
-        "start_ups",
-        "bytes",
-        "time",
-        "gap",
-        "simulated_time",
-        "simulated_gap",
-        "ref",
-    ]
+    words = "S4 --collective broadcast"
+
+    def head(option: str) -> list[str]:
+        lines = starcast(f"cost table {words} {option}").out.splitlines()
+        return re.split(r" {2,}", next(line for line in lines if "start_ups" in line).strip())
+
+    short, full, unsimulated = map(head, ("", "--all", "--no-simulate"))
+    columns = list(rows_of(starcast, words)[0])
+    assert full == [name for name in columns if name not in {"topology", "collective"}]
+    expected = "name pieces start_ups bytes time gap simulated_time simulated_gap ref"
+    assert short == expected.split()
     assert unsimulated == [name for name in short if "simulated" not in name]
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("S13",),
-        ("S4", "--collective", "barrier"),
-        ("S4", "--ports", "both"),
-        ("S4", "-m", "much"),
-        ("S4", "-m", "-1"),
-        ("S4", "--t-s", "0"),
-        ("S4", "--t-c", "-1"),
-        ("S4", "--segments", "0"),
-        ("S4", "--segments", "worst"),
-        ("S4", "--messages", "0"),
-        ("S4", "--copies", "4"),
-        ("S4", "--hypercube", "0"),
-        ("S4", "--max-rows", "-1"),
-    ],
-)
-def test_bad_input_is_refused(words: tuple[str, ...], starcast: Starcast) -> None:
-    result = starcast("cost", "table", *words)
-    assert result.code == 2
-    assert result.out == ""
 
 
 def test_the_optimum_over_real_numbers_and_over_integers_is_printed(starcast: Starcast) -> None:
     words = "S6 broadcast edge-disjoint -m 4096 --copies 2"
-    result = starcast("cost", "optimum", *words.split(), "-f", "json")
-    (row,) = json.loads(result.out)
+    result = starcast(f"cost optimum {words} -f json")
+    (row,) = result.json
     machine = costs.Machine(Fraction(100), Fraction(1))
     real, best = costs.optimal_pieces(
         topology("S6"), "broadcast", "edge-disjoint", "all", Fraction(4096), machine, copies=2
@@ -283,31 +239,13 @@ def test_the_optimum_over_real_numbers_and_over_integers_is_printed(starcast: St
     assert row["note"].startswith("one step too many")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("S6", "broadcast", "gready"),
-        ("S6", "allgather", "dimension-change"),
-        ("S6", "broadcast", "greedy", "--copies", "2"),
-        ("S6", "broadcast", "greedy", "--t-s", "0"),
-        ("Q4", "broadcast", "greedy"),
-    ],
-)
-def test_an_optimum_that_does_not_exist_is_refused(
-    words: tuple[str, ...], starcast: Starcast
-) -> None:
-    result = starcast("cost", "optimum", *words)
-    assert result.code == 2
-    assert result.err.splitlines()[0].startswith("error: ")
-
-
 def test_latex_has_a_table_per_collective_and_port_model(starcast: Starcast) -> None:
-    words = ("cost", "table", "S4", "--no-simulate")
-    result = starcast(*words, "-f", "latex")
+    words = "S4 --no-simulate"
+    result = starcast(f"cost table {words} -f latex")
     assert (result.code, result.err) == (0, "")
     tables = [read_table(f"% {text}".strip()) for text in result.out.split("% ") if text]
     assert len(tables) == 2 * len(COLLECTIVES)
-    printed = rows_of(starcast, *words[2:], "--collective", "broadcast", "--ports", "one")
+    printed = rows_of(starcast, f"{words} --collective broadcast --ports one")
     (table,) = [
         each for each in tables if str(each.caption).startswith("broadcast on S4") and
         "one-port" in str(each.caption)
@@ -316,6 +254,6 @@ def test_latex_has_a_table_per_collective_and_port_model(starcast: Starcast) -> 
     assert table.alignment.startswith("lr")
     assert [row[0] for row in table.rows] == [row["name"] for row in printed]
     assert "Tseng & Sheu 1997, Table 1 [13] (cited)" in str(table.caption)
-    one = (*words, "--collective", "broadcast", "--ports", "one")
-    everything = starcast(*one, "--all", "-f", "latex")
+    one = f"{words} --collective broadcast --ports one"
+    everything = starcast(f"cost table {one} --all -f latex")
     assert read_table(everything.out).columns == [name.replace("_", " ") for name in COLUMNS]

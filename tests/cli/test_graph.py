@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from pathlib import Path
 
 import pytest
@@ -45,12 +44,12 @@ def what(stores: Stores) -> Plan:
 def test_verify_accepts_a_correct_graph(starcast: Starcast, what: Plan) -> None:
     """One line is printed to stderr. With ``--format json``, stdout has an empty list."""
     del what
-    done = starcast("graph", "verify")
+    done = starcast("graph verify")
     assert (done.code, done.out) == (0, "")
     assert done.err.startswith("the graph matches newly built artifacts in a sample of 500 nodes")
-    for words in (["S4"], [TREES, "--all"], ["--sample", "3", "--seed", "5"]):
-        assert starcast("graph", "verify", *words).code == 0
-    assert json.loads(starcast("graph", "verify", "--format", "json").out) == []
+    for words in ("S4", f"{TREES} --all", "--sample 3 --seed 5"):
+        assert starcast(f"graph verify {words}").code == 0
+    assert starcast("graph verify --format json").json == []
 
 
 def test_verify_lists_differences_and_rebuild_fixes_them(
@@ -60,27 +59,23 @@ def test_verify_lists_differences_and_rebuild_fixes_them(
     stores.graph.write(
         "MATCH (a:Node {label: '1234'})-[r:LINK]->(b:Node {label: '2134'}) SET r.port = 4"
     )
-    found = starcast("graph", "verify", "--all")
+    found = starcast("graph verify --all")
     assert found.code == 6
     assert "LINK 1234-2134 (port 2) is missing" in found.out
     assert "error: graph verification found 3 problems" in found.err
     assert "with 'starcast graph rebuild'" in found.err
-    rows = list(
-        csv.DictReader(
-            io.StringIO(starcast("graph", "verify", "S4", "--all", "--format", "csv").out)
-        )
-    )
+    rows = list(csv.DictReader(io.StringIO(starcast("graph verify S4 --all --format csv").out)))
     assert [row["artifact"] for row in rows] == ["S4", "S4", "S4"]
     assert (
         rows[0]["problem"] == "its rows in the graph differ from those of the newly built artifact"
     )
     assert "checksum" in rows[0]["found"]
     assert rows[0]["found"] != rows[0]["expected"]
-    rebuilt = starcast("graph", "rebuild", "S4", "--format", "json")
+    rebuilt = starcast("graph rebuild S4 --format json")
     assert rebuilt.code == 0, rebuilt.err
-    assert [row["id"] for row in json.loads(rebuilt.out)] == ["S4", TREES]
+    assert [row["id"] for row in rebuilt.json] == ["S4", TREES]
     assert "rebuilt 2 artifacts" in rebuilt.err
-    assert starcast("graph", "verify", "--all").code == 0
+    assert starcast("graph verify --all").code == 0
     assert_stored(stores, what)
 
 
@@ -88,26 +83,26 @@ def test_verify_lists_differences_and_rebuild_fixes_them(
 def test_the_seed_of_a_random_sample_is_reported(starcast: Starcast, what: Plan) -> None:
     """The same nodes can be compared again with this seed."""
     del what
-    line = starcast("graph", "verify", "--sample", "2").err.splitlines()[0]
+    line = starcast("graph verify --sample 2").err.splitlines()[0]
     assert "a sample of 2 nodes of each topology, drawn with --seed " in line
     seed = line.rpartition(" ")[2]
-    assert starcast("graph", "verify", "--sample", "2", "--seed", seed).err.splitlines()[0] == line
+    assert starcast(f"graph verify --sample 2 --seed {seed}").err.splitlines()[0] == line
 
 
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        (["verify", "S5"], 3, "no artifact 'S5' is stored"),
-        (["rebuild", "S5"], 3, "no artifact 'S5' is stored"),
-        (["rebuild", "--method", "import"], 2, "an offline import stops Neo4j"),
+        ("verify S5", 3, "no artifact 'S5' is stored"),
+        ("rebuild S5", 3, "no artifact 'S5' is stored"),
+        ("rebuild --method import", 2, "an offline import stops Neo4j"),
     ],
 )
 def test_bad_input_is_refused(
-    starcast: Starcast, what: Plan, words: list[str], code: int, sentence: str
+    starcast: Starcast, what: Plan, words: str, code: int, sentence: str
 ) -> None:
     """An error is one sentence with a hint."""
     del what
-    done = starcast("graph", *words)
+    done = starcast(f"graph {words}")
     assert (done.code, done.out) == (code, "")
     assert sentence in done.err
     assert "\nhint: " in done.err

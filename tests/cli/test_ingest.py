@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import socket
 import time
 from collections.abc import Iterator
@@ -42,8 +41,8 @@ def starcast(
     monkeypatch.setenv("STARCAST_NEO4J_URI", graph_address.uri)
     monkeypatch.setenv("STARCAST_POSTGRES_URI", without_password(clean_database))
 
-    def call(*words: str) -> Result:
-        result = starcast(*words)
+    def call(line: str, *words: object) -> Result:
+        result = starcast(line, *words)
         assert all(secret not in result.out + result.err for secret in secrets.values() if secret)
         return result
 
@@ -67,33 +66,24 @@ def untouched(stores: Stores) -> bool:
 @pytest.mark.slow
 def test_everything_on_s5_is_ingested_once(starcast: Starcast, stores: Stores) -> None:
     """A second ingest creates nothing, and its output says so."""
-    first = starcast("ingest", "S5", "--trees", "all", "--schedules", "all", "--format", "json")
+    first = starcast("ingest S5 --trees all --schedules all --format json")
     assert first.code == 0
     what = plan("S5", "all", "all")
-    assert [row["id"] for row in json.loads(first.out)] == [thing.id for thing in what.artifacts]
+    assert [row["id"] for row in first.json] == [thing.id for thing in what.artifacts]
     things = len(what.artifacts)
     assert things > 1 + len(plain_constructions("S5"))
     assert f"over Bolt: {sum(thing.rows for thing in what.artifacts):,} rows" in first.err
     assert f"created {things}" in first.err
     assert "rows/s" in first.err
     assert_stored(stores, what)
-    second = starcast("ingest", "S5", "--trees", "all", "--schedules", "all")
+    second = starcast("ingest S5 --trees all --schedules all")
     assert second == Result(0, "", f"nothing to create: {things} of {things} are already stored\n")
 
 
 def test_the_options_of_ingest_are_applied(starcast: Starcast, stores: Stores) -> None:
     """The options set the root, the port models, the segments and the messages."""
-    words = (
-        "--schedules",
-        "multiple,recursive-substar",
-        "--ports",
-        "both",
-        "--segments",
-        "2",
-        "--messages",
-        "3",
-    )
-    assert starcast("ingest", "S4", "--root", "4321", "--trees", "greedy", *words).code == 0
+    words = "--schedules multiple,recursive-substar --ports both --segments 2 --messages 3"
+    assert starcast(f"ingest S4 --root 4321 --trees greedy {words}").code == 0
     options = {"root": "4321", "ports": "both", "segments": 2, "messages": 3}
     assert_stored(stores, plan("S4", "greedy", "multiple,recursive-substar", **options))
 
@@ -104,7 +94,7 @@ def test_a_dry_run_needs_no_server(
     """The command prints an estimate for each artifact and the total."""
     monkeypatch.setenv("STARCAST_NEO4J_URI", "bolt://127.0.0.1:1")
     monkeypatch.setenv("STARCAST_POSTGRES_URI", "postgresql://nobody@127.0.0.1:1/nothing")
-    result = starcast("ingest", "S8", "--trees", "multiple", "--dry-run", "--format", "csv")
+    result = starcast("ingest S8 --trees multiple --dry-run --format csv")
     assert result.code == 0
     rows = list(csv.DictReader(io.StringIO(result.out)))
     assert [(row["id"], row["nodes"], row["relationships"]) for row in rows] == [
@@ -130,11 +120,9 @@ def test_a_dry_run_also_estimates_an_ingest_that_is_too_large(
         raise AssertionError("trees were built")
 
     monkeypatch.setattr(Forest, "__post_init__", nothing)
-    result = starcast(
-        "ingest", "S11", "--trees", "all", "--schedules", "all", "--dry-run", "--format", "json"
-    )
+    result = starcast("ingest S11 --trees all --schedules all --dry-run --format json")
     assert result.code == 0
-    rows = {row["id"]: row for row in json.loads(result.out)}
+    rows = {row["id"]: row for row in result.json}
     assert rows["S11"]["nodes"] == 39_916_800
     assert rows["S11:multiple:123456789ab"]["relationships"] == 10 * 39_916_799
     assert rows[""]["relationships"] == sum(
@@ -146,31 +134,28 @@ def test_a_dry_run_also_estimates_an_ingest_that_is_too_large(
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (("S0",), "S0"),
-        (("S13",), "S13"),
-        (("S5,9",), "S5,9"),
-        (("T4",), "T4"),
-        (("S5", "--trees", "no-such-tree"), "no-such-tree"),
-        (("S5", "--schedules", "no-such-algorithm"), "no-such-algorithm"),
-        (("S5", "--trees", "all", "--root", "1234"), "1234"),
-        (("S5", "--trees", "all", "--root", "11345"), "11345"),
-        (("S5", "--schedules", "all", "--segments", "0"), "segments is 0"),
-        (("S5", "--schedules", "all", "--messages", "0"), "messages is 0"),
-        (("S5", "--ports", "many"), "many"),
+        ("S0", "S0"),
+        ("S13", "S13"),
+        ("S5,9", "S5,9"),
+        ("T4", "T4"),
+        ("S5 --trees no-such-tree", "no-such-tree"),
+        ("S5 --schedules no-such-algorithm", "no-such-algorithm"),
+        ("S5 --trees all --root 1234", "1234"),
+        ("S5 --trees all --root 11345", "11345"),
+        ("S5 --schedules all --segments 0", "segments is 0"),
+        ("S5 --schedules all --messages 0", "messages is 0"),
+        ("S5 --ports many", "many"),
     ],
-    ids=" ".join,
 )
-def test_bad_input_is_refused(
-    starcast: Starcast, stores: Stores, words: tuple[str, ...], named: str
-) -> None:
+def test_bad_input_is_refused(starcast: Starcast, stores: Stores, words: str, named: str) -> None:
     """The exit code is 2, the error names the wrong value, and nothing is written."""
-    assert named in refused(starcast("ingest", *words), 2)[0]
+    assert named in refused(starcast(f"ingest {words}"), 2)[0]
     assert untouched(stores)
 
 
 def test_an_ingest_that_is_too_large_is_refused(starcast: Starcast, stores: Stores) -> None:
     """The exit code is 7. The error states the nodes, relationships, bytes and time."""
-    error, hint = refused(starcast("ingest", "S11"), 7)
+    error, hint = refused(starcast("ingest S11"), 7)
     assert "39,916,800 nodes and 199,584,000 relationships" in error
     assert "GB" in error
     assert "rows for loading over Bolt" in error
@@ -183,7 +168,7 @@ def test_an_offline_import_into_an_external_server_is_refused(
     starcast: Starcast, stores: Stores
 ) -> None:
     """The exit code is 2, because an import would stop the server. A hint names the alternative."""
-    assert "Bolt" in refused(starcast("ingest", "S4", "--method", "import"), 2)[1]
+    assert "Bolt" in refused(starcast("ingest S4 --method import"), 2)[1]
     assert {name: count for name, count in stored_counts(stores).items() if count} == {}
 
 
@@ -195,13 +180,13 @@ def test_a_dry_run_reports_the_load_method_for_the_embedded_stack(
         monkeypatch.delenv(f"STARCAST_{name}")
     monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "nothing"))
     for words, way in (
-        (("S10",), "by offline import"),
-        (("S9", "--method", "bolt"), "over Bolt"),
-        (("S4",), "over Bolt"),
+        ("S10", "by offline import"),
+        ("S9 --method bolt", "over Bolt"),
+        ("S4", "over Bolt"),
     ):
-        result = starcast("ingest", *words, "--dry-run")
+        result = starcast(f"ingest {words} --dry-run")
         assert (result.code, way in result.err.splitlines()[0]) == (0, True), result.err
-    assert "by offline import" in starcast("ingest", "S4", "--method", "import", "--dry-run").err
+    assert "by offline import" in starcast("ingest S4 --method import --dry-run").err
     assert not (tmp_path / "nothing").exists()
 
 
@@ -214,17 +199,17 @@ def test_a_server_that_is_not_running_is_reported(
         port = free.getsockname()[1]
     with monkeypatch.context() as other:
         other.setenv("STARCAST_NEO4J_URI", f"bolt://127.0.0.1:{port}")
-        assert f"Neo4j at bolt://127.0.0.1:{port}" in refused(starcast("ingest", "S3"), 4)[0]
+        assert f"Neo4j at bolt://127.0.0.1:{port}" in refused(starcast("ingest S3"), 4)[0]
     with monkeypatch.context() as other:
         other.setenv("STARCAST_POSTGRES_URI", f"postgresql://starcast@127.0.0.1:{port}/starcast")
-        assert f"PostgreSQL at 127.0.0.1:{port}" in refused(starcast("ingest", "S3"), 4)[0]
+        assert f"PostgreSQL at 127.0.0.1:{port}" in refused(starcast("ingest S3"), 4)[0]
     assert untouched(stores)
 
 
 def test_a_wrong_password_is_reported(starcast: Starcast, stores: Stores, tmp_path: Path) -> None:
     """The exit code is 4. The fixture checks that no password is printed."""
     (tmp_path / "NEO4J").write_text("not-the-password", encoding="utf-8")
-    error, hint = refused(starcast("ingest", "S3"), 4)
+    error, hint = refused(starcast("ingest S3"), 4)
     assert "refuses the login" in error
     assert "not-the-password" not in error
     assert "STARCAST_NEO4J_PASSWORD_FILE" in hint
@@ -236,7 +221,7 @@ def test_a_graph_with_nodes_not_created_by_starcast_is_refused(
 ) -> None:
     """The exit code is 4, the error names the labels of the graph, and the graph is unchanged."""
     stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
-    assert ":Person" in refused(starcast("ingest", "S3"), 4)[0]
+    assert ":Person" in refused(starcast("ingest S3"), 4)[0]
     assert counts(stores.graph) == (2, 1)
 
 
@@ -247,15 +232,15 @@ def test_a_database_without_the_schema_is_refused(
     """The exit code is 6, and a hint names the command to run."""
     monkeypatch.delenv("STARCAST_POSTGRES_PASSWORD_FILE")
     name_store(monkeypatch, fresh_database)
-    assert "starcast db upgrade" in refused(starcast("ingest", "S3"), 6)[1]
+    assert "starcast db upgrade" in refused(starcast("ingest S3"), 6)[1]
 
 
 def test_a_concurrent_ingest_is_refused(starcast: Starcast, stores: Stores) -> None:
     """The exit code of `ingest` and of `drop` is 5."""
     with lock_stores(stores, wait=False, reporter=Silent()):
-        assert "--wait" in refused(starcast("ingest", "S3"), 5)[1]
-        refused(starcast("topology", "drop", "S3"), 5)
-    assert starcast("ingest", "S3", "--wait").code == 0
+        assert "--wait" in refused(starcast("ingest S3"), 5)[1]
+        refused(starcast("topology drop S3"), 5)
+    assert starcast("ingest S3 --wait").code == 0
 
 
 def test_ctrl_c_ends_an_ingest(
@@ -268,12 +253,12 @@ def test_ctrl_c_ends_an_ingest(
 
     with monkeypatch.context() as other:
         other.setattr(Forest, "verify", interrupted)
-        result = starcast("ingest", "S4", "--trees", "greedy")
+        result = starcast("ingest S4 --trees greedy")
     assert result.code == 130
     assert result.err.splitlines()[-1] == "interrupted"
     assert "Traceback" not in result.err
     assert states(stores) == {"S4": "complete", "S4:greedy:1234": "failed"}
-    assert starcast("ingest", "S4", "--trees", "greedy").code == 0
+    assert starcast("ingest S4 --trees greedy").code == 0
     assert_stored(stores, plan("S4", "greedy"))
 
 
@@ -302,7 +287,7 @@ def test_an_ingest_ends_if_neo4j_stops_responding(starcast: Starcast, silent: No
     """The command ends within a minute, with a one-sentence error."""
     del silent
     began = time.monotonic()
-    result = starcast("ingest", "S4", "--method", "bolt")
+    result = starcast("ingest S4 --method bolt")
     assert time.monotonic() - began < 60
     assert result.code == 4
     assert "cannot be reached or closed the connection" in result.err.splitlines()[-2]
@@ -317,7 +302,7 @@ def test_ctrl_c_ends_an_ingest_if_neo4j_has_stopped_responding(
     with ctrl_c(5) as striking:
         striking.start()
         began = time.monotonic()
-        result = starcast("ingest", "S4", "--method", "bolt")
+        result = starcast("ingest S4 --method bolt")
     assert result.code == 130
     assert time.monotonic() - began < 12
 
@@ -325,17 +310,17 @@ def test_ctrl_c_ends_an_ingest_if_neo4j_has_stopped_responding(
 def test_the_list_commands_print_the_stored_artifacts(starcast: Starcast, stores: Stores) -> None:
     """Every command group lists its artifacts. Forests and schedules can be listed by topology."""
     del stores
-    assert json.loads(starcast("topology", "list", "-f", "json").out) == []
-    starcast("ingest", "S4", "--schedules", "greedy")
-    starcast("ingest", "S3", "--trees", "greedy")
-    topologies = json.loads(starcast("topology", "list", "-f", "json").out)
+    assert starcast("topology list -f json").json == []
+    starcast("ingest S4 --schedules greedy")
+    starcast("ingest S3 --trees greedy")
+    topologies = starcast("topology list -f json").json
     assert [(row["id"], row["nodes"], row["links"], row["state"]) for row in topologies] == [
         ("S3", 6, 6, "complete"),
         ("S4", 24, 36, "complete"),
     ]
-    trees = list(csv.DictReader(io.StringIO(starcast("forest", "list", "S3", "-f", "csv").out)))
+    trees = list(csv.DictReader(io.StringIO(starcast("forest list S3 -f csv").out)))
     assert [(row["id"], row["root_label"]) for row in trees] == [("S3:greedy:123", "123")]
-    schedules = starcast("schedule", "list", "-f", "markdown").out.splitlines()
+    schedules = starcast("schedule list -f markdown").out.splitlines()
     assert len(schedules) == 3
     assert "S4:broadcast:greedy:all:segments=1:1234" in schedules[2]
 
@@ -343,22 +328,22 @@ def test_the_list_commands_print_the_stored_artifacts(starcast: Starcast, stores
 @pytest.mark.parametrize("noun", ["forest", "schedule"])
 def test_a_listing_on_an_invalid_topology_is_refused(starcast: Starcast, noun: str) -> None:
     """The exit code is 2. For a valid topology that is not stored, the list is empty."""
-    assert "T9" in refused(starcast(noun, "list", "T9"), 2)[0]
-    assert json.loads(starcast(noun, "list", "S9", "-f", "json").out) == []
+    assert "T9" in refused(starcast(f"{noun} list T9"), 2)[0]
+    assert starcast(f"{noun} list S9 -f json").json == []
 
 
 def test_the_show_commands_print_properties_and_can_verify_the_graph(
     starcast: Starcast, stores: Stores
 ) -> None:
     """With --verify, the commands detect a manual edit of the graph."""
-    starcast("ingest", "S4", "--trees", "multiple")
-    shown = json.loads(starcast("forest", "show", "S4:multiple:1234", "-f", "json").out)
+    starcast("ingest S4 --trees multiple")
+    shown = starcast("forest show S4:multiple:1234 -f json").json
     assert (shown["trees"], shown["height"], shown["congestion"]) == (3, 8, 2)
     assert sum(shown["links_by_load"].values()) == 72
-    assert starcast("forest", "show", "S4:multiple:1234", "--verify").code == 0
+    assert starcast("forest show S4:multiple:1234 --verify").code == 0
     stores.graph.write("MATCH ()-[r:TREE_EDGE]->() WITH r LIMIT 1 DELETE r")
-    assert "drop" in refused(starcast("forest", "show", "S4:multiple:1234", "--verify"), 6)[1]
-    assert starcast("topology", "show", "S4", "--verify").code == 0
+    assert "drop" in refused(starcast("forest show S4:multiple:1234 --verify"), 6)[1]
+    assert starcast("topology show S4 --verify").code == 0
 
 
 def test_ids_of_forests_with_arguments_are_accepted_by_every_command(
@@ -366,27 +351,25 @@ def test_ids_of_forests_with_arguments_are_accepted_by_every_command(
 ) -> None:
     """The ids are those that the listing prints."""
     words = "greedy,dimension-change(base=multiple,i=1)"
-    assert starcast("ingest", "S4", "--trees", words, "--root", "4321").code == 0
+    assert starcast(f"ingest S4 --trees {words} --root 4321").code == 0
     assert_stored(stores, plan("S4", words, root="4321"))
     name = "S4:dimension-change(base=multiple,i=1):4321"
-    listed = json.loads(starcast("forest", "list", "-f", "json").out)
+    listed = starcast("forest list -f json").json
     assert [row["id"] for row in listed] == [name, "S4:greedy:4321"]
-    assert starcast("forest", "show", name, "--verify").code == 0
-    loads = json.loads(
-        starcast("query", "run", "load-histogram", f"forest={name}", "-f", "json").out
-    )
+    assert starcast(f"forest show {name} --verify").code == 0
+    loads = starcast(f"query run load-histogram forest={name} -f json").json
     histogram = forest("S4", "dimension-change", "4321", base="multiple", i=1).load_histogram()
     assert {row["load"]: row["links"] for row in loads} == histogram
-    assert starcast("forest", "drop", name).code == 0
+    assert starcast(f"forest drop {name}").code == 0
     assert_stored(stores, plan("S4", "greedy", root="4321"))
 
 
 def test_a_topology_is_shown_as_computed_or_as_stored(starcast: Starcast, stores: Stores) -> None:
     """`topology show` computes the properties; with --stored, it reads them from the store."""
     del stores
-    starcast("ingest", "S4")
-    computed = json.loads(starcast("topology", "show", "S4", "-f", "json").out)
-    as_stored = json.loads(starcast("topology", "show", "S4", "--stored", "-f", "json").out)
+    starcast("ingest S4")
+    computed = starcast("topology show S4 -f json").json
+    as_stored = starcast("topology show S4 --stored -f json").json
     assert "mean_distance" in computed
     assert "state" not in computed
     assert (as_stored["state"], as_stored["nodes"], as_stored["expected_nodes"]) == (
@@ -403,14 +386,14 @@ def test_an_unknown_id_is_not_found(
 ) -> None:
     """The exit code is 3, and a hint names a similar id."""
     del stores
-    starcast("ingest", "S4", "--schedules", "greedy")
+    starcast("ingest S4 --schedules greedy")
     near = {
         "topology": "S4",
         "forest": "S4:greedy:1234",
         "schedule": "S4:broadcast:greedy:all:segments=1:1234",
     }[noun]
-    flags = ["--stored"] if (noun, verb) == ("topology", "show") else []
-    error, hint = refused(starcast(noun, verb, f"{near}5", *flags), 3)
+    flags = "--stored" if (noun, verb) == ("topology", "show") else ""
+    error, hint = refused(starcast(f"{noun} {verb} {near}5 {flags}"), 3)
     assert f"no {noun} '{near}5' is stored" in error
     assert near in hint
 
@@ -419,12 +402,12 @@ def test_the_drop_commands_refuse_artifacts_with_dependents(
     starcast: Starcast, stores: Stores
 ) -> None:
     """The error names the dependents. With --cascade, they are dropped too."""
-    starcast("ingest", "S4", "--schedules", "greedy")
-    error, hint = refused(starcast("topology", "drop", "S4"), 6)
+    starcast("ingest S4 --schedules greedy")
+    error, hint = refused(starcast("topology drop S4"), 6)
     assert "S4 has dependents: S4:broadcast:greedy:all:segments=1:1234, S4:greedy:1234" in error
     assert "--cascade" in hint
     assert_stored(stores, plan("S4", schedules="greedy"))
-    assert starcast("schedule", "drop", "S4:broadcast:greedy:all:segments=1:1234").code == 0
-    assert starcast("topology", "drop", "S4", "--cascade").code == 0
+    assert starcast("schedule drop S4:broadcast:greedy:all:segments=1:1234").code == 0
+    assert starcast("topology drop S4 --cascade").code == 0
     assert counts(stores.graph) == (1, 0)
     assert set(stored_counts(stores).values()) == {0}

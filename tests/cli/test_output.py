@@ -12,15 +12,9 @@ from queue import Queue
 import pytest
 
 from starcast.cli import results
-from starcast.cli.output import (
-    PAGE,
-    emit,
-    emit_properties,
-    narrowed,
-    reporter,
-)
+from starcast.cli.output import PAGE, emit, emit_properties, narrowed, reporter
 from starcast.comparison.listing import RunList
-from starcast.lab.files import check_suffix
+from starcast.lab.answers import check_suffix
 from starcast.support.axes import POINT_AXES
 from starcast.support.errors import InputError
 from starcast.support.progress import ProgressLines, close_all
@@ -130,9 +124,7 @@ def test_tables_in_a_file_may_have_any_width(capsys: pytest.CaptureFixture[str])
     assert f"{long}   two words" in capsys.readouterr().out
 
 
-def test_control_characters_of_stored_texts_are_escaped(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_control_characters_of_stored_texts_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     emit([{"error": "\x1b[31mred\nline"}], ["error"])
     printed = capsys.readouterr().out
     assert "\\x1b[31mred\\nline" in printed

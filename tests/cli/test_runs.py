@@ -2,9 +2,7 @@
 
 import csv
 import io
-import json
 import re
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +18,10 @@ from starcast.stores.database import sessions
 from support.fix_cli import Result, Starcast, name_store
 from support.fix_store import FilledDatabase
 
-GRID = ("--topology", "S4", "--segments", "1", "--segments", "4", "-m", "1024", "-m", "64")
-POINT = ("S4", "broadcast", "multiple", "-m", "1024")
+GRID = "--topology S4 --segments 1 --segments 4 -m 1024 -m 64"
+RULE = "S4 broadcast multiple"
+POINT = f"{RULE} -m 1024"
+HUGE = f"1{'0' * 400}"
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def two(filled_database: FilledDatabase, starcast: Starcast) -> URL:
 
     def fill() -> None:
         for name, algorithm in (("ours", "multiple"), ("theirs", "recursive-substar")):
-            assert starcast("experiment", "run", name, "--algorithm", algorithm, *GRID).code == 0
+            assert starcast(f"experiment run {name} --algorithm {algorithm} {GRID}").code == 0
 
     return filled_database("two experiments", fill)
 
@@ -60,15 +60,15 @@ def error_of(result: Result) -> str:
 
 @pytest.mark.usefixtures("bare_database")
 def test_db_upgrade_creates_the_schema_once_and_check_accepts_it(starcast: Starcast) -> None:
-    shown = json.loads(starcast("db", "check", "-f", "json").out)
+    shown = starcast("db check -f json").json
     assert shown == {"revision": None, "newest": sessions.head(), "differences": []}
-    refused = starcast("db", "check")
+    refused = starcast("db check")
     assert refused.code == 6
     assert "no schema" in error_of(refused)
-    assert f"from nothing to {sessions.head()}" in starcast("db", "upgrade").err
-    assert "up to date" in starcast("db", "upgrade").err
-    assert starcast("db", "check").code == 0
-    shown = json.loads(starcast("db", "check", "-f", "json").out)
+    assert f"from nothing to {sessions.head()}" in starcast("db upgrade").err
+    assert "up to date" in starcast("db upgrade").err
+    assert starcast("db check").code == 0
+    shown = starcast("db check -f json").json
     assert shown["revision"] == sessions.head()
 
 
@@ -76,85 +76,77 @@ def test_db_upgrade_creates_the_schema_once_and_check_accepts_it(starcast: Starc
 def test_db_check_rejects_tables_that_were_changed_by_hand(
     starcast: Starcast, bare: Engine
 ) -> None:
-    assert starcast("db", "upgrade").code == 0
+    assert starcast("db upgrade").code == 0
     with bare.begin() as connection:
         connection.execute(text("alter table cost add column colour text"))
-    result = starcast("db", "check")
+    result = starcast("db check")
     assert result.code == 6
     assert "colour" in error_of(result)
 
 
 @pytest.mark.usefixtures("bare_database")
 def test_without_a_schema_commands_name_the_command_that_creates_it(starcast: Starcast) -> None:
-    result = starcast("run", "list")
+    result = starcast("run list")
     assert result.code == 6
     assert "starcast db upgrade" in result.err
 
 
 @pytest.mark.usefixtures("database")
 def test_run_once_prints_three_costs_and_stores_them(starcast: Starcast) -> None:
-    result = starcast("run", "once", *POINT, "--segments", "4", "-f", "json")
+    result = starcast(f"run once {POINT} --segments 4 -f json")
     assert result.code == 0
-    assert [row["cost"] for row in json.loads(result.out)] == [
-        "simulated",
-        "closed form",
-        "lower bound",
-    ]
+    assert [row["cost"] for row in result.json] == ["simulated", "closed form", "lower bound"]
     assert "stored as run 1 in 'adhoc'" in result.err
-    (stored,) = json.loads(starcast("run", "list", "-f", "json").out)
+    (stored,) = starcast("run list -f json").json
     assert (stored["run"], stored["experiment"], stored["segments"], stored["status"]) == (
         1,
         "adhoc",
         4,
         "complete",
     )
-    assert stored["time"] == json.loads(result.out)[0]["time"]
+    assert stored["time"] == result.json[0]["time"]
 
 
 def test_run_once_without_storing_needs_no_server(starcast: Starcast, tmp_path: Path) -> None:
-    result = starcast("--home", str(tmp_path), "run", "once", *POINT, "--no-store", "-f", "json")
+    result = starcast(f"--home {tmp_path} run once {POINT} --no-store -f json")
     assert result.code == 0
     # Lemma 1 of Tseng & Sheu: the time of D_4 = 4 start-ups, or of 1024/3 bytes if that is longer.
-    assert json.loads(result.out)[2]["time"] == 400
+    assert result.json[2]["time"] == 400
 
 
 @pytest.mark.usefixtures("database")
 @pytest.mark.parametrize("number", [str(2**31), str(2**63), "99999999999999999999"])
 def test_a_run_number_that_is_too_large_is_not_found(starcast: Starcast, number: str) -> None:
-    for words in (("run", "show", number), ("compare", number, number)):
-        result = starcast(*words)
+    for words in (f"run show {number}", f"compare {number} {number}"):
+        result = starcast(words)
         assert (result.code, error_of(result)) == (3, f"no run {number} is stored")
 
 
 @pytest.mark.usefixtures("database")
-def test_run_show_prints_all_data_and_a_command_that_reproduces_them(
-    starcast: Starcast,
-) -> None:
-    printed = json.loads(
-        starcast("run", "once", *POINT, "--ports", "one", "--segments", "3", "-f", "json").out
-    )
-    facts = json.loads(starcast("run", "show", "1", "-f", "json").out)
+def test_run_show_prints_all_data_and_a_command_that_reproduces_them(starcast: Starcast) -> None:
+    printed = starcast(f"run once {POINT} --ports one --segments 3 -f json").json
+    facts = starcast("run show 1 -f json").json
     assert facts["simulated_time"] == printed[0]["time"]
     assert {"version", "revision", "dirty", "host", "postgres", "simulate_seconds"} < set(facts)
-    words = facts["reproduce"].split()[1:]
-    assert json.loads(starcast(*words, "--no-store", "-f", "json").out) == printed
-    steps = json.loads(starcast("run", "steps", "1", "-f", "json").out)
+    again = facts["reproduce"].removeprefix("starcast ")
+    assert starcast(f"{again} --no-store -f json").json == printed
+    steps = starcast("run steps 1 -f json").json
     assert [row["step"] for row in steps] == list(range(1, facts["steps"] + 1))
 
 
 @pytest.mark.usefixtures("database")
 def test_an_experiment_runs_once_and_is_listed_shown_and_dropped(starcast: Starcast) -> None:
-    words = ("experiment", "run", "ours", "--algorithm", "multiple", *GRID)
-    assert "4 runs executed and stored, 0 were stored before" in starcast(*words).err
-    assert "0 runs executed and stored, 4 were stored before" in starcast(*words).err
-    (listed,) = json.loads(starcast("experiment", "list", "-f", "json").out)
+    words = f"experiment run ours --algorithm multiple {GRID}"
+    assert "4 runs executed and stored, 0 were stored before" in starcast(words).err
+    assert "0 runs executed and stored, 4 were stored before" in starcast(words).err
+    (listed,) = starcast("experiment list -f json").json
     assert (listed["experiment"], listed["runs"], listed["failed"], listed["segments"]) == (
         "ours",
         4,
         0,
         ["1", "4"],
     )
-    shown = starcast("experiment", "show", "ours", "-f", "csv")
+    shown = starcast("experiment show ours -f csv")
     assert [row["message_bytes"] for row in csv.DictReader(io.StringIO(shown.out))] == [
         "64",
         "1024",
@@ -162,9 +154,9 @@ def test_an_experiment_runs_once_and_is_listed_shown_and_dropped(starcast: Starc
         "1024",
     ]
     assert "starcast experiment run ours --collective broadcast" in shown.err
-    assert starcast("experiment", "drop", "ours").code == 0
-    assert json.loads(starcast("run", "list", "-f", "json").out) == []
-    assert starcast("experiment", "drop", "ours").code == 3
+    assert starcast("experiment drop ours").code == 0
+    assert starcast("run list -f json").json == []
+    assert starcast("experiment drop ours").code == 3
 
 
 @pytest.mark.usefixtures("database")
@@ -178,22 +170,18 @@ def test_messages_about_one_run_or_unit_use_the_singular(
     assert (
         "experiment 'ours': 0 runs executed and stored, 1 was stored before" in starcast(*words).err
     )
-    assert "all figures agree in 1 of 1 run\n" in starcast("experiment", "reproduce", "ours").err
+    assert "all figures agree in 1 of 1 run\n" in starcast("experiment reproduce ours").err
     with engine.begin() as connection:
         connection.execute(text("update cost set time = '7' where kind = 'simulated'"))
-    result = starcast("experiment", "reproduce", "ours")
+    result = starcast("experiment reproduce ours")
     assert (result.code, result.err.splitlines()[-2]) == (
         6,
         "error: 1 run differs from the stored figures",
     )
-    assert (
-        "deleted the experiment 'ours' with 1 run\n" in starcast("experiment", "drop", "ours").err
-    )
+    assert "deleted the experiment 'ours' with 1 run\n" in starcast("experiment drop ours").err
     # A node at maximum distance is a leaf, so a fault on its parent link cuts off no other node.
-    lost = ("run", "once", "S4", "broadcast", "greedy", "-m", "8", "--no-store")
-    messages = [
-        starcast(*lost, "--faults", f"2143-{other}").err for other in ("1243", "4123", "3142")
-    ]
+    lost = "run once S4 broadcast greedy -m 8 --no-store"
+    messages = [starcast(f"{lost} --faults 2143-{other}").err for other in ("1243", "4123", "3142")]
     assert sum("1 unit is missing at the end" in words for words in messages) == 1
 
 
@@ -201,34 +189,34 @@ def test_messages_about_one_run_or_unit_use_the_singular(
 def test_missing_runs_of_an_experiment_are_reported_by_every_command(
     starcast: Starcast, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = ("experiment", "run", "ours", "--algorithm", "multiple", *GRID)
-    assert starcast(*words).code == 0
+    words = f"experiment run ours --algorithm multiple {GRID}"
+    assert starcast(words).code == 0
     sentence = "the experiment 'ours' is incomplete: 1 run is missing of 4"
     for command in ("show", "reproduce"):
-        assert "incomplete" not in starcast("experiment", command, "ours").err
-    head, cells, _ = table_of(lines_of(starcast, monkeypatch, 200, "experiment", "list"))
+        assert "incomplete" not in starcast(f"experiment {command} ours").err
+    head, cells, _ = table_of(lines_of(starcast, monkeypatch, 200, "experiment list"))
     assert cells[0][head.index("runs")] == "4"
     with engine.begin() as connection:
         connection.execute(text("delete from run where id = 2"))
     for command in ("show", "reproduce"):
-        result = starcast("experiment", command, "ours")
+        result = starcast(f"experiment {command} ours")
         assert (result.code, result.err.splitlines().count(sentence)) == (0, 1)
-    assert "incomplete" not in starcast("experiment", "reproduce", "1").err
-    assert starcast("compare", "ours", "ours", "--all").err.splitlines().count(sentence) == 1
-    assert "incomplete" not in starcast("compare", "1", "1", "--all").err
-    (listed,) = json.loads(starcast("experiment", "list", "-f", "json").out)
+    assert "incomplete" not in starcast("experiment reproduce 1").err
+    assert starcast("compare ours ours --all").err.splitlines().count(sentence) == 1
+    assert "incomplete" not in starcast("compare 1 1 --all").err
+    (listed,) = starcast("experiment list -f json").json
     assert (listed["runs"], listed["points"]) == (3, 4)
-    head, cells, _ = table_of(lines_of(starcast, monkeypatch, 200, "experiment", "list"))
+    head, cells, _ = table_of(lines_of(starcast, monkeypatch, 200, "experiment list"))
     assert "points" not in head
     assert cells[0][head.index("runs")] == "3 of 4"
-    assert "1 run executed and stored, 3 were stored before" in starcast(*words).err
+    assert "1 run executed and stored, 3 were stored before" in starcast(words).err
 
 
 @pytest.mark.usefixtures("database")
 def test_experiments_with_an_invalid_grid_are_listed(starcast: Starcast, engine: Engine) -> None:
     """A grid that is invalid in this version is listed as stored, and other grids as usual."""
     for name in ("old", "ours"):
-        assert starcast("experiment", "run", name, "--algorithm", "multiple", *GRID).code == 0
+        assert starcast(f"experiment run {name} --algorithm multiple {GRID}").code == 0
     with engine.begin() as connection:
         refused = (
             '{"topology": ["S4", "X9"], "algorithm": ["oracle"], "message_bytes": [8],'
@@ -238,7 +226,7 @@ def test_experiments_with_an_invalid_grid_are_listed(starcast: Starcast, engine:
             text("update experiment set grid = :grid, points = null where name = 'old'"),
             {"grid": refused},
         )
-    rows = json.loads(starcast("experiment", "list", "-f", "json").out)
+    rows = starcast("experiment list -f json").json
     assert [(row["experiment"], row["runs"], row["points"]) for row in rows] == [
         ("old", 4, None),
         ("ours", 4, 4),
@@ -246,37 +234,17 @@ def test_experiments_with_an_invalid_grid_are_listed(starcast: Starcast, engine:
     assert [(row["topology"], row["algorithm"], row["message_bytes"]) for row in rows] == [
         (["S4", "X9"], ["oracle"], ["8"]), (["S4"], ["multiple"], ["64", "1024"]),
     ]  # fmt: skip
-    table = starcast("experiment", "list").out
+    table = starcast("experiment list").out
     assert "S4 X9" in table
     assert "3 of 4" not in table
 
 
 @pytest.mark.usefixtures("database")
 def test_experiment_list_has_the_base_constructions_and_random_seeds(starcast: Starcast) -> None:
-    words = (
-        "--topology",
-        "S4",
-        "--collective",
-        "allgather",
-        "-m",
-        "9",
-        "--algorithm",
-        "dimension-change",
-    )
-    lot = (
-        "--base",
-        "greedy",
-        "--base",
-        "necklace",
-        "--faults",
-        "1 node",
-        "--seed",
-        "3",
-        "--seed",
-        "4",
-    )
-    assert starcast("experiment", "run", "some", *words, *lot).code == 0
-    (listed,) = json.loads(starcast("experiment", "list", "-f", "json").out)
+    words = "--topology S4 --collective allgather -m 9 --algorithm dimension-change"
+    lot = "--base greedy --base necklace --faults '1 node' --seed 3 --seed 4"
+    assert starcast(f"experiment run some {words} {lot}").code == 0
+    (listed,) = starcast("experiment list -f json").json
     assert (listed["base"], listed["seed"]) == (["greedy", "necklace"], ["3", "4"])
     assert listed["runs"] == 4
 
@@ -290,12 +258,9 @@ def test_a_grid_comes_from_a_file_and_options_replace_its_axes(
         'topology = "S4"\nalgorithm = ["multiple", "greedy"]\n'
         'message_bytes = [64, "23/3"]\nt_s = 7\n'
     )
-    assert "4 runs executed" in starcast("experiment", "run", "both", "--grid", str(file)).err
-    assert (
-        "2 runs executed"
-        in starcast("experiment", "run", "one", "--grid", str(file), "-m", "9").err
-    )
-    rows = json.loads(starcast("run", "list", "--experiment", "one", "-f", "json").out)
+    assert "4 runs executed" in starcast(f"experiment run both --grid {file}").err
+    assert "2 runs executed" in starcast(f"experiment run one --grid {file} -m 9").err
+    rows = starcast("run list --experiment one -f json").json
     assert [(row["algorithm"], row["message_bytes"], row["t_s"]) for row in rows] == [
         ("greedy", 9, 7),
         ("multiple", 9, 7),
@@ -306,17 +271,14 @@ def test_a_grid_comes_from_a_file_and_options_replace_its_axes(
 def test_every_axis_of_a_grid_has_an_option(starcast: Starcast) -> None:
     """The command that `experiment show` prints has the same grid, so it stores no new run."""
     words = (
-        "experiment", "run", "wide", "--topology", "S4", "--collective", "broadcast",
-        "--collective", "allgather",
-        "--algorithm", "edge-disjoint", "--ports", "all", "--messages", "best", "--messages",
-        "degree",
-        "--copies", "1", "--copies", "degree", "--faults", "none", "--faults", "1 node",
-        "--faults", "2134 1234-4231@2",
-        "--seed", "5", "--seed", "6", "-m", "90", "--t-s", "7", "--t-c", "1/3", "--jobs", "1",
-    )  # fmt: skip
-    assert "runs executed and stored, 0 were stored before" in starcast(*words).err
-    shown = starcast("experiment", "show", "wide", "-f", "json")
-    rows = json.loads(shown.out)
+        "experiment run wide --topology S4 --collective broadcast --collective "
+        "allgather --algorithm edge-disjoint --ports all --messages best --messages "
+        "degree --copies 1 --copies degree --faults none --faults '1 node' --faults "
+        "'2134 1234-4231@2' --seed 5 --seed 6 -m 90 --t-s 7 --t-c 1/3 --jobs 1"
+    )
+    assert "runs executed and stored, 0 were stored before" in starcast(words).err
+    shown = starcast("experiment show wide -f json")
+    rows = shown.json
     assert {(row["collective"], row["copies"]) for row in rows} == {
         (what, x) for what in ("broadcast", "allgather") for x in (1, 3)
     }
@@ -329,40 +291,22 @@ def test_every_axis_of_a_grid_has_an_option(starcast: Starcast) -> None:
     (command,) = [
         line for line in shown.err.splitlines() if line.startswith("starcast experiment run")
     ]
-    assert "0 runs executed and stored" in starcast(*shlex.split(command)[1:]).err
+    assert "0 runs executed and stored" in starcast(command.removeprefix("starcast ")).err
 
 
 @pytest.mark.usefixtures("database")
 def test_the_column_base_is_shown_only_if_an_algorithm_takes_a_base_construction(
     starcast: Starcast,
 ) -> None:
-    words = (
-        "experiment",
-        "run",
-        "some",
-        "--topology",
-        "S4",
-        "--collective",
-        "allgather",
-        "-m",
-        "9",
-    )
-    assert (
-        starcast(
-            *words, "--algorithm", "dimension-change", "--base", "greedy", "--base", "necklace"
-        ).code
-        == 0
-    )
-    assert [row["base"] for row in json.loads(starcast("run", "list", "-f", "json").out)] == [
-        "greedy",
-        "necklace",
-    ]
-    table = starcast("run", "list").out
+    words = "experiment run some --topology S4 --collective allgather -m 9"
+    assert starcast(f"{words} --algorithm dimension-change --base greedy --base necklace").code == 0
+    assert [row["base"] for row in starcast("run list -f json").json] == ["greedy", "necklace"]
+    table = starcast("run list").out
     assert "base" in table
     assert "copies" not in table
-    assert starcast("experiment", "drop", "some").code == 0
-    assert starcast(*words, "--algorithm", "necklace").code == 0
-    assert "base" not in starcast("run", "list").out
+    assert starcast("experiment drop some").code == 0
+    assert starcast(f"{words} --algorithm necklace").code == 0
+    assert "base" not in starcast("run list").out
 
 
 @pytest.mark.slow
@@ -371,23 +315,16 @@ def test_an_example_grid_runs_by_name_and_can_be_exported_to_a_file(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     """The output of ``experiment grid`` describes the same experiment."""
-    listed = {
-        row["example"]: row
-        for row in json.loads(starcast("experiment", "examples", "-f", "json").out)
-    }
+    listed = {row["example"]: row for row in starcast("experiment examples -f json").json}
     name = "fragopoulou-akl-1996-table-3"
     assert listed[name]["title"].startswith("Fragopoulou & Akl 1996")
-    result = starcast("experiment", "run", "cubes", "--grid", name, "--topology", "Q4")
-    assert (
-        f"{len(json.loads(starcast('run', 'list', '-f', 'json').out))} runs executed" in result.err
-    )
+    result = starcast(f"experiment run cubes --grid {name} --topology Q4")
+    runs = len(starcast("run list -f json").json)
+    assert f"{runs} runs executed" in result.err
     file = tmp_path / "cubes.toml"
-    file.write_text(starcast("experiment", "grid", "cubes").out)
-    assert (
-        "0 runs executed and stored"
-        in starcast("experiment", "run", "cubes", "--grid", str(file)).err
-    )
-    assert name in starcast("experiment", "examples").out
+    file.write_text(starcast("experiment grid cubes").out)
+    assert "0 runs executed and stored" in starcast(f"experiment run cubes --grid {file}").err
+    assert name in starcast("experiment examples").out
 
 
 @pytest.mark.usefixtures("database")
@@ -399,35 +336,21 @@ def test_experiment_show_prints_how_to_run_several_grids_again(
         'title = "Two"\n[[grid]]\ntopology = "S4"\nalgorithm = "greedy"\nmessage_bytes = 1\n'
         '[[grid]]\ntopology = "Q4"\nalgorithm = "binomial"\nmessage_bytes = 1\n'
     )
-    assert "2 runs executed" in starcast("experiment", "run", "two", "--grid", str(file)).err
-    assert [
-        row["topology"] for row in json.loads(starcast("experiment", "list", "-f", "json").out)
-    ] == [["S4", "Q4"]]
-    assert "starcast experiment grid two > two.toml" in starcast("experiment", "show", "two").err
-    assert starcast("experiment", "grid", "two").out.startswith('title = "Two"\n\n[[grid]]\n')
+    assert "2 runs executed" in starcast(f"experiment run two --grid {file}").err
+    assert [row["topology"] for row in starcast("experiment list -f json").json] == [["S4", "Q4"]]
+    assert "starcast experiment grid two > two.toml" in starcast("experiment show two").err
+    assert starcast("experiment grid two").out.startswith('title = "Two"\n\n[[grid]]\n')
 
 
 @pytest.mark.usefixtures("database")
 def test_run_once_executes_an_allgather_and_reports_units_lost_to_faults(
     starcast: Starcast,
 ) -> None:
-    words = (
-        "run",
-        "once",
-        "S4",
-        "allgather",
-        "edge-disjoint",
-        "-m",
-        "8",
-        "--copies",
-        "2",
-        "-f",
-        "json",
-    )
-    result = starcast(*words, "--messages", "2", "--faults", "1 node", "--seed", "3")
+    words = "run once S4 allgather edge-disjoint -m 8 --copies 2 -f json"
+    result = starcast(f"{words} --messages 2 --faults '1 node' --seed 3")
     assert result.code == 0
     assert "no unit is missing at the end" in result.err
-    (row,) = json.loads(starcast("run", "list", "-f", "json").out)
+    (row,) = starcast("run list -f json").json
     assert (row["copies"], row["segments"], row["seed"], row["missing"], len(row["faults"])) == (
         2,
         2,
@@ -435,26 +358,24 @@ def test_run_once_executes_an_allgather_and_reports_units_lost_to_faults(
         0,
         1,
     )
-    facts = json.loads(starcast("run", "show", "1", "-f", "json").out)
-    again = starcast(*shlex.split(facts["reproduce"])[1:], "--no-store", "-f", "json")
-    assert json.loads(again.out) == json.loads(result.out)
-    lost = starcast(
-        "run", "once", "S4", "broadcast", "greedy", "-m", "8", "--faults", "1234", "--no-store"
-    )
+    facts = starcast("run show 1 -f json").json
+    again = facts["reproduce"].removeprefix("starcast ")
+    assert starcast(f"{again} --no-store -f json").json == result.json
+    lost = starcast("run once S4 broadcast greedy -m 8 --faults 1234 --no-store")
     assert lost.code == 0
     assert "with faults at 1234: 23 units are missing at the end" in lost.err
     assert "root" in lost.err.replace("with faults at 1234", "")
 
 
 def lines_of(
-    starcast: Starcast, monkeypatch: pytest.MonkeyPatch, room: int, *words: str
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch, room: int, line: str
 ) -> list[str]:
     """Return the output of a command on a terminal of `room` columns, without colours."""
     with monkeypatch.context() as terminal:
         terminal.setenv("TERM", "xterm")
         terminal.setenv("COLUMNS", str(room))
         terminal.setattr("starcast.cli.output.sys.stdout.isatty", lambda: True)
-        printed = starcast(*words).out
+        printed = starcast(line).out
     return [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in printed.splitlines()]
 
 
@@ -471,28 +392,26 @@ def table_of(lines: list[str]) -> tuple[list[str], list[list[str]], str]:
 def wide(filled_database: FilledDatabase, starcast: Starcast) -> URL:
     """Store an experiment with wide tables: long names and numbers, copies and faults."""
     words = (
-        "--topology", "S4", "--topology", "S5", "--collective", "broadcast", "--collective",
-        "scatter",
-        "--algorithm", "edge-disjoint", "--messages", "3", "--copies", "2", "--faults", "none",
-        "--faults", "1 node", "--faults", "2 nodes", "-m", "1234567", "-m", "1000/7", "--t-s",
-        "22/7",
-    )  # fmt: skip
+        "--topology S4 --topology S5 --collective broadcast --collective scatter "
+        "--algorithm edge-disjoint --messages 3 --copies 2 --faults none --faults "
+        "'1 node' --faults '2 nodes' -m 1234567 -m 1000/7 --t-s 22/7"
+    )
 
     def fill() -> None:
-        assert starcast("experiment", "run", "copies-under-faults", *words, "--jobs", "1").code == 0
+        assert starcast(f"experiment run copies-under-faults {words} --jobs 1").code == 0
 
     return filled_database("copies under faults", fill)
 
 
 @pytest.mark.usefixtures("wide")
 @pytest.mark.parametrize("room", [100, 120, 160])
-@pytest.mark.parametrize("words", [("run", "list"), ("experiment", "show", "copies-under-faults")])
+@pytest.mark.parametrize("words", ["run list", "experiment show copies-under-faults"])
 def test_runs_are_listed_on_a_terminal_without_folded_cells(
-    starcast: Starcast, monkeypatch: pytest.MonkeyPatch, room: int, words: tuple[str, ...]
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch, room: int, words: str
 ) -> None:
     """Every hidden column is named below the table, or has the same value in all runs."""
-    head, cells, below = table_of(lines_of(starcast, monkeypatch, room, *words))
-    rows = json.loads(starcast(*words, "-f", "json").out)
+    head, cells, below = table_of(lines_of(starcast, monkeypatch, room, words))
+    rows = starcast(f"{words} -f json").json
     assert [cell[0] for cell in cells] == [str(row["run"]) for row in rows]
     assert {"run", "message_bytes", "time", "gap"} <= set(head)
     place = head.index("time")
@@ -504,7 +423,7 @@ def test_runs_are_listed_on_a_terminal_without_folded_cells(
     ]
     assert len(priced) > 1
     assert [cell for cell, _ in priced] == pytest.approx([time for _, time in priced], abs=0.5)
-    shared = starcast(*words).err.partition("in all rows: ")[2].partition("\n")[0]
+    shared = starcast(words).err.partition("in all rows: ")[2].partition("\n")[0]
     assert "algorithm edge-disjoint" in shared
     gone = re.match(r"not shown: (.*); --all shows all columns", below)
     explained = {part.split()[0] for part in shared.split(", ")} | set(
@@ -522,12 +441,12 @@ def test_runs_are_listed_on_a_terminal_without_folded_cells(
 def test_option_all_and_csv_show_every_column_of_runs(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for words in (("run", "list"), ("experiment", "show", "copies-under-faults")):
-        rows = json.loads(starcast(*words, "-f", "json").out)
-        head, _, below = table_of(lines_of(starcast, monkeypatch, 300, *words, "--all"))
+    for words in ("run list", "experiment show copies-under-faults"):
+        rows = starcast(f"{words} -f json").json
+        head, _, below = table_of(lines_of(starcast, monkeypatch, 300, f"{words} --all"))
         assert head == list(rows[0])
         assert below == ""
-        assert next(csv.reader(io.StringIO(starcast(*words, "-f", "csv").out))) == list(rows[0])
+        assert next(csv.reader(io.StringIO(starcast(f"{words} -f csv").out))) == list(rows[0])
 
 
 @pytest.mark.usefixtures("wide")
@@ -535,16 +454,16 @@ def test_tables_of_reproduced_runs_and_of_experiments_fit_on_a_terminal(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     head, cells, _ = table_of(
-        lines_of(starcast, monkeypatch, 100, "experiment", "reproduce", "copies-under-faults")
+        lines_of(starcast, monkeypatch, 100, "experiment reproduce copies-under-faults")
     )
     assert {"run", "faults", "message_bytes", "agrees"} <= set(head)
     assert not {"status", "steps", "profile"} & set(head), "the same in all runs"
     assert [cell[0] for cell in cells] == [str(number) for number in range(1, len(cells) + 1)]
-    head, cells, below = table_of(lines_of(starcast, monkeypatch, 100, "experiment", "list"))
+    head, cells, below = table_of(lines_of(starcast, monkeypatch, 100, "experiment list"))
     assert {"experiment", "runs", "topology", "algorithm"} <= set(head)
     assert [cell[0] for cell in cells] == ["copies-under-faults"]
     (gone,) = re.findall(r"not shown: (.*); --all shows all columns", below)
-    listed = json.loads(starcast("experiment", "list", "-f", "json").out)[0]
+    listed = starcast("experiment list -f json").json[0]
     unsaid = set(listed) - set(head) - set(gone.split(", ")) - {"points"}
     assert all(listed[name] is None for name in unsaid)
 
@@ -554,38 +473,36 @@ def test_without_runs_the_tables_are_empty_at_any_terminal_width(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for room in (60, 100, 200):
-        for words in (("run", "list"), ("experiment", "list")):
-            assert table_of(lines_of(starcast, monkeypatch, room, *words))[1] == []
+        for words in ("run list", "experiment list"):
+            assert table_of(lines_of(starcast, monkeypatch, room, words))[1] == []
 
 
 def test_reproduce_reports_for_every_run_whether_its_figures_agree(
     starcast: Starcast, two: URL
 ) -> None:
-    agreed = starcast("experiment", "reproduce", "ours", "-f", "json")
+    agreed = starcast("experiment reproduce ours -f json")
     assert (agreed.code, "all figures agree in 4 of 4 runs" in agreed.err) == (0, True)
-    assert [(row["run"], row["agrees"], row["profile"]) for row in json.loads(agreed.out)] == [
+    assert [(row["run"], row["agrees"], row["profile"]) for row in agreed.json] == [
         (number, True, "same") for number in range(1, 5)
     ]
-    assert "agrees" in starcast("experiment", "reproduce", "2").out
+    assert "agrees" in starcast("experiment reproduce 2").out
     engine = sessions.connect(two)
     with engine.begin() as connection:
         connection.execute(text("update cost set steps = 77 where run = 3 and kind = 'simulated'"))
     engine.dispose()
-    result = starcast("experiment", "reproduce", "ours", "-f", "json", "--jobs", "2")
+    result = starcast("experiment reproduce ours -f json --jobs 2")
     assert result.code == 6
     assert "error: 1 run differs from the stored figures" in result.err
     # Tseng & Sheu 1997, Theorem 1: h + p - 1 steps, with height h = 8 and p = 4 segments.
-    assert [row["steps"] for row in json.loads(result.out) if not row["agrees"]] == [
-        "was 77, is 11"
-    ]
-    assert starcast("experiment", "reproduce", "none").code == 3
-    assert starcast("experiment", "reproduce", "99").code == 3
+    assert [row["steps"] for row in result.json if not row["agrees"]] == ["was 77, is 11"]
+    assert starcast("experiment reproduce none").code == 3
+    assert starcast("experiment reproduce 99").code == 3
 
 
 @pytest.mark.usefixtures("two")
 def test_compare_lays_two_experiments_side_by_side(starcast: Starcast) -> None:
-    result = starcast("compare", "ours", "theirs", "--by", "segments", "-f", "json")
-    rows = json.loads(result.out)
+    result = starcast("compare ours theirs --by segments -f json")
+    rows = result.json
     assert [(row["message_bytes"], row["segments"]) for row in rows] == [
         (64, 1),
         (64, 4),
@@ -602,22 +519,22 @@ def test_compare_lays_two_experiments_side_by_side(starcast: Starcast) -> None:
 
 @pytest.mark.usefixtures("two")
 def test_the_commands_that_compare_prints_reproduce_the_experiments(starcast: Starcast) -> None:
-    commands = starcast("compare", "ours", "theirs").err.partition("reproduce with:")[2]
+    commands = starcast("compare ours theirs").err.partition("reproduce with:")[2]
     local, remote = (
-        [line.split()[1:] for line in part.splitlines() if line.strip().startswith("starcast")]
+        re.findall(r"^ *starcast (.*)", part, re.MULTILINE)
         for part in commands.split("on another machine")
     )
     assert (len(local), len(remote)) == (2, 2)
-    for words in local:
-        assert "4 of 4 runs" in starcast(*words).err
-    for words in remote:
-        assert "0 runs executed and stored, 4 were stored before" in starcast(*words).err
+    for line in local:
+        assert "4 of 4 runs" in starcast(line).err
+    for line in remote:
+        assert "0 runs executed and stored, 4 were stored before" in starcast(line).err
 
 
 @pytest.mark.usefixtures("two")
 @pytest.mark.parametrize("output", ["table", "json", "csv", "markdown"])
 def test_compare_writes_every_format_to_stdout(starcast: Starcast, output: str) -> None:
-    result = starcast("compare", "ours", "theirs", "-f", output, "--all", "--by", "segments")
+    result = starcast(f"compare ours theirs -f {output} --all --by segments")
     assert result.code == 0
     for word in ("verdict", "start_ups", "recursive-substar", "worse"):
         assert word in result.out
@@ -626,22 +543,22 @@ def test_compare_writes_every_format_to_stdout(starcast: Starcast, output: str) 
 
 @pytest.mark.usefixtures("two")
 def test_compare_of_an_experiment_with_itself_says_that_nothing_differs(starcast: Starcast) -> None:
-    result = starcast("compare", "ours", "ours", "-f", "json")
-    assert (result.code, json.loads(result.out)) == (0, [])
+    result = starcast("compare ours ours -f json")
+    assert (result.code, result.json) == (0, [])
     assert "4 of 4 rows are the same" in result.err
 
 
 @pytest.mark.usefixtures("two")
 def test_compare_accepts_run_numbers_and_a_baseline(starcast: Starcast) -> None:
-    (row,) = json.loads(starcast("compare", "1", "5", "--baseline", "5", "-f", "json").out)
+    (row,) = starcast("compare 1 5 --baseline 5 -f json").json
     assert (row["algorithm_run_5"], row["algorithm_run_1"]) == ("recursive-substar", "multiple")
     assert row["change"] == row["time_run_1"] - row["time_run_5"]
 
 
 @pytest.mark.usefixtures("two")
 def test_compare_reports_runs_that_cannot_be_compared(starcast: Starcast) -> None:
-    assert starcast("run", "once", *POINT, "--ports", "one").code == 0
-    (row,) = json.loads(starcast("compare", "2", "adhoc", "-f", "json").out)
+    assert starcast(f"run once {POINT} --ports one").code == 0
+    (row,) = starcast("compare 2 adhoc -f json").json
     assert row["verdict"] == "not comparable"
     assert row["note"] == "different ports (all, one)"
 
@@ -655,15 +572,15 @@ def test_a_failed_run_is_reported_and_stored_with_the_reason(
         return replace(built, step=np.ones_like(built.step))
 
     monkeypatch.setattr(execution, "build_schedule", early)
-    once = starcast("run", "once", *POINT, "--segments", "2")
+    once = starcast(f"run once {POINT} --segments 2")
     assert once.code == 6
     assert error_of(once).startswith("the run failed: step 1: ")
-    grid = starcast("experiment", "run", "early", "--algorithm", "multiple", *GRID)
+    grid = starcast(f"experiment run early --algorithm multiple {GRID}")
     assert grid.code == 6
     assert error_of(grid) == "4 runs failed and will not be compared"
-    stored = json.loads(starcast("run", "list", "-f", "json").out)
+    stored = starcast("run list -f json").json
     assert [(row["status"], row["time"]) for row in stored] == [("failed", None)] * 5
-    (row,) = json.loads(starcast("compare", "1", "2", "-f", "json").out)
+    (row,) = starcast("compare 1 2 -f json").json
     assert row["verdict"] == "not comparable"
 
 
@@ -678,147 +595,99 @@ def test_ctrl_c_ends_with_exit_code_130_and_keeps_complete_runs(
             raise KeyboardInterrupt
         return real(point)
 
-    words = ("experiment", "run", "ours", "--algorithm", "multiple", *GRID)
+    words = f"experiment run ours --algorithm multiple {GRID}"
     with monkeypatch.context() as patched:
         patched.setattr(execution, "execute", impatient)
-        assert starcast(*words).code == 130
-    assert len(json.loads(starcast("run", "list", "-f", "json").out)) == 2
-    assert "2 runs executed and stored, 2 were stored before" in starcast(*words).err
+        assert starcast(words).code == 130
+    assert len(starcast("run list -f json").json) == 2
+    assert "2 runs executed and stored, 2 were stored before" in starcast(words).err
 
 
 @pytest.mark.usefixtures("two")
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        (("run", "once", *POINT, "--segments", "0"), 2, "segments is 0, less than 1"),
+        (f"run once {POINT} --segments 0", 2, "segments is 0, less than 1"),
+        ("run once S4 broadcast mulitple -m 1", 2, "unknown broadcast algorithm 'mulitple'"),
+        ("run once S4 gossip multiple -m 1", 2, "unknown collective 'gossip'"),
+        ("run once S13 broadcast multiple -m 1", 2, "the star graph S13 is out of range"),
+        (f"run once {RULE} -m -1", 2, "message_bytes is -1, less than 0"),
+        (f"run once {RULE} -m 1e400", 2, "message_bytes is '1e400', which is not a valid number"),
         (
-            ("run", "once", "S4", "broadcast", "mulitple", "-m", "1"),
-            2,
-            "unknown broadcast algorithm 'mulitple'",
-        ),
-        (("run", "once", "S4", "gossip", "multiple", "-m", "1"), 2, "unknown collective 'gossip'"),
-        (
-            ("run", "once", "S13", "broadcast", "multiple", "-m", "1"),
-            2,
-            "the star graph S13 is out of range",
-        ),
-        (("run", "once", *POINT[:3], "-m", "-1"), 2, "message_bytes is -1, less than 0"),
-        (
-            ("run", "once", *POINT[:3], "-m", "1e400"),
-            2,
-            "message_bytes is '1e400', which is not a valid number",
-        ),
-        (
-            ("run", "once", *POINT[:3], "-m", "1e5000", "--no-store"),
+            f"run once {RULE} -m 1e5000 --no-store",
             2,
             "message_bytes is '1e5000', which is not a valid number",
         ),
         (
-            ("run", "once", *POINT[:3], "-m", "1e20000000"),
+            f"run once {RULE} -m 1e20000000",
             2,
             "message_bytes is '1e20000000', which is not a valid number",
         ),
+        (f"run once {RULE} -m 1e99", 2, "message_bytes is out of range"),
+        (f"run once {POINT} --segments {HUGE}", 2, "segments is out of range"),
+        (f"run once {RULE} -m much", 2, "message_bytes is 'much', which is not a valid number"),
+        (f"run once {POINT} --t-s 0 --t-c 0", 2, "t_s and t_c cannot both be 0"),
+        (f"run once {POINT} --ports two", 2, "broadcast by multiple has no port model 'two'"),
         (
-            ("run", "once", *POINT[:3], "-m", "1e99"),
-            2,
-            "message_bytes is out of range",
-        ),
-        (
-            ("run", "once", *POINT, "--segments", f"1{'0' * 400}"),
-            2,
-            "segments is out of range",
-        ),
-        (
-            ("run", "once", *POINT[:3], "-m", "much"),
-            2,
-            "message_bytes is 'much', which is not a valid number",
-        ),
-        (
-            ("run", "once", *POINT, "--t-s", "0", "--t-c", "0"),
-            2,
-            "t_s and t_c cannot both be 0",
-        ),
-        (
-            ("run", "once", *POINT, "--ports", "two"),
-            2,
-            "broadcast by multiple has no port model 'two'",
-        ),
-        (
-            ("run", "once", *POINT, "--experiment", "ours"),
+            f"run once {POINT} --experiment ours",
             2,
             "the experiment 'ours' is defined by a grid: no single run can be added to it",
         ),
+        (f"run once {POINT} --experiment 17", 2, "'17' is not a valid name for an experiment"),
         (
-            ("run", "once", *POINT, "--experiment", "17"),
-            2,
-            "'17' is not a valid name for an experiment",
-        ),
-        (
-            ("run", "once", *POINT, "--segments", "1000000000"),
+            f"run once {POINT} --segments 1000000000",
             7,
             "multiple on S4 with segments = 1000000000 needs about",
         ),
-        (("run", "show", "99"), 3, "no run 99 is stored"),
-        (("run", "list", "--experiment", "none"), 3, "no experiment 'none' is stored"),
+        ("run show 99", 3, "no run 99 is stored"),
+        ("run list --experiment none", 3, "no experiment 'none' is stored"),
         (
-            ("experiment", "run", "ours", "--algorithm", "greedy", *GRID),
+            f"experiment run ours --algorithm greedy {GRID}",
             2,
             "the stored experiment 'ours' has another grid",
         ),
+        ("experiment run new --topology S4 --algorithm greedy", 2, "the grid has no m"),
+        ("experiment run new --grid /nowhere.toml", 2, "the grid /nowhere.toml cannot be read"),
+        ("experiment run new --grid tseng", 2, "the grid tseng cannot be read"),
         (
-            ("experiment", "run", "new", "--topology", "S4", "--algorithm", "greedy"),
-            2,
-            "the grid has no m",
-        ),
-        (
-            ("experiment", "run", "new", "--grid", "/nowhere.toml"),
-            2,
-            "the grid /nowhere.toml cannot be read",
-        ),
-        (("experiment", "run", "new", "--grid", "tseng"), 2, "the grid tseng cannot be read"),
-        (
-            ("experiment", "run", "ours", "--algorithm", "multiple", *GRID, "--jobs", "0"),
+            f"experiment run ours --algorithm multiple {GRID} --jobs 0",
             2,
             "the number of jobs is 0, less than 1",
         ),
-        (("experiment", "show", "none"), 3, "no experiment 'none' is stored"),
-        (("experiment", "grid", "none"), 3, "no experiment 'none' is stored"),
-        (("run", "once", *POINT, "--copies", "2"), 2, "multiple takes no copies"),
+        ("experiment show none", 3, "no experiment 'none' is stored"),
+        ("experiment grid none", 3, "no experiment 'none' is stored"),
+        (f"run once {POINT} --copies 2", 2, "multiple takes no copies"),
+        (f"run once {POINT} --faults '5 mice'", 2, "the fault '5' is not on S4: the label '5'"),
         (
-            ("run", "once", *POINT, "--faults", "5 mice"),
-            2,
-            "the fault '5' is not on S4: the label '5'",
-        ),
-        (
-            ("run", "once", *POINT, "--faults", "1 node", "--seed", "x"),
+            f"run once {POINT} --faults '1 node' --seed x",
             2,
             "seed is 'x', which is not a whole number",
         ),
         (
-            ("run", "once", "S4", "scatter", "perfectly-balanced", "-m", "1"),
+            "run once S4 scatter perfectly-balanced -m 1",
             2,
             "scatter by perfectly-balanced on S4 is not defined for these arguments",
         ),
-        (("compare", "ours", "none"), 3, "no experiment 'none' is stored"),
-        (("compare", "ours", "99"), 3, "no run 99 is stored"),
-        (("compare", "ours"), 2, "'ours' alone leaves nothing to compare"),
+        ("compare ours none", 3, "no experiment 'none' is stored"),
+        ("compare ours 99", 3, "no run 99 is stored"),
+        ("compare ours", 2, "'ours' alone leaves nothing to compare"),
         (
-            ("compare", "ours", "theirs", "--baseline", "none"),
+            "compare ours theirs --baseline none",
             3,
             "the baseline 'none' is not part of this comparison",
         ),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence_with_its_exit_code(
-    starcast: Starcast, words: tuple[str, ...], code: int, sentence: str
+    starcast: Starcast, words: str, code: int, sentence: str
 ) -> None:
-    result = starcast(*words)
+    result = starcast(words)
     assert result.code == code
     assert error_of(result).startswith(sentence)
-    assert len(json.loads(starcast("run", "list", "-f", "json").out)) == 8
+    assert len(starcast("run list -f json").json) == 8
 
 
 def test_a_server_that_is_not_running_is_reported(starcast: Starcast) -> None:
-    result = starcast("--postgres-uri", "postgresql://me@127.0.0.1:1/none", "run", "list")
+    result = starcast("--postgres-uri postgresql://me@127.0.0.1:1/none run list")
     assert result.code == 4
     assert error_of(result).startswith("PostgreSQL at 127.0.0.1:1 cannot be reached")

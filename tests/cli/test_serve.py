@@ -65,7 +65,7 @@ def test_the_error_for_a_port_in_use_names_the_port(starcast: Starcast) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        result = starcast("serve", "--port", str(port))
+        result = starcast(f"serve --port {port}")
     assert result.code == 4
     assert result.err.startswith(
         f"error: another program uses the port {port} on 127.0.0.1\nhint: "
@@ -73,7 +73,7 @@ def test_the_error_for_a_port_in_use_names_the_port(starcast: Starcast) -> None:
 
 
 def test_an_address_of_another_machine_is_refused(starcast: Starcast) -> None:
-    result = starcast("serve", "--host", "192.0.2.1", "--port", "0")
+    result = starcast("serve --host 192.0.2.1 --port 0")
     assert result.code == 2
     assert "'192.0.2.1' is not an address of this machine" in result.err
 
@@ -97,7 +97,7 @@ def test_a_missing_extra_is_reported_in_one_sentence(
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delitem(sys.modules, "starcast.web.serving", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    result = starcast("serve", "--port", "0")
+    result = starcast("serve --port 0")
     assert result.code == 4
     assert result.err == (
         "error: the pages need uvicorn, which is not installed\n"

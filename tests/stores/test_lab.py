@@ -31,6 +31,19 @@ S4 = topology("S4")
 MULTIPLE = "S4:multiple:1234"
 
 
+def assert_refused(
+    kind: type[StarcastError],
+    words: str,
+    operation: Callable[..., object],
+    *given: Any,
+    **more: Any,
+) -> None:
+    """Check that an operation is refused with these words and a hint."""
+    with pytest.raises(kind, match=words) as refusal:
+        operation(*given, **more)
+    assert refusal.value.hint, words
+
+
 def test_a_single_run_is_stored_only_on_request(lab: Lab) -> None:
     run = lab.run("S4", "broadcast", "multiple", message_bytes=1024, segments=4, store=False)
     assert not run.run.id
@@ -173,29 +186,17 @@ def test_a_result_cut_by_the_row_limit_has_a_note(filled: Lab) -> None:
 
 
 def test_invalid_queries_are_refused(filled: Lab, tmp_path: Path) -> None:
-    wrong: list[tuple[type[StarcastError], str, Callable[[], object]]] = [
-        (InputError, "no parameter", lambda: filled.query("MATCH (n) RETURN n", x=1)),
-        (
-            InputError,
-            "the row limit 0 is not valid",
-            lambda: filled.query("RETURN 1 AS n", row_limit=0),
-        ),
-        (
-            InputError,
-            "the time limit -1 is not valid",
-            lambda: filled.query("RETURN 1 AS n", timeout=-1),
-        ),
-        (InputError, "cannot be read", lambda: filled.query(tmp_path / "missing.cypher")),
-        (
-            NotFoundError,
-            "not in the graph",
-            lambda: filled.query("load-histogram", forest="S3:greedy:123"),
-        ),
-    ]
-    for kind, words, ask in wrong:
-        with pytest.raises(kind, match=words) as refusal:
-            ask()
-        assert refusal.value.hint, words
+    assert_refused(InputError, "no parameter", filled.query, "MATCH (n) RETURN n", x=1)
+    assert_refused(
+        InputError, "the row limit 0 is not valid", filled.query, "RETURN 1 AS n", row_limit=0
+    )
+    assert_refused(
+        InputError, "the time limit -1 is not valid", filled.query, "RETURN 1 AS n", timeout=-1
+    )
+    assert_refused(InputError, "cannot be read", filled.query, tmp_path / "missing.cypher")
+    assert_refused(
+        NotFoundError, "not in the graph", filled.query, "load-histogram", forest="S3:greedy:123"
+    )
     with pytest.raises(LimitError):
         filled.query(
             "UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b"
@@ -305,58 +306,48 @@ def defined_here(topology, root):
 
 def test_invalid_experiments_are_refused(filled: Lab) -> None:
     run: Callable[..., object] = filled.run
-    wrong: list[tuple[type[StarcastError], str, Callable[[], object]]] = [
-        (InputError, "not an axis", lambda: filled.experiment("e", grid=GRID, algoritm="multiple")),
-        (InputError, "has no algorithm", lambda: filled.experiment("e", grid=GRID)),
-        (
-            InputError,
-            "another grid",
-            lambda: filled.experiment("ours", grid=GRID, algorithm="greedy"),
-        ),
-        (InputError, "cannot be read", lambda: filled.experiment("e", grid="no-such-grid")),
-        (InputError, "jobs", lambda: filled.experiment("e", grid=GRID, algorithm="greedy", jobs=0)),
-        (InputError, "several", lambda: run("S4", "broadcast", "greedy", message_bytes=[1, 2])),
-        (InputError, "message_bytes", lambda: run("S4", "broadcast", "greedy", message_bytes="x")),
-        (NotFoundError, "nothing", lambda: filled.compare("ours", "nothing")),
-        (InputError, "nothing to compare", filled.compare),
-        (InputError, "axis", lambda: filled.compare("ours", "theirs", conditions={"colour": 1})),
-        (InputError, "no values", lambda: filled.compare("ours", conditions={"topology": []})),
-        (InputError, "always differ", lambda: filled.compare("ours", "theirs", across="segments")),
-        (InputError, "column", lambda: filled.compare("ours", "theirs", sort="colour")),
-        (NotFoundError, "nothing", lambda: filled.show_experiment("nothing")),
-        (NotFoundError, "77", lambda: filled.show_run(77)),
-        (NotFoundError, "77", lambda: filled.run_steps(77)),
-        (NotFoundError, "nothing", lambda: filled.drop_experiment("nothing")),
-    ]
-    for kind, words, ask in wrong:
-        with pytest.raises(kind, match=words) as refusal:
-            ask()
-        assert refusal.value.hint, words
+    assert_refused(
+        InputError, "not an axis", filled.experiment, "e", grid=GRID, algoritm="multiple"
+    )
+    assert_refused(InputError, "has no algorithm", filled.experiment, "e", grid=GRID)
+    assert_refused(
+        InputError, "another grid", filled.experiment, "ours", grid=GRID, algorithm="greedy"
+    )
+    assert_refused(InputError, "cannot be read", filled.experiment, "e", grid="no-such-grid")
+    assert_refused(
+        InputError, "jobs", filled.experiment, "e", grid=GRID, algorithm="greedy", jobs=0
+    )
+    assert_refused(InputError, "several", run, "S4", "broadcast", "greedy", message_bytes=[1, 2])
+    assert_refused(InputError, "message_bytes", run, "S4", "broadcast", "greedy", message_bytes="x")
+    assert_refused(NotFoundError, "nothing", filled.compare, "ours", "nothing")
+    assert_refused(InputError, "nothing to compare", filled.compare)
+    assert_refused(InputError, "axis", filled.compare, "ours", "theirs", conditions={"colour": 1})
+    assert_refused(InputError, "no values", filled.compare, "ours", conditions={"topology": []})
+    assert_refused(InputError, "always differ", filled.compare, "ours", "theirs", across="segments")
+    assert_refused(InputError, "column", filled.compare, "ours", "theirs", sort="colour")
+    assert_refused(NotFoundError, "nothing", filled.show_experiment, "nothing")
+    assert_refused(NotFoundError, "77", filled.show_run, 77)
+    assert_refused(NotFoundError, "77", filled.run_steps, 77)
+    assert_refused(NotFoundError, "nothing", filled.drop_experiment, "nothing")
 
 
 def test_invalid_requests_are_refused_and_store_nothing(lab: Lab) -> None:
     anything: Any = 5
-    wrong: list[tuple[type[StarcastError], str, Callable[[], object]]] = [
-        (InputError, "T4", lambda: lab.ingest("T4")),
-        (InputError, "gready", lambda: lab.ingest("S4", trees="gready")),
-        (InputError, "trees holds 5", lambda: lab.ingest("S4", trees=[anything])),
-        (InputError, "schedules holds 5", lambda: lab.ingest("S4", schedules=[anything])),
-        (InputError, "not the id of a forest", lambda: lab.ingest("S4", trees="S4:gready:1234")),
-        (InputError, "load method", lambda: lab.ingest("S4", method="fast")),
-        (InputError, "import", lambda: lab.ingest("S4", method="import")),
-        (InputError, "rank 99", lambda: lab.ingest("S4", trees="greedy", root=99)),
-        (InputError, "port", lambda: lab.ingest("S4", schedules="greedy", ports="some")),
-        (NotFoundError, "S4", lambda: lab.drop("S4")),
-        (NotFoundError, "S4", lambda: lab.show("S4")),
-        (NotFoundError, "S4:greedy:1234", lambda: lab.forest("S4:greedy:1234")),
-        (NotFoundError, "S4", lambda: lab.verify("S4")),
-        (NotFoundError, "no artifact 'S9'", lambda: lab.verify("S9")),
-        (InputError, "sample", lambda: lab.verify(sample=0)),
-    ]
-    for kind, words, ask in wrong:
-        with pytest.raises(kind, match=words) as refusal:
-            ask()
-        assert refusal.value.hint, words
+    assert_refused(InputError, "T4", lab.ingest, "T4")
+    assert_refused(InputError, "gready", lab.ingest, "S4", trees="gready")
+    assert_refused(InputError, "trees holds 5", lab.ingest, "S4", trees=[anything])
+    assert_refused(InputError, "schedules holds 5", lab.ingest, "S4", schedules=[anything])
+    assert_refused(InputError, "not the id of a forest", lab.ingest, "S4", trees="S4:gready:1234")
+    assert_refused(InputError, "load method", lab.ingest, "S4", method="fast")
+    assert_refused(InputError, "import", lab.ingest, "S4", method="import")
+    assert_refused(InputError, "rank 99", lab.ingest, "S4", trees="greedy", root=99)
+    assert_refused(InputError, "port", lab.ingest, "S4", schedules="greedy", ports="some")
+    assert_refused(NotFoundError, "S4", lab.drop, "S4")
+    assert_refused(NotFoundError, "S4", lab.show, "S4")
+    assert_refused(NotFoundError, "S4:greedy:1234", lab.forest, "S4:greedy:1234")
+    assert_refused(NotFoundError, "S4", lab.verify, "S4")
+    assert_refused(NotFoundError, "no artifact 'S9'", lab.verify, "S9")
+    assert_refused(InputError, "sample", lab.verify, sample=0)
     assert len(lab.topologies()) == 0
 
 

@@ -1,9 +1,11 @@
 """A fixture that runs starcast commands in the test's own process."""
 
+import json
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from sqlalchemy import URL
@@ -19,8 +21,28 @@ class Result(NamedTuple):
     out: str
     err: str
 
+    @property
+    def json(self) -> Any:
+        """The value that stdout holds as JSON."""
+        return json.loads(self.out)
 
+
+#: Runs a command line, which is written as in a shell. Further arguments are single words.
 Starcast = Callable[..., Result]
+
+
+def printed(result: Result) -> Any:
+    """Return the value that a successful command printed as JSON."""
+    assert result.code == 0, result.err
+    return result.json
+
+
+def refused(result: Result, code: int) -> tuple[str, str]:
+    """Return the error and the hint, which must be the only output."""
+    assert (result.code, result.out) == (code, ""), result
+    error, hint = result.err.strip().splitlines()
+    assert (error[:7], hint[:6]) == ("error: ", "hint: "), result.err
+    return error, hint
 
 
 def name_store(patch: pytest.MonkeyPatch, url: URL) -> None:
@@ -42,8 +64,8 @@ def state_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def starcast(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Starcast:
     """Return a function that runs ``starcast`` and returns exit code, stdout and stderr."""
 
-    def call(*words: str) -> Result:
-        monkeypatch.setattr(sys, "argv", ["starcast", *words])
+    def call(line: str, *words: object) -> Result:
+        monkeypatch.setattr(sys, "argv", ["starcast", *shlex.split(line), *map(str, words)])
         capsys.readouterr()
         with pytest.raises(SystemExit) as end:
             main()

@@ -39,7 +39,7 @@ def add_noun(app: typer.Typer, name: str, text: str) -> typer.Typer:
 
 
 def _demo(app: typer.Typer) -> None:
-    from starcast.cli.demo import demo
+    from starcast.cli.terminal import demo
 
     app.command("demo")(demo)
 
@@ -54,7 +54,7 @@ def _servers(app: typer.Typer) -> None:
 
 
 def _serve(app: typer.Typer) -> None:
-    from starcast.cli.serve import serve
+    from starcast.cli.terminal import serve
 
     app.command("serve")(serve)
 
@@ -66,7 +66,7 @@ def _publish(app: typer.Typer) -> None:
 
 
 def _uninstall(app: typer.Typer) -> None:
-    from starcast.cli.stack import uninstall
+    from starcast.cli.terminal import uninstall
 
     app.command("uninstall")(uninstall)
 
@@ -254,11 +254,11 @@ def _records(app: typer.Typer) -> None:
 
 
 def _graph(app: typer.Typer) -> None:
-    from starcast.lab.graphs import Graphs
+    from starcast.lab.artifacts import Artifacts
 
     noun = add_noun(app, "graph", "The graph in Neo4j: verify it, or rebuild it.")
-    command(noun, "verify", Graphs.verify)
-    command(noun, "rebuild", Graphs.rebuild)
+    command(noun, "verify", Artifacts.verify)
+    command(noun, "rebuild", Artifacts.rebuild)
 
 
 def _db(app: typer.Typer) -> None:

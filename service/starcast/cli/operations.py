@@ -11,17 +11,18 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from concurrent.futures import Executor
+from contextlib import contextmanager, nullcontext
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
-from starcast.cli import completion, context, distribution, results
-from starcast.cli.labels import LabelsOption
+from starcast.cli import completion, context, results
 from starcast.cli.output import confirm, reporter
 from starcast.lab.signature import Documentation, Shell
 from starcast.support.errors import InputError
+from starcast.support.signals import sigterm_as_interrupt
 
 if TYPE_CHECKING:
     from starcast.lab.connection import Connection
@@ -31,9 +32,52 @@ _CODE = re.compile(r"``([^`]+)``|`([^`]+)`")
 _FOR_PYTHON = re.compile(r"\s*\bIn Python\b.*?\.(?=\s|$)", re.DOTALL)
 #: The help of a command contains the sentences that begin with "In a shell,", without these words.
 _FOR_SHELL = re.compile(r"\bIn a shell, (\w)")
-_LABELS = Parameter("labels", Parameter.KEYWORD_ONLY, default=None, annotation=LabelsOption)
+_DASK = "dask:"
 
 Operation = Callable[..., Any]
+
+
+def _use_labels(ctx: typer.Context, value: int | None) -> int | None:
+    """Set the first symbol of labels, 0 or 1, until the command ends.
+
+    Node labels are permutations or arrangements of the symbols 1..n in starcast, and of 0..n-1 in
+    some papers. Ids and stored results always use the symbols 1..n, so commands on stored data do
+    not have the option ``--labels``.
+    """
+    if ctx.resilient_parsing:
+        return value
+    first = context.first_symbol(ctx) if value is None else value
+    if first != 1:
+        from starcast.topologies.permutations import labels_from
+
+        ctx.with_resource(labels_from(first))
+    return value
+
+
+def _option(name: str, kind: Any, **texts: Any) -> Parameter:
+    """Return a parameter for an option, which has no value by default."""
+    annotation = Annotated[kind | None, typer.Option(**texts)]
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+#: The option --labels, of commands that read or print labels other than in ids.
+_LABELS = _option(
+    "labels",
+    int,
+    min=0,
+    max=1,
+    metavar="0|1",
+    callback=_use_labels,
+    help="First symbol of labels that are read and printed, other than in ids.",
+    show_default="the setting labels, 1",
+)
+#: The option --workers, which replaces the parameter ``executor`` of an operation.
+_WORKERS = _option(
+    "workers",
+    str,
+    metavar="dask:ADDRESS",
+    help="Compute on the workers of a Dask cluster, such as dask:tcp://HOST:8786.",
+)
 
 
 def command(
@@ -91,7 +135,7 @@ def command(
         given |= {name: chosen["output"] == word for name, word in formats.items()}
         flagged = {each.name: given.pop(each.name) for each in own}
         opening = (
-            distribution.open_executor(given.pop("workers"), given.get("jobs"))
+            _open_executor(given.pop("workers"), given.get("jobs"))
             if "executor" in declared.parameters
             else nullcontext()
         )
@@ -162,7 +206,7 @@ def _options(parameter: Parameter) -> tuple[Any, ...]:
 def _as_typer(parameter: Parameter, meaning: str, flags: Mapping[str, str]) -> Parameter:
     """Convert a parameter of an operation to a Typer argument or option, with its help."""
     if parameter.name == "executor":
-        return distribution.WORKERS
+        return _WORKERS
     kind, shell = _kind(parameter.annotation)
     default = None if parameter.default == () else parameter.default
     if parameter.kind is Parameter.VAR_POSITIONAL:
@@ -273,3 +317,36 @@ def _parse_values(arguments: Sequence[str]) -> dict[str, Any]:
                 hint="write name:=5, name:=true or name:='[1, 2]'; name=TEXT needs no JSON",
             ) from None
     return values
+
+
+@contextmanager
+def _open_executor(workers: str | None, jobs: int | None) -> Iterator[Executor | None]:
+    """Connect to the workers that ``--workers`` names, and yield an executor; else yield None.
+
+    Meanwhile, SIGTERM interrupts the command like Ctrl-C, so it can clean up.
+
+    Raises:
+        InputError: ``--workers`` is not an address or is combined with ``--jobs``, or Dask is not
+            installed.
+        UnavailableError: no scheduler answers, or it has no workers.
+        RejectedError: a worker has another version.
+    """
+    if workers is None:
+        with sigterm_as_interrupt():
+            yield None
+        return
+    if jobs is not None:
+        raise InputError(
+            "--jobs and --workers cannot be combined",
+            hint="remove --jobs: the workers of a cluster decide how many tasks they run",
+        )
+    if not workers.startswith(_DASK):
+        raise InputError(
+            f"'{workers}' is not the address of a Dask scheduler",
+            hint="give --workers dask:tcp://HOST:PORT",
+        )
+    from starcast.catalogue.plugins import pack
+    from starcast.support.dask_cluster import connect
+
+    with sigterm_as_interrupt(), connect(workers.removeprefix(_DASK), pack()) as executor:
+        yield executor

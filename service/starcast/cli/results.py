@@ -25,7 +25,7 @@ from starcast.cli.output import (
     say,
     write_text,
 )
-from starcast.lab.files import ExchangeFile, Picture, check_suffix
+from starcast.lab.answers import ExchangeFile, Picture, check_suffix
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import Format, Layout, ListingFormat
 

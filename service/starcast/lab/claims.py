@@ -5,9 +5,8 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from starcast.lab.choices import as_specs
 from starcast.lab.connection import Connection
-from starcast.lab.signature import Jobs, Shell
+from starcast.lab.signature import Jobs, Shell, as_specs
 from starcast.support.errors import (
     InputError,
     NotFoundError,
@@ -196,7 +195,12 @@ class Claims(Connection):
         chosen, specs = level or "quick", as_specs(sizes)
         claims = select_claims(names)
         # Connect before the computation, which may take minutes.
-        store = store and self._can_store()
+        if store and (outage := self._find_outage()):
+            self.reporter.say(
+                f"nothing is stored: {outage.message}"
+                " ('starcast up' starts a server, --no-store needs none)"
+            )
+            store = False
         verdicts = verify.verify_claims(claims, chosen, specs, jobs, self.reporter, executor)
         if not store:
             return report.list_verdicts(verdicts, claims, specs)
@@ -268,19 +272,6 @@ class Claims(Connection):
         claims = pluralize(len(verdicts), "claim")
         subject = f"verification run {found.id}: {storage.describe_scope(found)}, {claims}"
         return ClaimReport(subject, verdicts, run_provenance(found))
-
-    def _can_store(self) -> bool:
-        """Return whether verdicts can be stored; say so if the embedded server is not running."""
-        try:
-            self.engine  # noqa: B018 - connects
-        except UnavailableError as error:
-            self._raise_if_configured(error)
-            self.reporter.say(
-                f"nothing is stored: {error.message}"
-                " ('starcast up' starts a server, --no-store needs none)"
-            )
-            return False
-        return True
 
     def _verdicts(self, *, demanded: bool = False) -> "report.Stored":
         """Return the newest stored verdict of each claim, with its verification run.

@@ -10,7 +10,6 @@ from starcast.lab.connection import Progress, as_reporter
 from starcast.lab.costs import Costs
 from starcast.lab.experiments import Experiments
 from starcast.lab.forests import Forests
-from starcast.lab.graphs import Graphs
 from starcast.lab.networks import Networks
 from starcast.lab.queries import Queries
 from starcast.lab.records import Records
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 
 class Lab(
-    Graphs,
     Networks,
     Forests,
     Schedules,

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from starcast.support.errors import UnavailableError
@@ -73,12 +72,7 @@ class Connection:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -186,6 +180,20 @@ class Connection:
             raise UnavailableError(
                 "the lab is closed", hint="call starcast.connect() to open a new one"
             )
+
+    def _find_outage(self) -> UnavailableError | None:
+        """Return the error if the embedded PostgreSQL is not running, or None if it can be used.
+
+        Raises:
+            UnavailableError: a server that the settings name cannot be reached, or the lab is
+                closed.
+        """
+        try:
+            self.engine  # noqa: B018 - connects
+        except UnavailableError as error:
+            self._raise_if_configured(error)
+            return error
+        return None
 
     def _raise_if_configured(self, error: UnavailableError) -> None:
         """Raise the error, unless its cause is that the embedded PostgreSQL is not running.

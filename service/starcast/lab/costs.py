@@ -8,7 +8,6 @@ from itertools import count, product
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from starcast.lab.choices import as_conditions
 from starcast.lab.connection import Connection
 from starcast.lab.signature import (
     CollectiveName,
@@ -18,6 +17,7 @@ from starcast.lab.signature import (
     OptionalTopology,
     Shell,
     TopologyName,
+    as_conditions,
 )
 from starcast.support.errors import InputError
 from starcast.support.table import Row, Table, rounded, with_numbers

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from starcast.lab.answers import ComparisonTable, RunTable
-from starcast.lab.choices import as_conditions, plain_values
 from starcast.lab.connection import Connection
 from starcast.lab.signature import (
     All,
@@ -24,6 +23,8 @@ from starcast.lab.signature import (
     SingleValues,
     SomeExperiment,
     TopologyName,
+    as_conditions,
+    plain_values,
 )
 from starcast.support.errors import InputError
 from starcast.support.table import Facts, Table
@@ -31,7 +32,6 @@ from starcast.support.text import pluralize
 
 if TYPE_CHECKING:
     from starcast.comparison.page import Profiles
-    from starcast.experiments.exchange import Imported
 
 NewName = Annotated[str | None, Shell(flag="--as")]
 
@@ -227,12 +227,7 @@ class Experiments(Connection):
             executor=executor,
         )
         outcome.require_success()
-        stored = pluralize(outcome.kept, "was", "were")
-        return Facts(
-            {"experiment": name, "created": outcome.created, "kept": outcome.kept},
-            f"experiment '{name}': {pluralize(outcome.created, 'run')} executed and stored, "
-            f"{stored} stored before",
-        )
+        return _count_runs(name, outcome.created, outcome.kept, "executed and stored")
 
     def merge_experiment(self, *files: ShardFiles, name: NewName = None) -> Facts:
         """Store an experiment from the shards that ``starcast experiment run --shard`` wrote.
@@ -253,12 +248,7 @@ class Experiments(Connection):
         from starcast.experiments.exchange import merge_experiment
 
         merged = merge_experiment(self.engine, [Path(file) for file in files], name)
-        kept = pluralize(merged.kept, "was", "were")
-        return Facts(
-            _imported(merged),
-            f"experiment '{merged.name}': {pluralize(merged.created, 'run')} stored, "
-            f"{kept} stored before",
-        )
+        return _count_runs(merged.name, merged.created, merged.kept, "stored")
 
     def reproduce(
         self,
@@ -390,7 +380,8 @@ class Experiments(Connection):
         from starcast.experiments.exchange import import_experiments
 
         imported = import_experiments(self.engine, Path(file), name)
-        return Table.of(map(_imported, imported), ("experiment", "created", "kept"))
+        rows = [_count_runs(each.name, each.created, each.kept, "stored") for each in imported]
+        return Table.of(rows, ("experiment", "created", "kept"))
 
     def drop_experiment(self, name: ExperimentName) -> Facts:
         """Delete an experiment with its runs.
@@ -488,8 +479,12 @@ class Experiments(Connection):
         )
 
 
-def _imported(imported: "Imported") -> dict[str, Any]:
-    return {"experiment": imported.name, "created": imported.created, "kept": imported.kept}
+def _count_runs(name: str, created: int, kept: int, done: str) -> Facts:
+    before = pluralize(kept, "was", "were")
+    return Facts(
+        {"experiment": name, "created": created, "kept": kept},
+        f"experiment '{name}': {pluralize(created, 'run')} {done}, {before} stored before",
+    )
 
 
 def _processes(jobs: int | None) -> int | None:

@@ -7,8 +7,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
+from starcast.lab.answers import ExchangeFile, Picture, check_suffix
 from starcast.lab.artifacts import Artifacts
-from starcast.lab.files import ExchangeFile, Picture, check_suffix
 from starcast.lab.signature import (
     All,
     Jobs,

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
+from starcast.lab.answers import ExchangeFile, Picture
 from starcast.lab.connection import Connection
-from starcast.lab.files import ExchangeFile, Picture
 from starcast.lab.signature import (
     CollectiveName,
     Layout,

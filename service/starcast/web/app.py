@@ -15,7 +15,7 @@ from starcast.support import log
 from starcast.support.errors import StarcastError
 from starcast.support.html import STATIC
 from starcast.web import pages, problems
-from starcast.web.api import artifacts, claims, experiments, health, queries, records, topologies
+from starcast.web.api import artifacts, claims, experiments, health, queries, records
 from starcast.web.guard import Guard
 from starcast.web.responses import check_format
 from starcast.web.service import Service, get_service
@@ -53,7 +53,7 @@ def create_app(service: Service, host: str = "127.0.0.1") -> ASGIApp:
         redirect_slashes=False,
     )
     app.state.service = service
-    for module in (topologies, artifacts, queries, experiments, claims, records, health):
+    for module in (artifacts, queries, experiments, claims, records, health):
         app.include_router(
             module.router,
             prefix="/api/v1",

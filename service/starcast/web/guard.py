@@ -77,9 +77,11 @@ class Guard:
         is_head = scope["method"] == "HEAD"
         reply = _Reply(send, Headers(scope=scope), hides_body=is_head)
         client = (scope.get("client") or ("",))[0]
-        refusal = self._refusal(scope) or self._refusal_of_busy(client, scope["path"])
-        if refusal is not None:
-            await refusal(scope, receive, reply)
+        if refusal := self._refusal(scope):
+            await problems.refuse(*refusal, scope["path"])(scope, receive, reply)
+        elif self._is_busy(client):
+            problem = problems.describe(_too_many_requests(), scope["path"])
+            await problems.respond(problem)(scope, receive, reply)
         else:
             # HEAD is handled as GET without the body, so that the headers are the same.
             method = "GET" if is_head else scope["method"]
@@ -94,51 +96,31 @@ class Guard:
             "request", logging.DEBUG, path=scope["path"], status=reply.status, seconds=seconds
         )
 
-    def _refusal(self, scope: Scope) -> ASGIApp | None:
+    def _refusal(self, scope: Scope) -> tuple[int, str, str] | None:
+        """Return the status, message and hint for a request that is refused; None for others."""
         headers = Headers(scope=scope)
-        path = scope["path"]
         host = headers.get("host", "")
         if not self._is_served(host):
-            return problems.refuse(
-                400,
-                f"the host '{host}' is not served here",
-                "open http://127.0.0.1 with the port, or start 'starcast serve --host NAME'",
-                path,
-            )
+            hint = "open http://127.0.0.1 with the port, or start 'starcast serve --host NAME'"
+            return 400, f"the host '{host}' is not served here", hint
         # NUL is allowed neither in PostgreSQL's text nor in file names.
-        if "\0" in path or b"%00" in scope["query_string"]:
-            return problems.refuse(
-                400, "the URL contains the character NUL", "remove %00 from it", path
-            )
+        if "\0" in scope["path"] or b"%00" in scope["query_string"]:
+            return 400, "the URL contains the character NUL", "remove %00 from it"
         origin = headers.get("origin")
-        if origin is not None and _netloc(origin) != host.casefold():
-            return problems.refuse(
-                403,
-                f"the request comes from a page of {origin}",
-                "open the URL directly; pages of other sites cannot use this server",
-                path,
-            )
-        if _is_part_of_foreign_page(headers):
-            return problems.refuse(
-                403,
-                "the request comes from a page of another site",
-                "open the URL directly; pages of other sites cannot use this server",
-                path,
-            )
+        is_foreign = origin is not None and _netloc(origin) != host.casefold()
+        if is_foreign or _is_part_of_foreign_page(headers):
+            hint = "open the URL directly; pages of other sites cannot use this server"
+            page = origin if is_foreign else "another site"
+            return 403, f"the request comes from a page of {page}", hint
         if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > MAX_URL:
-            return problems.refuse(
-                414, f"the URL is longer than {MAX_URL:,} characters", "shorten it", path
-            )
+            return 414, f"the URL is longer than {MAX_URL:,} characters", "shorten it"
         return None
 
-    def _refusal_of_busy(self, client: str, path: str) -> ASGIApp | None:
-        """Return an error if too many requests are running, in total or for this address."""
-        is_local = is_loopback(client)
-        if self._running.total() >= MAX_REQUESTS or (
-            self._running[client] >= MAX_REQUESTS_OF_ADDRESS and not is_local
-        ):
-            return problems.respond(problems.describe(_too_many_requests(), path))
-        return None
+    def _is_busy(self, client: str) -> bool:
+        """Return whether too many requests are running, in total or for this address."""
+        return self._running.total() >= MAX_REQUESTS or (
+            self._running[client] >= MAX_REQUESTS_OF_ADDRESS and not is_loopback(client)
+        )
 
     def _is_served(self, host: str) -> bool:
         """Return whether a ``Host`` header is allowed. Others may come from DNS rebinding."""

@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from starcast.support.axes import AXES, POINT_AXES
 from starcast.support.vocabulary import Collective, Ports, VerdictWord
 
 Rows = list[dict[str, Any]]
+#: A text, or the text of another object.
+Text = Annotated[str, BeforeValidator(str)]
 
 
 class AlgorithmName(BaseModel):
@@ -199,8 +201,10 @@ class StoredSchedule(StoredArtifact):
 class QueryParameter(BaseModel):
     """A parameter of a query."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     name: str
-    type: str
+    type: Text
     meaning: str
     required: bool
     default: Any
@@ -209,9 +213,11 @@ class QueryParameter(BaseModel):
 class QueryColumn(BaseModel):
     """A column of a query's result."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     name: str
     meaning: str
-    type: str | None
+    type: Text | None
 
 
 class QueryName(BaseModel):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from importlib.metadata import version
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
@@ -28,7 +28,7 @@ from starcast.support.text import format_value
 from starcast.web import models
 from starcast.web.api import artifacts, claims, experiments, health, queries, records
 from starcast.web.problems import ProblemDetails, describe
-from starcast.web.responses import Paging
+from starcast.web.responses import Paging, explorer_url
 from starcast.web.service import Service, ServiceParameter, get_service
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
@@ -98,10 +98,10 @@ def list_queries(request: Request, service: ServiceParameter, search: str = "") 
     """List the queries by pack."""
     library = service.library()
     problem = None
-    packs = defaultdict[str, list[models.QueryName]](list)
+    packs = defaultdict[str, list[Row]](list)
     try:
         for query in library.search(search or None):
-            packs[query.pack].append(queries.name_query(query))
+            packs[query.pack].append(queries.query_row(query))
     except NotFoundError as error:
         problem = error
     return _render(
@@ -251,7 +251,7 @@ def list_records(request: Request, service: ServiceParameter, problem: str = "")
     return _render(
         request,
         "records.html.j2",
-        records=[models.RecordResource(**records.record_fields(each)) for each in known],
+        records=[records.record_fields(each) for each in known],
         problems=PROBLEM_NAMES,
         problem=problem,
     )
@@ -359,7 +359,6 @@ def _explorer_link(root: str, kind: str) -> Callable[[str, Row], str | None]:
             return None
         spec, _, rest = str(row["id"]).partition(":")
         name = {"forests": "forest", "schedules": "schedule"}.get(kind)
-        query = f"?{name}={quote(rest, safe=':,()=')}" if name else ""
-        return f"{root}explore/{quote(spec, safe=',')}{query}"
+        return root + explorer_url(spec, {name: rest} if name else {})
 
     return link

@@ -120,7 +120,7 @@ def respond(problem: ProblemDetails, headers: dict[str, str] | None = None) -> R
     return Response(
         problem.model_dump_json(),
         problem.status,
-        {**_headers(problem), **(headers or {})},
+        {**({"Retry-After": "5"} if problem.status == 503 else {}), **(headers or {})},
         MEDIA_TYPE,
     )
 
@@ -137,10 +137,6 @@ def _describe_status(error: HTTPException, path: str) -> tuple[str, str]:
     if error.status_code == 404:
         return f"the address {clean_message(path)} does not exist", "begin at the page /"
     return str(error.detail), "see /api/v1/openapi.json for what exists"
-
-
-def _headers(problem: ProblemDetails) -> dict[str, str]:
-    return {"Retry-After": "5"} if problem.status == 503 else {}
 
 
 def _problem(kind: str, status: int, detail: str, hint: str, path: str) -> ProblemDetails:

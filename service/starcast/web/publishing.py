@@ -9,7 +9,6 @@ from typing import Annotated
 
 from starcast.lab.connection import Connection
 from starcast.lab.signature import ArtifactId, Jobs, Shell
-from starcast.support.errors import UnavailableError
 from starcast.support.table import Facts
 from starcast.support.text import pluralize
 from starcast.web import explain_missing_package
@@ -71,7 +70,12 @@ class Publishing(Connection):
         # The folder is checked before the pages are rendered, because a folder with other files is
         # refused.
         earlier = read_manifest(target)
-        with Site(self.settings, has_stores=self._has_stores()) as site:
+        if outage := self._find_outage():
+            self.reporter.say(
+                "experiments and stored artifacts are not published: "
+                f"{outage.message}; {outage.hint}"
+            )
+        with Site(self.settings, has_stores=outage is None) as site:
             if check_claims:
                 site.check_claims(jobs, self.reporter)
             elif unchecked := site.count_unchecked():
@@ -89,18 +93,6 @@ class Publishing(Connection):
             f"published {pluralize(pages, 'page')}, {size / 1e6:,.1f} MB: open "
             f"{Path(folder) / 'index.html'}",
         )
-
-    def _has_stores(self) -> bool:
-        """Return whether PostgreSQL can be used; say so if the embedded server is not running."""
-        try:
-            self.engine  # noqa: B018 - connects
-        except UnavailableError as error:
-            self._raise_if_configured(error)
-            self.reporter.say(
-                f"experiments and stored artifacts are not published: {error.message}; {error.hint}"
-            )
-            return False
-        return True
 
     def _say_each(self, heading: str, lines: Iterable[str]) -> None:
         listed = list(lines)

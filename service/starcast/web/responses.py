@@ -1,9 +1,9 @@
 """Responses of different kinds: pages of listings, arrays, CSV and pictures."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Generic, Literal, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import numpy as np
 from fastapi import Depends, Path, Query, Request
@@ -68,8 +68,8 @@ def describe_array(**others: object) -> _Responses:
     }
 
 
-#: OpenAPI description of endpoints that always return an array.
-ARRAY_RESPONSE = describe_array()
+#: Arguments of the decorator of endpoints that always return an array.
+ARRAY: dict[str, Any] = {"responses": describe_array(), "response_class": Response}
 
 
 def with_formats(*formats: Format) -> dict[int | str, dict[str, Any]]:
@@ -112,20 +112,15 @@ class Paging:
         self._limit = limit
         self.output = output
 
-    def page(self, items: Iterable[Item], key: Callable[[Item], str]) -> Page[Item]:
-        """Return the requested page of a listing.
-
-        Args:
-            items: all items in their order.
-            key: returns the unique key of an item.
+    def page(self, rows: Sequence[Row], key: str) -> Page[Row]:
+        """Return the requested page of a listing; ``key`` is a column with unique values.
 
         Raises:
-            NotFoundError: no item has the key ``after``.
+            NotFoundError: no row has the key ``after``.
         """
-        listed = list(items)
         start = 0
         if self._after is not None:
-            keys = [key(item) for item in listed]
+            keys = [str(row[key]) for row in rows]
             if self._after not in keys:
                 raise NotFoundError(
                     f"no item of this listing has the key '{self._after}'",
@@ -136,26 +131,28 @@ class Paging:
             start = keys.index(self._after) + 1
         # On a static site a listing is a single file, so all items are on one page.
         is_published = bool(self._request.app.state.service.published)
-        end = len(listed) if is_published else start + self._limit
-        shown = listed[start:end]
+        end = len(rows) if is_published else start + self._limit
+        shown = list(rows[start:end])
         following = None
-        if end < len(listed):
+        if end < len(rows):
             parameters = self._request.query_params.multi_items()
             others = [pair for pair in parameters if pair[0] != "after"]
             name = self._request.url.path.rpartition("/")[2]
-            following = f"{name}?{urlencode([*others, ('after', key(shown[-1]))])}"
+            following = f"{name}?{urlencode([*others, ('after', shown[-1][key])])}"
         return Page(items=shown, next=following)
 
-    def respond(self, items: Iterable[Model], key: Callable[[Model], str]) -> Page[Model]:
+    def respond(self, model: type[Model], rows: Sequence[Row]) -> Page[Model]:
         """Return the requested page of a listing, as JSON or as CSV with one column per field.
 
-        For CSV the result is a `Response`; the return type is annotated for the OpenAPI document.
+        The first field is the key. For CSV the result is a `Response`; the return type is annotated
+        for the OpenAPI document.
         """
-        page = self.page(items, key)
+        columns = tuple(model.model_fields)
+        page = self.page(rows, columns[0])
+        items = [model(**row) for row in page.items]
         if self.output != Format.CSV:
-            return page
-        columns = tuple(type(page.items[0]).model_fields) if page.items else ()
-        table = Table.of((item.model_dump() for item in page.items), columns)
+            return Page(items=items, next=page.next)
+        table = Table.of((item.model_dump() for item in items), columns if items else ())
         return text_response(table.to_csv(), Format.CSV)  # type: ignore[return-value]
 
 
@@ -168,6 +165,15 @@ def as_json_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
         json.dumps(list(rows), default=to_json, ensure_ascii=False)
     )
     return plain
+
+
+def explorer_url(spec: str, state: Mapping[str, str]) -> str:
+    """Return the URL at which the explorer shows a topology in the state given by URL parameters.
+
+    The URL is relative to the root of the server.
+    """
+    query = f"?{urlencode(state, safe=':,()=')}" if state else ""
+    return f"explore/{quote(spec, safe=',')}{query}"
 
 
 def text_response(text: str, output: Format) -> Response:

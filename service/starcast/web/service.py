@@ -1,10 +1,8 @@
 """The state of the server: settings, worker processes, and connections to the stores."""
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from queue import Empty, LifoQueue
 from typing import Annotated, TypeVar, cast
 
 from fastapi import Depends, Request
@@ -12,13 +10,13 @@ from fastapi import Depends, Request
 from starcast.claims.report import Stored
 from starcast.lab import Lab
 from starcast.queries import Library, load_library
-from starcast.support.errors import BusyError, StarcastError, UnavailableError
+from starcast.support.errors import StarcastError, UnavailableError
 from starcast.support.settings import Settings
 from starcast.support.spec_syntax import normalize_id
 from starcast.trees import Forest
 from starcast.trees.construction import CONSTRUCTIONS
 from starcast.web import witnesses
-from starcast.web.workers import Workers
+from starcast.web.workers import Pool, Workers
 
 Result = TypeVar("Result")
 
@@ -26,8 +24,7 @@ Result = TypeVar("Result")
 LABS = 4
 #: Maximum time in seconds that a request waits while all connections to the stores are in use.
 WAIT_SECONDS = 4.0
-#: Number of requests that may use the stores or wait for them. Further requests fail at once, so
-#: that server threads remain for pages without stored data.
+#: Number of requests that may use the stores or wait for them.
 MAX_STORE_REQUESTS = 12
 
 
@@ -49,16 +46,11 @@ class Service:
     published: Sequence[tuple[str, str]] = ()
     verdicts: Stored = field(default_factory=dict)
     flags: str = ""
-    # The queue returns the lab that was used last. So no more labs have open connections than there
-    # were concurrent requests.
-    _labs: LifoQueue[Lab | None] = field(default_factory=LifoQueue)
-    _places: threading.Semaphore = field(
-        default_factory=lambda: threading.BoundedSemaphore(MAX_STORE_REQUESTS)
+    _labs: Pool[Lab] = field(
+        default_factory=lambda: Pool(
+            LABS, MAX_STORE_REQUESTS, f"{LABS} requests are using the stores"
+        )
     )
-
-    def __post_init__(self) -> None:
-        for _ in range(LABS):
-            self._labs.put(None)
 
     @contextmanager
     def lab(self) -> Iterator[Lab]:
@@ -68,32 +60,16 @@ class Service:
             UnavailableError: PostgreSQL is not running.
             BusyError: all connections are in use.
         """
-        if not self._places.acquire(blocking=False):
-            raise _busy()
-        try:
-            with self._borrow() as lab:
+        with self._labs.borrow(WAIT_SECONDS) as slot:
+            lab = slot.item = slot.item or Lab(self.settings)
+            try:
                 yield lab
-        finally:
-            self._places.release()
-
-    @contextmanager
-    def _borrow(self) -> Iterator[Lab]:
-        try:
-            lab = self._labs.get(timeout=WAIT_SECONDS)
-        except Empty:
-            raise _busy() from None
-        try:
-            if lab is None:
-                lab = Lab(self.settings)
-            yield lab
-        except UnavailableError:
-            # The servers may have restarted on other ports, so the next request opens a new lab.
-            if lab is not None:
+            except UnavailableError:
+                # The servers may have restarted on other ports, so the next request opens a new
+                # lab.
                 lab.close()
-            lab = None
-            raise
-        finally:
-            self._labs.put(lab)
+                slot.item = None
+                raise
 
     def compute_forest(self, function: Callable[[str | Forest], Result], forest_id: str) -> Result:
         """Apply a function to a forest that a worker builds or that is read from PostgreSQL.
@@ -133,19 +109,11 @@ class Service:
         self.close_labs()
 
     def close_labs(self) -> None:
-        """Close the connections that no request is using. Later requests open new connections."""
-        idle: list[Lab | None] = []
-        with suppress(Empty):
-            while True:
-                idle.append(self._labs.get_nowait())
-        for lab in idle:
+        """Close all connections to the stores. Later requests open new connections."""
+        for slot in self._labs.slots:
+            lab, slot.item = slot.item, None
             if lab is not None:
                 lab.close()
-            self._labs.put(None)
-
-
-def _busy() -> BusyError:
-    return BusyError(f"{LABS} requests are using the stores", hint="try again in a few seconds")
 
 
 def get_service(request: Request) -> Service:

@@ -40,6 +40,7 @@ from starcast.trees import Forest
 from starcast.web import computations, pages
 from starcast.web.api import claims
 from starcast.web.app import create_app
+from starcast.web.responses import explorer_url
 from starcast.web.service import Service
 from starcast.web.workers import P, Result, Workers
 
@@ -350,8 +351,7 @@ def _explorer_url(artifact: str) -> str:
     """Return the URL path at which the explorer shows a topology, a forest or a schedule."""
     spec, _, rest = artifact.partition(":")
     kind = "schedule" if rest.partition(":")[0] in COLLECTIVES else "forest"
-    query = f"?{urlencode({kind: rest}, safe=':,()=')}" if rest else ""
-    return f"/explore/{quote(spec, safe=',')}{query}"
+    return f"/{explorer_url(spec, {kind: rest} if rest else {})}"
 
 
 def _render(shown: Explorer) -> bytes:

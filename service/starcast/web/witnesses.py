@@ -1,7 +1,6 @@
 """Witnesses of records. The explorer shows them as forests, schedules, or faults."""
 
 from pathlib import Path
-from urllib.parse import quote, urlencode
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.topologies import topology
 from starcast.trees import Forest
 from starcast.web.computations import require_drawable
+from starcast.web.responses import explorer_url
 
 #: The construction name in the ids of witness forests.
 CONSTRUCTION = "record"
@@ -73,11 +73,8 @@ def build_witness_forest(home: Path, forest_id: str) -> Forest:
     return Forest(graph, rows, 0, CONSTRUCTION, {"problem": problem, **record.arguments})
 
 
-def explorer_url(record: Record) -> str | None:
-    """Return the URL at which the explorer shows a record's witness, or None if there is none.
-
-    The URL is relative to the root of the server.
-    """
+def locate_witness(record: Record) -> str | None:
+    """Return the URL at which the explorer shows a record's witness, or None if there is none."""
     try:
         graph = require_drawable(topology(record.topology))
     except StarcastError:  # the topology is too large, or its plug-in is not loaded
@@ -95,4 +92,4 @@ def explorer_url(record: Record) -> str | None:
         state["node"] = graph.label(int(record.witness["pair"][0]))
     else:
         return None
-    return f"explore/{quote(graph.spec, safe=',')}?{urlencode(state, safe=':,()=')}"
+    return explorer_url(graph.spec, state)

@@ -7,61 +7,119 @@ thread cannot be stopped, so computations run in separate processes. Their memor
 import resource
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import CancelledError
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from queue import Empty, LifoQueue
 from types import ModuleType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from starcast.catalogue import plugins
-from starcast.support.errors import BusyError, LimitError, StarcastError, UnavailableError
+from starcast.support.errors import BusyError, LimitError, UnavailableError
 from starcast.support.processes import ProcessExecutor, WorkerKilledError
 
 #: Time limit in seconds for the imports of a new process, even on a busy machine.
 START_SECONDS = 60.0
-#: Number of computations that may run or wait. Further computations fail at once, so that server
-#: threads remain for pages that need no computation.
+#: Number of computations that may run or wait.
 MAX_COMPUTATIONS = 16
 #: Bytes that a worker may use for computations, in addition to the memory of its imports.
 MAX_BYTES = 400_000_000
 _KIBIBYTE = 1024
 
 P = ParamSpec("P")
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 @dataclass
-class _Slot:
-    """A place for one worker process, empty until it starts and after it was killed."""
+class Slot(Generic[Item]):
+    """A place for an item, which is empty until it is needed and after it became unusable."""
 
-    executor: ProcessExecutor | None = None
+    item: Item | None = None
 
-    def clear(self) -> None:
-        """Kill the worker, if it has been started."""
-        executor, self.executor = self.executor, None
-        if executor is not None:
-            executor.kill()
 
-    def run(self, seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function in the worker, and kill the worker if the time limit is reached."""
-        executor = self.executor
-        if executor is None:
-            raise _stopping()
+class Pool(Generic[Item]):
+    """A fixed number of slots, each of which one request at a time can borrow.
+
+    A request gets the slot that was used last. So no more slots are filled than there were
+    concurrent requests.
+
+    Args:
+        count: number of slots.
+        places: number of requests that may borrow slots or wait for them. Further requests fail at
+            once, so that server threads remain for other pages.
+        busy: the error message if no slot becomes idle in time.
+    """
+
+    def __init__(self, count: int, places: int, busy: str) -> None:
+        self.slots = [Slot[Item]() for _ in range(count)]
+        self._busy = busy
+        self._idle: LifoQueue[Slot[Item]] = LifoQueue()
+        for slot in self.slots:
+            self._idle.put(slot)
+        self._places = threading.BoundedSemaphore(places)
+
+    @contextmanager
+    def borrow(self, seconds: float) -> Iterator[Slot[Item]]:
+        """Provide an idle slot; wait for it at most this long.
+
+        Raises:
+            BusyError: no slot is idle, or too many requests are waiting.
+        """
+        busy = BusyError(self._busy, hint="try again in a few seconds")
+        if not self._places.acquire(blocking=False):
+            raise busy
         try:
-            future = executor.submit(_perform, plugins.loadable(), function, arguments)
+            try:
+                slot = self._idle.get(timeout=seconds)
+            except Empty:
+                raise busy from None
+            try:
+                yield slot
+            finally:
+                self._idle.put(slot)
+        finally:
+            self._places.release()
+
+
+class _Worker:
+    """A process that performs one call at a time. It begins to start when it is created."""
+
+    def __init__(self) -> None:
+        self._executor = ProcessExecutor(1)
+        self._started = self._submit(len, ())
+        self.is_killed = False
+
+    def wait(self) -> None:
+        """Wait until the process has started and has imported what computations need."""
+        self._result(self._started, START_SECONDS)
+
+    def run(self, function: Callable[[], Any], seconds: float) -> Any:
+        """Call a function, and kill the process if the time limit is reached."""
+        return self._result(self._submit(function), seconds)
+
+    def kill(self) -> None:
+        """Kill the process, which makes a running call fail."""
+        self.is_killed = True
+        self._executor.kill()
+
+    def _submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        try:
+            return self._executor.submit(_perform, plugins.loadable(), function, arguments)
         except RuntimeError:  # the executor was shut down
             raise _stopping() from None
+
+    def _result(self, future: Future[Any], seconds: float) -> Any:
         try:
             return future.result(seconds)
         except TimeoutError:
             if future.done():  # the function itself raised this error
                 raise
-            self.clear()
+            self.kill()
             raise LimitError(
                 f"the computation took longer than {seconds:.3g} s",
                 hint="ask for a smaller topology or fewer units, or use the command line",
@@ -75,7 +133,6 @@ class _Slot:
             ) from None
 
 
-@dataclass
 class Workers:
     """A fixed number of worker processes.
 
@@ -85,20 +142,11 @@ class Workers:
             take at most half of that time.
     """
 
-    count: int = 2
-    seconds: float = 7.0
-    _slots: list[_Slot] = field(default_factory=list)
-    _idle: LifoQueue[_Slot] = field(default_factory=LifoQueue)
-    _closed: threading.Event = field(default_factory=threading.Event)
-    _places: threading.Semaphore = field(
-        default_factory=lambda: threading.BoundedSemaphore(MAX_COMPUTATIONS)
-    )
-    _was_ready: threading.Event = field(default_factory=threading.Event)
-
-    def __post_init__(self) -> None:
-        self._slots = [_Slot() for _ in range(self.count)]
-        for slot in self._slots:
-            self._idle.put(slot)
+    def __init__(self, count: int = 2, seconds: float = 7.0) -> None:
+        self.seconds = seconds
+        self._pool = Pool[_Worker](count, MAX_COMPUTATIONS, f"all {count} workers are busy")
+        self._was_ready = threading.Event()
+        self._is_closed = False
 
     def run(self, function: Callable[P, Result], *arguments: P.args, **options: P.kwargs) -> Result:
         """Call a module-level function in a worker, and return its result.
@@ -108,79 +156,42 @@ class Workers:
             BusyError: no worker became idle in time.
             LimitError: the time limit was reached, or memory ran out.
         """
-        if not self._places.acquire(blocking=False):
-            raise self._busy()
-        try:
-            result: Result = self._run(partial(function, *arguments, **options))
-            return result
-        finally:
-            self._places.release()
-
-    def _run(self, function: Callable[[], Any]) -> Any:
         # Waiting for the first worker to start does not count towards the time limit.
         is_starting = not self._was_ready.is_set()
-        patience = START_SECONDS if is_starting else self.seconds / 2
         began = time.monotonic()
-        try:
-            slot = self._idle.get(timeout=patience)
-        except Empty:
-            raise self._busy() from None
-        # The waiting time is subtracted, so that every request ends within the limit.
-        waited = 0.0 if is_starting else time.monotonic() - began
-        try:
-            return self._perform(slot, function, self.seconds - waited)
-        finally:
-            self._put_back(slot)
+        with self._pool.borrow(START_SECONDS if is_starting else self.seconds / 2) as slot:
+            # The waiting time is subtracted, so that every request ends within the limit.
+            waited = 0.0 if is_starting else time.monotonic() - began
+            worker = self._fill(slot)
+            try:
+                worker.wait()
+                self._was_ready.set()
+                call = partial(function, *arguments, **options)
+                result: Result = worker.run(call, self.seconds - waited)
+                return result
+            finally:
+                # Another process starts in the background, so this request need not wait for it.
+                if worker.is_killed and not self._is_closed:
+                    slot.item = _Worker()
 
-    def _busy(self) -> BusyError:
-        return BusyError(f"all {self.count} workers are busy", hint="try again in a few seconds")
-
-    def _put_back(self, slot: _Slot) -> None:
-        """Make a worker available again, after replacing it if it was killed."""
-        if slot.executor is not None or self._closed.is_set():
-            self._idle.put(slot)
-            return
-        # Another worker is started in a thread, so that the current request need not wait for it.
-        threading.Thread(target=self._restart, args=(slot,), daemon=True).start()
-
-    def _restart(self, slot: _Slot) -> None:
-        try:
-            with suppress(StarcastError):  # the next request reports the error
-                self._start(slot)
-        finally:
-            self._idle.put(slot)
+    def _fill(self, slot: Slot[_Worker]) -> _Worker:
+        worker = slot.item = slot.item or _Worker()
+        if self._is_closed:
+            worker.kill()
+            raise _stopping()
+        return worker
 
     def start(self) -> None:
         """Start all processes in the background, so that the first requests need not wait."""
-        for _ in range(self.count):
-            threading.Thread(target=self._warm_up, daemon=True).start()
-
-    def _warm_up(self) -> None:
-        with suppress(StarcastError):  # the first request reports the error
-            self.run(len, ())
+        for slot in self._pool.slots:
+            self._fill(slot)
 
     def close(self) -> None:
         """Kill all workers, so that all running computations fail."""
-        self._closed.set()
-        for slot in self._slots:
-            with suppress(OSError):
-                slot.clear()
-
-    def _perform(self, slot: _Slot, function: Callable[[], Any], seconds: float) -> Any:
-        if self._closed.is_set():
-            raise _stopping()
-        if slot.executor is None:
-            self._start(slot)
-        self._was_ready.set()
-        return slot.run(seconds, function)
-
-    def _start(self, slot: _Slot) -> None:
-        slot.executor = ProcessExecutor(1)
-        if self._closed.is_set():  # `close` ran in the meantime
-            slot.clear()
-        # This call returns after the imports, which therefore do not count towards the time limit
-        # of a request.
-        slot.run(START_SECONDS, len, ())
+        self._is_closed = True
+        for slot in self._pool.slots:
+            if slot.item is not None:
+                slot.item.kill()
 
 
 def _stopping() -> UnavailableError:

@@ -1,22 +1,25 @@
-"""Forests and schedules: listings of stored artifacts, properties, arrays, and simulations."""
+"""Topologies, forests and schedules: listings, properties, arrays, drawings and simulations."""
 
+from collections.abc import Sequence
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from starcast.collectives.rows import Columns
-from starcast.support.table import Table
+from starcast.support.errors import StarcastError
+from starcast.support.table import Row, Table
 from starcast.support.vocabulary import Format
 from starcast.web import computations, models
 from starcast.web.responses import (
-    ARRAY_RESPONSE,
+    ARRAY,
     ForestParameter,
     FormatParameter,
     Page,
     PagingParameter,
     ScheduleParameter,
+    SpecParameter,
     array_response,
     describe_array,
     text_response,
@@ -39,6 +42,91 @@ FaultParameter = Annotated[
 ]
 
 
+@router.get("/topologies", tags=["topologies"], responses=with_formats(Format.CSV))
+def list_topologies(
+    service: ServiceParameter,
+    paging: PagingParameter,
+) -> Page[models.StoredTopology]:
+    """List the stored topologies, sorted by spec. Any topology can be requested by its spec."""
+    with service.lab() as lab:
+        rows = lab.topologies().rows
+    return paging.respond(models.StoredTopology, _with_urls("topologies", rows))
+
+
+@router.get("/topologies/{spec}", tags=["topologies"], responses=with_formats(Format.SVG))
+def show_topology(
+    spec: SpecParameter, service: ServiceParameter, output: FormatParameter = Format.JSON
+) -> models.TopologyResource:
+    """Show the counts and distances of a topology, and its constructions and algorithms."""
+    if output == Format.SVG:
+        picture = service.workers.run(computations.draw_topology, spec)
+        return text_response(picture, Format.SVG)  # type: ignore[return-value]
+    facts = service.workers.run(computations.describe_topology, spec)
+    path = f"{quote(facts['spec'])}"
+    return models.TopologyResource(
+        **facts, labels_url=f"{path}/labels", neighbors_url=f"{path}/neighbors"
+    )
+
+
+@router.get("/topologies/{spec}/labels", tags=["topologies"])
+def list_labels(spec: SpecParameter, service: ServiceParameter) -> models.Labels:
+    """List the labels of all nodes, by rank."""
+    return models.Labels(labels=service.workers.run(computations.node_labels, spec))
+
+
+@router.get("/topologies/{spec}/neighbors", tags=["topologies"], **ARRAY)
+def get_neighbors(spec: SpecParameter, service: ServiceParameter) -> Response:
+    """Return the ranks of the neighbours of all nodes, int32 [nodes, ports]."""
+    return array_response(service.workers.run(computations.neighbour_table, spec))
+
+
+@router.get("/topologies/{spec}/layout/{name}", tags=["topologies"], **ARRAY)
+def get_layout(
+    spec: SpecParameter,
+    name: Annotated[str, Path(max_length=50, examples=["levels"])],
+    service: ServiceParameter,
+) -> Response:
+    """Return the positions of all nodes, float32 [nodes, 2]: x to the right, y downwards."""
+    return array_response(service.workers.run(computations.node_positions, spec, name))
+
+
+@router.get("/topologies/{spec}/forests", tags=["topologies"], responses=with_formats(Format.CSV))
+def list_forests_on(
+    spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
+) -> Page[models.ListedArtifact]:
+    """List the forests on a topology: one for each construction, and other stored forests."""
+    computed = service.workers.run(computations.list_forests, spec)
+    return paging.respond(models.ListedArtifact, _with_stored(service, "forests", spec, computed))
+
+
+@router.get("/topologies/{spec}/schedules", tags=["topologies"], responses=with_formats(Format.CSV))
+def list_schedules_on(
+    spec: SpecParameter, service: ServiceParameter, paging: PagingParameter
+) -> Page[models.ListedArtifact]:
+    """List the schedules on a topology: one for each algorithm, and other stored schedules."""
+    computed = service.workers.run(computations.list_schedules, spec)
+    return paging.respond(models.ListedArtifact, _with_stored(service, "schedules", spec, computed))
+
+
+def _with_stored(
+    service: Service, kind: str, spec: SpecParameter, computed: list[tuple[str, str]]
+) -> list[Row]:
+    """Return the computed artifacts and, if PostgreSQL is running, all others that are stored."""
+    try:
+        with service.lab() as lab:
+            table = lab.forests(spec) if kind == "forests" else lab.schedules(spec)
+        stored = {row["id"] for row in table if row["state"] == "complete"}
+    except StarcastError:  # without PostgreSQL, only the computed artifacts are listed
+        stored = set()
+    names = dict(computed)
+    names |= {each: each.partition(":")[2] for each in sorted(stored - names.keys())}
+    return [{"id": each, "name": name, "stored": each in stored} for each, name in names.items()]
+
+
+def _with_urls(kind: str, rows: Sequence[Row]) -> list[Row]:
+    return [{**row, "url": f"{kind}/{quote(row['id'])}"} for row in rows]
+
+
 @router.get("/forests", tags=["forests"], responses=with_formats(Format.CSV))
 def list_forests(
     service: ServiceParameter,
@@ -51,8 +139,7 @@ def list_forests(
     """
     with service.lab() as lab:
         rows = lab.forests(topology).rows
-    items = [models.StoredForest(**row, url=f"forests/{quote(row['id'])}") for row in rows]
-    return paging.respond(items, lambda item: item.id)
+    return paging.respond(models.StoredForest, _with_urls("forests", rows))
 
 
 @router.get("/forests/{forest_id}", tags=["forests"], responses=with_formats(Format.SVG))
@@ -70,23 +157,13 @@ def show_forest(
     )
 
 
-@router.get(
-    "/forests/{forest_id}/parent-ports",
-    tags=["forests"],
-    responses=ARRAY_RESPONSE,
-    response_class=Response,
-)
+@router.get("/forests/{forest_id}/parent-ports", tags=["forests"], **ARRAY)
 def get_parent_ports(forest_id: ForestParameter, service: ServiceParameter) -> Response:
     """Return the port from each node to its parent, uint8 [trees, nodes]; 0 at the root."""
     return array_response(service.compute_forest(computations.parent_ports, forest_id))
 
 
-@router.get(
-    "/forests/{forest_id}/load",
-    tags=["forests"],
-    responses=ARRAY_RESPONSE,
-    response_class=Response,
-)
+@router.get("/forests/{forest_id}/load", tags=["forests"], **ARRAY)
 def get_load(forest_id: ForestParameter, service: ServiceParameter) -> Response:
     """Return the number of trees on each directed link, int32 [nodes, ports]."""
     return array_response(service.compute_forest(computations.link_loads, forest_id))
@@ -101,8 +178,7 @@ def list_schedules(
     """List the stored schedules, sorted by id. Other schedules can be requested by their ids."""
     with service.lab() as lab:
         rows = lab.schedules(topology).rows
-    items = [models.StoredSchedule(**row, url=f"schedules/{quote(row['id'])}") for row in rows]
-    return paging.respond(items, lambda item: item.id)
+    return paging.respond(models.StoredSchedule, _with_urls("schedules", rows))
 
 
 @router.get("/schedules/{schedule_id}", tags=["schedules"], responses=with_formats(Format.SVG))

@@ -1,7 +1,7 @@
 """Resources for the papers' claims, with their newest stored verdicts and counterexamples."""
 
 from typing import Annotated
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query
 
@@ -13,11 +13,7 @@ from starcast.support.errors import InputError, NotFoundError, UnavailableError
 from starcast.support.table import Row
 from starcast.support.vocabulary import Format, VerdictWord
 from starcast.web import computations, models
-from starcast.web.responses import (
-    Page,
-    PagingParameter,
-    with_formats,
-)
+from starcast.web.responses import Page, PagingParameter, explorer_url, with_formats
 from starcast.web.service import Service, ServiceParameter
 
 router = APIRouter(tags=["claims"])
@@ -38,8 +34,7 @@ def list_claims(
     """List the claims in the order of the papers. If PostgreSQL is down, verdicts are null."""
     claims = select_claims([paper] if paper else [])
     table = report.list_claims(claims, stored_verdicts(service), verdict)
-    items = [models.ClaimResource(**claim_fields(row)) for row in table]
-    return paging.respond(items, lambda item: item.id)
+    return paging.respond(models.ClaimResource, [claim_fields(row) for row in table])
 
 
 @router.get("/claims/{claim_id}")
@@ -62,7 +57,7 @@ def show_claim(claim_id: IdParameter, service: ServiceParameter) -> models.Claim
         detail="" if verdict is None else verdict.detail,
         run=None if run is None else run.id,
         verified_by=facts.get("verified_by", ""),
-        explorer=None if verdict is None else explorer_url(verdict),
+        explorer=None if verdict is None else locate_counterexample(verdict),
         cypher=None if verdict is None else _cypher(verdict),
     )
 
@@ -89,11 +84,8 @@ def stored_verdicts(service: Service) -> Stored:
         return service.verdicts
 
 
-def explorer_url(verdict: Verdict) -> str | None:
-    """Return the explorer URL that shows a counterexample, or None if it cannot be located.
-
-    The URL is relative to the root of the server.
-    """
+def locate_counterexample(verdict: Verdict) -> str | None:
+    """Return the explorer URL that shows a counterexample, or None if it cannot be located."""
     try:
         at = locate(verdict)
     except NotFoundError:
@@ -110,8 +102,7 @@ def explorer_url(verdict: Verdict) -> str | None:
     nodes = at.link or at.nodes
     if nodes:
         state["node"] = nodes[0]
-    query = f"?{urlencode(state, safe=':,()=')}" if state else ""
-    return f"explore/{quote(at.network.spec, safe=',')}{query}"
+    return explorer_url(at.network.spec, state)
 
 
 def _cypher(verdict: Verdict) -> str | None:

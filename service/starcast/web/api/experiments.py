@@ -54,8 +54,8 @@ def list_experiments(
     """List the stored experiments, sorted by name."""
     with service.lab() as lab:
         rows = as_json_rows(lab.experiments().rows)
-    items = [_experiment(row) for row in sorted(rows, key=lambda row: str(row["experiment"]))]
-    return paging.respond(items, lambda item: item.experiment)
+    rows.sort(key=lambda row: str(row["experiment"]))
+    return paging.respond(models.ExperimentResource, [_experiment(row) for row in rows])
 
 
 @router.get("/experiments/{name}", responses=with_formats(Format.CSV))
@@ -66,7 +66,7 @@ def show_experiment(
     with service.lab() as lab:
         _check_size(lab, [name])
         table = lab.show_experiment(name)
-    page = paging.page(table.rows, lambda row: str(row["run"]))
+    page = paging.page(table.rows, "run")
     if paging.output == Format.CSV:
         return text_response(Table(table.columns, page.items).to_csv(), Format.CSV)  # type: ignore[return-value]
     runs = [models.RunResource(**row) for row in as_json_rows(page.items)]
@@ -145,11 +145,11 @@ def _check_size(lab: Lab, names: Sequence[str]) -> None:
         )
 
 
-def _experiment(row: Row) -> models.ExperimentResource:
-    name = str(row["experiment"])
+def _experiment(row: Row) -> Row:
+    """Return the fields of `models.ExperimentResource` for a row of a listing."""
     axes = {axis: format_value(value) for axis, value in row.items() if axis not in _HIDDEN}
-    return models.ExperimentResource(
+    return {
         **{key: row[key] for key in _HIDDEN},
-        axes={axis: text for axis, text in axes.items() if text},
-        url=f"experiments/{quote(name)}",
-    )
+        "axes": {axis: text for axis, text in axes.items() if text},
+        "url": f"experiments/{quote(str(row['experiment']))}",
+    }

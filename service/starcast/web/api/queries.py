@@ -11,6 +11,7 @@ from starcast.queries import Query as PackQuery
 from starcast.queries.parameters import Parameter
 from starcast.queries.picture import check_drawable
 from starcast.support.errors import InputError, StarcastError
+from starcast.support.table import Row
 from starcast.support.vocabulary import Format, Layout
 from starcast.web import models
 from starcast.web.responses import (
@@ -49,8 +50,8 @@ def list_queries(
     search: SearchParameter = None,
 ) -> Page[models.QueryName]:
     """List the queries of all packs."""
-    items = [name_query(query) for query in service.library().search(search)]
-    return paging.respond(items, lambda item: item.query)
+    rows = [query_row(query) for query in service.library().search(search)]
+    return paging.respond(models.QueryName, rows)
 
 
 @router.get("/queries/{pack}/{name}")
@@ -122,34 +123,18 @@ def ask(
 
 def describe(query: PackQuery) -> models.QueryResource:
     """Return everything that the header of a query declares."""
-    name = name_query(query)
+    row = query_row(query)
     header = query.header
     return models.QueryResource(
-        **name.model_dump(),
-        parameters=[
-            models.QueryParameter(
-                name=each.name,
-                type=str(each.type),
-                meaning=each.meaning,
-                required=each.required,
-                default=each.default,
-            )
-            for each in query.parameters
-        ],
-        columns=[
-            models.QueryColumn(
-                name=each.name,
-                meaning=each.meaning,
-                type=None if each.type is None else str(each.type),
-            )
-            for each in query.columns
-        ],
+        **row,
+        parameters=query.parameters,  # type: ignore[arg-type] - pydantic converts them
+        columns=query.columns,  # type: ignore[arg-type]
         cost=header.cost,
         revision=header.revision,
         reference=header.reference,
         cypher=query.cypher,
         drawable=any(each.type is not None and each.type.name == "node" for each in query.columns),
-        answer_url=f"{name.url}/answer",
+        answer_url=f"{row['url']}/answer",
     )
 
 
@@ -170,11 +155,11 @@ def default_text(parameter: Parameter) -> str:
     return ",".join(map(str, default)) if isinstance(default, list) else str(default)
 
 
-def name_query(query: PackQuery) -> models.QueryName:
-    """Return the entry for a query in a listing."""
-    return models.QueryName(
-        query=query.name,
-        title=query.header.title,
-        question=query.header.question,
-        url=f"queries/{quote(query.name)}",
-    )
+def query_row(query: PackQuery) -> Row:
+    """Return the fields of `models.QueryName` for a query."""
+    return {
+        "query": query.name,
+        "title": query.header.title,
+        "question": query.header.question,
+        "url": f"queries/{quote(query.name)}",
+    }

@@ -13,7 +13,7 @@ from starcast.support.table import Row
 from starcast.support.vocabulary import Format
 from starcast.web import models, witnesses
 from starcast.web.responses import (
-    ARRAY_RESPONSE,
+    ARRAY,
     Page,
     PagingParameter,
     array_response,
@@ -37,8 +37,8 @@ def list_records(
     problem: ProblemParameter = None,
 ) -> Page[models.RecordResource]:
     """List the best known object of each problem and topology. No server is needed."""
-    items = [models.RecordResource(**record_fields(each)) for each in load(service, problem)]
-    return paging.respond(items, lambda item: item.id)
+    rows = [record_fields(each) for each in load(service, problem)]
+    return paging.respond(models.RecordResource, rows)
 
 
 @router.get("/records/{record_id}")
@@ -58,9 +58,7 @@ def show_record(record_id: IdParameter, service: ServiceParameter) -> models.Rec
     )
 
 
-@router.get(
-    "/records/{record_id}/witness/{name}", responses=ARRAY_RESPONSE, response_class=Response
-)
+@router.get("/records/{record_id}/witness/{name}", **ARRAY)
 def get_witness(
     record_id: IdParameter,
     name: Annotated[str, Path(max_length=50, examples=["parent_port"])],
@@ -95,6 +93,6 @@ def record_fields(record: Record) -> Row:
     return {
         **record_row(record),
         "id": record.id,
-        "explorer": witnesses.explorer_url(record),
+        "explorer": witnesses.locate_witness(record),
         "url": f"records/{quote(record.id)}",
     }

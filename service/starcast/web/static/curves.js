@@ -146,7 +146,9 @@ class Plot {
   /** @param {Element} parent @param {string} title @param {Axis} x @param {Axis} y @param {number} width */
   constructor(parent, title, x, y, width) {
     const figure = create("figure", "", parent);
-    [this.x, this.y, this.width] = [x, y, width];
+    this.x = x;
+    this.y = y;
+    this.width = width;
     this.svg = draw("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": title }, figure);
   }
 

@@ -42,6 +42,13 @@ function write(svg, x, y, text, anchor) {
   svg.append(element);
 }
 
+/** @param {SVGElement} svg @param {Record<string, string | number>} attributes @param {string} text shown when the pointer rests on it */
+function addBox(svg, attributes, text) {
+  const name = svgElement("title");
+  name.textContent = text;
+  svg.append(svgElement("rect", attributes, name));
+}
+
 /** @param {SVGElement} svg @param {number} height */
 function addCursor(svg, height) {
   svg.append(svgElement("rect", { y: 1, height: height - BOTTOM - 1, class: "cursor" }));
@@ -77,17 +84,9 @@ function bars(title, values, onStep, noun) {
   const tall = HEIGHT - BOTTOM - 6;
   values.forEach((value, index) => {
     const height = (value / greatest) * tall;
-    const bar = svgElement("rect", {
-      x: LEFT + index * width + Math.min(width * 0.1, 1),
-      y: HEIGHT - BOTTOM - height,
-      width: width - Math.min(width * 0.2, 2),
-      height,
-      class: "bar",
-    });
-    const name = svgElement("title");
-    name.textContent = `step ${index + 1}: ${value} ${noun}`;
-    bar.append(name);
-    svg.append(bar);
+    const x = LEFT + index * width + Math.min(width * 0.1, 1);
+    const place = { x, y: HEIGHT - BOTTOM - height, width: width - Math.min(width * 0.2, 2), height };
+    addBox(svg, { ...place, class: "bar" }, `step ${index + 1}: ${value} ${noun}`);
   });
   write(svg, LEFT - 4, 12, String(greatest), "end");
   write(svg, LEFT - 4, HEIGHT - BOTTOM, "0", "end");
@@ -110,18 +109,10 @@ function heatMap(replay, onStep) {
     write(svg, LEFT - 4, index * row + 11, String(ports[index]), "end");
     counts.forEach((count, at) => {
       if (!count) return;
-      const cell = svgElement("rect", {
-        x: LEFT + at * width,
-        y: index * row + 2,
-        width: Math.max(width - Math.min(width * 0.1, 1), 0.5),
-        height: row - 1,
-        class: `cell tree-${(index % 8) + 1}`,
-        "fill-opacity": 0.2 + (0.8 * count) / greatest,
-      });
-      const name = svgElement("title");
-      name.textContent = `step ${at + 1}, port ${ports[index]}: ${count} units`;
-      cell.append(name);
-      svg.append(cell);
+      const wide = Math.max(width - Math.min(width * 0.1, 1), 0.5);
+      const place = { x: LEFT + at * width, y: index * row + 2, width: wide, height: row - 1 };
+      const look = { class: `cell tree-${(index % 8) + 1}`, "fill-opacity": 0.2 + (0.8 * count) / greatest };
+      addBox(svg, { ...place, ...look }, `step ${at + 1}, port ${ports[index]}: ${count} units`);
     });
   });
   addCursor(svg, height);

@@ -110,8 +110,8 @@ export function listen(explorer) {
   byId("find").addEventListener("submit", (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     const text = byId("find-text").value;
-    const node = explorer.network?.find(text) ?? -1;
-    explorer.problems = node < 0 ? [`${explorer.spec} has no node '${text}'`] : [];
+    const node = explorer.network.find(text);
+    explorer.problems = node < 0 ? [`${explorer.network.data.spec} has no node '${text}'`] : [];
     explorer.showProblems();
     if (node >= 0) explorer.select(node);
   });
@@ -133,7 +133,7 @@ export function listen(explorer) {
 /** @param {Explorer} explorer @param {KeyboardEvent} event */
 function onKey(explorer, event) {
   const target = /** @type {HTMLElement} */ (event.target);
-  if (event.ctrlKey || event.metaKey || event.altKey || !explorer.network) return;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (target.matches("input:not([type=checkbox]):not([type=radio]), select, textarea")) return;
   // Speech input, or keys pressed by accident, can trigger single-key commands.
   if (/^[^ ]$/.test(event.key) && !byId("single-keys").checked) return;

@@ -43,7 +43,7 @@ function faultButton(explorer) {
 
 /** @param {HTMLElement} host @param {Explorer} explorer */
 export function showSelection(host, explorer) {
-  const network = /** @type {NonNullable<Explorer["network"]>} */ (explorer.network);
+  const { network } = explorer;
   const { node } = explorer.state;
   const active = /** @type {HTMLElement | null} */ (document.activeElement);
   const focused = host.contains(active) ? active?.textContent : null;
@@ -62,7 +62,7 @@ export function showSelection(host, explorer) {
 
 /** @param {number} node @param {Explorer} explorer @returns {HTMLElement[]} */
 function describeNode(node, explorer) {
-  const network = /** @type {NonNullable<Explorer["network"]>} */ (explorer.network);
+  const { network } = explorer;
   const head = element("p", "Node ");
   head.append(element("code", network.labels[node]), ` (rank ${node}) `, faultButton(explorer));
   const parts = [head];
@@ -73,7 +73,7 @@ function describeNode(node, explorer) {
   });
   parts.push(links);
   if (explorer.replay) parts.push(describeUnits(node, explorer));
-  parts.push(...describeDisjointPaths(node, explorer));
+  parts.push(...describeDisjointPaths(explorer));
   if (explorer.forest) parts.push(...describePaths(node, explorer));
   return parts;
 }
@@ -102,9 +102,9 @@ export function pathsText(paths) {
   return `${countOf(paths.length, "disjoint path")} of ${list} hops`;
 }
 
-/** @param {number} node @param {Explorer} explorer @returns {HTMLElement[]} */
-function describeDisjointPaths(node, explorer) {
-  const network = /** @type {NonNullable<Explorer["network"]>} */ (explorer.network);
+/** @param {Explorer} explorer @returns {HTMLElement[]} */
+function describeDisjointPaths(explorer) {
+  const { network } = explorer;
   const { paths, state } = explorer;
   if (state.from < 0) {
     const line = element("p", "");
@@ -126,7 +126,7 @@ function describeDisjointPaths(node, explorer) {
  * @returns {HTMLElement} a path hop by hop
  */
 function hopLine(explorer, colour, name, start, path) {
-  const network = /** @type {NonNullable<Explorer["network"]>} */ (explorer.network);
+  const { network } = explorer;
   const line = document.createElement("li");
   line.append(element("span", "", `swatch tree-${(colour % 8) + 1}`), name);
   if (path === null) {
@@ -155,7 +155,7 @@ function describePaths(node, explorer) {
 
 /** @param {HTMLElement} host @param {Explorer} explorer */
 export function showFaults(host, explorer) {
-  const network = /** @type {NonNullable<Explorer["network"]>} */ (explorer.network);
+  const { network } = explorer;
   const { faults } = explorer.state;
   if (!faults.length) {
     host.replaceChildren(element("p", "None. Select a node or a link and let it fail.", "note"));
@@ -190,7 +190,7 @@ export function showFaults(host, explorer) {
 
 /** @param {Explorer} explorer @returns {HTMLElement} */
 function listMissing(explorer) {
-  const network = /** @type {NonNullable<Explorer["network"]>} */ (explorer.network);
+  const { network } = explorer;
   const line = element("p", "", "note undelivered");
   const { undelivered, missing } = /** @type {NonNullable<Explorer["result"]>} */ (explorer.result);
   undelivered.forEach(([node, unit], at) => {

@@ -11,13 +11,13 @@ const UNREACHED = 2 ** 30;
 
 /** @param {Explorer} explorer @returns {number[][] | null} paths from the marked node to the selected node */
 export function findShownPaths({ network, state: { from, node } }) {
-  return !network || from < 0 || node < 0 || from === node ? null : findDisjointPaths(network, from, node);
+  return from < 0 || node < 0 || from === node ? null : findDisjointPaths(network, from, node);
 }
 
 /** Show the disjoint paths from the selected node to the next selection, or hide them. @param {Explorer} explorer */
 export function togglePaths(explorer) {
   const { network, state } = explorer;
-  if (!network || (state.from < 0 && state.node < 0)) return;
+  if (state.from < 0 && state.node < 0) return;
   state.from = state.from < 0 ? state.node : -1;
   explorer.refresh();
   const label = network.labels[state.from];

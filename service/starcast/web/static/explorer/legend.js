@@ -21,7 +21,7 @@ export function fillLegend(host, explorer) {
 
 /** @param {Explorer} explorer @returns {Meaning[]} */
 function meanings({ drawing, forest, network, paths, replay, scene, state, visibleTrees }) {
-  if (!drawing || !network || !scene) return [];
+  if (!drawing || !scene) return [];
   const { theme, marks } = scene;
   /** @param {Colour} colour @param {number} width @param {string} text @returns {Meaning} */
   const line = (colour, width, text) => [{ background: css(colour), height: `${width}px` }, text];

@@ -14,27 +14,28 @@ import { Drawing, Network } from "./network.js";
 import { Player } from "./player.js";
 import { Replay, Rows, expandRows, whyNotAllSources } from "./replay.js";
 import { Scene, paintForest, paintPaths, paintStep } from "./scene.js";
-import { openSource } from "./source.js";
+import { SourceError, openSource } from "./source.js";
 import { emptyState, faultText, formatState, parseState } from "./state.js";
 import { SvgView } from "./svg-view.js";
 import { readTheme } from "./theme.js";
 
 /** @typedef {import("./state.js").State} State */
 /** @typedef {import("./source.js").ScheduleData} ScheduleData */
+/** @typedef {import("./source.js").Source} Source */
 
 /** Up to this number of nodes, a topology is drawn as SVG: S_5 has 120. */
 const MOST_SVG_NODES = 200;
 const MOST_UNITS_LISTED = 256;
 
 export class Explorer {
-  constructor() {
-    this.source = openSource();
+  /** @param {Source} source @param {Network} network */
+  constructor(source, network) {
+    this.source = source;
+    this.network = network;
     this.stage = byId("stage");
     this.state = emptyState();
     /** @type {string[]} */
     this.problems = [];
-    /** @type {Network | null} */
-    this.network = null;
     /** @type {Drawing | null} */
     this.drawing = null;
     /** @type {ForestModel | null} */
@@ -63,47 +64,24 @@ export class Explorer {
     this.camera = new Camera(this.stage, (isFinal) => this.onCamera(isFinal), (x, y) => this.onClick(x, y));
   }
 
-  /** @returns {string} the spec of the page's topology */
-  get spec() {
-    if (this.source.isComplete) return /** @type {any} */ (this.source).stored.spec;
-    const name = location.pathname.split("/").filter(Boolean).pop() ?? "";
-    try {
-      return decodeURIComponent(name);
-    } catch {
-      return name; // a stray percent sign: the server will report the name as unknown
-    }
-  }
-
   /** @returns {string} the part of the address that holds the state */
   get address() {
     if (location.hash.length > 1) return location.hash.slice(1);
-    const opening = this.source.isComplete ? /** @type {any} */ (this.source).stored.state : "";
-    return location.search.slice(1) || opening;
+    return location.search.slice(1) || this.source.state;
   }
 
   async start() {
     listen(this);
+    const { data, linkCount } = this.network;
+    byId("title").textContent = `${data.spec}: ${data.node_count.toLocaleString("en")} nodes, ${linkCount.toLocaleString("en")} links, diameter ${data.diameter}`;
+    document.title = `${data.spec} · starcast explorer`;
+    fillSelect(byId("layout"), data.layouts.map(({ name }) => [name, name]));
+    await Promise.all([this.fillChoices("forests", byId("forest")), this.fillChoices("schedules", byId("schedule"))]);
+    byId("add").hidden = this.source.isComplete;
     try {
-      const { data, neighbors } = await this.source.topology(this.spec);
-      this.network = new Network(data, neighbors);
-      byId("title").textContent = `${data.spec}: ${data.node_count.toLocaleString("en")} nodes, ${this.network.linkCount.toLocaleString("en")} links, diameter ${data.diameter}`;
-      document.title = `${data.spec} · starcast explorer`;
-      fillSelect(byId("layout"), data.layouts.map(({ name }) => [name, name]));
-      await Promise.all([this.fillChoices("forests", byId("forest")), this.fillChoices("schedules", byId("schedule"))]);
-      byId("add").hidden = this.source.isComplete;
       await this.open(this.address);
     } catch (error) {
       this.report(error);
-      if (!this.network) this.showNothing();
-    }
-    document.body.dataset.ready = "true";
-  }
-
-  /** Show only the sentence that says why the topology cannot be shown. */
-  showNothing() {
-    byId("title").textContent = this.spec;
-    for (const element of document.querySelectorAll("main > *, .bar form, .bar .group")) {
-      /** @type {HTMLElement} */ (element).hidden = true;
     }
   }
 
@@ -112,7 +90,7 @@ export class Explorer {
     /** @type {[string, string][]} */
     let entries = [];
     try {
-      entries = (await this.source.list(kind, this.spec)).map(({ name }) => [name, name]);
+      entries = (await this.source.list(kind, this.network.data.spec)).map(({ name }) => [name, name]);
     } catch (error) {
       this.report(error);
     }
@@ -121,20 +99,12 @@ export class Explorer {
 
   /** @param {unknown} error */
   report(error) {
-    const { message, hint } = /** @type {{message: string, hint?: string}} */ (error);
-    this.problems.push(hint ? `${message} (${hint})` : message);
+    this.problems.push(problemText(error));
     this.showProblems();
-    if (!(error instanceof Error) || error.constructor.name !== "SourceError") console.error(error);
   }
 
   showProblems() {
-    byId("notices").replaceChildren(
-      ...this.problems.map((problem) => {
-        const line = document.createElement("p");
-        line.textContent = problem;
-        return line;
-      }),
-    );
+    showNotices(this.problems);
   }
 
   /**
@@ -158,7 +128,7 @@ export class Explorer {
 
   /** Show a state, as far as it is possible. @param {string} text */
   async open(text) {
-    const network = /** @type {Network} */ (this.network);
+    const { network } = this;
     this.player.stop();
     const { state, problems } = parseState(text, network);
     this.problems.push(...problems);
@@ -181,7 +151,7 @@ export class Explorer {
 
   /** @param {string} name */
   async setLayout(name) {
-    const network = /** @type {Network} */ (this.network);
+    const { network } = this;
     try {
       const positions = await this.source.layout(network.data.spec, name);
       this.drawing = new Drawing(network, positions, name);
@@ -205,13 +175,13 @@ export class Explorer {
     const canvas = this.stage.querySelector("canvas");
     canvas?.setAttribute("tabindex", "0");
     canvas?.setAttribute("role", "img");
-    canvas?.setAttribute("aria-label", `${this.spec}: move with the arrow keys; the selection is described below`);
+    canvas?.setAttribute("aria-label", `${this.network.data.spec}: move with the arrow keys; the selection is described below`);
     document.body.dataset.renderer = kind === SvgView ? "svg" : kind === GlView ? "webgl2" : "canvas";
   }
 
   /** @param {string} name @param {number[] | null} trees */
   async setForest(name, trees = null) {
-    const network = /** @type {Network} */ (this.network);
+    const { network } = this;
     this.forest = null;
     this.state.forest = "";
     if (name) {
@@ -261,7 +231,7 @@ export class Explorer {
 
   /** @param {string} name @param {"one" | "all"} source @param {number} step */
   async setSchedule(name, source = "one", step = 0) {
-    const network = /** @type {Network} */ (this.network);
+    const { network } = this;
     this.player.stop();
     this.schedule = null;
     this.shown = null;
@@ -293,7 +263,7 @@ export class Explorer {
 
   /** @param {"one" | "all"} source */
   setSource(source) {
-    const network = /** @type {Network} */ (this.network);
+    const { network } = this;
     const schedule = /** @type {NonNullable<typeof this.schedule>} */ (this.schedule);
     const reason = whyNotAllSources(network, schedule.data);
     if (source === "all" && reason) this.problems.push(`all sources cannot be shown: ${reason}`);
@@ -321,15 +291,14 @@ export class Explorer {
 
   execute() {
     if (!this.shown) return;
-    const network = /** @type {Network} */ (this.network);
-    this.replay = new Replay(network, this.shown.data, this.shown.rows, this.state.faults);
+    this.replay = new Replay(this.network, this.shown.data, this.shown.rows, this.state.faults);
     this.result = this.state.faults.length ? this.replay.findMissing() : null;
   }
 
   /** Show the state everywhere: picture, texts, charts, address. */
   refresh() {
-    const { state, network } = this;
-    if (!network || !this.drawing) return;
+    const { state } = this;
+    if (!this.drawing) return;
     this.paths = findShownPaths(this);
     this.buildScene(state.step);
     this.showLegend();
@@ -400,7 +369,6 @@ export class Explorer {
   }
 
   writeAddress() {
-    if (!this.network) return;
     this.state.view = this.camera.isFitted ? "" : this.camera.toText();
     const isDefault = this.state.layout === this.network.data.layouts[0].name;
     const text = formatState({ ...this.state, layout: isDefault ? "" : this.state.layout }, this.network);
@@ -430,13 +398,13 @@ export class Explorer {
     const drawing = /** @type {Drawing} */ (this.drawing);
     this.state.node = -1;
     this.selectedLink = drawn < 0 || drawing.isQuotient ? -1 : drawing.drawnLink.indexOf(drawn);
-    if (this.selectedLink >= 0) this.announce(`link ${this.network?.linkText(this.selectedLink)}`);
+    if (this.selectedLink >= 0) this.announce(`link ${this.network.linkText(this.selectedLink)}`);
     this.refresh();
   }
 
   /** @param {number} node @param {number} [port] that was crossed */
   select(node, port = 0) {
-    const network = /** @type {Network} */ (this.network);
+    const { network } = this;
     const drawing = /** @type {Drawing} */ (this.drawing);
     const hadFocus = this.stage.contains(document.activeElement);
     this.state.node = node;
@@ -479,7 +447,7 @@ export class Explorer {
   afterFaults() {
     this.execute();
     this.refresh();
-    const network = /** @type {Network} */ (this.network);
+    const { network } = this;
     const faults = this.state.faults.map((fault) => faultText(network, fault)).join(", ");
     const missing = this.result ? `, ${missingText(this.result.missing)}` : "";
     this.announce(faults ? `faults: ${faults}${missing}` : "no faults");
@@ -498,4 +466,38 @@ export class Explorer {
   }
 }
 
-new Explorer().start();
+/** @param {unknown} error @returns {string} */
+function problemText(error) {
+  if (!(error instanceof SourceError)) console.error(error);
+  const { message, hint } = /** @type {{message: string, hint?: string}} */ (error);
+  return hint ? `${message} (${hint})` : message;
+}
+
+/** @param {string[]} problems */
+function showNotices(problems) {
+  byId("notices").replaceChildren(
+    ...problems.map((problem) => {
+      const line = document.createElement("p");
+      line.textContent = problem;
+      return line;
+    }),
+  );
+}
+
+/** Open the topology of the page, or show only the sentence that says why it cannot be shown. */
+async function start() {
+  const source = openSource();
+  try {
+    const { data, neighbors } = await source.topology(source.spec);
+    await new Explorer(source, new Network(data, neighbors)).start();
+  } catch (error) {
+    showNotices([problemText(error)]);
+    byId("title").textContent = source.spec;
+    for (const element of document.querySelectorAll("main > *, .bar form, .bar .group")) {
+      /** @type {HTMLElement} */ (element).hidden = true;
+    }
+  }
+  document.body.dataset.ready = "true";
+}
+
+start();

@@ -10,7 +10,7 @@ function currentNode({ state, drawing, network }) {
   if (state.node >= 0) return state.node;
   const focused = /** @type {HTMLElement | null} */ (document.activeElement);
   const label = drawing?.isQuotient ? "" : focused?.dataset.node;
-  return label ? (network?.find(label) ?? -1) : -1;
+  return label ? network.find(label) : -1;
 }
 
 /** @param {Explorer} explorer */
@@ -21,8 +21,8 @@ function selectStart(explorer) {
 /** @param {Explorer} explorer @param {number} port */
 export function cross(explorer, port) {
   const { network } = explorer;
-  const index = network?.data.ports.indexOf(port) ?? -1;
-  if (!network || index < 0) return;
+  const index = network.data.ports.indexOf(port);
+  if (index < 0) return;
   const node = currentNode(explorer);
   if (node < 0) selectStart(explorer);
   else explorer.select(network.neighbors[node * network.portCount + index], port);
@@ -35,7 +35,7 @@ export function cross(explorer, port) {
  */
 export function move(explorer, dx, dy) {
   const { network, drawing } = explorer;
-  if (!network || !drawing) return;
+  if (!drawing) return;
   const node = currentNode(explorer);
   if (node < 0) {
     selectStart(explorer);

@@ -157,10 +157,12 @@ export class Replay {
     network.data.ports.forEach((port, index) => (this.portIndex[port] = index));
     // In a symmetric schedule, the rows of one source are executed as a broadcast, scatter or reduce.
     this.collective = data.collective;
+    /** @type {Record<string, string>} */
     const ofOneSource = { allgather: "broadcast", alltoall: "scatter", "reduce-scatter": "reduce" };
     if (data.symmetric) this.collective = ofOneSource[data.collective] ?? data.collective;
     this.toAll = ["broadcast", "allgather", "allreduce"].includes(this.collective);
     this.reduces = REDUCTIONS.includes(this.collective);
+    /** @type {Record<string, number>} */
     const powers = { allgather: 1, scatter: 1, gather: 1, alltoall: 2, "reduce-scatter": 1 };
     const power = powers[this.collective] ?? 0;
     this.multiplicity = Math.max(Math.floor(data.unit_count / network.nodeCount ** power), 1);
@@ -180,7 +182,12 @@ export class Replay {
     this.executed = new Uint8Array(rows.count);
     /** 1 for each row that brings a unit that its receiver lacks */
     this.isNew = new Uint8Array(rows.count);
+    /** the first row of each step, and of the step after the last */
     this.firstRow = new Int32Array(this.steps + 2).fill(rows.count);
+    for (let row = rows.count - 1; row >= 0; row--) this.firstRow[rows.step[row]] = row;
+    for (let step = this.steps; step > 0; step--) {
+      this.firstRow[step] = Math.min(this.firstRow[step], this.firstRow[step + 1]);
+    }
     if (this.reduces) this.executeSums();
     else this.execute();
   }
@@ -204,16 +211,15 @@ export class Replay {
     for (let node = 0; node < nodes; node++) {
       held.fill(this.alive[node], node * data.unit_count, (node + 1) * data.unit_count);
     }
-    for (let begin = 0; begin < rows.count && rows.step[begin] <= last; ) {
-      const step = rows.step[begin];
-      let end = begin;
+    for (let step = 1; step <= last; step++) {
+      const [begin, end] = this.span(step);
       const sent = [];
-      for (; end < rows.count && rows.step[end] === step; end++) {
-        const sender = rows.sender[end];
-        const complete = held[sender * data.unit_count + rows.unit[end]] === this.contributors;
-        const up = step < this.downFrom[this.arcOf(end)];
-        this.executed[end] = up && (rows.combine[end] || complete) ? 1 : 0;
-        sent.push(rows.combine[end] ? sums.get(key(sender, end)) ?? this.alive[sender] : this.contributors);
+      for (let row = begin; row < end; row++) {
+        const sender = rows.sender[row];
+        const complete = held[sender * data.unit_count + rows.unit[row]] === this.contributors;
+        const up = step < this.downFrom[this.arcOf(row)];
+        this.executed[row] = up && (rows.combine[row] || complete) ? 1 : 0;
+        sent.push(rows.combine[row] ? sums.get(key(sender, row)) ?? this.alive[sender] : this.contributors);
       }
       for (let row = begin; row < end; row++) {
         if (!this.executed[row]) continue;
@@ -225,10 +231,6 @@ export class Replay {
         held[place] = Math.max(held[place], sum);
         if (held[place] === this.contributors) this.held.add(node, rows.unit[row]);
       }
-      for (let earlier = step; earlier > 0 && this.firstRow[earlier] > begin; earlier--) {
-        this.firstRow[earlier] = begin;
-      }
-      begin = end;
     }
     return held;
   }
@@ -266,24 +268,17 @@ export class Replay {
   /** Execute the rows step by step: a unit that arrives can be sent in the next step. */
   execute() {
     const { rows } = this;
-    for (let begin = 0; begin < rows.count; ) {
-      const step = rows.step[begin];
-      let end = begin;
-      while (end < rows.count && rows.step[end] === step) {
-        const arc = this.arcOf(end);
-        const up = step < this.downFrom[arc];
-        this.executed[end] = up && this.held.has(rows.sender[end], rows.unit[end]) ? 1 : 0;
-        end++;
+    for (let step = 1; step <= this.steps; step++) {
+      const [begin, end] = this.span(step);
+      for (let row = begin; row < end; row++) {
+        const up = step < this.downFrom[this.arcOf(row)];
+        this.executed[row] = up && this.held.has(rows.sender[row], rows.unit[row]) ? 1 : 0;
       }
       for (let row = begin; row < end; row++) {
         if (!this.executed[row] || this.held.has(rows.receiver[row], rows.unit[row])) continue;
         this.held.add(rows.receiver[row], rows.unit[row]);
         this.isNew[row] = 1;
       }
-      for (let earlier = step; earlier > 0 && this.firstRow[earlier] > begin; earlier--) {
-        this.firstRow[earlier] = begin;
-      }
-      begin = end;
     }
   }
 
@@ -314,7 +309,7 @@ export class Replay {
   /** @param {number} step @returns {[number, number]} the rows of a step, from and to */
   span(step) {
     if (step < 1 || step > this.steps) return [0, 0];
-    return [this.firstRow[step], step < this.steps ? this.firstRow[step + 1] : this.rows.count];
+    return [this.firstRow[step], this.firstRow[step + 1]];
   }
 
   /** @param {number} step @returns {Int32Array} the units that each node holds after a step */
@@ -338,6 +333,7 @@ export class Replay {
 
   /** @param {number} node @param {number} step @returns {number[]} units, ascending */
   unitsAt(node, step) {
+    /** @type {number[]} */
     const units = [];
     if (this.reduces) {
       const first = node * this.data.unit_count;

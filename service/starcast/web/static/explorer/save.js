@@ -64,7 +64,7 @@ function download(blob, name) {
 export async function save(explorer, kind) {
   const { scene, camera, view, state, stage, player } = explorer;
   if (!scene) return;
-  const parts = [explorer.spec, state.schedule || state.forest, state.step ? `step-${state.step}` : ""];
+  const parts = [explorer.network.data.spec, state.schedule || state.forest, state.step ? `step-${state.step}` : ""];
   const name = parts.filter(Boolean).join("-").replace(/[^A-Za-z0-9,=-]+/g, "-");
   if (kind === "png" && view && !(view instanceof SvgView)) {
     explorer.draw(); // the browser may clear a canvas after showing it, so its content is drawn again

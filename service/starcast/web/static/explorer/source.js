@@ -45,75 +45,17 @@ function toArray(dtype, shape, buffer) {
   return { dtype: name, shape, values: new type(buffer) };
 }
 
-/** Data from the HTTP API. URLs are relative, so that the service can be below any path. */
-export class HttpSource {
-  /** @param {string} [base] the address of the API, relative to the page */
-  constructor(base = "../api/v1/") {
-    this.base = base;
-    this.isComplete = false;
+/** @param {string} path @returns {Promise<Response>} the response of the API, whose URL is relative, so that the service can be below any path */
+async function request(path) {
+  let response;
+  try {
+    response = await fetch(`../api/v1/${path}`);
+  } catch {
+    throw new SourceError("the server does not answer", "start it again: starcast serve");
   }
-
-  /** @param {string} path @returns {Promise<Response>} */
-  async request(path) {
-    let response;
-    try {
-      response = await fetch(this.base + path);
-    } catch {
-      throw new SourceError("the server does not answer", "start it again: starcast serve");
-    }
-    if (response.ok) return response;
-    const problem = await response.json().catch(() => ({}));
-    throw new SourceError(problem.detail ?? problem.title ?? `${response.status}`, problem.hint);
-  }
-
-  /** @param {string} path @returns {Promise<any>} */
-  async json(path) {
-    return (await this.request(path)).json();
-  }
-
-  /** @param {string} path @returns {Promise<NumberArray>} */
-  async array(path) {
-    const response = await this.request(path);
-    const shape = (response.headers.get("X-Array-Shape") ?? "").split(/[^0-9]+/).filter(Boolean);
-    const dtype = response.headers.get("X-Array-Dtype") ?? "";
-    return toArray(dtype, shape.map(Number), await response.arrayBuffer());
-  }
-
-  /** @param {string} spec @returns {Promise<{data: TopologyData, neighbors: Int32Array}>} */
-  async topology(spec) {
-    const path = `topologies/${encodeURIComponent(spec)}`;
-    const [data, neighbors] = await Promise.all([this.json(path), this.array(`${path}/neighbors`)]);
-    if (!LABELLED_FAMILIES.includes(data.family)) {
-      data.labels = (await this.json(`${path}/labels`)).labels;
-    }
-    return { data, neighbors: /** @type {Int32Array} */ (neighbors.values) };
-  }
-
-  /** @param {string} spec @param {string} name @returns {Promise<Float32Array>} */
-  async layout(spec, name) {
-    const path = `topologies/${encodeURIComponent(spec)}/layout/${encodeURIComponent(name)}`;
-    return /** @type {Float32Array} */ ((await this.array(path)).values);
-  }
-
-  /** @param {string} id @returns {Promise<{data: ForestData, parentPorts: Uint8Array}>} */
-  async forest(id) {
-    const path = `forests/${encodeURIComponent(id)}`;
-    const [data, ports] = await Promise.all([this.json(path), this.array(`${path}/parent-ports`)]);
-    return { data, parentPorts: /** @type {Uint8Array} */ (ports.values) };
-  }
-
-  /** @param {string} id @returns {Promise<{data: ScheduleData, rows: Int32Array}>} */
-  async schedule(id) {
-    const path = `schedules/${encodeURIComponent(id)}`;
-    const [data, rows] = await Promise.all([this.json(path), this.array(`${path}/rows`)]);
-    return { data, rows: /** @type {Int32Array} */ (rows.values) };
-  }
-
-  /** @param {"forests" | "schedules"} kind @param {string} spec @returns {Promise<Entry[]>} */
-  async list(kind, spec) {
-    const data = await this.json(`topologies/${encodeURIComponent(spec)}/${kind}`);
-    return data.items;
-  }
+  if (response.ok) return response;
+  const problem = await response.json().catch(() => ({}));
+  throw new SourceError(problem.detail ?? problem.title ?? `${response.status}`, problem.hint);
 }
 
 /** @param {{dtype: string, shape: number[], data: string}} stored @returns {Promise<NumberArray>} */
@@ -123,16 +65,30 @@ async function unpack(stored) {
   return toArray(stored.dtype, stored.shape, await new Response(stream).arrayBuffer());
 }
 
-/** Data that a self-contained page holds as JSON. */
-export class EmbeddedSource {
-  /** @param {any} stored the JSON data in the page */
+/** The data of a self-contained page, or of the server's API. */
+export class Source {
+  /** @param {any} stored the JSON data in a self-contained page, or null */
   constructor(stored) {
     this.stored = stored;
-    this.isComplete = true;
+    this.isComplete = stored !== null;
+    /** the state in which a self-contained page opens @type {string} */
+    this.state = stored?.state ?? "";
   }
 
-  /** @param {string} kind @param {string} id @returns {any} */
-  entry(kind, id) {
+  /** @returns {string} the spec of the page's topology */
+  get spec() {
+    if (this.stored) return this.stored.spec;
+    const name = location.pathname.split("/").filter(Boolean).pop() ?? "";
+    try {
+      return decodeURIComponent(name);
+    } catch {
+      return name; // a stray percent sign: the server will report the name as unknown
+    }
+  }
+
+  /** @param {string} kind @param {string} id @returns {Promise<any>} */
+  async describe(kind, id) {
+    if (!this.stored) return (await request(`${kind}/${encodeURIComponent(id)}`)).json();
     const entries = this.stored[kind];
     if (id in entries) return entries[id];
     const name = id.replace(/^[^:]*:/, "");
@@ -143,41 +99,57 @@ export class EmbeddedSource {
     throw new SourceError(`this page does not hold ${id}`, hint);
   }
 
+  /**
+   * @param {string} kind @param {string} id @param {string} path of the array in the API, below its owner
+   * @param {(entry: any) => any} pick returns the array in the data of a self-contained page
+   * @returns {Promise<any>} the values
+   */
+  async array(kind, id, path, pick) {
+    if (this.stored) return (await unpack(pick(await this.describe(kind, id)))).values;
+    const response = await request(`${kind}/${encodeURIComponent(id)}/${path}`);
+    const shape = (response.headers.get("X-Array-Shape") ?? "").split(/[^0-9]+/).filter(Boolean);
+    const dtype = response.headers.get("X-Array-Dtype") ?? "";
+    return toArray(dtype, shape.map(Number), await response.arrayBuffer()).values;
+  }
+
   /** @param {string} spec @returns {Promise<{data: TopologyData, neighbors: Int32Array}>} */
   async topology(spec) {
-    const data = this.entry("topologies", spec);
-    const neighbors = await unpack(data.neighbors);
-    return { data, neighbors: /** @type {Int32Array} */ (neighbors.values) };
+    const values = this.array("topologies", spec, "neighbors", (entry) => entry.neighbors);
+    const [data, neighbors] = await Promise.all([this.describe("topologies", spec), values]);
+    if (!this.stored && !LABELLED_FAMILIES.includes(data.family)) {
+      data.labels = (await (await request(`topologies/${encodeURIComponent(spec)}/labels`)).json()).labels;
+    }
+    return { data, neighbors };
   }
 
   /** @param {string} spec @param {string} name @returns {Promise<Float32Array>} */
-  async layout(spec, name) {
-    const stored = this.entry("topologies", spec).positions[name];
-    return /** @type {Float32Array} */ ((await unpack(stored)).values);
+  layout(spec, name) {
+    return this.array("topologies", spec, `layout/${encodeURIComponent(name)}`, (entry) => entry.positions[name]);
   }
 
   /** @param {string} id @returns {Promise<{data: ForestData, parentPorts: Uint8Array}>} */
   async forest(id) {
-    const data = this.entry("forests", id);
-    const ports = await unpack(data.parent_ports);
-    return { data, parentPorts: /** @type {Uint8Array} */ (ports.values) };
+    const ports = this.array("forests", id, "parent-ports", (entry) => entry.parent_ports);
+    const [data, parentPorts] = await Promise.all([this.describe("forests", id), ports]);
+    return { data, parentPorts };
   }
 
   /** @param {string} id @returns {Promise<{data: ScheduleData, rows: Int32Array}>} */
   async schedule(id) {
-    const data = this.entry("schedules", id);
-    const rows = await unpack(data.rows);
-    return { data, rows: /** @type {Int32Array} */ (rows.values) };
+    const values = this.array("schedules", id, "rows", (entry) => entry.rows);
+    const [data, rows] = await Promise.all([this.describe("schedules", id), values]);
+    return { data, rows };
   }
 
-  /** @param {"forests" | "schedules"} kind @returns {Promise<Entry[]>} */
-  async list(kind) {
-    return Object.values(this.stored[kind]);
+  /** @param {"forests" | "schedules"} kind @param {string} spec @returns {Promise<Entry[]>} */
+  async list(kind, spec) {
+    if (this.stored) return Object.values(this.stored[kind]);
+    return (await (await request(`topologies/${encodeURIComponent(spec)}/${kind}`)).json()).items;
   }
 }
 
-/** @returns {HttpSource | EmbeddedSource} */
+/** @returns {Source} */
 export function openSource() {
   const stored = document.getElementById("starcast-data");
-  return stored ? new EmbeddedSource(JSON.parse(stored.textContent ?? "")) : new HttpSource();
+  return new Source(stored && JSON.parse(stored.textContent ?? ""));
 }

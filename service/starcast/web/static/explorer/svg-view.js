@@ -16,9 +16,7 @@ const CHARACTER = 6.7; // the width of a character of 11 pixels
  */
 export function svgElement(tag, attributes = {}, ...children) {
   const element = document.createElementNS(NAMESPACE, tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    element.setAttribute(name, typeof value === "number" ? String(Math.round(value * 100) / 100) : value);
-  }
+  update(element, attributes);
   element.append(...children);
   return element;
 }

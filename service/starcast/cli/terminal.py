@@ -1,15 +1,18 @@
-"""``starcast demo``: the main workflow, as the commands that a user would type."""
+"""The commands that are not operations of `Lab`: ``demo``, ``serve`` and ``uninstall``."""
 
 import shlex
 import sys
 from shutil import which
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from starcast.cli import context
-from starcast.cli.output import say
+from starcast.cli.output import FormatOption, confirm, emit, reporter, say, warn
 from starcast.support.errors import InputError
+from starcast.support.text import pluralize
+from starcast.support.vocabulary import Format
+from starcast.web import explain_missing_package
 
 if TYPE_CHECKING:
     from starcast.support.settings import Settings
@@ -118,3 +121,61 @@ def _global_flags(ctx: typer.Context) -> list[str]:
                 # Names of flags have no plural s: the setting `plugins` has the flag --plugin.
                 flags += [f"--{name.removesuffix('s').replace('_', '-')}", str(each)]
     return flags
+
+
+def serve(
+    ctx: typer.Context,
+    home: context.HomeOption = None,
+    # By default only this machine can connect, because the server has no login.
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; with 127.0.0.1 only this machine has access.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 for a free one.")
+    ] = 8321,
+) -> None:
+    """Serve the explorer, the pages and the HTTP API, until Ctrl-C.
+
+    Stored data come from the servers that the settings name; networks, forests and schedules are
+    computed without them. Nothing is ever written. This command needs the extra: pip install
+    'starcast[web]'.
+
+    \b
+    starcast serve
+    starcast serve --port 9000
+    """
+    settings = context.settings(ctx, home=home)
+    try:
+        from starcast.web.serving import serve as run
+    except ModuleNotFoundError as error:
+        raise explain_missing_package(error) from None
+    run(settings, host, port, say, warn, context.named_flags(sys.argv[1:]))
+
+
+def uninstall(
+    ctx: typer.Context,
+    home: context.HomeOption = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
+    output: FormatOption = Format.TABLE,
+) -> None:
+    """Stop the embedded servers and delete all their data, downloads, logs and passwords.
+
+    The command first lists everything that it would delete, and asks. It keeps files that starcast
+    did not create, and everything that other homes still need. Use pip to remove the Python
+    package.
+    """
+    from starcast.embedded.uninstall import find_traces, remove
+
+    settings = context.settings(ctx, home=home)
+    traces = find_traces(settings)
+    rows = [{"kind": trace.kind, "name": trace.name, "stays": trace.obstacle} for trace in traces]
+    emit(rows, ["kind", "name", "stays"], output)
+    removable = [trace for trace in traces if not trace.obstacle]
+    if not removable:
+        say("nothing to delete")
+        return
+    listed = pluralize(len(removable), "entry", "entries")
+    if not yes:
+        confirm(f"delete {listed} of this list?", "nothing was deleted")
+    remove(settings, removable, reporter())
+    say(f"deleted {listed}")
