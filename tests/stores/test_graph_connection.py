@@ -201,20 +201,31 @@ def test_servers_of_other_kinds_are_refused(
     graph_address: GraphAddress, reply: bytes, kind: type[StarcastError], words: str
 ) -> None:
     """The servers have no common Bolt version, speak HTTP, or close the connection."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        thread = threading.Thread(target=_answer_once, args=(server, reply))
-        thread.start()
-        error = refused(graph_address, uri=f"bolt://127.0.0.1:{server.getsockname()[1]}")
-        thread.join()
+    error = refused_by(graph_address, "bolt", lambda connection: _answer(connection, reply))
     assert isinstance(error, kind)
     assert words in error.hint
 
 
-def _answer_once(server: socket.socket, reply: bytes) -> None:
-    connection, _ = server.accept()
-    with connection:
-        connection.recv(64)
-        connection.sendall(reply)
+def refused_by(
+    address: GraphAddress, scheme: str, serve: Callable[[socket.socket], None]
+) -> StarcastError:
+    """Return the error for a server that serves a single connection in a certain way."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def accept() -> None:
+            with server.accept()[0] as connection:
+                serve(connection)
+
+        thread = threading.Thread(target=accept)
+        thread.start()
+        error = refused(address, uri=f"{scheme}://127.0.0.1:{server.getsockname()[1]}")
+        thread.join()
+    return error
+
+
+def _answer(connection: socket.socket, reply: bytes) -> None:
+    connection.recv(64)
+    connection.sendall(reply)
 
 
 def test_an_unknown_host_is_named_in_the_error(graph_address: GraphAddress) -> None:
@@ -255,12 +266,7 @@ def test_a_self_signed_certificate_is_accepted_only_if_it_is_trusted(
 
 @pytest.mark.parametrize("scheme", ["bolt+s", "bolt+ssc", "neo4j+s"])
 def test_a_server_without_tls_is_refused(graph_address: GraphAddress, scheme: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        reply = b"\0\0\0\0"
-        thread = threading.Thread(target=_answer_once, args=(server, reply))
-        thread.start()
-        error = refused(graph_address, uri=f"{scheme}://127.0.0.1:{server.getsockname()[1]}")
-        thread.join()
+    error = refused_by(graph_address, scheme, lambda connection: _answer(connection, bytes(4)))
     assert isinstance(error, UnavailableError)
     assert "does not accept a connection with TLS" in error.message
 
@@ -271,19 +277,12 @@ def test_a_server_that_requires_tls_refuses_a_connection_without_tls(
     """The server closes the connection, perhaps after a TLS alert, which is not a Bolt version."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, certificate.with_name("private.key"))
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        thread = threading.Thread(target=_shake_hands, args=(server, context))
-        thread.start()
-        error = refused(graph_address, uri=f"bolt://127.0.0.1:{server.getsockname()[1]}")
-        thread.join()
-    assert "bolt+s://" in error.hint
 
+    def shake_hands(connection: socket.socket) -> None:
+        with suppress(ssl.SSLError):
+            context.wrap_socket(connection, server_side=True)
 
-def _shake_hands(server: socket.socket, context: ssl.SSLContext) -> None:
-    connection, _ = server.accept()
-    with suppress(ssl.SSLError):
-        context.wrap_socket(connection, server_side=True)
-    connection.close()
+    assert "bolt+s://" in refused_by(graph_address, "bolt", shake_hands).hint
 
 
 @pytest.fixture

@@ -233,27 +233,18 @@ def test_the_summary_has_relationships_bytes_and_importer_arguments(
     assert written.arguments[-1] == "--relationships=USES=./uses.csv"
 
 
-def test_labels_and_relationships_without_rows_have_no_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("specs", "names"), [([], ["store"]), (["S3"], ["link", "node", "store", "topology"])]
+)
+def test_labels_and_relationships_without_rows_have_no_file(
+    specs: list[str], names: list[str], tmp_path: Path
+) -> None:
     """The importer refuses files without a header."""
-    written = bulk_files.write(
-        tmp_path, STORE, [topology_artifact(topology("S3")).build().graph], 0, Silent()
-    )
-    assert sorted(file.name for file in tmp_path.iterdir()) == [
-        "link.csv",
-        "node.csv",
-        "store.csv",
-        "topology.csv",
-    ]
-    assert len(written.arguments) == 4
-
-
-def test_an_empty_store_has_only_the_store_node(tmp_path: Path) -> None:
-    written = bulk_files.write(tmp_path, STORE, [], 0, Silent())
-    assert (written.nodes, written.relationships, written.arguments) == (
-        1,
-        0,
-        ("--nodes=Store=./store.csv",),
-    )
+    graphs = [topology_artifact(topology(spec)).build().graph for spec in specs]
+    written = bulk_files.write(tmp_path, STORE, graphs, 0, Silent())
+    assert sorted(file.stem for file in tmp_path.iterdir()) == names
+    assert len(written.arguments) == len(names)
+    assert written.nodes == 1 + sum(1 + one.content.nodes for one in graphs)
 
 
 def test_a_forest_without_its_topology_is_refused(tmp_path: Path) -> None:
