@@ -258,7 +258,7 @@ class _Import:
         """
         self._reporter.say("comparing the imported rows with newly built artifacts")
         with graph.concurrent(1) as pool:
-            keys = pool.submit(writer.create_constraints, graph)
+            keys = pool.submit(writer.create_indexes, graph, unique=True)
             # Neo4j keeps the counts as statistics, and finds nodes by id without an index, so both
             # can be compared while it creates the constraints.
             problems = [
@@ -268,7 +268,7 @@ class _Import:
             keys.result()
         # Indexes are filled in the background while the store is already in use, because waiting
         # for them took as long as the comparison. Until then, queries scan the store.
-        writer.create_indexes(graph)
+        writer.create_indexes(graph, unique=False)
         if problems:
             described = "; ".join(f"{one.artifact}: {one.problem}" for one in problems[:_DESCRIBED])
             more = len(problems) - _DESCRIBED

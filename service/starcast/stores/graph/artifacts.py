@@ -83,11 +83,6 @@ class GraphArtifact:
         return str(self.properties[self.label.key])
 
     @property
-    def parents(self) -> list[tuple[str, str]]:
-        """The parent, if any, as a list of (relationship type, id), like `StoredNode.parents`."""
-        return [] if self.parent is None else [(self.parent[0].name, self.parent[2])]
-
-    @property
     def rows(self) -> Rows:
         """All relationships of the artifact, sorted by start node, as `BoltWriter` requires."""
         return join_blocks(self.blocks(), self.relationship, self.id, self.topology)

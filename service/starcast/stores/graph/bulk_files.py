@@ -68,31 +68,9 @@ Value = str | int | bool | list[int] | None
 Column = NDArray[Any] | Value
 
 
-@dataclass(frozen=True)
-class BulkFiles:
-    """The written import files.
-
-    Attributes:
-        folder: the folder of the files.
-        arguments: the importer arguments that name the files, if the importer runs in the folder.
-        nodes: rows of all node files, including (:Store) and the nodes of artifacts.
-        relationships: rows of all relationship files.
-        bytes: total size of the files.
-        first_ids: number of node 0 of each topology, by spec; with `OPTIONS`, the new store uses it
-            as its internal id.
-    """
-
-    folder: Path
-    arguments: tuple[str, ...]
-    nodes: int
-    relationships: int
-    bytes: int
-    first_ids: Mapping[str, int]
-
-
 def write(
     folder: Path, store: UUID, artifacts: Iterable[GraphArtifact], rows: int, reporter: Reporter
-) -> BulkFiles:
+) -> "BulkFiles":
     """Write the import files for a store with exactly these artifacts into an empty folder.
 
     Artifacts are written in the given order and may be built on demand. A topology must come before
@@ -110,12 +88,12 @@ def write(
         KeyError: an artifact comes before the artifact that it depends on.
     """
     with ExitStack() as stack:
-        files = _Files(folder, stack)
+        files = BulkFiles(folder, stack)
         files.write_node(STORE, {"id": str(store), "schema": VERSION})
         with reporter.task("writing the files", rows, "rows") as task:
             for artifact in artifacts:
                 files.write_artifact(artifact, task)
-    return files.summary()
+    return files
 
 
 def row_bytes(kind: str, artifact_id: str, width: int) -> int:
@@ -145,22 +123,43 @@ def node_bytes(topology: Topology, width: int) -> int:
 
 
 @dataclass
-class _Files:
-    """The open import files, the rows written to each, and the numbers assigned to nodes.
+class BulkFiles:
+    """The import files, the rows written to each, and the numbers assigned to nodes.
 
     Attributes:
-        first: number assigned to node 0 of each topology.
+        folder: the folder of the files.
+        stack: closes the files.
+        opened: the files.
+        rows: number of rows of each file.
+        first_ids: number assigned to node 0 of each topology, by spec; with `OPTIONS`, the new
+            store uses it as its internal id.
         numbers: number assigned to each artifact's own node, by artifact id.
-        nodes: number of nodes written so far; the next node gets this number.
+        nodes: rows of all node files, including (:Store) and the nodes of artifacts. During the
+            writing, the next node gets this number.
     """
 
     folder: Path
     stack: ExitStack
     opened: dict[Element, BinaryIO] = field(default_factory=dict)
     rows: Counter[Element] = field(default_factory=Counter)
-    first: dict[str, int] = field(default_factory=dict)
+    first_ids: dict[str, int] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
     nodes: int = 0
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The importer arguments that name the files, if the importer runs in the folder."""
+        return tuple(_argument(element) for element in ELEMENTS if element in self.rows)
+
+    @property
+    def relationships(self) -> int:
+        """Rows of all relationship files."""
+        return sum(self.rows[relationship] for relationship in RELATIONSHIPS)
+
+    @property
+    def bytes(self) -> int:
+        """Total size of the files, which must be closed."""
+        return sum((self.folder / _file_name(element)).stat().st_size for element in self.rows)
 
     def write_artifact(self, artifact: GraphArtifact, task: Task) -> None:
         """Write an artifact: its own node, its relationships, and, for a topology, its nodes."""
@@ -168,7 +167,7 @@ class _Files:
             # numpy releases the GIL, so two threads use two processors.
             nodes = None
             if artifact.label is TOPOLOGY:
-                first = self.first[artifact.topology.spec] = self.nodes
+                first = self.first_ids[artifact.topology.spec] = self.nodes
                 self.nodes += artifact.topology.nodes
                 nodes = pool.submit(self._write_topology_nodes, artifact.topology, first, task)
             self._write_others(artifact, task)
@@ -183,7 +182,7 @@ class _Files:
             relationship, _, parent_id = artifact.parent
             parents = {":START_ID": number, ":END_ID": self.numbers[parent_id]}
             self._write(relationship, parents, {}, 1)
-        first = self.first[artifact.topology.spec]
+        first = self.first_ids[artifact.topology.spec]
         for rows in artifact.blocks():
             columns: dict[str, Column] = dict.fromkeys(rows.relationship.names, artifact.id)
             ends = {":START_ID": rows.start + first, ":END_ID": rows.end + first}
@@ -194,14 +193,6 @@ class _Files:
         """Write a single node and assign it the next number."""
         self._write(label, {":ID": self.nodes}, properties, 1)
         self.nodes += 1
-
-    def summary(self) -> BulkFiles:
-        """Return a description of the files, which must be closed first."""
-        written = [element for element in ELEMENTS if element in self.rows]
-        relationships = sum(self.rows[relationship] for relationship in RELATIONSHIPS)
-        arguments = tuple(map(_argument, written))
-        size = sum((self.folder / _file_name(element)).stat().st_size for element in written)
-        return BulkFiles(self.folder, arguments, self.nodes, relationships, size, self.first)
 
     def _write_topology_nodes(self, topology: Topology, first: int, task: Task) -> None:
         """Write a row for every node of the topology. Node 0 gets the :ID ``first``."""

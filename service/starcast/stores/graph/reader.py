@@ -202,8 +202,9 @@ def find_node_differences(
         # The types are compared too, since 1, 1.0 and true are equal in Python.
         if (type(found), found) != (type(wanted), wanted):
             differences.append(f"{name} has {key} {found}, not {wanted}")
-    if parents != artifact.parents:
-        differences.append(f"{name} depends on {parents}, not on {artifact.parents}")
+    wanted_parents = [(artifact.parent[0].name, artifact.parent[2])] if artifact.parent else []
+    if parents != wanted_parents:
+        differences.append(f"{name} depends on {parents}, not on {wanted_parents}")
     return differences
 
 

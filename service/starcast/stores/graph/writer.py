@@ -50,8 +50,8 @@ class BoltWriter:
     def prepare(self) -> None:
         """Create missing constraints and indexes."""
         # Indexes are filled in the background while the statements that create constraints run.
-        create_indexes(self._graph)
-        create_constraints(self._graph)
+        create_indexes(self._graph, unique=False)
+        create_indexes(self._graph, unique=True)
         await_indexes(self._graph)
 
     def begin(self, artifact: GraphArtifact) -> None:
@@ -130,17 +130,13 @@ class BoltWriter:
         set_state(self._graph, artifact.label, artifact.id, GraphState.COMPLETE)
 
 
-def create_constraints(graph: Graph) -> None:
-    """Create missing constraints, by which nodes can be found by their keys."""
-    for index in INDEXES:
-        if index.unique:
-            graph.write(index.statement)
+def create_indexes(graph: Graph, *, unique: bool) -> None:
+    """Create missing constraints, or begin to create missing indexes.
 
-
-def create_indexes(graph: Graph) -> None:
-    """Begin to create missing indexes, which the server fills in the background."""
+    The server fills indexes in the background. Constraints serve to find nodes by their keys.
+    """
     for index in INDEXES:
-        if not index.unique:
+        if index.unique is unique:
             graph.write(index.statement)
 
 
