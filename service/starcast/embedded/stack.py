@@ -166,7 +166,7 @@ def prepare_store(home: Home, reporter: Reporter) -> None:
         # Imported only here: alembic takes half a second, and most starts need no migration.
         from starcast.stores.database import backup, migrations  # noqa: PLC0415
 
-        if revision is not None and revision in sessions.revisions() and backup.count_rows(engine):
+        if revision in sessions.revisions() and backup.count_rows(engine):
             programs = packages.find_client_programs(backup.server_major(engine))
             file = home.backup_file(f"revision-{revision}")
             reporter.say(f"backing up the database before its upgrade: {file}")
