@@ -9,11 +9,9 @@ from uuid import UUID
 
 import pytest
 
-from starcast.collectives.catalogue import ScheduleParameters, algorithms_on
 from starcast.ingest.artifacts import (
     Artifact,
     forest_artifact,
-    schedule_artifact,
     topology_artifact,
 )
 from starcast.stores.graph import bulk_files, rows
@@ -28,47 +26,16 @@ STORE = UUID("00000000-0000-4000-8000-000000000001")
 Table = list[dict[str, str]]
 
 
-def artifacts() -> list[Artifact]:
-    """Return artifacts that include ids with commas, partial trees and several schedules."""
-    s4, nk = topology("S4"), topology("S4,2")
-    built_forest = [
-        forest(s4, "multiple", "3142"),
-        forest(s4, "perfectly-balanced"),
-        forest(nk, "nk-multiple"),
-    ]
-    built_forest.append(forest(s4, "dimension-change", i=2, base="greedy"))
-    rules = {
-        (str(algorithm.collective), algorithm.name): algorithm for algorithm in algorithms_on(s4)
-    }
-    requested = (("broadcast", "multiple"), ("alltoall", "exact"), ("gather", "balanced"))
-    sends = [
-        ScheduleParameters(
-            algorithm,
-            s4,
-            5 if algorithm.sources(s4, algorithm.ports[0]) == 1 else 0,
-            algorithm.ports[0],
-            algorithm.resolve_arguments(s4, {}),
-        )
-        for algorithm in (rules[one] for one in requested)
-    ]
-    along = [
-        forest_artifact(forest(s4, word, one.root))
-        for one in sends
-        if (word := one.algorithm.forest_construction(s4, one.ports, one.arguments))
-    ]
-    return [
-        topology_artifact(s4),
-        topology_artifact(nk),
-        *map(forest_artifact, built_forest),
-        *along,
-        *map(schedule_artifact, sends),
-    ]
+TREES = ["multiple", "perfectly-balanced", "dimension-change(base=greedy,i=2)"]
+SCHEDULES = ["broadcast:multiple", "alltoall:exact", "gather:balanced"]
+#: Artifacts that include ids with commas, partial trees and several schedules.
+PLANS = (plan("S4", TREES, SCHEDULES, root="3142"), plan("S4,2", ["nk-multiple"]))
 
 
 @pytest.fixture(scope="module")
 def built() -> list[GraphArtifact]:
     """Return the artifacts in the form that is written to Neo4j."""
-    return [artifact.build().graph for artifact in artifacts()]
+    return [artifact.build().graph for each in PLANS for artifact in each.artifacts]
 
 
 @pytest.fixture(scope="module")
