@@ -39,7 +39,7 @@ STARCAST = [sys.executable, "-m", "starcast.cli.app"]
 
 def starcast(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a starcast command for a home folder."""
-    command = [*STARCAST, "--home", home, *words]
+    command = [*STARCAST, "--home", str(home), *words]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

@@ -202,9 +202,8 @@ class _Download:
             try:
                 return self._fetch_once(jar, path)
             except (OSError, RuntimeError, ValueError) as error:
-                if attempt == _ATTEMPTS or files.is_disk_full(error):
-                    raise
-                if self._stopped.wait(attempt * _PAUSE):
+                is_last = attempt == _ATTEMPTS or files.is_disk_full(error)
+                if is_last or self._stopped.wait(attempt * _PAUSE):
                     raise
         return None
 
