@@ -16,7 +16,7 @@ from typing import Any
 
 from starcast.records import Record
 from starcast.records.files import pack_witness, unpack_witness
-from starcast.records.model import as_record, combine_records, improve_record, not_a_record
+from starcast.records.model import combine_records, improve_record, not_a_record, read_fields
 from starcast.search.catalogue import find_problem
 from starcast.search.engines import Budget
 from starcast.search.running import search
@@ -230,4 +230,5 @@ def _from_json(values: Any, source: str) -> Record:
         packed = base64.b64decode(values["witness"], validate=True)
     except (ValueError, TypeError) as error:
         raise not_a_record(source, error) from None
-    return as_record(values["record"], unpack_witness(packed, source), source)
+    witness = unpack_witness(packed, source)
+    return read_fields(values["record"], source).record(witness)
