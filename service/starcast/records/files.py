@@ -15,10 +15,9 @@ from starcast.records.model import (
     PROBLEMS,
     Record,
     Witness,
-    as_record,
     is_better,
     not_a_record,
-    witness_file,
+    read_fields,
 )
 from starcast.support import paths
 from starcast.support.atomic import atomic_write
@@ -98,8 +97,10 @@ def load_record(path: Path) -> Record:
         LimitError: one of the files is larger than a record can be.
     """
     try:
-        fields = parse_json(read_bytes(path, _MAX_RECORD), path)
-        entry = witness_file(fields, str(path))
+        fields = read_fields(parse_json(read_bytes(path, _MAX_RECORD), path), str(path))
+        entry = fields.witness
+        if entry is None:
+            raise not_a_record(str(path), "witness: Field required")
         content = read_bytes(path.with_name(entry.file), _MAX_WITNESS)
     except OSError as error:
         raise InputError(
@@ -115,7 +116,7 @@ def load_record(path: Path) -> Record:
             hint="restore the file, or search again",
         )
     witness = unpack_witness(content, str(path.with_name(entry.file)))
-    return as_record(fields, witness, str(path))
+    return fields.record(witness)
 
 
 def load_all(folder: Path) -> Iterator[Record]:

@@ -288,8 +288,8 @@ class WitnessFile(pydantic.BaseModel):
     sha256: _Digest
 
 
-class _Fields(pydantic.BaseModel):
-    """The fields of a record file: those of a record, and four that describe the file."""
+class RecordFields(pydantic.BaseModel):
+    """The fields of a record as they are stored in JSON or PostgreSQL, without the witness."""
 
     model_config = _STRICT
 
@@ -326,44 +326,30 @@ class _Fields(pydantic.BaseModel):
             )
         return self
 
+    def record(self, witness: Witness) -> Record:
+        """Return the record that has these fields and this witness."""
+        values = {name: getattr(self, name) for name in FIELDS}
+        values["tried"] = tuple(self.tried)
+        return Record(witness={name: np.asarray(each) for name, each in witness.items()}, **values)
 
-def as_record(fields: object, witness: Witness, source: str) -> Record:
-    """Build a record from fields that were read from JSON or PostgreSQL.
+
+def read_fields(fields: object, source: str) -> RecordFields:
+    """Check the fields of a record that were read from JSON or PostgreSQL.
 
     Args:
         fields: the mapping that `Record.fields` returned; it may also name the witness file.
-        witness: the arrays.
         source: the name of the file or row, for messages.
 
     Raises:
         InputError: a field is missing, unknown, or has an invalid value.
     """
-    checked = _validate(fields, source)
-    values = {name: getattr(checked, name) for name in FIELDS}
-    values["tried"] = tuple(checked.tried)
-    return Record(witness={name: np.asarray(each) for name, each in witness.items()}, **values)
-
-
-def witness_file(fields: object, source: str) -> WitnessFile:
-    """Return the witness file that the fields of a record name.
-
-    Raises:
-        InputError: the fields are malformed, or name no file.
-    """
-    found = _validate(fields, source).witness
-    if found is None:
-        raise not_a_record(source, "witness: Field required")
-    return found
-
-
-def _validate(fields: object, source: str) -> _Fields:
     if isinstance(fields, Mapping) and fields.get("format", FORMAT) != FORMAT:
         raise InputError(
             f"{source} has the format {fields['format']!r}, not {FORMAT}",
             hint="write it again with this version of starcast",
         )
     try:
-        return _Fields.model_validate(fields)
+        return RecordFields.model_validate(fields)
     except pydantic.ValidationError as error:
         # Only the first error is reported: programs write these files, so further errors usually
         # have the same cause.

@@ -16,7 +16,7 @@ from typing import Any
 
 from starcast.records import Record
 from starcast.records.files import pack_witness, unpack_witness
-from starcast.records.model import as_record, combine_records, improve_record, not_a_record
+from starcast.records.model import combine_records, improve_record, not_a_record, read_fields
 from starcast.search.catalogue import find_problem
 from starcast.search.engines import Budget
 from starcast.search.running import search
@@ -48,6 +48,11 @@ class SearchTask:
     def subject(self) -> tuple[str, str, tuple[tuple[str, int], ...]]:
         """The problem, topology and arguments; records of the same subject can be combined."""
         return self.problem, self.topology, self.arguments
+
+    def run(self, budget: Budget, known: Record | None, keep: Callable[[Record], None]) -> Record:
+        """Run the search with this random seed; the arguments are those of `search`."""
+        limits = replace(budget, seed=self.seed)
+        return search(self.problem, self.topology, limits, known, keep, **dict(self.arguments))
 
     def __str__(self) -> str:
         return f"the search {self.problem} on {self.topology} with seed {self.seed}"
@@ -189,10 +194,8 @@ def _run_in_turn(
     best: dict[object, Record] = {}
     for task in tasks:
         known = best.get(task.subject) or find_known(task)
-        limits = replace(budget, seed=task.seed)
-        record = search(task.problem, task.topology, limits, known, keep, **dict(task.arguments))
-        best[task.subject] = record
-        yield task, record
+        best[task.subject] = task.run(budget, known, keep)
+        yield task, best[task.subject]
 
 
 def _search_in_worker(budget: Budget, item: tuple[SearchTask, Record | None]) -> Record:
@@ -202,12 +205,8 @@ def _search_in_worker(budget: Budget, item: tuple[SearchTask, Record | None]) ->
     # anyway.
     multiprocessing.current_process().daemon = False
     task, known = item
-    limits = replace(budget, seed=task.seed)
-    return search(task.problem, task.topology, limits, known, _discard, **dict(task.arguments))
-
-
-def _discard(_record: Record) -> None:
-    """Ignore an improved record; the client keeps the final result."""
+    # Improved records are ignored here, because the client keeps the final result.
+    return task.run(budget, known, lambda _record: None)
 
 
 def _require_memory(needed: int, item: tuple[SearchTask, Record | None], free: int) -> None:
@@ -230,4 +229,5 @@ def _from_json(values: Any, source: str) -> Record:
         packed = base64.b64decode(values["witness"], validate=True)
     except (ValueError, TypeError) as error:
         raise not_a_record(source, error) from None
-    return as_record(values["record"], unpack_witness(packed, source), source)
+    witness = unpack_witness(packed, source)
+    return read_fields(values["record"], source).record(witness)

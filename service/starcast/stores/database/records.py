@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
-from starcast.records import Record, is_better, model, verify
+from starcast.records import Record, is_better, verify
 from starcast.records.files import pack_witness, unpack_witness
 from starcast.records.listing import COLUMNS, SPARE, evidence_kind, record_row
-from starcast.records.model import FIELDS, FORMAT
+from starcast.records.model import FIELDS, FORMAT, read_fields
 from starcast.stores.database.models import StoredRecord
 from starcast.support.errors import RejectedError
 from starcast.support.table import Table
@@ -95,7 +95,7 @@ def as_record(row: StoredRecord) -> Record:
     fields = {name: getattr(row, name) for name in (*FIELDS, "optimal")}
     source = f"the stored {row.id}"
     witness = unpack_witness(row.witness, f"of {source}")
-    return model.as_record({"format": FORMAT, **fields}, witness, source)
+    return read_fields({"format": FORMAT, **fields}, source).record(witness)
 
 
 def _as_row(record: Record, state: Verification) -> StoredRecord:
