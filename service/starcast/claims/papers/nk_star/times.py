@@ -270,7 +270,7 @@ def links_are_loaded_evenly(check: ClaimCheck) -> None:
     step = np.arange(1, len(loads) + 1)[:, None, None]
     what = "messages on the link"
     # If all nodes have the same loads, only those of the first node are compared.
-    link = tuple(ends[: loads.shape[1]] for ends in check.links)
+    link = tuple(ends[: counts.shape[1]] for ends in check.links)
     check.equal(what, loads, mean[:, None, None], step=step, link=link, of=schedule)
     of_class = class_loads(check, ONE_TREE)
     correction = check.correction()
