@@ -12,7 +12,13 @@ from starcast.claims import catalogue, storage
 from starcast.claims.catalogue import claims, covers, papers
 from starcast.claims.evidence import Evidence
 from starcast.claims.model import Claim
-from starcast.claims.verdict import Verdict, describe_place, describe_span
+from starcast.claims.verdict import (
+    Verdict,
+    asides_by_words,
+    describe_place,
+    describe_span,
+    in_scope,
+)
 from starcast.claims.verify import verify_claims
 from starcast.stores.database import models
 from starcast.support.errors import StarcastError
@@ -82,25 +88,14 @@ class ReportRow:
     @property
     def corrections(self) -> tuple[str, ...]:
         """The corrected statements that hold, each with the sizes on which it was verified."""
-        sizes: dict[str, list[str]] = {}
-        failed: set[str] = set()
-        for found in self._evidence():
-            for aside in found.asides:
-                if aside.kind != "instead":
-                    continue
-                sizes.setdefault(aside.words, []).append(found.size)
-                if not aside.met:
-                    failed.add(aside.words)
         return tuple(
-            f"{words} ({describe_span(specs)})"
-            for words, specs in sizes.items()
-            if words not in failed
+            f"{words} ({describe_span(size for size, _ in asides)})"
+            for (kind, words), asides in asides_by_words(self._evidence()).items()
+            if kind == "instead" and all(aside.met for _, aside in asides)
         )
 
     def _evidence(self) -> list[Evidence]:
-        """Return the evidence at the sizes that are in the scope of the claim."""
-        evidence = () if self.verdict is None else self.verdict.evidence
-        return [found for found in evidence if found.size not in self.claim.sizes.beyond]
+        return [] if self.verdict is None else in_scope(self.claim, self.verdict.evidence)
 
 
 @cache
