@@ -41,21 +41,21 @@ def find_counterexample(claim_id: str, spec: str) -> Place | None:
     return None if place is None else {**dict(zip("nk", numbers, strict=False)), **place}
 
 
-def contradiction(found: Value, stated: Value, **place: Value) -> Place:
+def contradiction(found: Value, stated: Value, **place: int | str) -> Place:
     """Return a counterexample; ``place`` says where it is, for example at which node."""
     return {**place, "found": shown(found), "stated": shown(stated)}
 
 
-def unequal(found: Value, stated: Value, **place: Value) -> Place | None:
+def unequal(found: Value, stated: Value, **place: int | str) -> Place | None:
     """Return a counterexample if the found and stated values differ, else None."""
     return None if found == stated else contradiction(found, stated, **place)
 
 
-def fewer(found: Fraction | int, stated: Fraction | int, **place: Value) -> Place | None:
+def fewer(found: Fraction | int, stated: Fraction | int, **place: int | str) -> Place | None:
     """Return a counterexample if the found number is smaller than the stated one, else None."""
     return contradiction(found, stated, **place) if found < stated else None
 
 
-def more(found: Fraction | int, stated: Fraction | int, **place: Value) -> Place | None:
+def more(found: Fraction | int, stated: Fraction | int, **place: int | str) -> Place | None:
     """Return a counterexample if the found number is larger than the stated one, else None."""
     return contradiction(found, stated, **place) if found > stated else None

@@ -185,27 +185,24 @@ def test_zero_jobs_are_refused() -> None:
         verify.run_tasks(todo, 0, Silent())
 
 
+@pytest.mark.parametrize(
+    ("raised", "error", "message"),
+    [
+        (ZeroDivisionError("why"), StarcastError, "of TS.L5 failed on S3: ZeroDivisionError: why"),
+        (MemoryError(), LimitError, "memory was exhausted while verifying TS.L5 on S3"),
+    ],
+)
 def test_an_exception_in_a_check_is_reported_with_claim_and_size(
     registered: dict[str, Claim],
+    raised: Exception,
+    error: type[StarcastError],
+    message: str,
 ) -> None:
-    def broken(check: ClaimCheck) -> None:
-        raise ZeroDivisionError(check.topology.spec)
+    def broken(_: ClaimCheck) -> None:
+        raise raised
 
-    registered["TS.L5"] = Claim(
-        "TS.L5", "", "", family_sizes("star", 6, 7, 8), broken, section="test"
-    )
-    with pytest.raises(
-        StarcastError, match=r"the check of TS.L5 failed on S3: ZeroDivisionError: S3"
-    ):
-        verify.run_task(Task("S3", ("TS.L5",)))
-
-    def greedy(check: ClaimCheck) -> None:
-        raise MemoryError(check.topology.spec)
-
-    registered["TS.L5"] = Claim(
-        "TS.L5", "", "", family_sizes("star", 6, 7, 8), greedy, section="test"
-    )
-    with pytest.raises(LimitError, match=r"memory was exhausted while verifying TS.L5 on S3"):
+    registered["TS.L5"] = Claim("TS.L5", "", "", only("S3"), broken, section="test")
+    with pytest.raises(error, match=message):
         verify.run_task(Task("S3", ("TS.L5",)))
 
 

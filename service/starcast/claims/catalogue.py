@@ -84,7 +84,7 @@ def parse_entry(table: Mapping[str, Any], paper: Paper) -> Claim:
             f"claim {claim_id} points to the records of an unknown problem: {record}"
         )
     # Texts of several lines are joined to one line.
-    texts = {key: " ".join(table.get(key, "").split()) for key in _TEXTS}
+    texts: dict[str, Any] = {key: " ".join(table.get(key, "").split()) for key in _TEXTS}
     for sentence in ("notation", "reading"):
         texts[sentence] = as_sentence(texts[sentence])
     sizes = only() if is_conjunction else parse_sizes(claim_id, table["sizes"])

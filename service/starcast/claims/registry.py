@@ -123,10 +123,7 @@ def _register(claim_id: str, check: CheckFunction, memory: Memory, function: Any
 
 
 Argument = int | str
-
-
-#: A value of an argument of an algorithm; or several values, or a function of n that returns one or
-#: several.
+#: One or several values of an argument, or a function of n that returns them.
 Choices = Argument | Sequence[Argument] | Callable[[int], Argument | Sequence[Argument]]
 
 
@@ -150,11 +147,6 @@ class Execution(NamedTuple):
     def messages(self) -> int:
         """The number M of messages, an argument of the algorithm."""
         return self.argument("messages")
-
-    @property
-    def copies(self) -> int:
-        """The number x of copies of each message, an argument of the algorithm."""
-        return self.argument("copies")
 
     @property
     def place(self) -> dict[str, Any]:

@@ -12,7 +12,13 @@ from starcast.claims import catalogue, storage
 from starcast.claims.catalogue import claims, covers, papers
 from starcast.claims.evidence import Evidence
 from starcast.claims.model import Claim
-from starcast.claims.verdict import Verdict, describe_place, describe_span
+from starcast.claims.verdict import (
+    Verdict,
+    asides_by_words,
+    describe_place,
+    describe_span,
+    in_scope,
+)
 from starcast.claims.verify import verify_claims
 from starcast.stores.database import models
 from starcast.support.errors import StarcastError
@@ -23,6 +29,7 @@ from starcast.support.vocabulary import LEVELS, VERDICT_WORDS
 
 #: Symbols of the verdicts, so that they are not distinguished by colour alone.
 SIGNS = {"holds": "✓", "holds as a bound": "≤", "fails": "✕", "not checkable": "?"}
+_PLURALS = {"holds": "hold", "holds as a bound": "hold as a bound", "fails": "fail"}
 #: Number of processes that verify all claims for the page docs/claims.md.
 _JOBS = 2
 
@@ -81,25 +88,14 @@ class ReportRow:
     @property
     def corrections(self) -> tuple[str, ...]:
         """The corrected statements that hold, each with the sizes on which it was verified."""
-        sizes: dict[str, list[str]] = {}
-        failed: set[str] = set()
-        for found in self._evidence():
-            for aside in found.asides:
-                if aside.kind != "instead":
-                    continue
-                sizes.setdefault(aside.words, []).append(found.size)
-                if not aside.met:
-                    failed.add(aside.words)
         return tuple(
-            f"{words} ({describe_span(specs)})"
-            for words, specs in sizes.items()
-            if words not in failed
+            f"{words} ({describe_span(size for size, _ in asides)})"
+            for (kind, words), asides in asides_by_words(self._evidence()).items()
+            if kind == "instead" and all(aside.met for _, aside in asides)
         )
 
     def _evidence(self) -> list[Evidence]:
-        """Return the evidence at the sizes that are in the scope of the claim."""
-        evidence = () if self.verdict is None else self.verdict.evidence
-        return [found for found in evidence if found.size not in self.claim.sizes.beyond]
+        return [] if self.verdict is None else in_scope(self.claim, self.verdict.evidence)
 
 
 @cache
@@ -129,7 +125,11 @@ def counts(listed: Iterable[ReportRow]) -> dict[str, dict[str, int]]:
 def summary(verdicts: Iterable[Verdict]) -> Iterator[str]:
     """Yield one line per paper with the number of claims that have each verdict."""
     for paper, numbers in counts(rows(verdicts)).items():
-        phrases = [f"{count} {_verb(word, count)}" for word, count in numbers.items() if count]
+        phrases = [
+            pluralize(count, word, _PLURALS.get(word, word))
+            for word, count in numbers.items()
+            if count
+        ]
         yield f"{paper}: {pluralize(sum(numbers.values()), 'claim')}: {', '.join(phrases)}"
 
 
@@ -224,13 +224,6 @@ def _escaped(text: str) -> str:
     """Escape text for a Markdown table, so that a multiplication sign is not read as emphasis."""
     escaped = text.replace("|", "\\|").replace("<", "&lt;")
     return typeset(escaped.replace(" * ", " \\* "))
-
-
-def _verb(word: str, count: int) -> str:
-    """Return the verdict in the singular or plural: one claim "holds", several "hold"."""
-    if word == "not checkable" or count == 1:
-        return word
-    return {"holds": "hold", "holds as a bound": "hold as a bound", "fails": "fail"}[word]
 
 
 # Tables
@@ -412,11 +405,8 @@ def list_changes(session: Session, before: int | None = None, after: int | None 
     # Claims that no longer exist come last.
     names = [claim for claim in dict.fromkeys([*claims(), *sorted(first)]) if claim not in unasked]
     verdicts = [(claim, first.get(claim, ""), second.get(claim, "")) for claim in names]
-    rows = [
-        {"id": claim, "before": word, "after": other}
-        for claim, word, other in verdicts
-        if word != other
-    ]
+    columns = ("id", "before", "after")
+    rows = [dict(zip(columns, row, strict=True)) for row in verdicts if row[1] != row[2]]
     scopes = [f"run {run.id} ({storage.describe_scope(run)})" for run in (old, new)]
     notes = [f"verification {scopes[0]} against {scopes[1]}"]
     if unasked:
@@ -425,7 +415,7 @@ def list_changes(session: Session, before: int | None = None, after: int | None 
         notes.append(f"{claims_are} not requested in run {new.id}")
     if not rows:
         notes.append("no differences")
-    return Table.of(rows, ("id", "before", "after"), "\n".join(notes))
+    return Table.of(rows, columns, "\n".join(notes))
 
 
 def _is_requested(claim: str, run: models.ClaimRun) -> bool:

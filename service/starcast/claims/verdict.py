@@ -59,7 +59,7 @@ def claim_verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
     """Return the verdict on a claim. Only the evidence at sizes in its scope decides."""
     ordered = tuple(sorted(evidence, key=lambda found: size_order(found.size)))
     # A claim "for n >= 4" is not refuted at n = 3; results for such sizes are only reported.
-    deciding = [found for found in ordered if found.size not in claim.sizes.beyond]
+    deciding = in_scope(claim, ordered)
     findings = [finding for found in deciding for finding in found.findings]
     word = judge(findings)
     failures = (finding for finding in findings if finding.counterexample is not None)
@@ -73,6 +73,20 @@ def claim_verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
         ordered,
         of="" if failure is None else failure.of,
     )
+
+
+def in_scope(claim: Claim, evidence: Iterable[Evidence]) -> list[Evidence]:
+    """Return the evidence at the sizes that are in the scope of a claim."""
+    return [found for found in evidence if found.size not in claim.sizes.beyond]
+
+
+def asides_by_words(evidence: Iterable[Evidence]) -> dict[tuple[str, str], list[tuple[str, Aside]]]:
+    """Return the asides with their sizes, by kind and words."""
+    groups: dict[tuple[str, str], list[tuple[str, Aside]]] = {}
+    for found in evidence:
+        for aside in found.asides:
+            groups.setdefault((aside.kind, aside.words), []).append((found.size, aside))
+    return groups
 
 
 def conjunction_verdict(claim_id: str, parts: Sequence[Verdict]) -> Verdict:
@@ -138,7 +152,7 @@ def describe_evidence(claim: Claim, word: VerdictWord, evidence: Sequence[Eviden
         word: its verdict.
         evidence: its evidence, in size order.
     """
-    deciding = [found for found in evidence if found.size not in claim.sizes.beyond]
+    deciding = in_scope(claim, evidence)
     sentences = [
         *_describe_findings(word, deciding),
         *_describe_asides(word, deciding),
@@ -278,11 +292,7 @@ def _text(value: Plain) -> str:
 
 
 def _describe_asides(word: VerdictWord, evidence: Sequence[Evidence]) -> Iterator[str]:
-    by_words: dict[tuple[str, str], list[tuple[str, Aside]]] = {}
-    for found in evidence:
-        for aside in found.asides:
-            by_words.setdefault((aside.kind, aside.words), []).append((found.size, aside))
-    for (kind, words), asides in by_words.items():
+    for (kind, words), asides in asides_by_words(evidence).items():
         if kind == "instead" and word != "fails":
             continue
         label = "True instead" if kind == "instead" else "Other reading"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import count, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,11 +178,10 @@ def check_not_beaten(
     If ``x`` is among the keywords, also check that every schedule delivers x copies.
     """
     for schedule in schedules:
-        simulation = check.execute(schedule)
+        measured = getattr(check.execute(schedule), unit)
         if "x" in place:
             what = f"{schedule.algorithm} delivers x copies"
             check.true(what, delivers_copies(schedule, place["x"]), **place, of=schedule)
-        measured = simulation.steps if unit == "steps" else simulation.transmissions
         check.at_least(f"{unit} of {schedule.algorithm}", measured, stated, **place, of=schedule)
 
 
@@ -266,25 +265,17 @@ def _assign_copies(degree: int, messages: int, copies: int) -> list[_Copy]:
 
 
 def _schedule(
-    check: ClaimCheck,
-    collective: str,
-    algorithm: str,
-    rows: Columns,
-    messages: int = 1,
-    *,
-    ports: str = "all",
-    forest: Forest | None = None,
+    check: ClaimCheck, collective: str, rows: Columns, messages: int = 1, **parameters: Any
 ) -> Schedule:
+    """Build a schedule of unit messages; ``parameters`` are further fields of `Schedule`."""
     return build_schedule(
         rows,
         topology=check.topology,
         collective=collective,
-        algorithm=algorithm,
-        ports=ports,
         units=messages if collective == "allgather" else messages * check.nodes,
         packets=False,
-        forest=forest,
         symmetric=collective != "scatter",
+        **{"ports": "all", **parameters},
     )
 
 
@@ -307,7 +298,7 @@ def _gray_code_allgather(check: ClaimCheck) -> Schedule:
         port = check.n - ((step & -step).bit_length() - 1)
         rows.append((step, at, port, 0))
         at ^= 1 << (check.n - port)
-    return _schedule(check, "allgather", "gray-code", _columns(check, rows), ports="one")
+    return _schedule(check, "allgather", _columns(check, rows), algorithm="gray-code", ports="one")
 
 
 def _growing_allgather(check: ClaimCheck) -> Schedule:
@@ -329,7 +320,7 @@ def _growing_allgather(check: ClaimCheck) -> Schedule:
                 node = min(near, key=lambda node: (node.bit_count(), node))
                 rows.append((step, node ^ bit, port, 0))
                 since[node] = step
-    return _schedule(check, "allgather", "grown", _columns(check, rows))
+    return _schedule(check, "allgather", _columns(check, rows), algorithm="grown")
 
 
 def _binomial_scatter(check: ClaimCheck) -> Schedule:
@@ -338,7 +329,7 @@ def _binomial_scatter(check: ClaimCheck) -> Schedule:
     # The slice removes the root, which comes last because its level is the smallest.
     node = np.argsort(-_levels(check, forest), kind="stable")[:-1]
     rows = route_units(forest, np.zeros_like(node), node, np.arange(1, len(node) + 1), node)
-    return _schedule(check, "scatter", "one-port", rows, ports="one", forest=forest)
+    return _schedule(check, "scatter", rows, algorithm="one-port", ports="one", forest=forest)
 
 
 def _one_port_alltoall(check: ClaimCheck) -> Schedule:
@@ -348,7 +339,7 @@ def _one_port_alltoall(check: ClaimCheck) -> Schedule:
     """
     forest = check.forest(_TREE)
     rows = _send_one_by_one(check, forest, 1, 1)
-    return _schedule(check, "alltoall", "one-port", rows, ports="one", forest=forest)
+    return _schedule(check, "alltoall", rows, algorithm="one-port", ports="one", forest=forest)
 
 
 def _all_port_alltoall(check: ClaimCheck) -> Schedule:
@@ -374,7 +365,7 @@ def _all_port_alltoall(check: ClaimCheck) -> Schedule:
                 left[unit] ^= bit
                 moving.add(unit)
         left = {unit: bits for unit, bits in left.items() if bits}
-    return _schedule(check, "alltoall", "packed", _columns(check, rows))
+    return _schedule(check, "alltoall", _columns(check, rows), algorithm="packed")
 
 
 # M messages in x copies, through edge-disjoint trees
@@ -405,7 +396,7 @@ def _allgather_in_copies(check: ClaimCheck, messages: int, copies: int) -> Sched
         sender = node ^ (1 << (check.n - port))
         parts.append(Columns(step, sender, port, node, same * tree, same * message))
     rows = concatenate_rows(parts)
-    return _schedule(check, "allgather", "edge-disjoint", rows, messages, forest=forest)
+    return _schedule(check, "allgather", rows, messages, algorithm="edge-disjoint", forest=forest)
 
 
 def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
@@ -422,7 +413,7 @@ def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedul
     copy, node, tree = copy[order], node[order], tree[order]
     step = np.arange(len(tree)) - np.searchsorted(tree, tree) + 1
     rows = route_units(forest, tree, node, step, node * messages + copy // copies)
-    return _schedule(check, "scatter", "edge-disjoint", rows, messages, forest=forest)
+    return _schedule(check, "scatter", rows, messages, algorithm="edge-disjoint", forest=forest)
 
 
 def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
@@ -432,7 +423,7 @@ def _alltoall_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedu
     """
     forest = check.forest(_TREES)
     rows = _send_one_by_one(check, forest, messages, copies)
-    return _schedule(check, "alltoall", "edge-disjoint", rows, messages, forest=forest)
+    return _schedule(check, "alltoall", rows, messages, algorithm="edge-disjoint", forest=forest)
 
 
 def _send_one_by_one(check: ClaimCheck, forest: Forest, messages: int, copies: int) -> Columns:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from starcast.claims.object_cache import CachedTopology, single_trees
 from starcast.claims.reference import bfs, labels
-from starcast.collectives.model import Schedule
-from starcast.topologies.permutations import Ranks
+from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.rows import Columns, concatenate_rows
 
 _CHUNK = 4_000_000  # number of array entries computed at a time
 _DEEP = ("rotated-hamiltonian", "hamiltonian-cycle")
@@ -124,23 +124,15 @@ def allgather_schedule(network: CachedTopology, tree: Tree) -> Schedule:
     """
 
     def create() -> Schedule:
-        segments = [_segment_columns(network, tree, i) for i in range(network.n - 1)]
-        columns = [np.concatenate(parts) for parts in zip(*segments, strict=True)]
-        order = np.argsort(columns[0], kind="stable")
-        step, sender, port, receiver, unit = (column[order] for column in columns)
-        return Schedule(
-            network.topology,
-            "allgather",
-            "dimension-change",
-            "all",
-            network.n - 1,
+        segments = range(network.n - 1)
+        return build_schedule(
+            concatenate_rows([_rows_of_segment(network, tree, i) for i in segments]),
+            topology=network.topology,
+            collective="allgather",
+            algorithm="dimension-change",
+            ports="all",
+            units=len(segments),
             packets=True,
-            step=step,
-            sender=sender,
-            port=port,
-            receiver=receiver,
-            tree=unit.astype(np.uint8),
-            unit=unit,
             arguments={"tree": tree.name.replace(" ", "-")},
             symmetric=True,
         )
@@ -148,15 +140,13 @@ def allgather_schedule(network: CachedTopology, tree: Tree) -> Schedule:
     return network.build(create, "Algorithm 2 on", tree.name)
 
 
-def _segment_columns(
-    network: CachedTopology, tree: Tree, i: int
-) -> tuple[Ranks, Ranks, Row, Ranks, Ranks]:
+def _rows_of_segment(network: CachedTopology, tree: Tree, i: int) -> Columns:
     changed = dimension_change(network, tree, i)
     parent = bfs.parents(network, changed.row)
     levels = bfs.levels(parent, changed.root)
-    nodes = np.flatnonzero(levels > 0).astype(np.int32)
-    unit = np.full(len(nodes), i, dtype=np.int32)
-    return levels[nodes], parent[nodes], changed.row[nodes], nodes, unit
+    nodes = np.flatnonzero(levels > 0)
+    segment = np.full(len(nodes), i)
+    return Columns(levels[nodes], parent[nodes], changed.row[nodes], nodes, segment, segment)
 
 
 def tree_with_detour(network: CachedTopology) -> Tree | None:

@@ -22,8 +22,7 @@ def execute_copies(
     check: ClaimCheck, collective: str, messages: int, copies: int, root: int = 0
 ) -> Execution:
     """Execute a collective along the trees EDT, record that its schedule is valid, return it."""
-    arguments = {"messages": messages, "copies": copies}
-    return execute(check, collective, "edge-disjoint", root=root, **arguments)
+    return execute(check, collective, "edge-disjoint", root=root, messages=messages, copies=copies)
 
 
 def check_transmissions(

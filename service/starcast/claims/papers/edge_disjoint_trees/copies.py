@@ -106,7 +106,7 @@ def some_copies_survive(check: ClaimCheck) -> None:
 def steps_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
     """Check the bounds on the number of steps if a message is broadcast in several copies."""
     n = check.n
-    messages, copies, steps = broadcast.messages, broadcast.copies, broadcast.steps
+    messages, copies, steps = broadcast.messages, broadcast.argument("copies"), broadcast.steps
     place = {"x": copies, **broadcast.place}
     bound = ceil_div(messages * copies, n - 1) + diameter(n) + 3
     check.at_most("steps", steps, bound, **place)
@@ -117,7 +117,7 @@ def steps_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
 @checks("EDT.FT.transmissions", given=broadcasts)
 def transmissions_of_copies(check: ClaimCheck, broadcast: Execution) -> None:
     """Check that x copies of M messages take Mx(n!-1) transmissions."""
-    copies = broadcast.copies
+    copies = broadcast.argument("copies")
     check_transmissions(check, broadcast, copies * (factorial(check.n) - 1), x=copies)
 
 

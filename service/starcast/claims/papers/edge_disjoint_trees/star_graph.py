@@ -72,14 +72,14 @@ def _check_substar(check: ClaimCheck, symbols: Perms, k: NDArray[np.int64], posi
 def translations_keep_dimensions(check: ClaimCheck) -> None:
     """Check that each translation T_h permutes the nodes and keeps the dimension of every link."""
     dimensions = np.array(check.ports)[:, None]
+    links = (check.ranks, check.neighbours)
     # Beyond S_5, all n! translations of n! nodes would take too long.
     for h in range(check.nodes) if check.n <= 5 else bfs.roots(check, 24):
         image = labels.translation(check, h)
         place = {"h": check.label(h)}
         check.equal("nodes that are met", np.sort(image), check.ranks, **place, node=check.ranks)
         observed = _dimensions(check.neighbours, image, image[check.neighbours])
-        place |= {"link": (check.ranks, check.neighbours)}
-        check.equal("dimension of the translated link", observed, dimensions, **place)
+        check.equal("dimension of the translated link", observed, dimensions, **place, link=links)
 
 
 def _dimensions(neighbours: Ranks, tail: Ranks, head: Ranks) -> NDArray[np.int64]:

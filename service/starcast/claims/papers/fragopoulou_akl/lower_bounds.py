@@ -19,7 +19,7 @@ from starcast.claims.reference.star_vs_hypercube import (
     cube,
     least_steps,
 )
-from starcast.claims.registry import check_rows, checks
+from starcast.claims.registry import check_rows, checks, execute
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.support.integers import ceil_div
 
@@ -178,23 +178,17 @@ def no_schedule_beats_bound(check: ClaimCheck, bound: Bound) -> None:
     lower_bound_counts.check_not_beaten(check, schedules, stated, bound.quantity)
 
 
-def measured_quantity(check: ClaimCheck, bound: Bound, schedule: Schedule) -> int:
-    """Execute a schedule; return its steps or its transmissions, depending on the bound."""
-    simulation = check.execute(schedule)
-    return simulation.steps if bound.quantity == "steps" else simulation.transmissions
-
-
 def bound_is_met(check: ClaimCheck, bound: Bound) -> None:
     """Check that no schedule beats the bound, and that the bound's algorithms attain it."""
     stated = check_count(check, bound)
     for schedule in lower_bound_counts.unit_schedules(check, bound.collective, bound.ports):
-        measured = measured_quantity(check, bound, schedule)
+        measured = getattr(check.execute(schedule), bound.quantity)
         what = f"{schedule.algorithm} takes no fewer {bound.quantity}"
         check.true(what, measured >= stated, found=measured, stated=stated, of=schedule)
     for algorithm, ports in bound.algorithms:
-        schedule = check.schedule(bound.collective, algorithm, ports)
-        measured = measured_quantity(check, bound, schedule)
-        check.equal(f"{bound.quantity} of {algorithm}", measured, stated, of=schedule)
+        run = execute(check, bound.collective, algorithm, ports)
+        measured = getattr(run, bound.quantity)
+        check.equal(f"{bound.quantity} of {algorithm}", measured, stated, of=run.schedule)
 
 
 check_rows(no_schedule_beats_bound, {f"FA.LB.{cell}": bound for cell, bound in BOUNDS.items()})
@@ -211,9 +205,9 @@ def algorithms_meet_all_bounds(check: ClaimCheck) -> None:
     """Check whether the paper's algorithms for one message meet all nine bounds."""
     for cell, bound in BOUNDS.items():
         if cell == RULE_9_CELL:
-            schedule = check.schedule("alltoall", "necklace")
-            steps = check.execute(schedule).steps
-            check.equal("steps of Rule 9, alltoall", steps, bound.on_star(check.n), of=schedule)
+            schedule, simulation = execute(check, "alltoall", "necklace")
+            stated = bound.on_star(check.n)
+            check.equal("steps of Rule 9, alltoall", simulation.steps, stated, of=schedule)
         else:
             check_paper_meets(check, bound)
     correction = check.correction()
@@ -245,10 +239,10 @@ def check_paper_meets(check: ClaimCheck, bound: Bound) -> None:
     """Check that the paper's algorithms attain the bound, or starcast's if the paper has none."""
     own = [algorithm for algorithm in bound.algorithms if algorithm != _EXACT]
     for algorithm, ports in own or bound.algorithms:
-        schedule = check.schedule(bound.collective, algorithm, ports)
-        measured = measured_quantity(check, bound, schedule)
+        run = execute(check, bound.collective, algorithm, ports)
+        measured = getattr(run, bound.quantity)
         what = f"{bound.quantity} of {bound.collective} {algorithm}"
-        check.equal(what, measured, bound.on_star(check.n), of=schedule)
+        check.equal(what, measured, bound.on_star(check.n), of=run.schedule)
 
 
 def check_rule_9(check: ClaimCheck) -> Schedule:
@@ -257,11 +251,10 @@ def check_rule_9(check: ClaimCheck) -> Schedule:
     Returns:
         The schedule of Rule 9.
     """
-    schedule = check.schedule("alltoall", "necklace")
-    steps = check.execute(schedule).steps
+    schedule, simulation = execute(check, "alltoall", "necklace")
     distances = necklaces.leader_distances(check)
     what = "steps of Rule 9 and the sum of the distances of the necklaces"
-    check.equal(what, steps, int(distances.sum()), of=schedule)
+    check.equal(what, simulation.steps, int(distances.sum()), of=schedule)
     return schedule
 
 
@@ -297,9 +290,8 @@ def entry_is_of_order(check: ClaimCheck, cell: GrowthCell) -> None:
     star_vs_hypercube.check_counts(check, (cell.network,))
     check.order(cell.quotient_words, cell.quotient)
     if cell.row == WRONG_CELL and cell.network is cube:
-        correction = check.correction()
         quotient = cell._replace(stated=TIMES_N_LOG_N).quotient
-        correction.same_order("k 2^(k-1) / (n! n log n)", quotient)
+        check.correction().same_order("k 2^(k-1) / (n! n log n)", quotient)
 
 
 check_rows(

@@ -113,9 +113,8 @@ def cluster_sizes(check: ClaimCheck) -> None:
     sizes = np.bincount(schedule.step)[1:]
     step = np.arange(1, len(sizes) + 1)
     check.equal("nodes of a cluster", sizes, n - 1, step=step, of=schedule)
-    correction = check.correction()
     stated = np.where(step == steps, n - 2, n - 1)
-    correction.equal("nodes of a cluster", sizes, stated, step=step, of=schedule)
+    check.correction().equal("nodes of a cluster", sizes, stated, step=step, of=schedule)
 
 
 @checks("FA.T8.1")

@@ -4,7 +4,7 @@
 steps and about transmissions.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -24,7 +24,7 @@ from starcast.claims.papers.fragopoulou_akl.lower_bounds import (
     shared_others,
 )
 from starcast.claims.reference import bfs, necklaces
-from starcast.claims.registry import check_rows, checks
+from starcast.claims.registry import Execution, check_rows, checks, execute
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 
 #: A number of steps or transmissions, as a function of n and M.
@@ -105,35 +105,27 @@ CELLS = {
 }
 
 
-def cell_schedule(check: ClaimCheck, cell: ResultCell, messages: int, root: int) -> Schedule:
-    """Return the schedule of a table's algorithm for a number of messages."""
+def run_cell(check: ClaimCheck, cell: ResultCell, messages: int = 1, root: int = 0) -> Execution:
+    """Execute a table's algorithm for a number of messages."""
     is_rule_9 = (cell.collective, cell.algorithm) == ("alltoall", "necklace")
     arguments = {} if is_rule_9 else {"messages": messages}  # Rule 9 has no parameter M
-    return check.schedule(cell.collective, cell.algorithm, cell.ports, root, **arguments)
+    return execute(check, cell.collective, cell.algorithm, cell.ports, root, **arguments)
 
 
 def quantity_is_exact(check: ClaimCheck, row: Row) -> None:
     """Check that every execution takes exactly the stated steps or transmissions."""
     cell, quantity, formula = row
-    for schedule, messages, place in cell_schedules(check, cell):
-        measured = getattr(check.execute(schedule), quantity)
-        what = f"{quantity} of {cell.algorithm}"
-        check.equal(what, measured, formula(check.n, messages), **place, of=schedule)
-
-
-def cell_schedules(
-    check: ClaimCheck, cell: ResultCell
-) -> Iterator[tuple[Schedule, int, dict[str, int]]]:
-    """Yield an algorithm's schedules, each with its number of messages and finding keywords."""
     has_root = cell.collective == "scatter"
     for messages in cell.amounts(check.n):
         for root in bfs.roots(check, 3) if has_root else (0,):
-            place: dict[str, int] = {}
+            run = run_cell(check, cell, messages, root)
+            place = {"of": run.schedule}
             if cell.amounts is not one_message:
                 place["M"] = messages
             if has_root:
                 place["root"] = root
-            yield cell_schedule(check, cell, messages, root), messages, place
+            what = f"{quantity} of {cell.algorithm}"
+            check.equal(what, getattr(run, quantity), formula(check.n, messages), **place)
 
 
 for _name, _cell in CELLS.items():
@@ -188,21 +180,19 @@ def overlapping_runs(check: ClaimCheck) -> None:
     n = check.n
     cell = CELLS["Tab1.allport-paths-M"]
     for messages in any_messages(n):
-        schedule = cell_schedule(check, cell, messages, 0)
-        steps = check.execute(schedule).steps
-        check.equal("steps of all runs", steps, shared_others(n, messages), M=messages, of=schedule)
+        run = run_cell(check, cell, messages)
+        check.equal("steps of all runs", run.steps, shared_others(n, messages), **run.place)
 
 
 @checks("FA.Tab2.allport-near-1-time")
 def near_balanced_scatter(check: ClaimCheck) -> None:
     """Check the steps of a scatter over the tree of Definition 13, and their order of growth."""
-    schedule = cell_schedule(check, CELLS["Tab2.allport-near-1"], 1, 0)
-    steps = check.execute(schedule).steps
+    schedule, simulation = run_cell(check, CELLS["Tab2.allport-near-1"])
     count = len(necklaces.leader_distances(check))
     what = "steps of near-balanced, and necklaces without the root's"
-    check.equal(what, steps, count, of=schedule)
+    check.equal(what, simulation.steps, count, of=schedule)
     what = "steps of near-balanced, and the closed form"
-    check.equal(what, steps, necklaces.largest_branch(check.n), of=schedule)
+    check.equal(what, simulation.steps, necklaces.largest_branch(check.n), of=schedule)
     check.order("necklaces / ceil((n!-1)/(n-1))", largest_branch_quotient)
 
 
@@ -214,11 +204,10 @@ def largest_branch_quotient(n: int) -> Number:
 @checks("FA.Tab3.allport-near-1-time", memory=Memory(2 * BYTES_PER_ROW))
 def rule_9_exchange(check: ClaimCheck) -> None:
     """Check the steps of Rule 9, and their order of growth."""
-    schedule = cell_schedule(check, CELLS["Tab3.allport-near-1"], 1, 0)
-    steps = check.execute(schedule).steps
+    schedule, simulation = run_cell(check, CELLS["Tab3.allport-near-1"])
     total = necklaces.leader_distances(check).sum()
     what = "steps of Rule 9, and the sum of the distances of the necklaces"
-    check.equal(what, steps, int(total), of=schedule)
+    check.equal(what, simulation.steps, int(total), of=schedule)
     what = "steps of Rule 9, and the closed form"
-    check.equal(what, steps, necklaces.rule_9_steps(check.n), of=schedule)
+    check.equal(what, simulation.steps, necklaces.rule_9_steps(check.n), of=schedule)
     check.order("steps of Rule 9 / ceil(t_n/(n-1))", rule_9_quotient)

@@ -33,11 +33,7 @@ def register_cells(
     """
     for cell in cells.split(", "):
         rows = {f"NK.Tab1.{model}port-{cell}": model for model in ports}
-        check_rows(
-            function,
-            rows,
-            memory=nk_star.BROADCASTS,
-        )
+        check_rows(function, rows, memory=nk_star.BROADCASTS)
 
 
 # Table 1, one tree

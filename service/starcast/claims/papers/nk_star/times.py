@@ -21,6 +21,7 @@ from starcast.claims.reference.nk_star import (
     GRID,
     MANY_TREES,
     ONE_TREE,
+    Broadcast,
     class_loads,
     optimal_bytes,
 )
@@ -31,7 +32,7 @@ from starcast.claims.reference.pipelines import (
     rational_sqrt,
     units_per_message,
 )
-from starcast.claims.registry import Execution, checks, executions
+from starcast.claims.registry import Execution, Provider, checks, executions
 from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
 
@@ -102,6 +103,11 @@ def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bo
             yield bool(one < two)
 
 
+def broadcasts(construction: str, ports: str) -> Provider[Broadcast]:
+    """Return a provider of the result of `nk_star.execute_broadcast`."""
+    return lambda check: [nk_star.execute_broadcast(check, construction, ports)]
+
+
 def _stated_times(n: int, height: int, slot: int = 1) -> NDArray[Any]:
     """Return c((h-1)T_s + m T_c/(n-1) + 2 sqrt(m(h-1)T_s T_c/(n-1))) for all parameters of `GRID`.
 
@@ -111,13 +117,13 @@ def _stated_times(n: int, height: int, slot: int = 1) -> NDArray[Any]:
     return nk_star.exact_array(line.exact_least(*load) for load in GRID.each())
 
 
-def _check_best(check: ClaimCheck, broadcast: nk_star.Broadcast, stated: NDArray[Any]) -> None:
+def _check_best(check: ClaimCheck, broadcast: Broadcast, stated: NDArray[Any]) -> None:
     """Check that the time with the best integer p is at most the stated time."""
     time, p = broadcast.best_on(GRID)
     check.at_most("least time over whole p", time, stated, **GRID.place, p=p, of=broadcast.schedule)
 
 
-def _check_pipeline(correction: ClaimCheck, broadcast: nk_star.Broadcast, line: Pipeline) -> None:
+def _check_pipeline(correction: ClaimCheck, broadcast: Broadcast, line: Pipeline) -> None:
     """Check that a broadcast takes at most the time of a pipeline.
 
     With the best integer p, it takes at most the pipeline's best time over real p plus the
@@ -137,12 +143,11 @@ def _check_pipeline(correction: ClaimCheck, broadcast: nk_star.Broadcast, line: 
     correction.at_most("least time over whole p", time, bound, **GRID.place)
 
 
-@checks("NK.T2", memory=nk_star.BROADCASTS)
-def one_tree_all_port(check: ClaimCheck) -> None:
+@checks("NK.T2", given=broadcasts(ONE_TREE, "all"), memory=nk_star.BROADCASTS)
+def one_tree_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check the all-port time that Theorem 2 states for a broadcast on the tree SP."""
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
-    broadcast = nk_star.execute_broadcast(check, ONE_TREE, "all")
     _check_best(check, broadcast, _stated_times(n, diameter))
     correction = check.correction()
     p = broadcast.segments
@@ -156,12 +161,11 @@ def _one_tree_shares(diameter: int, segments: NDArray[np.int64]) -> NDArray[Any]
     return nk_star.exact_array(Fraction(diameter + p - 1, p) for p in segments.tolist())
 
 
-@checks("NK.T3", memory=nk_star.BROADCASTS)
-def one_tree_one_port(check: ClaimCheck) -> None:
+@checks("NK.T3", given=broadcasts(ONE_TREE, "one"), memory=nk_star.BROADCASTS)
+def one_tree_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check the one-port time that Theorem 3 states for a broadcast on the tree SP."""
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
-    broadcast = nk_star.execute_broadcast(check, ONE_TREE, "one")
     _check_best(check, broadcast, _stated_times(n, diameter, n - 1))
     correction = check.correction()
     children = np.count_nonzero(nk_star.link_loads(check, ONE_TREE)[0])
@@ -170,11 +174,10 @@ def one_tree_one_port(check: ClaimCheck) -> None:
     _check_pipeline(correction, broadcast, Pipeline(diameter, 1, n - 1))
 
 
-@checks("NK.T8", memory=nk_star.BROADCASTS)
-def many_trees_all_port(check: ClaimCheck) -> None:
+@checks("NK.T8", given=broadcasts(MANY_TREES, "all"), memory=nk_star.BROADCASTS)
+def many_trees_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check the all-port time that Theorem 8 states for a broadcast on the trees MT."""
     n, k = check.n_and_k
-    broadcast = nk_star.execute_broadcast(check, MANY_TREES, "all")
     _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k)))
     correction = check.correction()
     h = nk_star.greatest_height(check, MANY_TREES)
@@ -185,11 +188,10 @@ def many_trees_all_port(check: ClaimCheck) -> None:
     _check_pipeline(correction, broadcast, Pipeline(h, Fraction(c, n - 1)))
 
 
-@checks("NK.T9", memory=nk_star.BROADCASTS)
-def many_trees_one_port(check: ClaimCheck) -> None:
+@checks("NK.T9", given=broadcasts(MANY_TREES, "one"), memory=nk_star.BROADCASTS)
+def many_trees_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check the one-port time that Theorem 9 states for a broadcast on the trees MT."""
     n, k = check.n_and_k
-    broadcast = nk_star.execute_broadcast(check, MANY_TREES, "one")
     _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k), n - 1))
     correction = check.correction()
     h = nk_star.greatest_height(check, MANY_TREES)
@@ -197,11 +199,10 @@ def many_trees_one_port(check: ClaimCheck) -> None:
     _check_pipeline(correction, broadcast, line)
 
 
-@checks("NK.opt-broadcast", memory=nk_star.BROADCASTS)
-def all_port_is_optimal(check: ClaimCheck) -> None:
+@checks("NK.opt-broadcast", given=broadcasts(ONE_TREE, "all"), memory=nk_star.BROADCASTS)
+def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Compare the all-port bytes on the tree SP with the bound m/(n-1) of Lemma 1."""
     diameter = nk_diameter(*check.n_and_k)
-    broadcast = nk_star.execute_broadcast(check, ONE_TREE, "all")
     p = broadcast.segments
     schedule = broadcast.schedule
     check.equal("bytes over m", broadcast.shares, _one_tree_shares(diameter, p), p=p, of=schedule)
@@ -212,11 +213,10 @@ def all_port_is_optimal(check: ClaimCheck) -> None:
     correction.equal(FURTHER_BYTES, broadcast.increment, 1)
 
 
-@checks("NK.opt-broadcast-oneport", memory=nk_star.BROADCASTS)
-def one_port_is_optimal(check: ClaimCheck) -> None:
+@checks("NK.opt-broadcast-oneport", given=broadcasts(ONE_TREE, "one"), memory=nk_star.BROADCASTS)
+def one_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Compare the one-port bytes on the tree SP with the bound m of Lemma 1."""
     n = check.n
-    broadcast = nk_star.execute_broadcast(check, ONE_TREE, "one")
     schedule = broadcast.schedule
     enough = broadcast.shares >= n - 1
     check.true("bytes are at least (n-1)m", enough, p=broadcast.segments, of=schedule)
@@ -270,7 +270,7 @@ def links_are_loaded_evenly(check: ClaimCheck) -> None:
     step = np.arange(1, len(loads) + 1)[:, None, None]
     what = "messages on the link"
     # If all nodes have the same loads, only those of the first node are compared.
-    link = tuple(ends[: loads.shape[1]] for ends in check.links)
+    link = tuple(ends[: counts.shape[1]] for ends in check.links)
     check.equal(what, loads, mean[:, None, None], step=step, link=link, of=schedule)
     of_class = class_loads(check, ONE_TREE)
     correction = check.correction()

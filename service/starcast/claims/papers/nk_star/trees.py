@@ -101,9 +101,8 @@ def near_levels_imply_adjacency(check: ClaimCheck, tree: Forest) -> None:
     node, other = np.nonzero(np.triu(near, 1))
     what = "two nodes on the same level or on consecutive levels are adjacent"
     check.true(what, adjacent[node, other], node=node, other=other, of=tree)
-    correction = check.correction()
     difference = np.abs(levels[check.neighbours] - levels).T
-    correction.at_most("difference of the levels", difference, 1)
+    check.correction().at_most("difference of the levels", difference, 1)
 
 
 @checks("NK.C1.converse", given=forests(ONE_TREE, roots=3))
@@ -161,9 +160,8 @@ def farthest_nodes_have_stated_forms(check: ClaimCheck) -> None:
     farthest = np.flatnonzero(is_farthest)
     stated, more = _farthest_forms(n, k, labels[:, 0] == 1, of_nodes)
     check.true("it has one of the forms", stated[farthest], node=farthest)
-    correction = check.correction()
     expected = (stated | more) & (distance > 0)
-    correction.equal("distance D", is_farthest, expected, node=check.ranks)
+    check.correction().equal("distance D", is_farthest, expected, node=check.ranks)
 
 
 def _farthest_forms(
