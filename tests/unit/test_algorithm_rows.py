@@ -28,7 +28,9 @@ from unit.test_constructions import ORACLES as TREES
 Oracle = Callable[..., Collection[Row]]
 
 
-def along_trees(construction: str, network: Topology, root: Any, ports: str, segments: int) -> Any:
+def along_trees(
+    construction: str, network: Topology, root: Any, ports: str, segments: int
+) -> set[Row]:
     """Pipeline segments down the oracle's trees; one-port, each step has a sub-step per port."""
     trees = TREES[network.family][construction](root, network.n)
     units = [range(tree * segments, (tree + 1) * segments) for tree in range(len(trees))]
@@ -123,7 +125,7 @@ SMALL = (
 LARGE = ("S5", "S6", "S5,1", "S5,2", "S5,3", "S5,4", "S6,2", "S6,3", "Q5")
 
 
-def arguments_on(network: Topology, entry: Algorithm) -> Iterator[dict[str, int]]:
+def arguments_on(network: Topology, entry: Algorithm) -> Iterator[dict[str, Any]]:
     """Yield arguments of an algorithm, fewer of them on large topologies."""
     degree = network.degree
     names = [argument.name for argument in entry.arguments]

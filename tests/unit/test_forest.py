@@ -270,47 +270,12 @@ def test_valid_trees_declared_with_a_wrong_root_are_rejected() -> None:
     assert refusal.value.hint
 
 
-def test_an_array_whose_values_are_not_integers_is_refused() -> None:
-    for dtype in [np.float64, np.bool_, np.complex128, np.str_, object]:
-        with refused("ports"):
-            verify_in_both_ways(s5("greedy").astype(dtype))
-
-
 def test_arrays_of_other_integer_types_are_converted() -> None:
     for dtype in [np.int8, np.int64, np.uint16, np.uint8]:
         own = Forest(topology("S5"), s5("greedy").astype(dtype), 0)
         own.verify()
         assert own.parent_port.dtype == np.uint8
         assert np.array_equal(own.parent_port, s5("greedy"))
-
-
-def test_integers_that_become_ports_only_by_overflow_are_refused() -> None:
-    for port in [-1, -254, 256, 258, 2**40]:
-        array = s5("greedy").astype(np.int64)
-        array[0, 7] = port
-        with refused():
-            verify_in_both_ways(array)
-
-
-def test_an_array_with_a_wrong_shape_is_refused() -> None:
-    for shape in [(120,), (1, 119), (1, 121), (1, 1, 120), (0, 120), (120, 1)]:
-        with pytest.raises(StarcastError) as refusal:
-            verify_in_both_ways(np.zeros(shape, dtype=np.uint8))
-        assert refusal.value.hint
-
-
-def test_a_value_that_is_not_an_array_is_refused() -> None:
-    with pytest.raises(StarcastError) as refusal:
-        verify_in_both_ways([[0] * 120])
-    assert refusal.value.hint
-
-
-def test_an_array_with_an_unknown_root_is_refused() -> None:
-    for root in [-1, 120, "12344"]:
-        with pytest.raises(StarcastError) as refusal:
-            Forest(topology("S5"), s5("greedy"), root)  # type: ignore[arg-type]
-        assert refusal.value.exit_code == 2
-        assert refusal.value.hint
 
 
 def half_of_s4() -> tuple[rooted_trees.Tree, Forest]:
@@ -448,7 +413,13 @@ def test_every_metric_refuses_an_invalid_array() -> None:
 
 
 def test_invalid_arguments_of_the_class_forest_are_refused() -> None:
+    wrong_types = [np.float64, np.bool_, np.complex128, np.str_, object]
+    wrong_shapes = [(6,), (1, 5), (1, 7), (1, 1, 6), (0, 6), (6, 1)]
     cases: list[Any] = [
+        *(("S3", np.zeros((1, 6), dtype), {}) for dtype in wrong_types),
+        *(("S3", np.zeros(shape, np.uint8), {}) for shape in wrong_shapes),
+        *(("S3", np.array([[0, 3, 2, port, 2, 3]]), {}) for port in (-1, -254, 256, 258, 2**40)),
+        *(("S3", np.zeros((1, 6), np.uint8), {"root": root}) for root in (-1, 6, "124")),
         ("S3", [[0, 1], [2]], {}),
         (5, np.zeros((1, 6), np.uint8), {}),
         (None, np.zeros((1, 6), np.uint8), {}),
@@ -466,7 +437,8 @@ def test_invalid_arguments_of_the_class_forest_are_refused() -> None:
     ]
     for spec, array, arguments in cases:
         with pytest.raises(StarcastError) as refusal:
-            Forest(spec, array, 0, **arguments)
+            Forest(spec, array, **arguments)
+        assert refusal.value.exit_code == 2
         assert refusal.value.hint
 
 

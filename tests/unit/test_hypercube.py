@@ -47,33 +47,6 @@ def test_labels_are_the_bit_strings_in_ascending_order() -> None:
         assert t.labels([t.nodes - 1, 0]).tolist() == ["1" * d, "0" * d]
 
 
-def test_an_unknown_label_is_refused() -> None:
-    for label in [
-        "",
-        "000",
-        "00000",
-        "0002",
-        "00a0",
-        "0b01",
-        " 001",
-        "+001",
-        "0_01",
-        "\u0660\u0660\u0660\u0660",
-    ]:
-        with refused(label):
-            topology("Q4").rank(label)
-
-
-@pytest.mark.parametrize("rank", [-1, 16])
-def test_an_unknown_rank_is_refused(rank: int) -> None:
-    t = topology("Q4")
-    for ask in (t.label, t.distances, t.translation):
-        with refused(str(rank)):
-            ask(rank)
-    with refused(str(rank)):
-        t.neighbours(1, [0, rank])
-
-
 def test_port_i_flips_bit_i_counted_from_the_left() -> None:
     for d in SIZES:
         t = topology(f"Q{d}")
@@ -87,13 +60,6 @@ def test_port_i_flips_bit_i_counted_from_the_left() -> None:
             assert t.neighbours(port).dtype == t.neighbours(port, [0]).dtype == np.int32
             assert t.reverse_port(port) == port
             assert np.array_equal(t.neighbours(port)[t.neighbours(port)], np.arange(t.nodes))
-
-
-def test_an_unknown_port_is_refused() -> None:
-    for port in [-1, 0, 5]:
-        for ask in (topology("Q4").neighbours, topology("Q4").reverse_port):
-            with refused(str(port)):
-                ask(port)
 
 
 @pytest.mark.parametrize("d", SIZES)

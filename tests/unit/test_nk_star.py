@@ -117,20 +117,6 @@ def test_rank_and_label_are_inverse_functions(drawn: tuple[int, int, int, int]) 
     assert (t.label(node) < t.label(other)) == (node < other)
 
 
-def test_an_unknown_label_is_refused() -> None:
-    for label in ["", "12", "1234", "112", "127", "12a", "102"]:
-        with refused(label):
-            topology("S6,3").rank(label)
-
-
-@pytest.mark.parametrize("rank", [-1, 120])
-def test_an_unknown_rank_is_refused(rank: int) -> None:
-    with refused(str(rank)):
-        topology("S6,3").neighbours(2, [0, rank])
-    with refused(str(rank)):
-        topology("S6,3").translation(rank)
-
-
 @every_size
 def test_neighbours_follow_the_definition_port_by_port(n: int, k: int) -> None:
     """The ports of a node lead to all its neighbours.
@@ -174,14 +160,6 @@ def test_neighbours_of_all_nodes_and_of_some_nodes_agree_on_large_topologies(spe
     some = np.random.default_rng(5).integers(0, t.nodes, 500)
     for port in t.ports:
         assert np.array_equal(t.neighbours(port)[some], t.neighbours(port, some))
-
-
-def test_an_unknown_port_is_refused() -> None:
-    for port in [-1, 0, 1, 7, 255]:
-        t = topology("S6,3")
-        for ask in (t.neighbours, t.reverse_port, t.neighbour_ranks):
-            with refused(str(port)):
-                ask(port)
 
 
 @pytest.mark.parametrize("n", range(2, 8))

@@ -33,7 +33,8 @@ def test_a_reduction_is_the_reversed_broadcast_or_allgather(spec: str, collectiv
         for ports in entry.ports:
             forward = schedule(network, REVERSED[collective], entry.name, ports)
             backward = schedule(network, collective, entry.name, ports)
-            assert backward.combine is None if collective == "gather" else backward.combine.all()
+            assert (backward.combine is None) == (collective == "gather")
+            assert backward.combine is None or backward.combine.all()
             assert backward.symmetric == forward.symmetric
             again = reverse_schedule(backward)
             assert again.id == forward.id

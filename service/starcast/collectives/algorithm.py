@@ -224,7 +224,7 @@ def algorithm(
             )
 
         def build(topology: Topology, root: int, model: Ports, **arguments: Any) -> Schedule:
-            declared = {
+            declared: dict[str, Any] = {
                 "topology": topology, "collective": collective, "algorithm": name, "ports": model,
                 "arguments": arguments,
             }  # fmt: skip

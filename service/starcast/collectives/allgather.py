@@ -36,7 +36,7 @@ from starcast.catalogue.entries import Argument
 from starcast.collectives.algorithm import Arguments, Messages, algorithm
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Draft
-from starcast.collectives.rows import Columns, expand_rows
+from starcast.collectives.rows import Columns, expand_rows, serialize_ports
 from starcast.support.arrays import freeze
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
@@ -78,13 +78,6 @@ def build_packets(forest: Forest, ports: Ports, units_per_tree: int = 1) -> Draf
     topology = forest.topology
     rows = serialize_ports(topology, expand_rows(topology, single.rows, single.units))
     return Draft(rows, single.units * topology.nodes, packets=True)
-
-
-def serialize_ports(topology: Topology, rows: Columns) -> Columns:
-    """Make rows one-port: replace each step by one step per port, called a sub-slot."""
-    # A port maps nodes to nodes one to one, so no node sends or receives twice in a sub-slot.
-    sub_slot = np.searchsorted(topology.ports, rows.port) + 1
-    return rows._replace(step=(rows.step - 1) * topology.degree + sub_slot)
 
 
 @algorithm(

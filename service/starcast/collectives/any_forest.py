@@ -15,7 +15,7 @@ from starcast.collectives import allgather, scatter
 from starcast.collectives.algorithm import Arguments, Messages, Segments, algorithm
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Draft
-from starcast.collectives.rows import Units
+from starcast.collectives.rows import Units, serialize_ports
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 from starcast.trees.construction import CONSTRUCTIONS, plain_constructions
@@ -100,5 +100,5 @@ def _build_scatter(
         return scatter.build_scatter(forest, ports, messages, units)
     draft = scatter.build_scatter(forest, "all", messages, units)._replace(packets=True)
     if ports == "one":
-        return draft._replace(rows=allgather.serialize_ports(topology, draft.rows))
+        return draft._replace(rows=serialize_ports(topology, draft.rows))
     return draft

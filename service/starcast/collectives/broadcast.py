@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from starcast import trees
 from starcast.collectives.algorithm import Messages, Segments, algorithm, count_messages
 from starcast.collectives.model import Draft
-from starcast.collectives.rows import Columns, flood_units
+from starcast.collectives.rows import Columns, flood_units, serialize_ports
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 from starcast.trees import Forest
@@ -37,14 +37,12 @@ def build_pipeline(
     Reference:
         Tseng & Sheu 1997, Algorithm 1 (section 4.1); one-port: section 4.2.
     """
-    first = forest.levels()
-    gap = 1
+    draft = _build_stream(forest, units_per_tree, forest.levels(), gap=1)
     if ports == "one":
-        gap = forest.topology.degree
-        first = (first - 1) * gap + _sub_slots(forest)
+        draft = draft._replace(rows=serialize_ports(forest.topology, draft.rows))
     if packets is None:
         packets = forest.congestion > 1
-    return _build_stream(forest, units_per_tree, first, gap)._replace(packets=packets)
+    return draft._replace(packets=packets)
 
 
 def build_rounds(
@@ -69,14 +67,6 @@ def build_rounds(
         unit=np.zeros(len(receiver), dtype=np.int32),
     )
     return Draft(rows, 1, forest)
-
-
-def _sub_slots(forest: Forest) -> NDArray[np.int32]:
-    """Return the sub-slot, from 1, in which each node is reached; each port has one sub-slot."""
-    # The table has an entry for every uint8 value.
-    position = np.zeros(256, dtype=np.int32)
-    position[list(forest.topology.ports)] = np.arange(1, forest.topology.degree + 1)
-    return np.asarray(position[forest.topology.reverse_ports()[forest.parent_port]])
 
 
 def _one_port_steps(forest: Forest) -> NDArray[np.int32]:

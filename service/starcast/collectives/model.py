@@ -285,7 +285,8 @@ class Draft(NamedTuple):
         """Return the schedule with these names and other parameters, such as ``arguments``."""
         names = {"topology": topology, "collective": collective, "algorithm": algorithm}
         root = self.forest.root if self.forest else 0
-        return build_schedule(**self._asdict(), **names, ports=ports, root=root, **more)
+        parameters: dict[str, Any] = self._asdict() | names | {"ports": ports, "root": root}
+        return build_schedule(**parameters, **more)
 
 
 def schedule_id(

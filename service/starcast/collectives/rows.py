@@ -141,6 +141,13 @@ def concatenate_rows(parts: list[Columns]) -> Columns:
     return Columns(**columns)
 
 
+def serialize_ports(topology: Topology, rows: Columns) -> Columns:
+    """Make rows one-port: replace each step by one step per port, called a sub-slot."""
+    # A port maps nodes to nodes one to one, so no node sends or receives twice in a sub-slot.
+    sub_slot = np.searchsorted(topology.ports, rows.port) + 1
+    return rows._replace(step=(rows.step - 1) * topology.degree + sub_slot)
+
+
 def _sort_order(rows: Columns) -> NDArray[np.intp]:
     keys = (rows.step, rows.sender, rows.port, rows.tree, rows.unit)
     # Sorting by one combined integer key replaces the five sorts of `lexsort`, one per column.

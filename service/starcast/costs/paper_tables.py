@@ -2,12 +2,15 @@
 
 A case is a topology with a message and a machine. A row stands for an algorithm that starcast
 executes, for a lower bound, or for work that the paper cites and that cannot be executed. The
-numbers of a cited row come from the closed form in the paper.
+numbers of a cited row come from the closed form in the paper. The tables are in
+``paper_tables.toml``.
 """
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib.resources import files
 from typing import Any, ClassVar, NamedTuple
 
 from starcast.costs.bounds import lower_bound
@@ -115,7 +118,7 @@ class TimesTable:
     source: str
     collective: Collective
     models: Mapping[Ports, str]
-    columns: tuple[str, str, str]
+    columns: Sequence[str]
     lines: Sequence[TimesRow]
 
     @property
@@ -170,11 +173,8 @@ def _name(line: TimesRow, segments: int) -> str:
     return f"{line.algorithm}{base}" + (f", {segments} segments" if segments > 1 else "")
 
 
-class Method(NamedTuple):
-    """A cell of a `MethodsTable`: the printed method, and the algorithm that executes it."""
-
-    text: str
-    algorithm: str
+#: The printed method of a cell of a `MethodsTable`, and the algorithm that executes it.
+Method = Sequence[str]
 
 
 class MethodsRow(NamedTuple):
@@ -221,12 +221,13 @@ class MethodsTable:
     def _cell(self, ports: Ports, method: Method | None, messages: int, find: Find) -> Row:
         if method is None:
             return {}
-        found = find(RowExecution(self.collective, method.algorithm, ports, messages=messages))
+        text, algorithm = method
+        found = find(RowExecution(self.collective, algorithm, ports, messages=messages))
         return {
-            "Method": method.text,
+            "Method": text,
             "Time": None if found is None else found.steps,
             "Messages": None if found is None else found.transmissions,
-            "Basis": NOT_EXECUTED if found is None else method.algorithm,
+            "Basis": NOT_EXECUTED if found is None else algorithm,
         }
 
 
@@ -243,6 +244,15 @@ class BoundsRow(NamedTuple):
     has_copies: bool = True
 
 
+_PROBLEMS = (
+    BoundsRow("single node broadcasting", "broadcast", has_copies=False),
+    BoundsRow("fault tolerant single node broadcasting", "broadcast"),
+    BoundsRow("fault tolerant multinode broadcasting", "allgather"),
+    BoundsRow("fault tolerant single node scattering", "scatter"),
+    BoundsRow("fault tolerant total exchange", "alltoall"),
+)
+
+
 @dataclass(frozen=True)
 class BoundsTable:
     """A table of lower bounds next to the costs of an algorithm (Fragopoulou & Akl 1996)."""
@@ -253,7 +263,7 @@ class BoundsTable:
     caption: str
     source: str
     algorithm: str
-    lines: Sequence[BoundsRow]
+    lines: Sequence[BoundsRow] = _PROBLEMS
 
     @property
     def headings(self) -> Mapping[str, str]:
@@ -287,16 +297,6 @@ class BoundsTable:
         }
 
 
-_TS_MODELS: Mapping[Ports, str] = {"all": "all-port", "one": "one-port"}
-_NK_TREE, _NK_TREES = "a spanning tree", "multiple spanning trees"
-_PROBLEMS = (
-    BoundsRow("single node broadcasting", "broadcast", has_copies=False),
-    BoundsRow("fault tolerant single node broadcasting", "broadcast"),
-    BoundsRow("fault tolerant multinode broadcasting", "allgather"),
-    BoundsRow("fault tolerant single node scattering", "scatter"),
-    BoundsRow("fault tolerant total exchange", "alltoall"),
-)
-
 #: A table of a paper, of one of three kinds.
 #:
 #: Its ``axes`` are the attributes of `Case` in which its cases differ. One of them may be the
@@ -304,154 +304,23 @@ _PROBLEMS = (
 #: in which this attribute is 1 need no table of their own, unless there are no other cases.
 PaperTable = TimesTable | MethodsTable | BoundsTable
 
+_KINDS: dict[str, tuple[Callable[..., PaperTable], Callable[..., Any]]] = {
+    "times": (TimesTable, TimesRow),
+    "methods": (MethodsTable, MethodsRow),
+    "bounds": (BoundsTable, BoundsRow),
+}
+
+
+def _read_table(kind: str, lines: Sequence[Mapping[str, Any]] = (), **fields: Any) -> PaperTable:
+    table, row = _KINDS[kind]
+    if lines:
+        fields["lines"] = [row(**line) for line in lines]
+    return table(**fields)
+
+
+_FILE = files("starcast.costs").joinpath("paper_tables.toml")
 #: The tables, by the name of the experiment of starcast that executes their rows.
 PAPER_TABLES: dict[str, PaperTable] = {
-    "tseng-sheu-1997-table-1": TimesTable(
-        "Comparison of one-to-all broadcast algorithms on start-up cost, transmission cost, and "
-        "overall time complexity",
-        "Tseng & Sheu 1997, Table 1",
-        "broadcast",
-        _TS_MODELS,
-        ("Start-up comp.", "Trans. comp.", "Overall complexity"),
-        (
-            TimesRow("all", "Sheu [16]", "recursive-substar", reference="sheu1993"),
-            TimesRow("all", "Day [7]", "greedy", reference="day1994"),
-            TimesRow("all", "Ours", "multiple"),
-            TimesRow("one", "Misic [13]", reference="misic1994", printed="Misic & Jovanovic [13]"),
-            TimesRow("one", "Akl [2]", reference="akl1993", printed="Akl et al. [2]"),
-            TimesRow("one", "Mendia [12]", reference="mendia1992", printed="Mendia & Sarkar [12]"),
-            TimesRow("one", "Sheu [17]", reference="sheu1995", printed="Sheu et al. [17]"),
-            TimesRow("one", "Qiu [14]", reference="qiu1995", printed="Qiu [14]"),
-            TimesRow("one", "Ours", "multiple"),
-        ),
-    ),
-    "tseng-sheu-1997-table-2": TimesTable(
-        "Comparison of all-to-all broadcast algorithms on start-up complexity, transmission "
-        "complexity, and overall latency",
-        "Tseng & Sheu 1997, Table 2",
-        "allgather",
-        _TS_MODELS,
-        ("Start-up comp.", "Trans. comp.", "Overall time"),
-        (
-            TimesRow(
-                "all",
-                "Frago. HAM [8]",
-                "dimension-change",
-                "rotated-hamiltonian",
-                "fragopoulou1993",
-            ),
-            TimesRow("all", "Frago. NL [8]", "dimension-change", "necklace", "fragopoulou1993"),
-            TimesRow("all", "Ours", "dimension-change", "greedy"),
-            TimesRow("one", "Misic [13]", reference="misic1994", printed="Misic & Jovanovic [13]"),
-            TimesRow("one", "Ours", "dimension-change", "greedy"),
-        ),
-    ),
-    "li-chen-xiang-yao-table-1": TimesTable(
-        "Comparison of One-to-All Broadcasting Algorithms",
-        "Li, Chen, Xiang & Yao, Table 1",
-        "broadcast",
-        {"all": "All-model", "one": "One-model"},
-        ("Start-up Comp.", "Trans. Comp.", "Overall Complexity"),
-        (
-            TimesRow("all", "optimal"),
-            TimesRow("all", "Y.S. Chen", reference="chen2000", printed="Y.S. Chen & Tai [4]"),
-            TimesRow("all", _NK_TREE, "nk-greedy"),
-            TimesRow("all", _NK_TREES, "nk-multiple"),
-            TimesRow("one", "optimal"),
-            TimesRow("one", "Y.S. Chen", reference="chen2000", printed="Y.S. Chen & Tai [4]"),
-            TimesRow("one", _NK_TREE, "nk-greedy"),
-            TimesRow("one", _NK_TREES, "nk-multiple"),
-        ),
-    ),
-    "li-chen-xiang-yao-table-2": TimesTable(
-        "Comparison of All-to-All Broadcasting Algorithms",
-        "Li, Chen, Xiang & Yao, Table 2",
-        "allgather",
-        {"all": "All-port", "one": "One-port"},
-        ("Start-up Comp.", "Trans. Comp.", "Overall Complexity"),
-        (
-            TimesRow("all", "optimal"),
-            TimesRow("all", _NK_TREE, "nk-greedy"),
-            TimesRow("all", _NK_TREES, "nk-multiple"),
-            TimesRow("one", "optimal"),
-            TimesRow("one", _NK_TREE, "nk-greedy"),
-            TimesRow("one", _NK_TREES, "nk-multiple"),
-        ),
-    ),
-    "fragopoulou-akl-1993-table-1": MethodsTable(
-        "Multinode broadcasting algorithms",
-        "Fragopoulou & Akl 1993, Table 1",
-        "allgather",
-        (
-            MethodsRow(
-                "one",
-                Method("Hamiltonian cycle", "hamiltonian-cycle"),
-                Method("Hamiltonian cycle, M times", "hamiltonian-cycle"),
-            ),
-            MethodsRow(
-                "all",
-                Method("Spanning tree based on rotated Hamiltonian paths", "rotated-hamiltonian"),
-                Method(
-                    "Spanning tree based on rotated Hamiltonian paths, M times",
-                    "rotated-hamiltonian",
-                ),
-            ),
-            MethodsRow("all", Method("Spanning tree based on technique from [11]", "necklace")),
-        ),
-    ),
-    "fragopoulou-akl-1993-table-2": MethodsTable(
-        "Single node scattering algorithms",
-        "Fragopoulou & Akl 1993, Table 2",
-        "scatter",
-        (
-            MethodsRow(
-                "one",
-                Method("Shortest path spanning tree", "one-port"),
-                Method("Shortest path spanning tree, M times", "one-port"),
-            ),
-            MethodsRow(
-                "all",
-                Method("Shortest path, as balanced as possible spanning tree", "balanced"),
-                Method("Shortest path, perfectly balanced spanning tree", "perfectly-balanced"),
-            ),
-            MethodsRow(
-                "all", Method("Shortest path, almost balanced spanning tree", "near-balanced")
-            ),
-        ),
-    ),
-    "fragopoulou-akl-1993-table-3": MethodsTable(
-        "Total exchange algorithms",
-        "Fragopoulou & Akl 1993, Table 3",
-        "alltoall",
-        (
-            MethodsRow(
-                "one",
-                Method("Shortest path spanning tree", "one-port"),
-                Method("Shortest path spanning tree, M times", "one-port"),
-            ),
-            MethodsRow(
-                "all",
-                Method("Shortest path, almost balanced spanning tree", "necklace"),
-                Method("Shortest path, perfectly balanced spanning tree", "perfectly-balanced"),
-            ),
-        ),
-    ),
-    "fragopoulou-akl-1996-table-1": BoundsTable(
-        "Lower bounds on the star network",
-        "Fragopoulou & Akl 1996, Table 1",
-        "edge-disjoint",
-        _PROBLEMS,
-    ),
-    "fragopoulou-akl-1996-table-2": BoundsTable(
-        "Lower bounds on the star network of dimension n",
-        "Fragopoulou & Akl 1996, Table 2",
-        "edge-disjoint",
-        _PROBLEMS,
-    ),
-    "fragopoulou-akl-1996-table-3": BoundsTable(
-        "Lower bounds on the hypercube network of dimension k",
-        "Fragopoulou & Akl 1996, Table 3",
-        "edge-disjoint-binomial",
-        _PROBLEMS,
-    ),
+    name: _read_table(**fields)
+    for name, fields in tomllib.loads(_FILE.read_text(encoding="utf-8")).items()
 }

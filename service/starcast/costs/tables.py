@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 from starcast.collectives import catalogue, schedule
 from starcast.collectives.algorithm import Algorithm
@@ -367,7 +368,7 @@ def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:
     named = (topology, problem.collective, algorithm.name, problem.ports)
     priced = (problem.message_bytes, problem.machine)
     has_copies = any(argument.name == "copies" for argument in algorithm.arguments)
-    values: dict[str, int | str] = {"copies": problem.copies} if has_copies else {}
+    values: dict[str, Any] = {"copies": problem.copies} if has_copies else {}
     bound = _bound(problem, topology, problem.copies if has_copies else 1)
     real_pieces = None
     has_form = (algorithm.collective, algorithm.name) in FORMS
@@ -379,7 +380,7 @@ def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:
             values[algorithm.split_argument] = pieces
     row = partial(CostRow, algorithm.name, cited=False, bound=bound)
     try:
-        arguments = algorithm.resolve_arguments(topology, values)
+        arguments: dict[str, Any] = algorithm.resolve_arguments(topology, values)
     # If an algorithm is not defined for the arguments, its row states the reason as a note.
     except InputError as refusal:
         return row(algorithm.source, cost=None, note=refusal.message)
