@@ -87,16 +87,8 @@ class Plan:
         The units of a reduction come from all nodes, so their source is an empty text.
         """
         nodes, root = self.world.nodes, self.root
-        kind = (
-            {
-                "allgather": "broadcast",
-                "alltoall": "scatter",
-                "reduce-scatter": "reduce",
-                "allreduce": "allreduce",
-            }[self.collective]
-            if self.symmetric
-            else self.collective
-        )
+        halves = {"allgather": "broadcast", "alltoall": "scatter", "reduce-scatter": "reduce"}
+        kind = halves.get(self.collective, self.collective) if self.symmetric else self.collective
         pairs: list[tuple[str, str | None]]
         match kind:
             case "broadcast":
@@ -208,12 +200,8 @@ def order_in_step(plan: Plan) -> Callable[[Row], tuple[object, ...]]:
 
 def is_up(row: Row, faults: Faults) -> bool:
     """Return whether both ends and the link itself are up in the row's step."""
-    what = [
-        frozenset([row.sender]),
-        frozenset([row.receiver]),
-        frozenset([row.sender, row.receiver]),
-    ]
-    return all(row.step < faults.get(start, row.step + 1) for start in what)
+    what = ([row.sender], [row.receiver], [row.sender, row.receiver])
+    return all(row.step < faults.get(frozenset(each), row.step + 1) for each in what)
 
 
 def broken_rows(

@@ -60,18 +60,9 @@ def plan_of(schedule: Schedule) -> Plan:
     if schedule.combine is not None:
         pairs = zip(rows, schedule.combine.tolist(), strict=True)
         rows = [row._replace(combine=combine) for row, combine in pairs]
-    one_port = schedule.ports == "one"
-    root = topology.nodes[schedule.root]
-    return Plan(
-        topology,
-        schedule.collective,
-        root,
-        schedule.units,
-        one_port,
-        schedule.packets,
-        rows,
-        schedule.symmetric,
-    )
+    what = schedule.collective, topology.nodes[schedule.root], schedule.units
+    rules = schedule.ports == "one", schedule.packets
+    return Plan(topology, *what, *rules, rows, schedule.symmetric)
 
 
 def named(nodes: Sequence[str], rank: int) -> str:
@@ -118,22 +109,16 @@ def names_the_first(run: Simulation, schedule: Schedule, faults: Sequence[Fault]
 
 def names(sentence: str, row: Row) -> bool:
     """Return whether the text of a violation describes this row."""
-    parts = (
-        f"step {row.step}:",
-        f"{row.sender} sends",
-        f"unit {row.unit} ",
-        f"port {row.port} ",
-        f"to {row.receiver}:",
-    )
-    return all(part in sentence for part in parts)
+    ends = f"{row.sender} sends", f"to {row.receiver}:"
+    parts = f"step {row.step}:", f"unit {row.unit} ", f"port {row.port} "
+    return all(part in sentence for part in (*ends, *parts))
 
 
 def same(run: Simulation, other: Simulation) -> None:
     """Assert that two simulations agree. Violations agree if they are in the same step."""
     assert (run.violation is None, run.complete) == (other.violation is None, other.complete)
-    assert (run.violation or "").partition(":")[0] == (other.violation or "").partition(":")[
-        0
-    ]  # the step of the violation
+    steps = [str(each.violation).partition(":")[0] for each in (run, other)]
+    assert steps[0] == steps[1]
     assert (run.steps, run.transmissions) == (other.steps, other.transmissions)
     assert (run.largest_packet, run.missing) == (other.largest_packet, other.missing)
     assert np.array_equal(run.links_used, other.links_used)
@@ -174,10 +159,8 @@ def flipped(schedule: Schedule, row: int) -> Schedule:
 
 def kept(schedule: Schedule, rows: Sequence[int] | np.ndarray[Any, Any]) -> Schedule:
     """Return a copy of a schedule with only these rows, in this order; rows can be repeated."""
-    return replace(
-        schedule,
-        **schedule.columns.apply(lambda column: column[np.asarray(rows, dtype=np.int64)]).present(),
-    )
+    chosen = np.asarray(rows, dtype=np.int64)
+    return replace(schedule, **schedule.columns.apply(lambda column: column[chosen]).present())
 
 
 def mutate(draw: Draw, schedule: Schedule, way: str) -> Schedule:
@@ -190,9 +173,8 @@ def mutate(draw: Draw, schedule: Schedule, way: str) -> Schedule:
         case "another step":
             return changed(schedule, row, step=draw(st.integers(-1, schedule.steps + 2)))
         case "early":
-            return changed(
-                schedule, row, step=draw(st.integers(1, max(int(schedule.step[row]), 1)))
-            )
+            latest = max(int(schedule.step[row]), 1)
+            return changed(schedule, row, step=draw(st.integers(1, latest)))
         case "another receiver":
             return changed(schedule, row, receiver=draw(st.integers(-1, topology.nodes)))
         case "another port":
@@ -209,17 +191,10 @@ def mutate(draw: Draw, schedule: Schedule, way: str) -> Schedule:
         case "another unit":
             return changed(schedule, row, unit=draw(st.integers(-1, schedule.units)))
         case _:
-            sender, port = (
-                draw(st.integers(0, topology.nodes - 1)),
-                draw(st.sampled_from(topology.ports)),
-            )
-            return changed(
-                schedule,
-                row,
-                sender=sender,
-                port=port,
-                receiver=int(topology.neighbours(port, [sender])[0]),
-            )
+            sender = draw(st.integers(0, topology.nodes - 1))
+            port = draw(st.sampled_from(topology.ports))
+            receiver = int(topology.neighbours(port, [sender])[0])
+            return changed(schedule, row, sender=sender, port=port, receiver=receiver)
 
 
 @st.composite
@@ -248,10 +223,8 @@ def random_schedules(draw: st.DrawFn, *specs: str, symmetric: bool | None = None
         symmetric=together,
     )
     lot = np.random.default_rng(draw(st.integers(0, 2**32)))
-    return replace(
-        schedule,
-        **random_rows(schedule, lot, draw(st.integers(1, 6)), draw(st.sampled_from([0.0, 0.1]))),
-    )
+    steps, astray = draw(st.integers(1, 6)), draw(st.sampled_from([0.0, 0.1]))
+    return replace(schedule, **random_rows(schedule, lot, steps, astray))
 
 
 def no_rows(
@@ -272,13 +245,8 @@ def no_rows(
 
 def powers(collective: str, *, symmetric: bool) -> int:
     """Return the exponent e for which the number of units is proportional to nodes^e."""
-    kind = (
-        {"allgather": "broadcast", "alltoall": "scatter", "reduce-scatter": "reduce"}.get(
-            collective, collective
-        )
-        if symmetric
-        else collective
-    )
+    halves = {"allgather": "broadcast", "alltoall": "scatter", "reduce-scatter": "reduce"}
+    kind = halves.get(collective, collective) if symmetric else collective
     return {"broadcast": 0, "reduce": 0, "allreduce": 0, "alltoall": 2}.get(kind, 1)
 
 
@@ -304,11 +272,8 @@ def random_rows(
         used: set[object] = set()
         for _ in range(int(lot.integers(0, 2 * topology.nodes))):
             port, wrong = int(lot.choice(topology.ports)), lot.random() < astray
-            sender = int(
-                lot.choice(
-                    [rank for rank, node in enumerate(plan.world.nodes) if holds[node] or wrong]
-                )
-            )
+            able = [rank for rank, node in enumerate(plan.world.nodes) if holds[node] or wrong]
+            sender = int(lot.choice(able))
             receiver = int(topology.neighbours(port, [sender])[0])
             choice = range(schedule.units) if wrong else sorted(holds[plan.world.nodes[sender]])
             unit = int(lot.choice(choice))
@@ -352,8 +317,7 @@ def fault_sets(draw: st.DrawFn, topology: Topology, latest: int, most: int = 3) 
     for _ in range(draw(st.integers(1, most))):
         rank = draw(st.integers(0, topology.nodes - 1))
         other = int(topology.neighbours(draw(st.sampled_from(topology.ports)), [rank])[0])
-        fault = Fault(
-            rank if draw(st.booleans()) else (rank, other), draw(st.integers(1, latest))
-        ).on(topology)
+        what = rank if draw(st.booleans()) else (rank, other)
+        fault = Fault(what, draw(st.integers(1, latest))).on(topology)
         result[fault.what] = fault
     return list(result.values())

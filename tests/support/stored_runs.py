@@ -36,32 +36,16 @@ def priced_run(steps: int, rate: Fraction | int, m: Fraction | int, **changes: A
         "missing": 0, "status": "complete", "error": None, "provenance": PROVENANCE,
         "finished_at": datetime(2026, 11, 20, 12, tzinfo=UTC), **changes,
     }  # fmt: skip
-    start_up, byte = point["t_s"], point["t_c"]
-    figures = {
-        "steps": steps,
-        "start_ups": Fraction(steps),
-        "transmissions": 119,
-        "source": "made up",
-    }
-    costs = [
-        Cost(
-            kind=kind,
-            **figures,
-            bytes=each * point["message_bytes"],
-            time=steps * start_up + each * point["message_bytes"] * byte,
-        )
-        for kind, each in (("simulated", Fraction(rate)), ("closed form", Fraction(closed)))
-    ]
-    ends = Fraction(bound) * start_up, point["message_bytes"] / 4 * byte
-    costs.append(
-        Cost(
-            kind="lower bound",
-            start_ups=Fraction(bound),
-            bytes=point["message_bytes"] / 4,
-            time=max(ends),
-            source="made up",
-        )
-    )
+    start_up, byte, size = point["t_s"], point["t_c"], point["message_bytes"]
+    made_up = {"source": "made up"}
+    counted = {"steps": steps, "start_ups": Fraction(steps), "transmissions": 119, **made_up}
+    costs = []
+    for kind, each in (("simulated", Fraction(rate)), ("closed form", Fraction(closed))):
+        time = steps * start_up + each * size * byte
+        costs.append(Cost(kind=kind, **counted, bytes=each * size, time=time))
+    least = {"start_ups": Fraction(bound), "bytes": size / 4}
+    time = max(least["start_ups"] * start_up, least["bytes"] * byte)
+    costs.append(Cost(kind="lower bound", **least, time=time, **made_up))
     return Run(costs=costs, **point)
 
 
@@ -72,9 +56,5 @@ def along(steps: int, rate: Fraction | int, sizes: Iterable[int], **changes: Any
 
 def side(name: str, runs: Sequence[Run]) -> Side:
     """Return one of several compared experiments: a name, runs, and invented commands."""
-    return Side(
-        name,
-        tuple(runs),
-        (f"starcast experiment run {name}",),
-        repeat=f"starcast experiment reproduce {name}",
-    )
+    commands = (f"starcast experiment run {name}",)
+    return Side(name, tuple(runs), commands, repeat=f"starcast experiment reproduce {name}")

@@ -116,12 +116,24 @@ RECORDS = {
 }
 
 
-def shard(kind: Kind, change: Callable[[dict[str, Any]], object]) -> Read:
-    """Return a function that changes a shard, corrects its checksum, and merges it."""
+def shard(kind: Kind, result: Any = None, /, without: str = "", **values: Any) -> Read:
+    """Return a function that changes a shard, corrects its checksum, and merges it.
+
+    Args:
+        kind: the kind of the shard.
+        result: replaces every result; a mapping replaces only these parts of the results.
+        without: a member to remove.
+        values: the new values of members.
+    """
 
     def read(folder: Path) -> object:
         content = content_of_shard(kind)
-        change(content)
+        content.pop(without, None)
+        content |= values
+        if result is not None:
+            for number, old in content["results"].items():
+                is_part = isinstance(result, dict)
+                content["results"][number] = {**old, **result} if is_part else result
         file = folder / "shard.json"
         file.write_bytes(seal(content))
         return merge(kind, file)
@@ -129,64 +141,39 @@ def shard(kind: Kind, change: Callable[[dict[str, Any]], object]) -> Read:
     return read
 
 
-def set_result(value: object) -> Callable[[dict[str, Any]], None]:
-    """Return a change of a shard that replaces its results."""
-    return lambda content: content.update(results=dict.fromkeys(content["results"], value))
-
-
 SHARDS = {
-    "a kind of another type": Case(shard("experiment", lambda all_: all_.update(kind=[])), "kind"),
-    "an unknown kind": Case(shard("experiment", lambda all_: all_.update(kind="x")), "kind"),
-    "no kind": Case(shard("experiment", lambda all_: all_.pop("kind")), "no 'kind'"),
-    "tasks in words": Case(shard("experiment", lambda all_: all_.update(tasks="1")), "tasks"),
-    "fewer than no tasks": Case(
-        shard("experiment", lambda all_: all_.update(tasks=-1, results={})), "tasks"
-    ),
-    "a list of results": Case(
-        shard("experiment", lambda all_: all_.update(results=[1])), "results"
-    ),
+    "a kind of another type": Case(shard("experiment", kind=[]), "kind"),
+    "an unknown kind": Case(shard("experiment", kind="x"), "kind"),
+    "no kind": Case(shard("experiment", without="kind"), "no 'kind'"),
+    "tasks in words": Case(shard("experiment", tasks="1"), "tasks"),
+    "fewer than no tasks": Case(shard("experiment", tasks=-1, results={}), "tasks"),
+    "a list of results": Case(shard("experiment", results=[1]), "results"),
     "a result with a long number": Case(
-        shard("experiment", lambda all_: all_["results"].update({"9" * 5_000: []})),
-        "unexpected result",
+        shard("experiment", results={"9" * 5_000: []}), "unexpected result"
     ),
-    "a number as the shard": Case(shard("experiment", lambda all_: all_.update(shard=1)), "shard"),
-    "a run as a number": Case(shard("experiment", set_result([1])), "is not valid"),
-    "a run without fields": Case(shard("experiment", set_result([{}])), "Field required"),
-    "no runs": Case(shard("experiment", set_result([])), "no runs"),
+    "a number as the shard": Case(shard("experiment", shard=1), "shard"),
+    "a run as a number": Case(shard("experiment", [1]), "is not valid"),
+    "a run without fields": Case(shard("experiment", [{}]), "Field required"),
+    "no runs": Case(shard("experiment", []), "no runs"),
     "a grid in words": Case(
-        shard("experiment", lambda all_: all_["job"].update(grid="S3")), "grid is not valid"
+        shard("experiment", job={"name": "a", "grid": "S3"}), "grid is not valid"
     ),
-    "a record as text": Case(shard("search", set_result("record")), "is not an object"),
-    "a witness that is not base64": Case(
-        shard("search", lambda all_: all_["results"]["0"].update(witness="x")), "base64"
-    ),
-    "a witness as a number": Case(
-        shard("search", lambda all_: all_["results"]["0"].update(witness=1)), "witness"
-    ),
-    "blocks as text": Case(
-        shard("forest", lambda all_: all_["results"]["0"].update(blocks="01")), "blocks"
-    ),
-    "a third end of blocks": Case(
-        shard("forest", lambda all_: all_["results"]["0"].update(blocks=[0, 1, 2])), "damaged"
-    ),
+    "a record as text": Case(shard("search", "record"), "is not an object"),
+    "a witness that is not base64": Case(shard("search", {"witness": "x"}), "base64"),
+    "a witness as a number": Case(shard("search", {"witness": 1}), "witness"),
+    "blocks as text": Case(shard("forest", {"blocks": "01"}), "blocks"),
+    "a third end of blocks": Case(shard("forest", {"blocks": [0, 1, 2]}), "damaged"),
     "a tree that does not exist": Case(
-        shard("forest", lambda all_: all_["results"]["0"].update(exceptions=[[0, 9, 0]])),
-        "does not belong to",
-        RejectedError,
+        shard("forest", {"exceptions": [[0, 9, 0]]}), "does not belong to", RejectedError
     ),
     "loads of fewer trees": Case(
-        shard("forest", lambda all_: all_["results"]["0"].update(load=[1])),
-        "does not belong to",
-        RejectedError,
+        shard("forest", {"load": [1]}), "does not belong to", RejectedError
     ),
     "heights of fewer trees": Case(
-        shard("forest", lambda all_: all_["results"]["0"].update(largest=[1])),
-        "does not belong to",
-        RejectedError,
+        shard("forest", {"largest": [1]}), "does not belong to", RejectedError
     ),
     "an argument named as a parameter": Case(
-        shard("forest", lambda all_: all_["job"].update(id="S4:greedy(spec=S4):1234")),
-        "has no argument 'spec'",
+        shard("forest", job={"id": "S4:greedy(spec=S4):1234"}), "has no argument 'spec'"
     ),
 }
 
@@ -339,7 +326,7 @@ def test_an_input_is_refused_in_one_sentence(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["experiment", "search"])
 def test_an_unchanged_shard_is_merged(kind: Kind, tmp_path: Path) -> None:
     assert content_of_shard(kind)["sources"] == source_digest()
-    assert shard(kind, lambda _: None)(tmp_path) is not None
+    assert shard(kind)(tmp_path) is not None
 
 
 def test_an_unchanged_backup_is_read(tmp_path: Path) -> None:

@@ -140,9 +140,10 @@ def describe_topology(topology: Topology) -> Facts:
 
 def describe_forest(forest: Forest) -> Facts:
     """Return the properties of a forest for the explorer."""
+    construction = format_spec(forest.construction, forest.arguments)
     return {
         "id": forest.id,
-        "name": forest.id.partition(":")[2] if forest.root else _construction(forest),
+        "name": forest.id.partition(":")[2] if forest.root else construction,
         "root": forest.root,
         "tree_count": forest.trees,
     }
@@ -232,10 +233,6 @@ def _short_name(schedule: Schedule) -> str:
     arguments = {name: value for name, value in arguments.items() if defaults.get(name) != value}
     name = f"{schedule.collective}:{format_spec(schedule.algorithm, arguments)}"
     return name if ports == schedule.ports else f"{name}:{schedule.ports}"
-
-
-def _construction(forest: Forest) -> str:
-    return format_spec(forest.construction, forest.arguments)
 
 
 def _name_apart(schedules: dict[str, Any]) -> None:

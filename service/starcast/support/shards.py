@@ -254,28 +254,24 @@ def _read(file: Path, kind: Kind) -> dict[str, Any]:
         raise _damaged(file, str(error)) from None
     if content["kind"] != kind:
         raise InputError(
-            f"{file} is a shard of {_NOUNS[content['kind']]}, not of {_NOUNS[kind]}",
-            hint=f"use 'starcast {_COMMANDS[content['kind']]} merge'",
+            f"{file} is a shard of {_KINDS[content['kind']][0]}, not of {_KINDS[kind][0]}",
+            hint=f"use 'starcast {_KINDS[content['kind']][1]} merge'",
         )
     return content
 
 
-_NOUNS: dict[Kind, str] = {
-    "forest": "a verification of a forest",
-    "experiment": "an experiment",
-    "search": "a search",
-}
-_COMMANDS: dict[Kind, str] = {
-    "forest": "forest",
-    "experiment": "experiment",
-    "search": "records",
+#: For each kind of job, a description, and the commands that belong to it.
+_KINDS: dict[Kind, tuple[str, str]] = {
+    "forest": ("a verification of a forest", "forest"),
+    "experiment": ("an experiment", "experiment"),
+    "search": ("a search", "records"),
 }
 
 
 #: The expected shape of a shard file's content, without the checksum.
 _SHAPE = {
     "format": one_of(_FORMAT),
-    "kind": one_of(*_NOUNS),
+    "kind": one_of(*_KINDS),
     "version": str,
     "sources": str,
     "job": dict,
