@@ -4,7 +4,6 @@ import gzip
 import json
 import re
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +32,11 @@ from support.fix_cli import Starcast, name_store
 from support.fix_plugins import load_examples
 from support.stored_runs import PROVENANCE
 
-GRID = Grid.from_json({
+GRID = Grid({
     "topology": "S4", "collective": "broadcast", "algorithm": ["multiple", "edge-disjoint"],
     "message_bytes": ["64", "23/3"], "faults": ["none", "2134"],
 })  # fmt: skip
-SMALL = Grid.from_json({
+SMALL = Grid({
     "topology": "S3", "collective": "allgather", "algorithm": "dimension-change",
     "base": ["greedy", "necklace"], "message_bytes": "1",
 })  # fmt: skip
@@ -99,10 +98,10 @@ def test_imported_runs_equal_the_exported_ones_including_provenance(
 def test_asynchronous_runs_are_stored_compared_reproduced_and_exported(
     engine: Engine, colleague: Engine, tmp_path: Path
 ) -> None:
-    models_grid = Grid(
-        ("S4",), ("multiple", "greedy"), (Fraction(768),), segments=(4,), ports=("one",),
-        execution=("synchronous", "asynchronous"),
-    )  # fmt: skip
+    models_grid = Grid({
+        "topology": "S4", "algorithm": ["multiple", "greedy"], "message_bytes": 768,
+        "segments": 4, "ports": "one", "execution": ["synchronous", "asynchronous"],
+    })  # fmt: skip
     run_experiment(engine, "models", models_grid, Silent())
     assert run_experiment(engine, "models", models_grid, Silent()).kept == 4
     assert all(each.agrees for each in reproduce(engine, "models", Silent(), jobs=1))

@@ -22,7 +22,7 @@ from starcast.experiments.run_records import RunRecord
 from starcast.support.errors import InputError, RejectedError, StarcastError
 from support.experiments import make_point
 
-GRID = Grid.from_json({
+GRID = Grid({
     "topology": "S3", "algorithm": ["multiple", "forest(base=greedy)"], "segments": 2,
     "message_bytes": ["23/3"], "execution": ["synchronous", "asynchronous"],
     "faults": ["none", "213"],

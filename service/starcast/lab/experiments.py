@@ -91,7 +91,7 @@ class Experiments(Connection):
             raise InputError(
                 f"{several} has several values", hint="give one, or call lab.experiment()"
             )
-        (point,) = Grid.from_json(given).points()
+        (point,) = Grid(given).points()
         if store:
             run = run_once(self.engine, point, experiment, self.reporter)
             self.reporter.say(f"stored as run {run.id} in '{experiment}'")
