@@ -271,7 +271,7 @@ def test_the_view_comparison_has_every_comparable_pair_with_its_change(
         compared = compare([load_side(session, name) for name in names])
         pairs = 0
         for match in compared.matches:
-            for run, judgement in zip(match.runs[1:], compared.judgements(match), strict=True):
+            for run, judgement in zip(match.runs, compared.judgements(match), strict=True):
                 baseline = match.runs[0]
                 if baseline is None or run is None:
                     continue

@@ -115,7 +115,7 @@ def test_asynchronous_runs_are_stored_compared_reproduced_and_exported(
         for execution in ("asynchronous", "synchronous")
         for algorithm in ("greedy", "multiple")
     }
-    assert all(row["note"] is None for row in comparison.rows(everything=True))
+    assert all(row["note"] is None for row in comparison.complete.rows())
     times = {(execution, algorithm): time for execution, algorithm, time in listed}
     assert times["asynchronous", "multiple"] < times["synchronous", "multiple"]
     exported = tmp_path / "models.json"
@@ -344,7 +344,7 @@ def test_runs_of_plug_ins_can_be_imported_without_the_plug_ins(
         assert len(list_runs(session).rows) == 25
         assert run_facts(side.runs[0], "own")["reproduce"].startswith("starcast run once")
         comparison = compare([side, load_side(session, "single")])
-        assert comparison.rows(everything=True)
+        assert comparison.complete.rows()
         assert describe(comparison, load_profiles(session, comparison))["panels"]
         assert plot_file(comparison, load_profiles(session, comparison), ".svg")
     export_experiments(colleague, ["own"], tmp_path / "again.json")

@@ -1,6 +1,6 @@
 """Experiment runs with invented costs, for tests of comparisons."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import count
@@ -78,3 +78,8 @@ def side(name: str, runs: Sequence[Run]) -> Side:
         (f"starcast experiment run {name}",),
         repeat=f"starcast experiment reproduce {name}",
     )
+
+
+def cells(rows: Iterable[Mapping[str, Any]], *columns: str) -> list[tuple[Any, ...]]:
+    """Return the values of some columns of a table, as one tuple per row."""
+    return [tuple(row[name] for name in columns) for row in rows]

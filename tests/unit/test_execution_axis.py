@@ -139,7 +139,7 @@ def test_runs_of_different_execution_models_are_compared_only_if_across_names_th
         "models/synchronous",
         "models/asynchronous",
     ]
-    assert all(row["note"] is None for row in comparison.rows(everything=True))
+    assert all(row["note"] is None for row in comparison.complete.rows())
 
 
 def test_the_crossovers_for_s4_on_the_page_equal_recomputed_values() -> None:
