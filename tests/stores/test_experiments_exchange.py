@@ -206,52 +206,6 @@ def first_run(content: dict[str, Any]) -> dict[str, Any]:
     return run
 
 
-CHANGES: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "another format": lambda all_: all_.update(format="starcast experiments 2"),
-    "no format": lambda all_: all_.pop("format"),
-    "an unknown key": lambda all_: all_.update(more=1),
-    "no runs": lambda all_: all_["experiments"][1].update(runs=[]),
-    "a name": lambda all_: all_["experiments"][1].update(name="../x"),
-    "the same name twice": lambda all_: all_["experiments"][1].update(name="b"),
-    "a grid": lambda all_: all_["experiments"][1].update(grid={"topology": "S99"}),
-    "another number of points": lambda all_: all_["experiments"][1].update(points=3),
-    "a run outside the grid": lambda all_: first_run(all_).update(message_bytes="65"),
-    "the same run twice": lambda all_: all_["experiments"][1]["runs"].append(first_run(all_)),
-    "a topology": lambda all_: first_run(all_).update(topology="NONSENSE"),
-    "an algorithm": lambda all_: first_run(all_).update(algorithm="nonsense"),
-    "a fault": lambda all_: first_run(all_).update(faults=["99999"]),
-    "messages": lambda all_: first_run(all_).update(messages=7),
-    "a number": lambda all_: first_run(all_).update(t_s="1/0"),
-    "a huge number": lambda all_: first_run(all_).update(t_s="9" * 5_000),
-    "a status": lambda all_: first_run(all_).update(status="failed"),
-    "an error": lambda all_: first_run(all_).update(error="it failed"),
-    "no costs": lambda all_: first_run(all_).update(costs=[]),
-    "a cost": lambda all_: first_run(all_)["costs"][0].update(time="-1"),
-    "a profile": lambda all_: first_run(all_).update(profile=[[1, 2]]),
-    "a NUL character": lambda all_: first_run(all_)["provenance"].update(host="a\0b"),
-    "not a number": lambda all_: first_run(all_)["timings"].update(build=float("nan")),
-    "a moment": lambda all_: first_run(all_).update(started_at="2026-11-22T12:00:00"),
-}
-
-
-@pytest.mark.parametrize("name", CHANGES)
-def test_an_invalid_file_is_refused_in_one_sentence(
-    stored: Engine, colleague: Engine, tmp_path: Path, name: str
-) -> None:
-    good = tmp_path / "good.json"
-    export_experiments(stored, ["b", "a"], good)
-    content = json.loads(good.read_text(encoding="utf-8"))
-    CHANGES[name](content)
-    bad = tmp_path / "bad.json"
-    bad.write_text(json.dumps(content), encoding="utf-8")
-    before = rows(colleague)
-    with pytest.raises(InputError, match="is not a valid file of experiments: ") as refused:
-        import_experiments(colleague, bad)
-    assert "\n" not in refused.value.message
-    assert len(refused.value.message) < 600
-    assert rows(colleague) == before
-
-
 def test_a_run_faster_than_its_lower_bound_is_refused_and_nothing_is_stored(
     stored: Engine, colleague: Engine, tmp_path: Path
 ) -> None:
