@@ -13,7 +13,7 @@ from sqlalchemy import URL, Engine, text
 
 from starcast.collectives import Schedule, schedule
 from starcast.experiments import execution
-from starcast.experiments.grid import Point
+from starcast.experiments.point import Point
 from starcast.stores.database import sessions
 from support.fix_cli import Result, Starcast, name_store
 from support.fix_store import FilledDatabase

@@ -62,7 +62,7 @@ def stored(engine: Engine, clean_graph: GraphAddress) -> Engine:
             Stores(engine, graph, 1_000),
             parse_request("S4", trees="multiple", schedules="multiple"),
         )
-    grid = Grid.from_json({
+    grid = Grid({
         "topology": "S4", "collective": "broadcast", "algorithm": ["multiple", "greedy"],
         "message_bytes": ["64", "23/3"],
     })  # fmt: skip
@@ -137,7 +137,7 @@ def test_a_restored_store_is_equal_and_its_graph_is_rebuilt(
     with open_stores(settings) as stores:
         assert verify(stores) == []
     writer = sessions.connect(role_url(target.url, "writer"))
-    grid = Grid.from_json({
+    grid = Grid({
         "topology": "S3", "collective": "broadcast", "algorithm": "multiple", "message_bytes": 1,
     })  # fmt: skip
     assert run_experiment(writer, "new", grid, Silent(), jobs=1).created == 1

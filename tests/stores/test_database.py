@@ -6,7 +6,6 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -55,7 +54,9 @@ def test_the_migrations_create_exactly_the_tables_of_the_models(engine: Engine) 
 
 def test_an_upgrade_keeps_all_rows(engine: Engine, add_revision: Callable[[], None]) -> None:
     """A store of the previous revision is refused until it is upgraded."""
-    points = Grid(("S4",), ("multiple", "greedy"), (Fraction(64),), segments=(2,))
+    points = Grid({
+        "topology": "S4", "algorithm": ["multiple", "greedy"], "message_bytes": 64, "segments": 2,
+    })  # fmt: skip
     run_experiment(engine, "e", points, Silent())
     before = everything(engine)
     add_revision()

@@ -213,12 +213,12 @@ def test_topologies_of_a_plug_in_family_can_be_stored(filled: Engine) -> None:
 def experiments(engine: Engine) -> Engine:
     """Two experiments with faults, missing units, several algorithms and message sizes."""
     for name, algorithms in (("first", ["multiple", "greedy"]), ("second", ["recursive-substar"])):
-        grid = Grid.from_json({
+        grid = Grid({
             "topology": ["S4", "S5"], "collective": "broadcast", "algorithm": algorithms,
             "message_bytes": ["64", "23/3", "4096"], "t_s": ["100", "23/3"],
         })  # fmt: skip
         run_experiment(engine, name, grid, Silent(), jobs=1)
-    faults = Grid.from_json({
+    faults = Grid({
         "topology": "S4", "collective": "broadcast", "algorithm": "edge-disjoint",
         "message_bytes": "64", "faults": ["none", "2134", "1 node"], "copies": [1, 3],
     })  # fmt: skip
@@ -271,7 +271,7 @@ def test_the_view_comparison_has_every_comparable_pair_with_its_change(
         compared = compare([load_side(session, name) for name in names])
         pairs = 0
         for match in compared.matches:
-            for run, judgement in zip(match.runs[1:], compared.judgements(match), strict=True):
+            for run, judgement in zip(match.runs, compared.judgements(match), strict=True):
                 baseline = match.runs[0]
                 if baseline is None or run is None:
                     continue
@@ -457,7 +457,7 @@ def reading(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Engine:
     """Both stores with data; starcast logs in to PostgreSQL as the reader role."""
-    grid = Grid.from_json({
+    grid = Grid({
         "topology": "S3", "collective": "broadcast", "algorithm": ["multiple", "greedy"],
         "message_bytes": 64,
     })  # fmt: skip

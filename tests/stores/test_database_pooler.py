@@ -95,8 +95,8 @@ def test_experiments_can_be_run_and_compared_behind_the_pooler(
     pooled_engine: Engine, starcast: Starcast
 ) -> None:
     """The stored runs equal those stored over a direct connection."""
-    run_experiment(pooled_engine, "pooled", Grid.from_json(GRID), Silent(), jobs=1)
-    run_experiment(pooled_engine, "again", Grid.from_json(GRID), Silent(), jobs=1)
+    run_experiment(pooled_engine, "pooled", Grid(GRID), Silent(), jobs=1)
+    run_experiment(pooled_engine, "again", Grid(GRID), Silent(), jobs=1)
     result = starcast("compare", "pooled", "again", "--format", "json")
     assert (result.code, result.err.count("error")) == (0, 0)
     with sessions.open_session(pooled_engine) as session:

@@ -11,7 +11,8 @@ from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import COLLECTIVES
 from starcast.experiments.design import examples, read_design
 from starcast.experiments.execution import execute, price_run
-from starcast.experiments.grid import Grid, Point, group_by_structure
+from starcast.experiments.grid import Grid, group_by_structure
+from starcast.experiments.point import Point
 from starcast.experiments.running import run_experiment, run_once
 from starcast.judges.simulator import Fault, simulate
 from starcast.stores.database import repository
@@ -105,7 +106,7 @@ def test_a_faulty_root_delivers_nothing_and_a_remark_says_so(engine: Engine) -> 
     assert (run.status, run.missing) == ("complete", 23)
     assert any("root" in line for line in messages)
     messages.clear()
-    many = Grid.from_json(
+    many = Grid(
         {
             "topology": "S3",
             "algorithm": ["greedy", "multiple"],

@@ -34,7 +34,7 @@ from support.fix_servers import without_password
 
 pytestmark = pytest.mark.slow
 
-GRID = Grid.from_json(
+GRID = Grid(
     {"topology": ["S5", "S6"], "algorithm": "multiple", "segments": [1, 2, 3, 4, 5, 6, 7, 8]}
     | {"message_bytes": "64"}
 )
@@ -222,7 +222,7 @@ def test_plug_ins_are_sent_to_the_workers(
     plugins.load(sorted(map(str, copies)))
     design = Design(
         (
-            Grid.from_json(
+            Grid(
                 {"topology": ["R4", "S4"], "algorithm": ["forest(base=highest-ports)"]}
                 | {"segments": [1, 4], "message_bytes": ["64"]}
             ),

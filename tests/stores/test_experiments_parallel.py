@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Engine
 
 from starcast.experiments.execution import count_processes, execute_all, required_memory
-from starcast.experiments.grid import Point
+from starcast.experiments.point import Point
 from starcast.experiments.running import run_experiment
 from starcast.support.errors import InputError, LimitError
 from starcast.support.progress import Silent
@@ -46,7 +46,7 @@ def test_small_experiments_start_worker_processes_only_on_request() -> None:
 
 def finish(points: list[Point], done: list[Point]) -> None:
     """Execute experiment points with three jobs, and record those finished before an error."""
-    with execute_all(points, 3) as executions:
+    with execute_all(points, 3) as (executions, _):
         for point, execution in executions:
             assert execution.error is None
             done.append(point)
@@ -55,8 +55,11 @@ def finish(points: list[Point], done: list[Point]) -> None:
 @pytest.mark.slow
 def test_concurrent_jobs_stay_within_the_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many jobs run as points fit into memory; a point that does not fit is refused."""
+    # Asynchronous points of different message sizes share no execution.
     points = [
-        make_point("S4", "broadcast", "multiple", segments=4, message_bytes=m, t_s=1)
+        make_point(
+            "S4", "broadcast", "multiple", segments=4, message_bytes=m, execution="asynchronous"
+        )
         for m in range(1, 6)
     ]
     huge = replace(points[0], segments=10**6)

@@ -243,7 +243,7 @@ def test_forests_that_conflict_with_their_name_or_topology_are_refused(stores: S
 @pytest.mark.slow
 def test_worker_processes_execute_plug_ins_and_runs_name_them(engine: Engine) -> None:
     load_examples()
-    grid = Grid.from_json(
+    grid = Grid(
         {
             "topology": ["R4", "S4"],
             "algorithm": ["forest(base=highest-ports)"],

@@ -57,14 +57,14 @@ def check_without_a_server() -> None:
     from starcast.web.models import RunResource
 
     # Grids, experiment designs and points
-    grid = Grid.from_json({**GIVEN, "noise": ["1/2", 0]})
-    assert grid.noise == (0, Fraction(1, 2))
-    assert Grid.from_json(grid.as_json()) == grid
+    grid = Grid({**GIVEN, "noise": ["1/2", 0]})
+    assert grid.axes["noise"] == (0, Fraction(1, 2))
+    assert Grid(grid.as_json()) == grid
     assert 'noise = ["0", "1/2"]' in as_toml(Design((grid,)).as_json())
     assert "--noise 0 --noise 1/2" in grid_command(grid.as_json(), "e")
     usual, noisy = grid.points()
     assert [getattr(point, AXIS) for point in (usual, noisy)] == [0, Fraction(1, 2)]
-    assert usual == Grid.from_json(GIVEN).points()[0]
+    assert usual == Grid(GIVEN).points()[0]
     assert usual.structure != noisy.structure
     assert "--noise 1/2" in noisy.command()
     assert "--noise" not in usual.command()
@@ -129,7 +129,7 @@ def check_in_a_store(address: str) -> None:
         Base.metadata.create_all(connection)
         connection.execute(text("create table alembic_version (version_num text)"))
         declare(connection)
-    grid = Grid.from_json({**GIVEN, "noise": ["1/2", 0]})
+    grid = Grid({**GIVEN, "noise": ["1/2", 0]})
     assert run_experiment(engine, "e", grid, Silent()).created == 2
     assert run_experiment(engine, "e", grid, Silent()).kept == 2
     with tempfile.TemporaryDirectory() as folder:

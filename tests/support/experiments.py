@@ -12,7 +12,7 @@ from starcast.stores.database.sessions import open_session
 
 #: A grid with single-source and multi-source collectives, several numbers of copies, and all kinds
 #: of faults.
-FAULTY = Grid.from_json({
+FAULTY = Grid({
     "topology": "S4", "collective": ["broadcast", "allgather", "scatter"],
     "algorithm": "edge-disjoint", "copies": [1, 2, 3],
     "faults": ["none", "1 node", "2 links", "2134 1234-4231@2"], "seed": [1, 2, 3],

@@ -18,7 +18,7 @@ from starcast.support.progress import Silent
 from starcast.support.shards import Job, Kind, Shard, write_shard
 
 #: Two experiment points, one of which has faults.
-GRID = Grid.from_json({
+GRID = Grid({
     "topology": "S3", "algorithm": "multiple", "segments": 2, "message_bytes": "23/3",
     "faults": ["none", "213"],
 })  # fmt: skip

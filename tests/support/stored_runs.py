@@ -1,6 +1,6 @@
 """Experiment runs with invented costs, for tests of comparisons."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import count
@@ -58,3 +58,8 @@ def side(name: str, runs: Sequence[Run]) -> Side:
     """Return one of several compared experiments: a name, runs, and invented commands."""
     commands = (f"starcast experiment run {name}",)
     return Side(name, tuple(runs), commands, repeat=f"starcast experiment reproduce {name}")
+
+
+def cells(rows: Iterable[Mapping[str, Any]], *columns: str) -> list[tuple[Any, ...]]:
+    """Return the values of some columns of a table, as one tuple per row."""
+    return [tuple(row[name] for name in columns) for row in rows]

@@ -20,13 +20,13 @@ from matplotlib.axes import Axes
 from starcast.comparison import crossovers, page, plots
 from starcast.comparison.compare import Comparison, compare
 from starcast.comparison.curves import panels, profiled_runs
-from starcast.comparison.layout import as_cells, tabulate, tabulate_layout
 from starcast.comparison.matching import Side
+from starcast.comparison.presentation import as_cells, lay_out, tabulate
 from starcast.lab import ComparisonTable
 from starcast.support.axes import QUESTION
 from starcast.support.errors import InputError, UnavailableError
 from starcast.support.text import format_value
-from support.stored_runs import PROVENANCE, along, priced_run, side
+from support.stored_runs import PROVENANCE, along, cells, priced_run, side
 
 SIZES = (16, 256, 4096, 65536)
 VOID = {"meta", "br", "link"}
@@ -123,8 +123,8 @@ def profiles(comparison: Comparison) -> dict[int, list[int]]:
     }
 
 
-def shown(comparison: Comparison, **options: Any) -> Page:
-    return Page(page.render_file(comparison, profiles(comparison), **options))
+def shown(comparison: Comparison) -> Page:
+    return Page(page.render_file(comparison, profiles(comparison)))
 
 
 def test_the_page_is_one_file_with_all_its_data_and_loads_nothing_else() -> None:
@@ -147,13 +147,13 @@ def test_the_page_is_one_file_with_all_its_data_and_loads_nothing_else() -> None
 def test_the_page_shows_all_rows_and_all_compared_experiments_with_their_commands(
     everything: bool,
 ) -> None:
-    comparison = three()
-    read = shown(comparison, everything=everything)
-    layout = tabulate_layout(comparison, everything=everything)
+    comparison = three().complete if everything else three()
+    read = shown(comparison)
+    layout = lay_out(comparison.with_short_names())
     below = read.below([name.replace("_", " ") for name in layout.columns])
     assert len(layout.rows) == 8
-    for row, cells in zip(layout.rows, below, strict=False):
-        for name, cell in zip(layout.columns, cells, strict=True):
+    for row, texts in zip(layout.rows, below, strict=False):
+        for name, cell in zip(layout.columns, texts, strict=True):
             assert cell.endswith(format_value(row[name])), name
     for each in comparison.sides:
         assert each.name in read.text
@@ -169,7 +169,7 @@ def test_the_json_contains_all_rows_crossovers_and_curves() -> None:
     (panel,) = described["panels"]
     (curve,) = [curve for curve in panel["curves"] if curve["label"] == "multiple"]
     # 1000 + 2m with 1 segment and 1300 + m with 4 segments cross at m = 300.
-    assert [(s["message_bytes"], s["time"], s["segments"]) for s in curve["spots"]] == [
+    assert cells(curve["spots"], "message_bytes", "time", "segments") == [
         (16, 1032, 1), (256, 1512, 1), (4096, 5396, 4), (65536, 66836, 4),
     ]  # fmt: skip
     assert {tuple(point) for point in curve["path"]} > {(16, 1032), (65536, 66836)}
@@ -199,17 +199,8 @@ def test_many_compared_experiments_are_shown_as_lines_below_each_other() -> None
         side(name, along(steps, 2, SIZES, algorithm="multiple"))
         for name, steps in zip("abcde", range(5, 10), strict=True)
     ]
-    heading = [
-        "message bytes",
-        "side",
-        "steps",
-        "time",
-        "change",
-        "change percent",
-        "verdict",
-        "gap",
-    ]
-    block = shown(compare(sides)).below(heading)[: 5 * len(SIZES)]
+    words = ("message bytes", "side", "steps", "time", "change", "change percent", "verdict", "gap")
+    block = shown(compare(sides)).below(words)[: 5 * len(SIZES)]
     assert [row[-7] for row in block] == list("abcde") * len(SIZES)
     assert [row[0] for row in block[::5]] == [str(m) for m in SIZES]
     assert [len(row) for row in block[:5]] == [8, 7, 7, 7, 7]
@@ -252,7 +243,7 @@ def test_the_page_lists_all_reasons_and_collapses_rare_reasons() -> None:
 
 def test_the_summary_counts_the_verdicts_of_all_rows() -> None:
     comparison = three()
-    rows = comparison.rows(everything=True)
+    rows = comparison.complete.rows()
     for place, counted in enumerate(page.summarize(comparison)):
         assert counted["best"] == sum(row["best"] == counted["side"] for row in rows)
         if place:

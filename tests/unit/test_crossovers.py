@@ -10,16 +10,7 @@ from hypothesis import strategies as st
 
 from starcast.comparison import crossovers
 from starcast.comparison.compare import compare
-from starcast.comparison.crossovers import (
-    AT,
-    BEST,
-    BETWEEN,
-    EQUAL,
-    ONE,
-    ONLY,
-    Crossing,
-    lower_envelope,
-)
+from starcast.comparison.crossovers import ONE, Crossing, lower_envelope
 from starcast.comparison.curves import Line, panels
 from starcast.costs import Machine, closed_form
 from starcast.experiments.execution import execute, price_run
@@ -38,59 +29,133 @@ def changes(*runs: list[Run]) -> list[Crossing]:
     )
 
 
-def places(found: list[Crossing], choice: str) -> list[tuple[str, Fraction, Fraction, str]]:
-    return [(one.how, one.low, one.high, one.below) for one in found if one.choice == choice]
-
-
 def greedy(
     steps: int, rate: Fraction | int, sizes: tuple[int, ...] = SIZES, **changes: Any
 ) -> list[Run]:
     return along(steps, rate, sizes, algorithm="greedy", **changes)
 
 
-def test_two_lines_cross_at_the_message_size_that_equates_their_times() -> None:
-    """The times 1000 + 2m and 300 + 5m are equal, 4400/3, at m = 700/3. Below, greedy is faster."""
-    (found,) = changes(along(10, 2, SIZES), greedy(3, 5))
-    assert (found.how, found.low, found.high, found.time) == (
-        AT,
-        Fraction(700, 3),
-        Fraction(700, 3),
-        Fraction(4400, 3),
-    )
-    assert (found.below, found.above, found.choice, found.segments) == (
-        "greedy",
-        "multiple",
-        ONLY,
-        (1, 1),
-    )
-    assert found.figures == "simulated and closed form"
-    assert found.place == "700/3 ≈ 233"
+def bent(*points: tuple[int, int], **changes: Any) -> list[Run]:
+    """Return runs whose start-ups depend on m: one per pair of start-ups and m."""
+    return [priced_run(steps, 5, m, algorithm="greedy", **changes) for steps, m in points]
+
+
+#: Runs of two experiments, and their crossovers: the message size, the better curve below it, the
+#: segments, and the time of both curves.
+CROSSOVERS: dict[str, tuple[list[Run], list[Run], list[tuple[str, str, str, Fraction | None]]]] = {
+    "1000 + 2m and 300 + 5m are equal at 700/3": (
+        along(10, 2, SIZES),
+        greedy(3, 5),
+        [("700/3 ≈ 233", "greedy", "1", Fraction(4400, 3))],
+    ),
+    "only the sizes 10 and 1000 are common": (
+        along(10, 2, (5, 10, 1000)),
+        greedy(3, 5, (10, 50, 1000, 2000)),
+        [("700/3 ≈ 233", "greedy", "1", Fraction(4400, 3))],
+    ),
+    "the crossover is above the stored sizes": (
+        along(10, 2, (100, 200)), greedy(0, 3, (100, 200)), [],
+    ),
+    "the crossover is below the stored sizes": (
+        along(10, 2, (100, 200)), greedy(30, 3, (100, 200)), [],
+    ),
+    "parallel lines": (along(10, 2, SIZES), greedy(9, 2), []),
+    "equal lines": (along(10, 2, SIZES), greedy(10, 2), []),
+    "a single size": (along(10, 2, (100,)), greedy(3, 5, (100,)), []),
+    # 1000 + 2m = 300 + 5m with 1 segment, 2000 + m = 1300 + 3m with 4 segments. At the crossover
+    # one segment is best: up to m = 1000 for multiple, up to 500 for greedy.
+    "the best and each common number of segments": (
+        [*along(10, 2, SIZES, segments=1), *along(20, 1, SIZES, segments=4)],
+        [*greedy(3, 5, segments=1), *greedy(13, 3, segments=4)],
+        [
+            ("700/3 ≈ 233", "greedy", "best 1", Fraction(4400, 3)),
+            ("700/3 ≈ 233", "greedy", "1", Fraction(4400, 3)),
+            ("350", "greedy", "4", Fraction(2350)),
+        ],
+    ),
+    # The best times are min(1000 + 8m, 1600 + 2m) and, for greedy, min(1100 + 8m, 1400 + 2m). They
+    # are equal where 1000 + 8m = 1400 + 2m.
+    "the best numbers of segments differ": (
+        [*along(10, 8, (10, 200), segments=1), *along(16, 2, (10, 200), segments=2)],
+        [*greedy(11, 8, (10, 200), segments=1), *greedy(14, 2, (10, 200), segments=3)],
+        [("200/3 ≈ 66.7", "multiple", "best 1 | 3", Fraction(4600, 3))],
+    ),
+    # The best time of multiple, min(100m, 900 + 10m), exceeds 500 + 40m only between the two.
+    "two crossovers between the same stored sizes": (
+        [*along(0, 100, (1, 100), segments=1), *along(9, 10, (1, 100), segments=2)],
+        greedy(5, 40, (1, 100), segments=1),
+        [
+            ("25/3 ≈ 8.33", "multiple", "best 1", Fraction(2500, 3)),
+            ("40/3 ≈ 13.3", "greedy", "best 2 | 1", Fraction(3100, 3)),
+            ("25/3 ≈ 8.33", "multiple", "1", Fraction(2500, 3)),
+        ],
+    ),
+    # Both curves contain 900 + 10m.
+    "curves that coincide from 10 to 100": (
+        [*along(9, 10, (1, 1000), segments=1), *along(0, 100, (1, 1000), segments=2)],
+        [*greedy(9, 10, (1, 1000), segments=1), *greedy(18, 1, (1, 1000), segments=4)],
+        [("equal from 10 to 100", "multiple", "best 2 | 1 to 1 | 4", None)],
+    ),
+    # The best numbers of segments differ at each size, so the crossover is an interval.
+    "another number of segments at each size": (
+        [priced_run(steps, rate, m, segments=p)
+         for steps, rate, m, p in ((10, 2, 10, 1), (12, 1, 100, 2), (14, 1, 1000, 3))],
+        [priced_run(3, 5, m, segments=p, algorithm="greedy")
+         for m, p in ((10, 5), (100, 6), (1000, 7))],
+        [("between 100 and 1000", "greedy", "best 2 | 6 to 3 | 7", None)],
+    ),
+    "segments that are equal at both ends of an interval are named once": (
+        along(10, 2, SIZES, segments=2),
+        bent((3, 10), (4, 100), (5, 1000), segments=3),
+        [("between 100 and 1000", "greedy", "2 | 3", None)],
+    ),
+    # At the first two sizes 2 and 5 segments are best, so the times between these are linear.
+    "linear between sizes with the same best segments": (
+        [*along(10, 2, (100, 300), segments=2), *along(20, 1, (2000,), segments=3)],
+        [*greedy(3, 5, (100, 300), segments=5), *greedy(20, 3, (2000,), segments=7)],
+        [("700/3 ≈ 233", "greedy", "best 2 | 5", Fraction(4400, 3))],
+    ),
+    "times that are not linear": (
+        along(10, 2, SIZES),
+        bent((3, 10), (4, 100), (5, 1000)),
+        [("between 100 and 1000", "greedy", "1", None)],
+    ),
+    # Equal times at the stored size 100 do not make the crossover exact.
+    "times that are not linear, but equal at a stored size": (
+        [priced_run(10, 2, 10), priced_run(7, 5, 100), priced_run(10, 2, 1000)],
+        bent((3, 10), (7, 100), (3, 1000)),
+        [("between 10 and 1000", "greedy", "1", None)],
+    ),
+    "failed runs": (along(10, 2, SIZES), greedy(3, 5, status="failed", error="early"), []),
+    "runs with missing units": (
+        along(10, 2, SIZES), greedy(3, 5, missing=3, faults=["21345"]), [],
+    ),
+    "the same algorithm": (
+        along(10, 2, SIZES),
+        along(3, 5, SIZES),
+        [("700/3 ≈ 233", "multiple (b)", "1", Fraction(4400, 3))],
+    ),
+    "the same runs": (along(10, 2, SIZES), along(10, 2, SIZES), []),
+}  # fmt: skip
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("case", CROSSOVERS)
+def test_crossovers_are_exact_if_the_times_are_linear_and_intervals_otherwise(case: str) -> None:
+    ours, theirs, expected = CROSSOVERS[case]
+    found = changes(ours, theirs)
+    shown = [(each.place, each.below, each.segments_text, each.time) for each in found]
+    assert shown == expected
+    assert all({each.below, each.above} == {each.first, each.second} for each in found)
+    assert {each.figures for each in found} <= {"simulated and closed form"}
 
 
 def test_the_order_of_the_compared_runs_does_not_change_crossovers() -> None:
     ours, theirs = along(10, 2, SIZES), greedy(3, 5)
     (one,), (other,) = changes(ours, theirs), changes(theirs, ours)
-    assert (one.low, one.below, one.above) == (other.low, other.below, other.above)
-
-
-@pytest.mark.parametrize("steps", [30, 0])
-def test_crossovers_outside_the_stored_message_sizes_are_ignored(steps: int) -> None:
-    assert changes(along(10, 2, (100, 200)), greedy(steps, 3, (100, 200))) == []
-
-
-def test_parallel_and_equal_lines_do_not_cross() -> None:
-    assert changes(along(10, 2, SIZES), greedy(9, 2)) == []
-    assert changes(along(10, 2, SIZES), greedy(10, 2)) == []
-
-
-def test_runs_with_a_single_message_size_have_no_crossover() -> None:
-    assert changes(along(10, 2, (100,)), greedy(3, 5, (100,))) == []
-
-
-def test_the_compared_runs_can_have_different_message_sizes() -> None:
-    """Only the sizes 10 and 1000 are common."""
-    (found,) = changes(along(10, 2, (5, 10, 1000)), greedy(3, 5, (10, 50, 1000, 2000)))
-    assert (found.how, found.low) == (AT, Fraction(700, 3))
+    assert one.change == other.change == (
+        "at message_bytes = 700/3 ≈ 233: greedy is better below, multiple above (segments: 1)"
+    )  # fmt: skip
 
 
 def test_each_machine_has_its_own_crossover() -> None:
@@ -113,138 +178,6 @@ def test_each_machine_has_its_own_crossover() -> None:
     assert set(rows[0]) == set(crossovers.COLUMNS)
 
 
-def test_crossovers_are_found_for_each_common_segment_number_and_for_the_best() -> None:
-    ours = [*along(10, 2, SIZES, segments=1), *along(20, 1, SIZES, segments=4)]
-    theirs = [*greedy(3, 5, segments=1), *greedy(13, 3, segments=4)]
-    found = changes(ours, theirs)
-    assert places(found, ONE) == [
-        (AT, Fraction(700, 3), Fraction(700, 3), "greedy"),  # 1000 + 2m = 300 + 5m
-        (AT, Fraction(350), Fraction(350), "greedy"),  # 2000 + m = 1300 + 3m
-    ]
-    # At the crossover one segment is best: up to m = 1000 for multiple, up to 500 for greedy.
-    assert places(found, BEST) == [(AT, Fraction(700, 3), Fraction(700, 3), "greedy")]
-    (best,) = [one for one in found if one.choice == BEST]
-    assert (best.segments, best.segments_text, best.time) == ((1, 1), "best 1", Fraction(4400, 3))
-
-
-def test_crossovers_of_the_best_times_may_have_different_numbers_of_segments() -> None:
-    """One segment is best for small messages, and several segments for large messages.
-
-    The best times are min(1000 + 8m, 1600 + 2m) and, for greedy, min(1100 + 8m, 1400 + 2m).
-    """
-    ours = [*along(10, 8, (10, 200), segments=1), *along(16, 2, (10, 200), segments=2)]
-    theirs = [*greedy(11, 8, (10, 200), segments=1), *greedy(14, 2, (10, 200), segments=3)]
-    (best,) = [one for one in changes(ours, theirs) if one.choice == BEST]
-    # The best times are equal where 1000 + 8m = 1400 + 2m, at m = 400/6.
-    assert (best.how, best.low, best.segments, best.segments_text) == (
-        AT,
-        Fraction(200, 3),
-        (1, 3),
-        "best 1 | 3",
-    )
-    assert (best.below, best.above) == ("multiple", "greedy")
-
-
-def test_two_crossovers_between_the_same_stored_sizes_are_found() -> None:
-    """The best time of multiple, min(100m, 900 + 10m), exceeds 500 + 40m only between them."""
-    ours = [*along(0, 100, (1, 100), segments=1), *along(9, 10, (1, 100), segments=2)]
-    found = changes(ours, greedy(5, 40, (1, 100), segments=1))
-    assert [(one.low, one.below) for one in found if one.choice == BEST] == [
-        (Fraction(25, 3), "multiple"),
-        (Fraction(40, 3), "greedy"),
-    ]
-
-
-def test_curves_that_coincide_on_an_interval_have_one_crossover_with_two_ends() -> None:
-    """Two curves contain 900 + 10m.
-
-    Below m = 10 one is faster, above m = 100 the other is faster.
-    """
-    ours = [*along(9, 10, (1, 1000), segments=1), *along(0, 100, (1, 1000), segments=2)]
-    theirs = [*greedy(9, 10, (1, 1000), segments=1), *greedy(18, 1, (1, 1000), segments=4)]
-    (best,) = [one for one in changes(ours, theirs) if one.choice == BEST]
-    assert (best.how, best.low, best.high) == (EQUAL, Fraction(10), Fraction(100))
-    assert best.place == "equal from 10 to 100"
-    assert (best.segments, best.segments_until, best.segments_text) == (
-        (2, 1),
-        (1, 4),
-        "best 2 | 1 to 1 | 4",
-    )
-    assert best.time is None
-
-
-def test_if_the_best_segments_differ_at_each_size_a_crossover_is_an_interval() -> None:
-    ours = [
-        priced_run(10, 2, 10, segments=1),
-        priced_run(12, 1, 100, segments=2),
-        priced_run(14, 1, 1000, segments=3),
-    ]
-    theirs = [
-        priced_run(3, 5, m, segments=p, algorithm="greedy")
-        for m, p in ((10, 5), (100, 6), (1000, 7))
-    ]
-    (found,) = changes(ours, theirs)
-    assert (found.how, found.low, found.high, found.below) == (
-        BETWEEN,
-        Fraction(100),
-        Fraction(1000),
-        "greedy",
-    )
-    assert (found.choice, found.segments, found.time, found.place) == (
-        BEST,
-        (2, 6),
-        None,
-        "between 100 and 1000",
-    )
-    assert (found.segments_until, found.segments_text) == ((3, 7), "best 2 | 6 to 3 | 7")
-
-
-def test_best_segments_that_are_equal_at_both_ends_of_an_interval_are_named_once() -> None:
-    bent = [
-        priced_run(steps, 5, m, segments=3, algorithm="greedy")
-        for steps, m in zip((3, 4, 5), SIZES, strict=True)
-    ]
-    (found,) = changes(along(10, 2, SIZES, segments=2), bent)
-    assert (found.how, found.segments, found.segments_until, found.segments_text) == (
-        BETWEEN,
-        (2, 3),
-        (2, 3),
-        "2 | 3",
-    )
-
-
-def test_times_are_linear_between_sizes_with_the_same_best_segments() -> None:
-    """At the first two sizes 2 and 5 segments are best, so the crossover between these is exact."""
-    ours = [*along(10, 2, (100, 300), segments=2), *along(20, 1, (2000,), segments=3)]
-    theirs = [*greedy(3, 5, (100, 300), segments=5), *greedy(20, 3, (2000,), segments=7)]
-    (found,) = changes(ours, theirs)
-    assert (found.how, found.low, found.time, found.segments_text) == (
-        AT,
-        Fraction(700, 3),
-        Fraction(4400, 3),
-        "best 2 | 5",
-    )
-
-
-def test_the_crossover_of_nonlinear_times_is_an_interval() -> None:
-    """If the start-ups depend on m, the interval is between two stored message sizes."""
-    bent = [
-        priced_run(steps, 5, m, algorithm="greedy")
-        for steps, m in zip((3, 4, 5), SIZES, strict=True)
-    ]
-    (found,) = changes(along(10, 2, SIZES), bent)
-    assert (found.how, found.low, found.high) == (BETWEEN, Fraction(100), Fraction(1000))
-
-
-def test_equal_times_at_a_stored_size_do_not_make_the_crossover_of_nonlinear_times_exact() -> None:
-    bent = [
-        priced_run(steps, 5, m, algorithm="greedy") for steps, m in ((3, 10), (7, 100), (3, 1000))
-    ]
-    ours = [priced_run(10, 2, 10), priced_run(7, 5, 100), priced_run(10, 2, 1000)]
-    (found,) = changes(ours, bent)
-    assert (found.how, found.low, found.high) == (BETWEEN, Fraction(10), Fraction(1000))
-
-
 def test_crossovers_of_closed_forms_are_reported_separately() -> None:
     """Greedy takes 300 + 5m by simulation and 300 + 6m by its closed form."""
     found = changes(along(10, 2, SIZES), greedy(3, 5, closed=6))
@@ -253,13 +186,6 @@ def test_crossovers_of_closed_forms_are_reported_separately() -> None:
         "closed form": Fraction(175),
     }
     assert [one.figures for one in crossovers.best_crossovers(found)] == ["simulated"]
-
-
-@pytest.mark.parametrize(
-    "change", [{"status": "failed", "error": "early"}, {"missing": 3, "faults": ["21345"]}]
-)
-def test_failed_and_incomplete_runs_have_no_crossovers(change: dict[str, Any]) -> None:
-    assert changes(along(10, 2, SIZES), greedy(3, 5, **change)) == []
 
 
 def test_crossovers_of_all_pairs_are_sorted_by_message_size() -> None:
@@ -273,12 +199,6 @@ def test_crossovers_of_all_pairs_are_sorted_by_message_size() -> None:
         (Fraction(700, 3), {"greedy", "multiple"}),
         (Fraction(400), {"multiple", "recursive-substar"}),
     ]
-
-
-def test_crossovers_of_the_same_algorithm_name_the_experiments() -> None:
-    (found,) = changes(along(10, 2, SIZES), along(3, 5, SIZES))
-    assert (found.below, found.above) == ("multiple (b)", "multiple (a)")
-    assert changes(along(10, 2, SIZES), along(10, 2, SIZES)) == []
 
 
 lines = st.dictionaries(

@@ -3,6 +3,7 @@
 import copy
 import gzip
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -22,7 +23,7 @@ from starcast.experiments.run_records import RunRecord
 from starcast.support.errors import InputError, RejectedError, StarcastError
 from support.experiments import make_point
 
-GRID = Grid.from_json({
+GRID = Grid({
     "topology": "S3", "algorithm": ["multiple", "forest(base=greedy)"], "segments": 2,
     "message_bytes": ["23/3"], "execution": ["synchronous", "asynchronous"],
     "faults": ["none", "213"],
@@ -136,31 +137,99 @@ def test_a_run_with_contradictory_numbers_is_refused_in_one_sentence(
     assert refused.value.hint
 
 
+def first(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the first run of a file."""
+    run: dict[str, Any] = content["experiments"][0]["runs"][0]
+    return run
+
+
+def experiment(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the first experiment of a file."""
+    found: dict[str, Any] = content["experiments"][0]
+    return found
+
+
+#: Changes of a file's content, and a part of the error.
 INVALID: dict[str, tuple[Change, str]] = {
+    "another format": (
+        lambda file: file.update(format="starcast experiments 2"),
+        "this version reads 'starcast experiments 1'",
+    ),
+    "no format": (lambda file: file.pop("format"), "format: Field required"),
+    "no experiments": (lambda file: file.pop("experiments"), "experiments: Field required"),
+    "an unknown key": (lambda file: file.update(more=1), "more"),
+    "no list of runs": (lambda file: experiment(file).pop("runs"), "runs: Field required"),
+    "no runs": (lambda file: experiment(file).update(runs=[]), "it has no runs"),
+    "a name": (lambda file: experiment(file).update(name="../x"), "not a valid name"),
+    "a name twice": (
+        lambda file: file["experiments"].append(experiment(file)),
+        "two experiments have the same name",
+    ),
+    "a grid": (lambda file: experiment(file).update(grid={"topology": "S99"}), "the grid has no"),
+    "another number of points": (
+        lambda file: experiment(file).update(points=3),
+        f"its grid has {len(GRID.points())} points, but it states 3",
+    ),
+    "fewer points than runs": (
+        lambda file: experiment(file).update(points=3, grid={}),
+        "but only 3 points",
+    ),
+    "a run outside the grid": (
+        lambda file: first(file).update(message_bytes="65"),
+        "its grid has no point",
+    ),
+    "the same run twice": (
+        lambda file: experiment(file)["runs"].append(first(file)),
+        "two runs of the same point",
+    ),
+    "a topology": (lambda file: first(file).update(topology="NONSENSE"), "unknown topology"),
+    "an algorithm": (lambda file: first(file).update(algorithm="nonsense"), "unknown broadcast"),
+    "a fault": (lambda file: first(file).update(faults=["99999"]), "99999"),
+    "messages": (lambda file: first(file).update(messages=7), "has messages = 7"),
+    "a number": (lambda file: first(file).update(t_s="1/0"), "t_s: not a rational number"),
+    "a huge number": (lambda file: first(file).update(t_s="9" * 5_000), "not a rational number"),
+    "a status": (lambda file: first(file).update(status="failed"), "contradict its status"),
+    "an error": (lambda file: first(file).update(error="it failed"), "contradict its status"),
+    "no costs": (lambda file: first(file).update(costs=[]), "contradict its status"),
+    "a cost": (lambda file: first(file)["costs"][0].update(time="-1"), "costs.0.time"),
+    "a profile": (lambda file: first(file).update(profile=[[1, 2]]), "profile.0"),
     "a failed run with a profile": (
-        lambda run: run.update(status="failed", error="it failed", costs=[]),
+        lambda file: first(file).update(status="failed", error="it failed", costs=[]),
         "a failed run cannot have a profile",
     ),
-    "no closed form": (lambda run: run["costs"].pop(0), "contradict its status"),
-    "a cost twice": (lambda run: run["costs"].append(run["costs"][0]), "contradict its status"),
-    "NaN": (lambda run: run["timings"].update(build=float("nan")), "NaN is not a number"),
-    "a NUL character": (lambda run: run["provenance"].update(host="a\0b"), "NUL character"),
-    "half a character": (lambda run: run["provenance"].update(host="\ud800"), "surrogates"),
-    "the year 1": (lambda run: run.update(started_at="0001-01-01T00:00:00Z"), "started_at"),
-    "many keys": (lambda run: run.update({str(key): 1 for key in range(100)}), "64 keys"),
+    "no closed form": (lambda file: first(file)["costs"].pop(0), "contradict its status"),
+    "a cost twice": (
+        lambda file: first(file)["costs"].append(first(file)["costs"][0]),
+        "contradict its status",
+    ),
+    "NaN": (lambda file: first(file)["timings"].update(build=float("nan")), "NaN is not a number"),
+    "a NUL character": (
+        lambda file: first(file)["provenance"].update(host="a\0b"),
+        "NUL character",
+    ),
+    "half a character": (
+        lambda file: first(file)["provenance"].update(host="\ud800"),
+        "surrogates",
+    ),
+    "the year 1": (lambda file: first(file).update(started_at="0001-01-01T00:00:00Z"), "started"),
+    "no time zone": (lambda file: first(file).update(started_at="2026-11-22T12:00:00"), "started"),
+    "many keys": (lambda file: first(file).update({str(n): 1 for n in range(100)}), "64 keys"),
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", INVALID)
-def test_an_invalid_run_is_refused_in_one_sentence(
+def test_an_invalid_file_is_refused_in_one_sentence(
     written: dict[str, Any], tmp_path: Path, name: str
 ) -> None:
     change, words = INVALID[name]
     content = copy.deepcopy(written)
-    change(content["experiments"][0]["runs"][0])
-    with pytest.raises(InputError, match=words) as refused:
+    change(content)
+    with pytest.raises(InputError, match=re.escape(words)) as refused:
         read_file(write(tmp_path, content))
     assert "is not a valid file of experiments: " in refused.value.message
+    assert "\n" not in refused.value.message
+    assert len(refused.value.message) < 600
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from starcast.collectives.catalogue import algorithms_on
 from starcast.comparison.compare import compare
 from starcast.costs.tables import Problem, build_table, execute_row
 from starcast.experiments.execution import execute, price_run
-from starcast.experiments.grid import Grid, Point, grid_command, group_by_structure
+from starcast.experiments.grid import Grid, grid_command, group_by_structure
+from starcast.experiments.point import Point
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import EXECUTION_MODELS, Ports
 from starcast.topologies import topology
@@ -28,6 +29,9 @@ MACHINE = costs.Machine(Fraction(100), Fraction(1))
 S4 = topology("S4")
 
 numbers = st.fractions(min_value=0, max_value=1000, max_denominator=12)
+
+
+GRID = {"topology": "S4", "algorithm": "multiple", "message_bytes": 64}
 
 
 def in_model(execution: str, point: Point = POINT) -> Point:
@@ -72,20 +76,17 @@ def test_times_in_both_execution_models_equal_those_computed_by_other_simulators
 
 
 def test_only_synchronous_points_that_differ_in_message_size_share_an_execution() -> None:
-    sizes = (Fraction(64), Fraction(128))
-    grid = Grid(("S4",), ("multiple",), sizes, execution=EXECUTION_MODELS)
+    grid = Grid({**GRID, "message_bytes": [64, 128], "execution": EXECUTION_MODELS})
     assert [len(group) for group in group_by_structure(grid.points())] == [1, 1, 2]
 
 
 def test_the_execution_models_of_a_grid_are_stored_and_part_of_its_command() -> None:
-    grid = Grid(("S4",), ("multiple",), (Fraction(64),), execution=EXECUTION_MODELS)
-    assert grid.execution == ("asynchronous", "synchronous")
-    assert Grid.from_json(grid.as_json()) == grid
+    grid = Grid({**GRID, "execution": EXECUTION_MODELS})
+    assert grid.axes["execution"] == ("asynchronous", "synchronous")
+    assert Grid(grid.as_json()) == grid
     command = grid_command(grid.as_json(), "models")
     assert "--execution asynchronous --execution synchronous" in command
-    assert "--execution" not in grid_command(
-        Grid(("S4",), ("multiple",), (Fraction(64),)).as_json(), "models"
-    )
+    assert "--execution" not in grid_command(Grid(GRID).as_json(), "models")
     assert [("--execution asynchronous" in point.command()) for point in grid.points()] == [
         True,
         False,
@@ -93,9 +94,9 @@ def test_the_execution_models_of_a_grid_are_stored_and_part_of_its_command() -> 
 
 
 def test_a_grid_stored_without_execution_models_is_synchronous() -> None:
-    stored = Grid(("S4",), ("multiple",), (Fraction(64),)).as_json()
+    stored = Grid(GRID).as_json()
     del stored["execution"]
-    assert [point.execution for point in Grid.from_json(stored).points()] == ["synchronous"]
+    assert [point.execution for point in Grid(stored).points()] == ["synchronous"]
 
 
 def test_an_unknown_execution_model_is_refused() -> None:
@@ -138,7 +139,7 @@ def test_runs_of_different_execution_models_are_compared_only_if_across_names_th
         "models/synchronous",
         "models/asynchronous",
     ]
-    assert all(row["note"] is None for row in comparison.rows(everything=True))
+    assert all(row["note"] is None for row in comparison.complete.rows())
 
 
 def test_the_crossovers_for_s4_on_the_page_equal_recomputed_values() -> None:

@@ -39,7 +39,7 @@ axes = st.fixed_dictionaries(
 )
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 designs = st.builds(
-    Design, st.lists(axes.map(Grid.from_json), min_size=1, max_size=3).map(tuple), words, words
+    Design, st.lists(axes.map(Grid), min_size=1, max_size=3).map(tuple), words, words
 )
 
 

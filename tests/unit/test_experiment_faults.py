@@ -154,18 +154,8 @@ def test_extra_spaces_and_tabs_between_faults_are_accepted() -> None:
 
 
 def test_malformed_faults_are_refused() -> None:
-    for words in [
-        "",
-        " ",
-        "0 nodes",
-        "0 links",
-        "00 nodes",
-        "2134-",
-        "-2134",
-        "2134@",
-        "2134@x",
-        "a-b-c",
-    ]:
+    texts = ("0 nodes", "0 links", "00 nodes", "2134-", "-2134", "2134@", "2134@x", "a-b-c")
+    for words in ("", " ", *texts):
         with refused("is not a valid description of faults"):
             read_faults(words, "faults")
 

@@ -5,6 +5,7 @@ import shlex
 import subprocess
 from fractions import Fraction
 from itertools import pairwise
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -26,19 +27,24 @@ from support.experiments import make_point
 from support.meeting import refused
 
 POINT = make_point("S5", "broadcast", "multiple", segments=4, message_bytes=1024)
-GRID = Grid(topology=("S5",), algorithm=("multiple",), message_bytes=(Fraction(1),))
+GRID = Grid({"topology": "S5", "algorithm": "multiple", "message_bytes": 1})
 
 positive = st.fractions(min_value=0, max_value=10**9, max_denominator=10**20)
+
+
+def grid_of(**axes: Any) -> Grid:
+    """Return a grid; axes without values are omitted."""
+    return Grid({axis: values for axis, values in axes.items() if values})
+
+
 grids = st.builds(
-    Grid,
-    topology=st.lists(st.sampled_from(["S3", "S10", "S5"]), min_size=1).map(tuple),
-    algorithm=st.lists(
-        st.sampled_from(["greedy", "multiple", "recursive-substar"]), min_size=1
-    ).map(tuple),
-    ports=st.lists(st.sampled_from(["all", "one"]), min_size=1, max_size=2).map(tuple),
-    segments=st.lists(st.integers(1, 100), min_size=1, max_size=3).map(tuple),
-    message_bytes=st.lists(positive, min_size=1, max_size=3).map(tuple),
-    t_s=st.lists(positive, min_size=1, max_size=2).map(tuple),
+    grid_of,
+    topology=st.lists(st.sampled_from(["S3", "S10", "S5"]), min_size=1),
+    algorithm=st.lists(st.sampled_from(["greedy", "multiple", "recursive-substar"]), min_size=1),
+    ports=st.lists(st.sampled_from(["all", "one"]), min_size=1, max_size=2),
+    segments=st.lists(st.integers(1, 100), min_size=1, max_size=3),
+    message_bytes=st.lists(positive, min_size=1, max_size=3),
+    t_s=st.lists(positive, min_size=1, max_size=2),
     t_c=st.just((Fraction(1, 7),)),
 )
 
@@ -46,21 +52,19 @@ grids = st.builds(
 few = max_examples(25)
 #: Grids with values on all axes; each algorithm is defined on each of the topologies.
 wide = st.builds(
-    Grid,
-    topology=st.lists(st.sampled_from(["S3", "S4"]), min_size=1).map(tuple),
+    grid_of,
+    topology=st.lists(st.sampled_from(["S3", "S4"]), min_size=1),
     collective=st.just(("allgather",)),
     algorithm=st.lists(
         st.sampled_from(["edge-disjoint", "necklace", "dimension-change", "rotated-hamiltonian"]),
         min_size=1,
     ).map(lambda names: ("edge-disjoint", "dimension-change", *names)),
-    base=st.lists(st.sampled_from(["greedy", "necklace"]), max_size=2).map(tuple),
-    messages=st.lists(st.sampled_from([1, 2, 7, "degree", "best"]), max_size=3).map(tuple),
-    copies=st.lists(st.sampled_from([1, 2, "degree"]), min_size=1, max_size=3).map(tuple),
-    faults=st.lists(st.sampled_from(["none", "1 node", "2 links"]), min_size=1, max_size=3).map(
-        tuple
-    ),
-    seed=st.lists(st.integers(0, 99), min_size=1, max_size=3).map(tuple),
-    message_bytes=st.lists(st.integers(1, 10**6).map(Fraction), min_size=1, max_size=2).map(tuple),
+    base=st.lists(st.sampled_from(["greedy", "necklace"]), max_size=2),
+    messages=st.lists(st.sampled_from([1, 2, 7, "degree", "best"]), max_size=3),
+    copies=st.lists(st.sampled_from([1, 2, "degree"]), min_size=1, max_size=3),
+    faults=st.lists(st.sampled_from(["none", "1 node", "2 links"]), min_size=1, max_size=3),
+    seed=st.lists(st.integers(0, 99), min_size=1, max_size=3),
+    message_bytes=st.lists(st.integers(1, 10**6).map(Fraction), min_size=1, max_size=2),
     t_s=st.just((Fraction(100),)),
 )
 
@@ -68,25 +72,14 @@ wide = st.builds(
 @few
 @given(st.one_of(grids, wide))
 def test_a_grid_reads_back_equal_from_its_stored_form(grid: Grid) -> None:
-    assert Grid.from_json(grid.as_json()) == grid
+    assert Grid(grid.as_json()) == grid
 
 
 @given(grids)
-def test_points_are_all_combinations_of_the_axes_grouped_by_schedule(
-    grid: Grid,
-) -> None:
+def test_points_are_all_combinations_of_the_axes(grid: Grid) -> None:
     points = grid.points()
-    sizes = [
-        len(getattr(grid, axis))
-        for axis in ("topology", "algorithm", "ports", "segments", "message_bytes", "t_s", "t_c")
-    ]
-    product = 1
-    for size in sizes:
-        product *= size
-    assert len(points) == len(set(points)) == product
-    structures = [point.structure for point in points]
-    changes = sum(one != other for one, other in pairwise(structures))
-    assert changes + 1 == len(set(structures))
+    varied = ("topology", "algorithm", "ports", "segments", "message_bytes", "t_s", "t_c")
+    assert len(points) == len(set(points)) == prod(len(grid.axes[axis]) for axis in varied)
 
 
 def expected_points(grid: Grid, spec: str, name: str, m: Fraction) -> set[tuple[object, ...]]:
@@ -100,18 +93,19 @@ def expected_points(grid: Grid, spec: str, name: str, m: Fraction) -> set[tuple[
         costs.Machine(Fraction(100), Fraction(1)),
     )
     found = set[tuple[object, ...]]()
-    for x in grid.copies if name == "edge-disjoint" else (1,):
+    for x in grid.axes["copies"] if name == "edge-disjoint" else (1,):
         copies = network.degree if x == "degree" else int(x)
-        for share in (grid.messages or (1,)) if rule.split_argument else (1,):
+        for share in (grid.axes["messages"] or (1,)) if rule.split_argument else (1,):
             p = network.degree if share == "degree" else share
             if share == "best":
                 given = {"copies": copies} if name == "edge-disjoint" else {}
                 p = costs.optimal_pieces(network, "allgather", name, "all", m, machine, **given)[1]
-            for tree in (grid.base or ("greedy",)) if name == "dimension-change" else (None,):
+            trees = grid.axes["base"] or ("greedy",)
+            for tree in trees if name == "dimension-change" else (None,):
                 lots = {
                     resolve_faults(network, words, seed)
-                    for words in grid.faults
-                    for seed in grid.seed
+                    for words in grid.axes["faults"]
+                    for seed in grid.axes["seed"]
                 }
                 found |= {(p, copies, tree, lot) for lot in lots}
     return found
@@ -124,9 +118,9 @@ def test_an_axis_applies_only_to_algorithms_with_this_argument(
 ) -> None:
     points = grid.points()
     assert len(points) == len(set(points))
-    for spec in grid.topology:
-        for name in grid.algorithm:
-            for m in grid.message_bytes:
+    for spec in grid.axes["topology"]:
+        for name in grid.axes["algorithm"]:
+            for m in grid.axes["message_bytes"]:
                 some = [
                     point
                     for point in points
@@ -135,12 +129,12 @@ def test_an_axis_applies_only_to_algorithms_with_this_argument(
                 assert {
                     (point.segments, point.copies, point.base, point.faults) for point in some
                 } == expected_points(grid, spec, name, m)
-    assert {point.seed for point in points if point.faults} <= set(grid.seed)
+    assert {point.seed for point in points if point.faults} <= set(grid.axes["seed"])
     assert {point.seed for point in points if not point.faults} <= {0}
 
 
 @few
-@given(wide)
+@given(st.one_of(grids, wide))
 def test_points_that_share_a_schedule_are_adjacent(grid: Grid) -> None:
     structures = [point.structure for point in grid.points()]
     assert (
@@ -151,7 +145,7 @@ def test_points_that_share_a_schedule_are_adjacent(grid: Grid) -> None:
 
 
 def test_points_differ_by_seed_only_if_faults_are_drawn_at_random() -> None:
-    grid = Grid.from_json({
+    grid = Grid({
         "topology": "S4", "algorithm": "edge-disjoint", "message_bytes": 1, "seed": [1, 2, 3],
         "faults": ["none", "2134", "1 node"],
     })  # fmt: skip
@@ -165,7 +159,7 @@ def test_points_differ_by_seed_only_if_faults_are_drawn_at_random() -> None:
 
 def test_all_algorithms_get_the_same_faults_for_the_same_seed() -> None:
     """Faults do not depend on the schedule, so algorithms with the same seed can be compared."""
-    grid = Grid.from_json({
+    grid = Grid({
         "topology": "S5", "algorithm": ["edge-disjoint", "multiple", "greedy"], "message_bytes": 1,
         "seed": [4, 5], "faults": "2 nodes",
         "copies": [1, 3], "ports": "all",
@@ -177,32 +171,57 @@ def test_all_algorithms_get_the_same_faults_for_the_same_seed() -> None:
     assert lots[4] != lots[5]
 
 
-def test_segments_also_set_the_number_of_messages_if_a_grid_has_no_messages() -> None:
-    both = {"topology": "S4", "algorithm": ["multiple", "recursive-substar"], "message_bytes": 1}
-    shares = [
-        (point.algorithm, point.segments)
-        for point in Grid.from_json({**both, "segments": [2], "messages": [3, 5]}).points()
-    ]
-    assert shares == [("multiple", 2), ("recursive-substar", 3), ("recursive-substar", 5)]
-    shares = [
-        (point.algorithm, point.segments)
-        for point in Grid.from_json({**both, "segments": [2]}).points()
-    ]
-    assert shares == [("multiple", 2), ("recursive-substar", 2)]
+STARS = {"topology": "S4", "message_bytes": 1}
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("axes", "attributes", "expected"),
+    [
+        # The segments also set the number of messages if a grid has no messages.
+        (
+            {"algorithm": ["multiple", "recursive-substar"], "segments": 2, "messages": [3, 5]},
+            ("algorithm", "segments"),
+            [("multiple", 2), ("recursive-substar", 3), ("recursive-substar", 5)],
+        ),
+        (
+            {"algorithm": ["multiple", "recursive-substar"], "segments": 2},
+            ("algorithm", "segments"),
+            [("multiple", 2), ("recursive-substar", 2)],
+        ),
+        # On S_n, the word degree means n-1.
+        (
+            {
+                "topology": ["S4", "S5", "S7"],
+                "collective": "scatter",
+                "algorithm": "perfectly-balanced",
+                "messages": "degree",
+            },
+            ("topology", "segments", "messages"),
+            [("S4", 3, 3), ("S5", 4, 4), ("S7", 6, 6)],
+        ),
+        # Without ports, each algorithm uses its default port model.
+        (
+            {"collective": "allgather", "algorithm": ["hamiltonian-cycle", "necklace"]},
+            ("algorithm", "ports"),
+            [("hamiltonian-cycle", "one"), ("necklace", "all")],
+        ),
+    ],
+)
+def test_a_grid_has_these_points(
+    axes: dict[str, Any], attributes: tuple[str, ...], expected: list[Any]
+) -> None:
+    points = Grid({**STARS, **axes}).points()
+    assert [tuple(getattr(point, name) for name in attributes) for point in points] == expected
 
 
 def test_the_value_best_is_an_optimal_number_of_segments_or_messages() -> None:
     """With the machine of the experiment point, smaller and larger numbers take no less time."""
     for algorithm in ["greedy", "multiple", "recursive-substar", "edge-disjoint"]:
-        grid = Grid.from_json(
-            {
-                "topology": "S5",
-                "algorithm": algorithm,
-                "segments": "best",
-                "message_bytes": [7, 900],
-                "t_s": [3, 80],
-            }
-        )
+        grid = Grid({
+            "topology": "S5", "algorithm": algorithm, "segments": "best",
+            "message_bytes": [7, 900], "t_s": [3, 80],
+        })  # fmt: skip
         name = str(find("broadcast", algorithm).split_argument)
         for point in grid.points():
             machine, network = costs.Machine(point.t_s, point.t_c), topology("S5")
@@ -221,56 +240,16 @@ def test_the_value_best_is_an_optimal_number_of_segments_or_messages() -> None:
             assert times[point.segments - 1] == min(times)
 
 
-def test_the_value_degree_means_n_minus_1_messages() -> None:
-    grid = {
-        "collective": "scatter",
-        "algorithm": "perfectly-balanced",
-        "messages": "degree",
-        "message_bytes": 1,
-    }
-    points = Grid.from_json({**grid, "topology": ["S4", "S5", "S7"]}).points()
-    assert [(point.topology, point.segments, point.messages) for point in points] == [
-        ("S4", 3, 3),
-        ("S5", 4, 4),
-        ("S7", 6, 6),
-    ]
-
-
-def test_without_ports_each_algorithm_uses_its_default_port_model() -> None:
-    grid = {
-        "topology": "S4",
-        "collective": "allgather",
-        "algorithm": ["hamiltonian-cycle", "necklace"],
-        "message_bytes": 1,
-    }
-    assert [(point.algorithm, point.ports) for point in Grid.from_json(grid).points()] == [
-        ("hamiltonian-cycle", "one"),
-        ("necklace", "all"),
-    ]
-
-
 def test_an_omitted_base_and_the_default_base_give_the_same_point() -> None:
-    point = {
-        "topology": "S4",
-        "collective": "allgather",
-        "algorithm": "dimension-change",
-        "message_bytes": 1,
-    }
-    (plain,), (named,) = (
-        Grid.from_json({**point, **tree}).points() for tree in ({}, {"base": "greedy"})
-    )
+    point = {**STARS, "collective": "allgather", "algorithm": "dimension-change"}
+    (plain,), (named,) = (Grid({**point, **tree}).points() for tree in ({}, {"base": "greedy"}))
     assert plain == named
     assert plain.arguments == {"base": "greedy"}
 
 
 def test_topologies_are_sorted_by_size() -> None:
-    assert Grid(
-        topology=("S10", "S5", "S9"), algorithm=("greedy",), message_bytes=(Fraction(1),)
-    ).topology == (
-        "S5",
-        "S9",
-        "S10",
-    )
+    grid = Grid({"topology": ["S10", "S5", "S9"], "algorithm": "greedy", "message_bytes": 1})
+    assert grid.axes["topology"] == ("S5", "S9", "S10")
 
 
 def test_an_invalid_point_is_refused_with_a_hint() -> None:
@@ -299,41 +278,22 @@ def test_an_invalid_point_is_refused_with_a_hint() -> None:
 def test_a_grid_without_values_on_an_axis_is_refused() -> None:
     for axis in AXES:
         with pytest.raises(InputError, match=f"the grid has no {axis}"):
-            Grid.from_json({**GRID.as_json(), axis: []})
-
-
-def test_an_incomplete_or_invalid_stored_grid_is_refused() -> None:
-    cases: list[Any] = [
-        ({"topology": "S5", "algorithm": "greedy"}, "no message_bytes"),
-        (
-            {"topology": "S5", "algorithm": "greedy", "message_bytes": 1, "colour": 2},
-            "'colour' is not an axis",
-        ),
-        (
-            {"topology": "S5", "algorithm": "greedy", "message_bytes": "many"},
-            "message_bytes is 'many', which is not a valid number",
-        ),
-        (
-            {"topology": "S5", "algorithm": "greedy", "message_bytes": "1/0"},
-            "message_bytes is '1/0', which is not a valid number",
-        ),
-        (
-            {"topology": "S5", "algorithm": "greedy", "message_bytes": 1, "segments": 1.5},
-            "segments is 1.5, not a whole number",
-        ),
-    ]
-    for stored, words in cases:
-        with pytest.raises(InputError, match=words):
-            Grid.from_json(stored)
+            Grid({**GRID.as_json(), axis: []})
+    with pytest.raises(InputError, match="the grid has no message_bytes"):
+        Grid({"topology": "S5", "algorithm": "greedy"})
 
 
 GIVEN = {"topology": "S5", "algorithm": "edge-disjoint", "message_bytes": 1}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"copys": 2}, "'copys' is not an axis"),
+        ({"message_bytes": "many"}, "message_bytes is 'many', which is not a valid number"),
+        ({"message_bytes": "1/0"}, "message_bytes is '1/0', which is not a valid number"),
+        ({"segments": 1.5}, "segments is 1.5, not a whole number"),
         ({"messages": 0}, "segments is 0, less than 1"),
         ({"messages": []}, "the grid has no messages"),
         ({"copies": 5}, "copies is 5, more than 4 on S5"),
@@ -376,12 +336,12 @@ def test_an_invalid_grid_is_refused_in_one_sentence_with_a_hint(
     change: dict[str, object], words: str
 ) -> None:
     with refused(words):
-        Grid.from_json({**GIVEN, **change})
+        Grid({**GIVEN, **change})
 
 
 def test_the_error_of_a_misspelt_axis_suggests_the_nearest_one() -> None:
     with pytest.raises(InputError) as refusal:
-        Grid.from_json({**GIVEN, "topolgy": "S4"})
+        Grid({**GIVEN, "topolgy": "S4"})
     assert refusal.value.hint.startswith("did you mean 'topology'?")
 
 
@@ -389,7 +349,7 @@ def test_a_grid_of_too_many_points_is_refused_before_they_are_built() -> None:
     """A hundred million points would take minutes and fill the memory."""
     axis = list(range(1, 10_001))
     with refused("100,000,000 points", exit_code=7):
-        Grid.from_json({**GIVEN, "messages": axis, "message_bytes": axis})
+        Grid({**GIVEN, "messages": axis, "message_bytes": axis})
 
 
 def test_a_point_refuses_arguments_that_its_algorithm_does_not_have() -> None:
@@ -430,37 +390,24 @@ def test_the_command_of_a_point_reproduces_the_point(grid: Grid) -> None:
         names = {"--t-s": "t_s", "--t-c": "t_c", "-m": "message_bytes"}
         axes = {names.get(flag, flag.removeprefix("--")): value for flag, value in flags.items()}
         given = dict(zip(("topology", "collective", "algorithm"), words[3:6], strict=True))
-        (again,) = Grid.from_json({**given, **axes}).points()
+        (again,) = Grid({**given, **axes}).points()
         assert again == dataclasses.replace(point, seed=0)
 
 
 def test_a_single_value_needs_no_list() -> None:
-    assert Grid.from_json({"topology": "S5", "algorithm": "multiple", "message_bytes": 1}) == GRID
+    assert Grid({"topology": "S5", "algorithm": "multiple", "message_bytes": 1}) == GRID
 
 
 def test_numbers_are_read_exactly() -> None:
-    cases: list[Any] = [
-        ("1024", 1024),
-        ("2.5", Fraction(5, 2)),
-        ("23/3", Fraction(23, 3)),
-        (2.5, 2.5),
-    ]
-    for words, value in cases:
-        assert read_number(words, "message_bytes") == value
+    words = ("1024", "2.5", "23/3", 2.5)
+    numbers = [1024, Fraction(5, 2), Fraction(23, 3), 2.5]
+    assert [read_number(word, "message_bytes") for word in words] == numbers
 
 
 def test_huge_and_malformed_numbers_are_refused() -> None:
     """Expanding an exponent of eight digits would fill the memory. The message is also short."""
-    for words in [
-        "1e5000",
-        "1e20000000",
-        "1e-20000000",
-        "1" * 5000,
-        f"1/{'1' * 5000}",
-        "1_000",
-        "inf",
-        "\u0661",
-    ]:
+    huge = ("1e5000", "1e20000000", "1e-20000000", "1" * 5000, f"1/{'1' * 5000}")
+    for words in (*huge, "1_000", "inf", "\u0661"):
         with pytest.raises(
             InputError, match=r"message_bytes is '.{1,43}', which is not a valid number"
         ) as refused:
@@ -495,15 +442,9 @@ def test_the_command_of_a_grid_has_an_option_for_each_value(grid: Grid) -> None:
     words = shlex.split(grid_command(grid.as_json(), "name"))
     assert words[:4] == ["starcast", "experiment", "run", "name"]
     pairs = list(zip(words[4::2], words[5::2], strict=True))
-    for flag, axis in (
-        ("--topology", "topology"),
-        ("--segments", "segments"),
-        ("-m", "message_bytes"),
-        ("--t-s", "t_s"),
-    ):
-        assert [value for name, value in pairs if name == flag] == [
-            str(value) for value in getattr(grid, axis)
-        ]
+    flags = {"--topology": "topology", "--segments": "segments", "-m": "message_bytes"}
+    for flag, axis in {**flags, "--t-s": "t_s"}.items():
+        assert [value for name, value in pairs if name == flag] == list(map(str, grid.axes[axis]))
 
 
 def test_valid_experiment_names_are_accepted() -> None:

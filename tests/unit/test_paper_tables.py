@@ -44,7 +44,7 @@ def _nodes(spec: str) -> int:
 
 
 def tables(name: str) -> list[tuple[Any, list[dict[str, Any]]]]:
-    return list(paper_rows(find_table(name), runs(name)))
+    return paper_rows(find_table(name), runs(name))
 
 
 def test_paper_tables_and_their_experiment_grids_correspond_one_to_one() -> None:
@@ -200,9 +200,9 @@ def test_tables_of_fragopoulou_and_akl_1996_show_executed_times_next_to_bounds(t
 
 def test_a_paper_table_without_a_run_for_any_row_is_refused() -> None:
     with pytest.raises(NotFoundError, match="no run executes a row"):
-        list(paper_rows(find_table("tseng-sheu-1997-table-2"), runs(TABLE_1)))
+        paper_rows(find_table("tseng-sheu-1997-table-2"), runs(TABLE_1))
     with pytest.raises(NotFoundError, match="no run executes a row"):
-        list(paper_rows(find_table(TABLE_1), []))
+        paper_rows(find_table(TABLE_1), [])
     with pytest.raises(InputError, match="'tseng' is not a table of a paper"):
         find_table("tseng")
 
@@ -211,7 +211,7 @@ def test_runs_with_faults_do_not_count_as_executions_of_a_row() -> None:
     point = make_point("S4", "broadcast", "multiple", message_bytes=64, t_s=1)
     faulty = replace(point, faults=("2134",))
     with pytest.raises(NotFoundError):
-        list(paper_rows(find_table(TABLE_1), [price_run(faulty, execute(faulty))]))
+        paper_rows(find_table(TABLE_1), [price_run(faulty, execute(faulty))])
     ((_, rows),) = paper_rows(find_table(TABLE_1), [price_run(point, execute(point))])
     bases = {row["algorithm"]: row["basis"] for row in rows if row["model"] == "all-port"}
     assert bases == {

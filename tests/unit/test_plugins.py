@@ -21,7 +21,8 @@ from starcast.costs import Machine
 from starcast.costs.tables import Problem, build_table, execute_row
 from starcast.drawing import draw_forest
 from starcast.experiments.execution import execute
-from starcast.experiments.grid import Grid, Point
+from starcast.experiments.grid import Grid
+from starcast.experiments.point import Point
 from starcast.formats.writing import render
 from starcast.lab import Lab
 from starcast.support.errors import RejectedError
@@ -439,7 +440,7 @@ def test_experiment_points_accept_the_arguments_that_a_plug_in_algorithm_declare
     load: Callable[[str], None],
 ) -> None:
     load(OWN_ARGUMENTS)
-    grid = Grid.from_json(
+    grid = Grid(
         {
             "topology": "S4",
             "algorithm": ["slow", "slow(pause=1)", "slow(word=b,pause=2)"],
@@ -451,7 +452,7 @@ def test_experiment_points_accept_the_arguments_that_a_plug_in_algorithm_declare
     assert [executed_steps(point) for point in points] == [23, 46]
     assert "'slow(pause=2,word=b)'" in points[1].command()
     with refused("'depth'"):
-        Grid.from_json({"topology": "S4", "algorithm": "slow(depth=1)", "message_bytes": "8"})
+        Grid({"topology": "S4", "algorithm": "slow(depth=1)", "message_bytes": "8"})
 
 
 #: An allreduce that returns the rows of all nodes, as a file of another tool would have them.

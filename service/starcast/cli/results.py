@@ -182,16 +182,16 @@ def comparison(
         check_plot(plot)
 
     def show(result: "ComparisonTable") -> None:
-        from starcast.comparison import remarks
+        from starcast.comparison import presentation
         from starcast.comparison.crossovers import table_columns
 
-        compared, everything = result.comparison, result.everything
+        compared = result.comparison
         if plot is not None:
             result.plots(plot)
         networks = [] if output is Format.TABLE else [f"  {each}" for each in compared.networks]
-        for line in [*remarks.explain(compared, everything=everything), *networks]:
+        for line in [*presentation.explain(compared), *networks]:
             say(line)
-        below = remarks.tell_commands(compared)
+        below = presentation.tell_commands(compared)
         if output is Format.HTML:
             write_text(result.html(), out)
         elif crossovers:
@@ -200,7 +200,7 @@ def comparison(
             emit(found.rows, columns, output)
         else:
             _emit_comparison(result, output)
-            below = [*remarks.tell_crossovers(compared), *below]
+            below = [*presentation.tell_crossovers(compared), *below]
         for line in [*below, *([] if plot is None else [f"written to {plot}"])]:
             say(line)
 
@@ -208,34 +208,31 @@ def comparison(
 
 
 def _emit_comparison(result: "ComparisonTable", output: Format) -> None:
-    from starcast.comparison import remarks
-    from starcast.comparison.layout import as_cells, layouts, tabulate_layout
+    from starcast.comparison import presentation
 
-    compared, everything = result.comparison, result.everything
+    compared = result.comparison
     if output not in READABLE:
         emit(result.rows, result.columns, output)
         return
     if output is not Format.TABLE:
-        layout = tabulate_layout(compared, everything=everything)
+        shown = compared.with_short_names()
+        layout = presentation.lay_out(shown)
         shown_columns = list(layout.columns)
-        if output is Format.LATEX and not everything:
+        if output is Format.LATEX and not compared.everything:
             spare = [name for name in layout.columns if _rank(name) < len(_DISPENSABLE)]
             shown_columns = limited(layout.columns, sorted(spare, key=_rank))
-        caption = remarks.caption(
-            compared, compared.with_short_names(), shown_columns, everything=everything
-        )
+        caption = presentation.caption(compared, shown, shown_columns)
         emit(layout.rows, shown_columns, output, title=caption, bold=layout.best)
         return
-    for shown, layout in layouts(compared, everything=everything):
-        rows = [as_cells(row) for row in layout.rows]
-        title = "\n".join(remarks.legend(compared, shown))
-        if fits(rows, layout.columns):
+    for shown, layout in presentation.layouts(compared):
+        title = "\n".join(presentation.legend(compared, shown))
+        if fits(layout.rows, layout.columns):
             break
     columns: Sequence[str] = layout.columns
-    if not everything and not fits(rows, columns):
-        columns = narrowed(rows, columns, ("steps", "gap"))
+    if not compared.everything and not fits(layout.rows, columns):
+        columns = narrowed(layout.rows, columns, ("steps", "gap"))
     below = omitted_columns(layout.columns, columns)
-    emit(rows, columns, output, title, layout.best, below)
+    emit(layout.rows, columns, output, title, layout.best, below)
 
 
 #: Columns that a comparison in LaTeX omits if it has too many, least important first.

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain, count
 from typing import Any, Literal
-
-from sqlalchemy.orm import Session
 
 from starcast.comparison import sides as side_names
 from starcast.comparison.matching import (
@@ -26,7 +25,6 @@ from starcast.comparison.matching import (
 from starcast.stores.database import models
 from starcast.support.axes import AXES
 from starcast.support.errors import InputError
-from starcast.support.progress import Reporter
 
 #: The figures (costs and counts of a run) that a comparison shows by default.
 USUAL = ("steps", "time", MISSING)
@@ -52,12 +50,20 @@ class Comparison:
         matches: the matched runs, one match per row.
         across: the crossed axes (parameters of runs), on which the runs of a row may differ.
         by: the last parameter on which runs were matched: ``message_units`` or ``segments``.
+        everything: whether all parameters, figures and rows are shown; otherwise only those with
+            differences.
     """
 
     sides: tuple[Side, ...]
     matches: tuple[Match, ...]
     across: tuple[str, ...] = ()
     by: str = MESSAGE_UNITS
+    everything: bool = False
+
+    @cached_property
+    def complete(self) -> "Comparison":
+        """The comparison with all parameters, figures and rows."""
+        return replace(self, everything=True)
 
     @cached_property
     def different(self) -> tuple[Match, ...]:
@@ -76,32 +82,33 @@ class Comparison:
         suffixes: dict[str, str] = {}
         for side in self.sides:
             word = re.sub(r"\W+", "_", side.name).strip("_")
-            number = 1
             # Two names can differ only in punctuation, but column names must be unique.
-            while (suffix := word if number == 1 else f"{word}_{number}") in suffixes.values():
-                number += 1
-            suffixes[side.name] = suffix
+            numbered = (f"{word}_{number}" for number in count(2))
+            known = suffixes.values()
+            suffixes[side.name] = next(
+                each for each in chain([word], numbered) if each not in known
+            )
         return suffixes
 
     def column(self, what: str, side: Side) -> str:
         """Return the column name of a side's figure or parameter, such as ``time_greedy``."""
         return f"{what}_{self.suffixes[side.name]}"
 
-    def shown(self, *, everything: bool = False) -> tuple[Match, ...]:
+    def shown(self) -> tuple[Match, ...]:
         """Return the matches to show as rows: those with a difference, or all."""
-        return self.matches if everything else self.different
+        return self.matches if self.everything else self.different
 
-    def parameters(self, *, everything: bool = False) -> list[str]:
+    def parameters(self) -> list[str]:
         """Return the parameters to show as columns: those that vary between rows, or all."""
         return [
             name
             for name in PARAMETERS
-            if everything or (_varies(name, self.different) and name not in self._redundant)
+            if self.everything or (_varies(name, self.different) and name not in self._redundant)
         ]
 
-    def default_figures(self, *, everything: bool = False) -> list[str]:
+    def default_figures(self) -> list[str]:
         """Return the figures to show as columns: time and those of `USUAL` that differ, or all."""
-        if everything:
+        if self.everything:
             return list(self.figures)
         return [
             name
@@ -110,25 +117,20 @@ class Comparison:
             or (name in USUAL and any(_is_unequal(name, match) for match in self.different))
         ]
 
-    def shared_parameters(self, *, everything: bool = False) -> dict[str, str]:
-        """Return the values of parameters without a column, as text; usual values are omitted."""
-        columns = self.parameters(everything=everything)
+    def shared_parameters(self) -> dict[str, str]:
+        """Return the values of parameters without a column, as text, for a table's header.
+
+        Usual values, and values that the names of the sides show, are omitted.
+        """
+        columns = self.parameters()
         values = {name: self._common(name) for name in PARAMETERS if name not in columns}
         return {
             name: text
             for name, text in values.items()
-            if text and text != _USUAL_VALUES.get(name) and name not in self._redundant
-        }
-
-    def header_parameters(self, *, everything: bool = False) -> dict[str, str]:
-        """Return the `shared_parameters`, except those that the names of the sides already show.
-
-        The header of a comparison shows them.
-        """
-        return {
-            name: text
-            for name, text in self.shared_parameters(everything=everything).items()
-            if not side_names.names_contain(self.sides, text)
+            if text
+            and text != _USUAL_VALUES.get(name)
+            and name not in self._redundant
+            and not side_names.names_contain(self.sides, text)
         }
 
     def with_letters(self) -> "Comparison":
@@ -149,41 +151,33 @@ class Comparison:
         """Return the starcast versions and revisions that produced the runs."""
         return sorted({_source(run) for side in self.sides for run in side.runs})
 
-    def columns(self, *, everything: bool = False) -> list[str]:
+    def columns(self) -> list[str]:
         """Return the columns of `rows` to show to people: parameters, figures, changes, and gaps.
 
         The gap of a run is its simulated time divided by the lower bound.
         """
-        columns = self.parameters(everything=everything)
-        for name in self.default_figures(everything=everything):
-            columns += [self.column(name, side) for side in self.sides]
-        for side in self.sides[1:]:
-            columns += self.change_columns(side)
-        columns += [self.column("gap", side) for side in self.sides]
-        noted = any(any(match.reasons) for match in self.shown(everything=everything))
-        return columns + (["note"] if noted else [])
+        columns = self.parameters()
+        return columns + self._result_columns() + self._note_column()
 
     def change_columns(self, side: Side) -> list[str]:
         """Return the names of a side's `CHANGES`, without the side's name if there are only two."""
         return [name if len(self.sides) == 2 else self.column(name, side) for name in CHANGES]
 
-    def data_columns(self, *, everything: bool = False) -> list[str]:
+    def data_columns(self) -> list[str]:
         """Return the columns of `rows` for programs, with a single value in each cell.
 
         A parameter that differs between the sides of a row has a column per side,
         ``segments_NAME``. The values on crossed axes and the best sides have columns too.
         """
-        parameters = self.parameters(everything=everything)
-        shown = self.shown(everything=everything)
+        shown = self.shown()
         columns = []
-        for name in parameters:
+        for name in self.parameters():
             differs = any(len(match.values(name)) > 1 for match in shown)
             columns += self._each(name) if differs else [name]
-        rest = self.columns(everything=everything)[len(parameters) :]
-        note = ["note"] if "note" in rest else []
-        rest = rest[: len(rest) - len(note)]
+        columns += self._result_columns()
+        columns += [*self.crossed_columns(), "best", *self._note_column()]
         # Duplicates are removed, because a crossed axis can be a parameter column as well.
-        return list(dict.fromkeys([*columns, *rest, *self.crossed_columns(), "best", *note]))
+        return list(dict.fromkeys(columns))
 
     def crossed_columns(self) -> list[str]:
         """Return the names of each side's columns for its values on the crossed axes.
@@ -197,11 +191,11 @@ class Comparison:
         ]
 
     @property
-    def networks(self) -> tuple[side_names.Network, ...]:
-        """The networks compared, if the topology is crossed; otherwise empty."""
+    def networks(self) -> list[str]:
+        """Descriptions of the networks compared, if the topology is crossed; otherwise empty."""
         if "topology" not in self.across:
-            return ()
-        return side_names.networks(run for side in self.sides for run in side.runs)
+            return []
+        return side_names.describe_networks(run for side in self.sides for run in side.runs)
 
     def blocking_axes(self) -> list[str]:
         """Return the axes that make runs not comparable, and that could be added to ``across``."""
@@ -218,23 +212,37 @@ class Comparison:
             and any(getattr(run, axis) != getattr(other, axis) for run, other in pairs)
         ]
 
-    def rows(self, *, everything: bool = False) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, Any]]:
         """Return one row per match: exact figures, changes in time, gaps, and the best sides."""
-        return [self._row(match) for match in self.shown(everything=everything)]
+        return [self._row(match) for match in self.shown()]
+
+    def lines(self, match: Match) -> list[dict[str, Any]]:
+        """Return a row as one line per side, the baseline's first."""
+        best = self.best(match)
+        return [
+            {
+                **{name: single_value(run, name) for name in PARAMETERS},
+                **{name: figure(run, name) for name in self.figures},
+                **dict(zip(CHANGES, judgement, strict=True)),
+                "gap": gap(run),
+                "best": side.name in best,
+                "note": reason,
+            }
+            for side, run, reason, judgement in zip(
+                self.sides, match.runs, match.reasons, self.judgements(match), strict=True
+            )
+        ]
 
     def best(self, match: Match) -> tuple[str, ...]:
         """Return the comparable sides with the minimum time; empty if all times are equal."""
-        others = zip(match.runs[1:], match.reasons, strict=True)
-        comparable = [match.runs[0], *(run for run, reason in others if reason is None)]
-        times = {figure(run, "time") for run in comparable}
-        if len(times) < 2:
+        times = {
+            side.name: figure(run, "time")
+            for side, run, reason in zip(self.sides, match.runs, match.reasons, strict=True)
+            if reason is None
+        }
+        if len(set(times.values())) < 2:
             return ()
-        least = min(times)
-        return tuple(
-            side.name
-            for side, run in zip(self.sides, match.runs, strict=True)
-            if any(run is each for each in comparable) and figure(run, "time") == least
-        )
+        return tuple(name for name, time in times.items() if time == min(times.values()))
 
     def sorted_by(self, column: str) -> "Comparison":
         """Return the comparison sorted by a column, or in descending order by ``-column``.
@@ -249,9 +257,10 @@ class Comparison:
         name = column.removeprefix("-")
         known = self.sortable_columns()
         least = (*self.figures, "gap", "change", "change_percent")
-        aliases = dict(zip(self.with_short_names().sortable_columns(), known, strict=True))
-        aliases |= dict(zip(self.with_letters().sortable_columns(), known, strict=True))
-        aliases |= {each: each for each in known}
+        aliases: dict[str, str] = {}
+        # Full names are added last, because they take precedence over equal short names.
+        for renamed in (self.with_short_names(), self.with_letters(), self):
+            aliases |= zip(renamed.sortable_columns(), known, strict=True)
         if name not in aliases and name not in least:
             shown = ", ".join([*self.columns(), "best"])
             raise InputError(
@@ -272,19 +281,28 @@ class Comparison:
         """Return all columns by which rows can be sorted."""
         each = [name for parameter in PARAMETERS for name in self._each(parameter)]
         crossed = [name for name in self.crossed_columns() if name not in each]
-        return [*self.columns(everything=True), *each, *crossed, "best"]
+        return [*self.complete.columns(), *each, *crossed, "best"]
 
     def judgements(self, match: Match) -> list[Judgement]:
-        """Return the change in time, its percentage and the verdict of each non-baseline side."""
-        return [
-            _judge(match.runs[0], run) if reason is None else (None, None, NOT_COMPARABLE)
-            for run, reason in zip(match.runs[1:], match.reasons, strict=True)
-        ]
+        """Return the change in time, its percentage and the verdict of each side."""
+        sides = zip(match.runs, match.reasons, strict=True)
+        _, *others = [_judge(match.runs[0], run, reason) for run, reason in sides]
+        return [(None, None, "baseline"), *others]
 
     @cached_property
     def _redundant(self) -> set[str]:
         """Parameters that need no column (the message units, if runs are matched by segments)."""
         return set() if self.by == MESSAGE_UNITS else {MESSAGE_UNITS}
+
+    def _result_columns(self) -> list[str]:
+        names = self.default_figures()
+        columns = [self.column(name, side) for name in names for side in self.sides]
+        columns += [name for side in self.sides[1:] for name in self.change_columns(side)]
+        return columns + [self.column("gap", side) for side in self.sides]
+
+    def _note_column(self) -> list[str]:
+        is_noted = any(any(match.reasons) for match in self.shown())
+        return ["note"] if is_noted else []
 
     def _each(self, parameter: str) -> list[str]:
         return [self.column(parameter, side) for side in self.sides]
@@ -298,16 +316,15 @@ class Comparison:
 
     def _row(self, match: Match) -> dict[str, Any]:
         row: dict[str, Any] = {name: shared_value(match, name) for name in PARAMETERS}
-        for side, run in zip(self.sides, match.runs, strict=True):
-            cells = {name: figure(run, name) for name in self.figures}
-            cells["gap"] = gap(run)
-            cells |= {name: single_value(run, name) for name in PARAMETERS}
-            cells |= side_names.crossed_values(side, self.across)
+        lines = self.lines(match)
+        for side, line in zip(self.sides, lines, strict=True):
+            cells = line | side_names.crossed_values(side, self.across)
             row |= {self.column(name, side): cell for name, cell in cells.items()}
-        for side, judgement in zip(self.sides[1:], self.judgements(match), strict=True):
-            row |= dict(zip(self.change_columns(side), judgement, strict=True))
+        for side, line in zip(self.sides[1:], lines[1:], strict=True):
+            columns = zip(self.change_columns(side), CHANGES, strict=True)
+            row |= {column: line[name] for column, name in columns}
         row["best"] = ", ".join(self.best(match)) or None
-        row["note"] = "; ".join(dict.fromkeys(reason for reason in match.reasons if reason)) or None
+        row["note"] = "; ".join(dict.fromkeys(filter(None, match.reasons))) or None
         return row
 
     def _common(self, parameter: str) -> str | None:
@@ -381,7 +398,9 @@ def single_value(run: models.Run | None, parameter: str) -> Any:
     return as_text(value(run, parameter)) if parameter == "faults" else value(run, parameter)
 
 
-def _judge(baseline: models.Run | None, run: models.Run | None) -> Judgement:
+def _judge(baseline: models.Run | None, run: models.Run | None, reason: str | None) -> Judgement:
+    if reason is not None:
+        return None, None, NOT_COMPARABLE
     if baseline is None and run is None:
         return None, None, None
     before, after = figure(baseline, "time"), figure(run, "time")
@@ -415,40 +434,3 @@ def _source(run: models.Run) -> str:
     revision = str(source.get("revision") or "")[:12]
     words = [str(source.get("version", "")), revision, "with changes" * bool(source.get("dirty"))]
     return " ".join(filter(None, words))
-
-
-def compare_stored(
-    session: Session,
-    names: Iterable[str],
-    reporter: Reporter,
-    *,
-    across: Iterable[str] = (),
-    conditions: Iterable[str] = (),
-    baseline: str | None = None,
-    by: Literal["message_units", "segments"] = "message_units",
-    sort: str | None = None,
-) -> Comparison:
-    """Load experiments by name, or runs by number, and compare them.
-
-    Args:
-        session: a session of the database.
-        names: the experiments or runs to compare; a single experiment is split by algorithm, base
-            and copies.
-        reporter: receives the number of missing runs of each experiment.
-        across: axes on which compared runs may differ, such as ``topology``.
-        conditions: conditions on the runs, such as ``topology=S5``.
-        baseline: the side that the others are compared with; by default the first.
-        by: match runs by message units, or by segments per tree.
-        sort: the column to sort by; ``-COLUMN`` sorts in descending order.
-
-    Raises:
-        NotFoundError: an experiment, a run or the baseline does not exist.
-        InputError: an axis, a condition or a column is not valid, or nothing can be compared.
-    """
-    axes = side_names.check_crossed(across)
-    selection = side_names.read_conditions(conditions)
-    sides = [side_names.load_side(session, name) for name in names]
-    for sentence in dict.fromkeys(side.incomplete for side in sides if side.incomplete):
-        reporter.say(sentence)
-    comparison = compare(side_names.select_runs(sides, selection), baseline, axes, by)
-    return comparison if sort is None else comparison.sorted_by(sort)

@@ -6,7 +6,7 @@ algorithm, and each panel has a lower bound. As in the papers, m is the message 
 the number of segments.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -32,11 +32,7 @@ _SAMPLES = 24
 
 #: The points of a drawn line, as pairs of message size and time.
 Path = list[tuple[Fraction, Fraction]]
-#: Runs, grouped first by their values on `AXES`, then by their values on the crossed axes and on
-#: `PARTS`, then by the name of their side. A `_Key` holds the values that identify a group.
 _Key = tuple[Any, ...]
-_Parts = dict[_Key, dict[str, list[models.Run]]]
-_Questions = dict[_Key, _Parts]
 
 
 class Line(NamedTuple):
@@ -107,7 +103,7 @@ class Curve:
             if along is not None:
                 points |= {
                     (m, min(line.at(m) for line in along.values()))
-                    for m in _samples((low.message_bytes, high.message_bytes))
+                    for m in _samples(low.message_bytes, high.message_bytes)
                 }
         return sorted(points)
 
@@ -164,10 +160,13 @@ class Panel:
     Attributes:
         question: the values on `AXES`; for a crossed axis, a text with the values of all curves.
         curves: the curves.
+        profiled: the curves whose links used in each step are plotted, each with the run that is
+            plotted.
     """
 
     question: Mapping[str, Any]
     curves: tuple[Curve, ...]
+    profiled: tuple[tuple[Curve, models.Run], ...] = ()
 
     @property
     def name(self) -> str:
@@ -225,23 +224,6 @@ class Panel:
             groups.setdefault(curve.place, []).append(curve)
         return {place: replace(self, curves=tuple(curves)) for place, curves in groups.items()}
 
-    def profiled(self) -> list[tuple[Curve, models.Run]]:
-        """Return curves, each with its fastest run at the largest size that all curves have.
-
-        If the curves have no size in common, each curve's own largest size is used. Curves whose
-        network has an unknown size are omitted.
-        """
-        sizes = [{spot.message_bytes for spot in curve.spots()} for curve in self.curves]
-        common = set.intersection(*sizes)
-        runs = []
-        for curve in self.curves:
-            spots = [
-                spot for spot in curve.spots() if not common or spot.message_bytes == max(common)
-            ]
-            if curve.links:
-                runs.append((curve, spots[-1].run))
-        return runs
-
 
 def shared_line(low: Spot, high: Spot, kind: str = "simulated") -> dict[int, Line] | None:
     """Return the line through two points, as in `Curve.lines`; None if their segments differ."""
@@ -264,53 +246,87 @@ def panels(comparison: Comparison) -> list[Panel]:
 
     Runs without figures, and runs that do not deliver all units, are omitted.
     """
-    questions: _Questions = {}
-    for side, run in _complete_runs(comparison):
-        # The values of a crossed axis share one panel; the curves' labels state them.
-        question = tuple(None if axis in comparison.across else value(run, axis) for axis in AXES)
-        part = tuple(getattr(run, name) for name in (*comparison.across, *PARTS))
-        sides = questions.setdefault(question, {}).setdefault(part, {})
-        sides.setdefault(side, []).append(run)
-    labels = _labels(questions, comparison.across)
-    return [
-        _panel(question, questions[question], labels, comparison.across)
-        for question in sorted(questions, key=_order)
-    ]
+    across = comparison.across
+    #: Runs by their values on `AXES`, by their values on the crossed axes and on `PARTS` (a part),
+    #: and by the name of their side.
+    questions: dict[_Key, dict[_Key, dict[str, list[models.Run]]]] = {}
+    for side in comparison.sides:
+        for run in side.runs:
+            if run.status != "complete" or run.missing or figure(run, "time") is None:
+                continue
+            # The values of a crossed axis share one panel; the curves' labels state them.
+            question = tuple(None if axis in across else value(run, axis) for axis in AXES)
+            part = tuple(getattr(run, name) for name in (*across, *PARTS))
+            sides = questions.setdefault(question, {}).setdefault(part, {})
+            sides.setdefault(side.name, []).append(run)
+    parts = {part for each in questions.values() for part in each}
+    labels = {part: _label(part, across, _varying(parts)) for part in parts}
+    # The label of a part names the side if the part's runs differ between sides in any panel.
+    different = {
+        part
+        for each in questions.values()
+        for part, sides in each.items()
+        if len({_fingerprint(runs) for runs in sides.values()}) > 1
+    }
+    found = []
+    for question in sorted(questions, key=_order):
+        sides_of = questions[question]
+        values = dict(zip(AXES, question, strict=True))
+        for at, axis in enumerate(across):
+            values[axis] = " | ".join(dict.fromkeys(as_text(part[at]) for part in sides_of))
+        varying = [at for at in _varying(sides_of) if at < len(across)]
+        curves = []
+        for part, sides in sides_of.items():
+            place = " ".join(axis_value(across[at], part[at]) for at in varying)
+            if part in different:
+                named = {f"{labels[part]} ({side})": runs for side, runs in sides.items()}
+            else:
+                named = {labels[part]: next(iter(sides.values()))}
+            curves += [Curve(label, tuple(runs), place) for label, runs in named.items()]
+        found.append(Panel(values, tuple(curves)))
+    return _with_profiles(found)
 
 
-def panels_with_steps(every: Iterable[Panel]) -> list[Panel]:
-    """Return the panels whose links used are plotted: those with schedules not in earlier panels.
+def _with_profiles(every: Sequence[Panel]) -> list[Panel]:
+    """Select the runs whose links used are plotted: those with schedules not in earlier panels.
 
-    A schedule does not depend on message_bytes, t_s, t_c and faults. Faults only remove some
-    of the links used, so panels without faults come first.
+    Of each curve, this is the fastest run at the largest size that all curves of the panel have, or
+    at the curve's own largest size if there is none. A schedule does not depend on message_bytes,
+    t_s, t_c and faults. Faults only remove some of the links used, so panels without faults come
+    first. Curves whose network has an unknown size are omitted.
     """
-    chosen = []
-    seen: set[tuple[Any, ...]] = set()
-    for panel in sorted(every, key=lambda panel: bool(panel.question["faults"])):
+    selected = list(every)
+    seen: set[_Key] = set()
+    for number in sorted(
+        range(len(every)), key=lambda place: bool(every[place].question["faults"])
+    ):
+        panel = every[number]
+        sizes = [{spot.message_bytes for spot in curve.spots()} for curve in panel.curves]
+        common = max(set.intersection(*sizes), default=None)
+        shown = []
+        for curve in panel.curves:
+            spots = [spot for spot in curve.spots() if common in {None, spot.message_bytes}]
+            if curve.links:
+                shown.append((curve, spots[-1].run))
         axes = tuple(panel.question[axis] for axis in ("topology", "collective", "ports"))
-        schedules = {(*axes, curve.label, run.segments) for curve, run in panel.profiled()}
+        schedules = {(*axes, curve.label, run.segments) for curve, run in shown}
         if not schedules <= seen:
-            chosen.append(panel)
+            selected[number] = replace(panel, profiled=tuple(shown))
         seen |= schedules
-    return chosen
+    return selected
 
 
 def profiled_runs(comparison: Comparison) -> list[models.Run]:
     """Return the runs for which the links used in each step are plotted."""
-    every = panels_with_steps(panels(comparison))
-    return [run for panel in every for _, run in panel.profiled()]
+    return [run for panel in panels(comparison) for _, run in panel.profiled]
 
 
-def _samples(sizes: Sequence[Fraction]) -> list[Fraction]:
-    """Return the sizes, and samples between them that are evenly spaced on a logarithmic axis."""
-    places = (
-        (log10(low), log10(high), place / _SAMPLES)
-        for low, high in pairwise(sizes)
-        for place in range(1, _SAMPLES)
-    )
+def _samples(low: Fraction, high: Fraction) -> list[Fraction]:
+    """Return message sizes between two sizes, evenly spaced on a logarithmic axis."""
+    start, width = log10(low), log10(high) - log10(low)
+    samples = (Fraction(10 ** (start + width * (n / _SAMPLES))) for n in range(1, _SAMPLES))
     # Powers are rounded, so a sample may lie outside the range of sizes.
-    more = (Fraction(10 ** (low + (high - low) * share)) for low, high, share in places)
-    return sorted({*sizes, *(m for m in more if sizes[0] < m < sizes[-1])})
+    return [m for m in samples if low < m < high]
 
 
 def _order(question: _Key) -> tuple[Any, ...]:
@@ -319,34 +335,9 @@ def _order(question: _Key) -> tuple[Any, ...]:
     return values["collective"], size, *(value for value in question if value is not None)
 
 
-def _panel(
-    question: _Key, parts: _Parts, labels: Mapping[_Key, tuple[str, bool]], across: Sequence[str]
-) -> Panel:
-    values = dict(zip(AXES, question, strict=True))
-    for place, axis in enumerate(across):
-        values[axis] = " | ".join(dict.fromkeys(as_text(part[place]) for part in parts))
-    return Panel(values, tuple(_curves(parts, labels, across)))
-
-
-def _complete_runs(comparison: Comparison) -> Iterator[tuple[str, models.Run]]:
-    for side in comparison.sides:
-        for run in side.runs:
-            if run.status == "complete" and not run.missing and figure(run, "time") is not None:
-                yield side.name, run
-
-
-def _labels(questions: _Questions, across: Sequence[str]) -> dict[_Key, tuple[str, bool]]:
-    """Return, for each part, its label and whether its runs differ between sides in any panel."""
-    parts = {part for panel in questions.values() for part in panel}
-    places = range(len(across) + len(PARTS))
-    varying = [place for place in places if len({part[place] for part in parts}) > 1]
-    different = {
-        part
-        for panel in questions.values()
-        for part, sides in panel.items()
-        if len({_fingerprint(runs) for runs in sides.values()}) > 1
-    }
-    return {part: (_label(part, across, varying), part in different) for part in parts}
+def _varying(parts: Iterable[_Key]) -> list[int]:
+    """Return the positions at which the values of parts differ."""
+    return [at for at, values in enumerate(zip(*parts, strict=True)) if len(set(values)) > 1]
 
 
 def _label(part: _Key, across: Sequence[str], varying: Sequence[int]) -> str:
@@ -357,21 +348,7 @@ def _label(part: _Key, across: Sequence[str], varying: Sequence[int]) -> str:
     return " ".join([*places, f"{algorithm}{on_base}{times}"])
 
 
-def _curves(
-    parts: _Parts, labels: Mapping[_Key, tuple[str, bool]], across: Sequence[str]
-) -> Iterator[Curve]:
-    varying = [at for at in range(len(across)) if len({part[at] for part in parts}) > 1]
-    for part, sides in parts.items():
-        label, different = labels[part]
-        place = " ".join(axis_value(across[at], part[at]) for at in varying)
-        if different:
-            for side, runs in sides.items():
-                yield Curve(f"{label} ({side})", tuple(runs), place)
-        else:
-            yield Curve(label, tuple(next(iter(sides.values()))), place)
-
-
-def _fingerprint(runs: Iterable[models.Run]) -> frozenset[tuple[Any, ...]]:
+def _fingerprint(runs: Iterable[models.Run]) -> frozenset[_Key]:
     return frozenset(
         (run.message_bytes, run.segments, *(figure(run, name) for name in FIGURES)) for run in runs
     )

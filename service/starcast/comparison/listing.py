@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from starcast.comparison.matching import Side, figure, gap
 from starcast.experiments.design import examples, read_design, stored_axes
-from starcast.experiments.grid import Point
+from starcast.experiments.point import Point
 from starcast.experiments.reproduction import FIGURES, SAME, Repetition
 from starcast.judges.simulator.simulation import PROFILE_COLUMNS
 from starcast.stores.database import models, repository
@@ -178,22 +178,19 @@ def list_profile(profile: Sequence[models.StepProfile | models.ScheduleStep]) ->
 
 def run_row(run: models.Run, experiment: str) -> dict[str, Any]:
     """Return a stored run as a table row: its parameters, simulated figures, and gap."""
-    figures = {
-        "steps": figure(run, "steps"),
-        "time": figure(run, "time"),
-        "gap": rounded(gap(run)),
-    }
-    point = {name: getattr(run, name) for name in POINT_AXES}
-    row = {
-        **point,
-        **figures,
-        "run": run.id,
-        "experiment": experiment,
-        "status": run.status,
-        "missing": run.missing,
-        "finished": run.finished_at.astimezone(),
-    }
-    return with_numbers(row)
+    return with_numbers(
+        {
+            **{name: getattr(run, name) for name in POINT_AXES},
+            "run": run.id,
+            "experiment": experiment,
+            "status": run.status,
+            "steps": figure(run, "steps"),
+            "time": figure(run, "time"),
+            "gap": rounded(gap(run)),
+            "missing": run.missing,
+            "finished": run.finished_at.astimezone(),
+        }
+    )
 
 
 def cost_rows(run: models.Run) -> list[dict[str, Any]]:

@@ -14,14 +14,13 @@ message.) Runs whose number of units does not occur on the other side remain. Th
 each side are matched, so each algorithm is compared at its best number.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from starcast.stores.database import models
 from starcast.support.axes import CHOICE, QUESTION
@@ -33,6 +32,8 @@ MESSAGE_UNITS, SEGMENTS = "message_units", "segments"
 #: All parameters used for matching. The parameter ``messages`` is omitted, because it equals the
 #: segments if an algorithm takes messages.
 PARAMETERS = (*QUESTION, *CHOICE, MESSAGE_UNITS)
+
+_COLUMNS = {axis: column for column, axis in enumerate(PARAMETERS)}
 
 FIGURES = ("steps", "transmissions", "start_ups", "bytes", "time")
 #: The name of a figure that runs with faults have: the number of undelivered (node, unit) pairs.
@@ -66,8 +67,8 @@ class Match:
 
     Attributes:
         runs: one run per side, the baseline's first; None if a side has no matching run.
-        reasons: for each side except the baseline, why its run is not comparable with the
-            baseline's; None if it is comparable.
+        reasons: for each side, why its run is not comparable with the baseline's; None if it is
+            comparable, and for the baseline.
     """
 
     runs: tuple[models.Run | None, ...]
@@ -134,13 +135,13 @@ def find_matches(
     for run in baseline.runs:
         for row in _divide_into_rows([each.partners[run] for each in pairings], points):
             pairs = zip(pairings, row, strict=True)
-            reasons = tuple(pairing.find_reason(run, other) for pairing, other in pairs)
-            matches.append(Match((run, *row), reasons))
-    for place, pairing in enumerate(pairings):
-        before, after = (None,) * place, (None,) * (len(pairings) - place - 1)
+            reasons = (pairing.find_reason(run, other) for pairing, other in pairs)
+            matches.append(Match((run, *row), (None, *reasons)))
+    for place, pairing in enumerate(pairings, start=1):
+        before, after = (None,) * place, (None,) * (len(pairings) - place)
         for run in pairing.find_unmatched():
             reason = pairing.describe_missing(run, baseline)
-            matches.append(Match((None, *before, run, *after), (*before, reason, *after)))
+            matches.append(Match((*before, run, *after), (*before, reason, *after)))
     return sorted(matches, key=points.order)
 
 
@@ -152,56 +153,51 @@ def as_text(value: Any) -> str:
 
 
 class _Points:
-    """The parameters of all runs, read once from the stored runs.
+    """The parameters of all runs, read once from the stored runs and encoded as integers.
 
     Attributes:
         question: the axes that define the problem, on which comparable runs agree.
         choice: the axes on which comparable runs may differ, in the order of matching.
         by: the last axis of ``choice``.
+        codes: for each run, one number per parameter; equal values have equal numbers.
     """
 
     def __init__(self, sides: Iterable[Side], across: Sequence[str], by: str) -> None:
         self.question = tuple(axis for axis in QUESTION if axis not in across)
         self.by = by
         self.choice = (*across, *(axis for axis in CHOICE if axis != SEGMENTS), by)
-        self._values = {
-            run: {axis: value(run, axis) for axis in PARAMETERS}
+        numbers: dict[str, dict[Any, int]] = {axis: {} for axis in PARAMETERS}
+        self.codes = {
+            run: tuple(
+                known.setdefault(value(run, axis), len(known)) for axis, known in numbers.items()
+            )
             for side in sides
             for run in side.runs
         }
-        self._numbers: dict[str, dict[Any, int]] = {axis: {} for axis in PARAMETERS}
 
-    def key(self, run: models.Run, axes: Iterable[str]) -> tuple[Any, ...]:
-        """Return the values of a run on the given axes."""
-        values = self._values[run]
-        return tuple(values[axis] for axis in axes)
+    def key(self, run: models.Run, axes: Iterable[str]) -> tuple[int, ...]:
+        """Return the codes of a run on the given axes."""
+        codes = self.codes[run]
+        return tuple(codes[_COLUMNS[axis]] for axis in axes)
 
     def group(
         self, runs: Iterable[models.Run], axes: Sequence[str]
-    ) -> dict[tuple[Any, ...], list[models.Run]]:
+    ) -> dict[tuple[int, ...], list[models.Run]]:
         """Group runs by their values on the given axes."""
-        groups: dict[tuple[Any, ...], list[models.Run]] = {}
+        groups: dict[tuple[int, ...], list[models.Run]] = {}
         for run in runs:
             groups.setdefault(self.key(run, axes), []).append(run)
         return groups
 
     def differing(self, run: models.Run, other: models.Run, axes: Iterable[str]) -> list[str]:
         """Return the axes, among the given axes, on which two runs have different values."""
-        ours, theirs = self._values[run], self._values[other]
-        return [axis for axis in axes if ours[axis] != theirs[axis]]
-
-    def code(self, run: models.Run) -> NDArray[np.int64]:
-        """Encode a run's parameters as integers, for a fast search for the most similar run."""
-        codes = []
-        for axis, each in self._values[run].items():
-            numbers = self._numbers[axis]
-            codes.append(numbers.setdefault(each, len(numbers)))
-        return np.array(codes)
+        ours, theirs = self.codes[run], self.codes[other]
+        return [axis for axis in axes if ours[_COLUMNS[axis]] != theirs[_COLUMNS[axis]]]
 
     def order(self, match: Match) -> tuple[Any, ...]:
         """Return the sort key of a row."""
         run = next(run for run in match.runs if run is not None)
-        values = self.key(run, (*self.question, *self.choice))
+        values = [value(run, axis) for axis in (*self.question, *self.choice)]
         size = count_nodes(run.topology) if "topology" in self.question else 0
         return size, *("" if value is None else value for value in values)
 
@@ -220,9 +216,14 @@ class _Pairing:
         self._points = points
         self._baseline = baseline
         self._other = other
-        self._baseline_codes = np.array([points.code(run) for run in baseline.runs])
-        self._other_codes = np.array([points.code(run) for run in other.runs])
-        self._matches: dict[models.Run, list[models.Run]] = {run: [] for run in baseline.runs}
+        # The codes of each side as an array, for a fast search for the most similar run.
+        self._codes = {
+            side.name: np.array([points.codes[run] for run in side.runs])
+            for side in (baseline, other)
+        }
+        self.partners: dict[models.Run, list[models.Run | None]] = {
+            run: [] for run in baseline.runs
+        }
         #: The choices on which the sides have some value in common, without the last choice.
         self._common = [
             axis
@@ -236,12 +237,13 @@ class _Pairing:
         theirs = points.group(other.runs, points.question)
         for question, runs in ours.items():
             self._match(runs, theirs.get(question, []), points.choice, ())
-        only_ours = _joined({key: runs for key, runs in ours.items() if key not in theirs})
-        only_theirs = _joined({key: runs for key, runs in theirs.items() if key not in ours})
-        nearest = self._pair_nearest(only_ours, only_theirs)
-        self.partners: dict[models.Run, Sequence[models.Run | None]] = {
-            run: runs or [nearest.get(run)] for run, runs in self._matches.items()
-        }
+        self._pair_nearest(
+            [run for key, runs in ours.items() if key not in theirs for run in runs],
+            [run for key, runs in theirs.items() if key not in ours for run in runs],
+        )
+        for partners in self.partners.values():
+            if not partners:
+                partners.append(None)
 
     def _match(
         self,
@@ -254,7 +256,7 @@ class _Pairing:
         if not choice or not ours or not theirs:
             self._matched |= dict.fromkeys((*ours, *theirs), matched)
             for run in ours:
-                self._matches[run].extend(theirs)
+                self.partners[run].extend(theirs)
             return
         axis, *rest = choice
         mine, others = self._points.group(ours, [axis]), self._points.group(theirs, [axis])
@@ -266,36 +268,31 @@ class _Pairing:
             return
         for key in common:
             self._match(mine.pop(key), others.pop(key), rest, (*matched, axis))
-        left, right = _joined(mine), _joined(others)
+        left, right = list(chain(*mine.values())), list(chain(*others.values()))
         self._matched |= dict.fromkeys((*left, *right), (*matched, axis))
         # Only the fastest runs are paired: pairing all numbers of units would multiply the rows,
         # and most rows would compare an algorithm at a number that is not its best.
         if axis == self._points.by and left and right:
             self._match(_fastest(left), _fastest(right), rest, matched)
 
-    def _pair_nearest(
-        self, ours: Sequence[models.Run], theirs: Sequence[models.Run]
-    ) -> dict[models.Run, models.Run]:
+    def _pair_nearest(self, ours: Sequence[models.Run], theirs: Sequence[models.Run]) -> None:
         """Pair runs of different problems, starting with pairs that differ in the fewest axes."""
-        chosen: dict[models.Run, models.Run] = {}
-        free = dict.fromkeys(theirs)
+        waiting, free = dict.fromkeys(ours), dict.fromkeys(theirs)
         question = self._points.question
         for size in range(1, len(question) + 1):
             for apart, last in product(combinations(question, size), ((self._points.by,), ())):
                 # Runs with equal message units are paired first: a row should have as few
                 # differences as possible, so that its reason names only relevant differences.
-                if len(chosen) == len(ours) or not free:
-                    return chosen
+                if not waiting or not free:
+                    return
                 axes = [axis for axis in (*question, *self._common, *last) if axis not in apart]
-                waiting = self._points.group(free, axes)
-                for run in ours:
-                    if run in chosen:
-                        continue
-                    candidates = waiting.get(self._points.key(run, axes))
+                groups = self._points.group(free, axes)
+                for run in list(waiting):
+                    candidates = groups.get(self._points.key(run, axes))
                     if candidates:
-                        chosen[run] = candidates.pop(0)
-                        del free[chosen[run]]
-        return chosen
+                        partner = candidates.pop(0)
+                        self.partners[run].append(partner)
+                        del waiting[run], free[partner]
 
     def find_unmatched(self) -> list[models.Run]:
         """Return the runs of the other side that do not share a row with any baseline run."""
@@ -313,9 +310,19 @@ class _Pairing:
                 for axis in apart
             )
             return f"different {', '.join(pairs)}"
-        pair = ((self._baseline, run), (self._other, other))
-        no_figures = (_without_figures(side, each) for side, each in pair)
-        return next(filter(None, no_figures), None) or _undelivered(pair)
+        pair = ((self._baseline.name, run), (self._other.name, other))
+        for name, each in pair:
+            if each.status != "complete":
+                return f"{name} failed: {each.error}"
+            if figure(each, "time") is None:
+                return f"{name} has no simulated time"
+        # The times are not comparable, because units are missing.
+        incomplete = [
+            f"{name} leaves {each.missing} missing under its faults"
+            for name, each in pair
+            if each.missing
+        ]
+        return " and ".join(incomplete) or None
 
     def describe_missing(self, run: models.Run, side: Side) -> str:
         """Return the reason why a run of one side has no match on the given side."""
@@ -323,9 +330,8 @@ class _Pairing:
             return f"{side.name} has no runs"
         question = self._points.question
         axes = (*question, *(self._matched.get(run) or self._common))
-        columns = [PARAMETERS.index(axis) for axis in axes]
-        codes = self._other_codes if side is self._other else self._baseline_codes
-        apart = codes[:, columns] != self._points.code(run)[columns]
+        columns = [_COLUMNS[axis] for axis in axes]
+        apart = self._codes[side.name][:, columns] != self._points.key(run, axes)
         # A run of the same problem counts as more similar than any run of another problem.
         weights = [len(axes) if axis in question else 1 for axis in axes]
         nearest = side.runs[int((apart @ weights).argmin())]
@@ -380,23 +386,3 @@ def _fastest(runs: Iterable[models.Run]) -> list[models.Run]:
     times = {run: (bool(run.missing), figure(run, "time")) for run in runs}
     timed = [time for time in times.values() if time[1] is not None]
     return [run for run, time in times.items() if not timed or time == min(timed)]
-
-
-def _joined(groups: Mapping[tuple[Any, ...], Sequence[models.Run]]) -> list[models.Run]:
-    return [run for group in groups.values() for run in group]
-
-
-def _without_figures(side: Side, run: models.Run) -> str | None:
-    if run.status != "complete":
-        return f"{side.name} failed: {run.error}"
-    return None if figure(run, "time") is not None else f"{side.name} has no simulated time"
-
-
-def _undelivered(pair: Sequence[tuple[Side, models.Run]]) -> str | None:
-    """Return a text with the sides whose times are not comparable, because units are missing."""
-    incomplete = [
-        f"{side.name} leaves {run.missing} missing under its faults"
-        for side, run in pair
-        if run.missing
-    ]
-    return " and ".join(incomplete) or None

@@ -14,11 +14,10 @@ from starcast.comparison.crossovers import (
     find_crossovers,
     table_columns,
 )
-from starcast.comparison.curves import Curve, Panel, Path, panels, panels_with_steps
-from starcast.comparison.layout import MAX_ABREAST, tabulate, tabulate_layout
+from starcast.comparison.curves import Curve, Panel, Path, panels
 from starcast.comparison.matching import figure
-from starcast.comparison.remarks import matched_by
-from starcast.comparison.sides import networks, parent
+from starcast.comparison.presentation import MAX_ABREAST, lay_out, matched_by, tabulate
+from starcast.comparison.sides import describe_networks, parent
 from starcast.stores.database import models
 from starcast.support.axes import QUESTION
 from starcast.support.html import inline_files, render_page
@@ -38,18 +37,15 @@ _LISTED_SEGMENTS = 6
 _TEMPLATE = "compare.html.j2"
 
 
-def describe(
-    comparison: Comparison, profiles: Profiles, *, everything: bool = False
-) -> dict[str, Any]:
+def describe(comparison: Comparison, profiles: Profiles) -> dict[str, Any]:
     """Return a comparison as one JSON object, with everything that a page shows.
 
     Args:
         comparison: the comparison, with its rows in the order to be shown.
         profiles: the step profiles of `profiled_runs`; some may be missing.
-        everything: include all parameters, figures and rows.
     """
-    table = tabulate(comparison, everything=everything)
-    described = _panels(comparison, profiles)
+    table = tabulate(comparison)
+    found = [(panel, find_crossovers(panel)) for panel in panels(comparison)]
     return {
         "title": title_of(comparison),
         "sides": [side.name for side in comparison.sides],
@@ -57,35 +53,33 @@ def describe(
         "remarks": list(
             dict.fromkeys(side.incomplete for side in comparison.sides if side.incomplete)
         ),
-        "parameters": comparison.header_parameters(everything=everything),
+        "parameters": comparison.shared_parameters(),
         "across": list(comparison.across),
         "matched_by": matched_by(comparison),
-        "networks": list(map(str, comparison.networks)),
+        "networks": comparison.networks,
         "summary": summarize(comparison),
         "reasons": count_reasons(comparison),
         "columns": list(table.columns),
         "rows": table.rows,
         "note": table.note,
-        "panels": [panel for panel, _ in described],
+        "panels": [_panel(panel, crossings, profiles) for panel, crossings in found],
         "crossovers": [
-            with_numbers(row) for _, crossings in described for row in crossover_rows(crossings)
+            with_numbers(row) for _, crossings in found for row in crossover_rows(crossings)
         ],
         "provenance": list_sources(comparison),
         "commands": list_commands(comparison),
     }
 
 
-def page_values(
-    comparison: Comparison, profiles: Profiles, *, everything: bool = False
-) -> dict[str, Any]:
+def page_values(comparison: Comparison, profiles: Profiles) -> dict[str, Any]:
     """Return the variables of the page template; the arguments are those of `describe`."""
-    layout = tabulate_layout(comparison, everything=everything)
-    described = describe(comparison, profiles, everything=everything)
+    layout = lay_out(comparison.with_short_names())
+    described = describe(comparison, profiles)
     return {
         **described,
         "layout": layout,
         "matches": len(comparison.matches),
-        "everything": everything,
+        "everything": comparison.everything,
         "question": ", ".join(axis for axis in QUESTION if axis not in comparison.across),
         "crossover_columns": table_columns(described["crossovers"]),
         "signs": SIGNS,
@@ -93,13 +87,13 @@ def page_values(
     }
 
 
-def render_file(comparison: Comparison, profiles: Profiles, *, everything: bool = False) -> str:
+def render_file(comparison: Comparison, profiles: Profiles) -> str:
     """Return the page of a comparison as one HTML file; the arguments are those of `describe`.
 
     The file contains its data, scripts and styles. If scripts are disabled, it shows tables instead
     of plots.
     """
-    values = page_values(comparison, profiles, everything=everything)
+    values = page_values(comparison, profiles)
     now = datetime.now(UTC).astimezone().isoformat(sep=" ", timespec="seconds")
     values["written"] = f"Written {now} by starcast {version('starcast')}."
     return inline_files(render_page(_TEMPLATE, **values))
@@ -125,11 +119,11 @@ def summarize(comparison: Comparison) -> list[dict[str, Any]]:
     best = Counter(name for match in comparison.matches for name in comparison.best(match))
     rows = []
     for place, side in enumerate(comparison.sides):
-        counts = Counter(row[place - 1] for row in judged) if place else Counter[str]()
+        counts = Counter(row[place] for row in judged)
         rows.append({
             "side": side.name,
             "algorithms": _describe_runs(side.runs),
-            "networks": "; ".join(map(str, networks(side.runs))),
+            "networks": "; ".join(describe_networks(side.runs)),
             "runs": len(side.runs),
             "best": best[side.name],
             **{verdict: counts[verdict] if place else None for verdict in VERDICTS},
@@ -173,21 +167,7 @@ def list_commands(comparison: Comparison) -> list[dict[str, Any]]:
 
 def describe_panels(comparison: Comparison, profiles: Profiles) -> list[dict[str, Any]]:
     """Return the panels of a comparison, or of a single side, in the form used by `describe`."""
-    return [panel for panel, _ in _panels(comparison, profiles)]
-
-
-def _panels(
-    comparison: Comparison, profiles: Profiles
-) -> list[tuple[dict[str, Any], list[Crossing]]]:
-    """Return each panel with its crossovers; `panels_with_steps` selects those with links used."""
-    every = panels(comparison)
-    with_steps = panels_with_steps(every)
-    described = []
-    for panel in every:
-        crossings = find_crossovers(panel)
-        has_steps = any(panel is each for each in with_steps)
-        described.append((_panel(panel, crossings, profiles if has_steps else {}), crossings))
-    return described
+    return [_panel(panel, find_crossovers(panel), profiles) for panel in panels(comparison)]
 
 
 def _panel(panel: Panel, crossings: Iterable[Crossing], profiles: Profiles) -> dict[str, Any]:
@@ -204,7 +184,7 @@ def _panel(panel: Panel, crossings: Iterable[Crossing], profiles: Profiles) -> d
                 "links": curve.links,
                 "links_used": list(profiles[run.id]),
             }
-            for curve, run in panel.profiled()
+            for curve, run in panel.profiled
             if profiles.get(run.id)
         ],
     }

@@ -1,15 +1,10 @@
 """The papers' tables, filled with the figures of stored runs."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy.orm import Session
-
-from starcast.comparison.matching import figure
-from starcast.comparison.sides import load_side, read_conditions, select_runs
+from starcast.comparison.matching import FIGURES, figure
 from starcast.costs.machine import Machine
 from starcast.costs.paper_tables import (
     PAPER_TABLES,
@@ -21,9 +16,8 @@ from starcast.costs.paper_tables import (
     RowFigures,
 )
 from starcast.experiments.design import examples, read_design
-from starcast.stores.database import models, repository
+from starcast.stores.database import models
 from starcast.support.errors import InputError, NotFoundError
-from starcast.support.progress import Reporter
 from starcast.support.table import Table, with_numbers
 from starcast.support.text import did_you_mean
 from starcast.topologies import as_topology
@@ -70,60 +64,12 @@ def _shipped_title(name: str) -> str:
     return read_design(str(examples()[name])).title
 
 
-@dataclass(frozen=True)
-class PaperCases:
-    """A paper's table, filled with the figures of an experiment.
-
-    Attributes:
-        name: the name of the table.
-        table: its definition.
-        cases: the parameters of every case, with the table's rows for them.
-    """
-
-    name: str
-    table: PaperTable
-    cases: tuple[tuple[Case, list[Row]], ...]
-
-
-def load_table(
-    session: Session,
-    experiment: str,
-    reporter: Reporter,
-    *,
-    table: str | None = None,
-    conditions: Iterable[str] = (),
-) -> PaperCases:
-    """Fill a paper's table with the figures of an experiment.
-
-    Args:
-        session: a session of the database.
-        experiment: the name of the experiment.
-        reporter: receives the number of missing runs.
-        table: the name of the paper's table; by default, that for which the experiment was run.
-        conditions: conditions on the runs, such as ``topology=S5``.
-
-    Raises:
-        NotFoundError: no such experiment is stored, or no run executes a row of the table.
-        InputError: there is no such table, or a condition is not valid.
-    """
-    selection = read_conditions(conditions)
-    name = table or table_of(repository.load_experiment(session, experiment))
-    chosen = find_table(name)
-    side = load_side(session, experiment)
-    if side.incomplete:
-        reporter.say(side.incomplete)
-    (selected,) = select_runs([side], selection)
-    return PaperCases(name, chosen, tuple(paper_rows(chosen, selected.runs)))
-
-
-def tabulate(paper: PaperCases) -> Table:
+def tabulate(table: PaperTable, cases: Sequence[tuple[Case, list[Row]]]) -> Table:
     """Return one table with the rows of all cases, each with the parameters of its case."""
     records = [
-        with_numbers({**case_values(paper.table, case), **row})
-        for case, rows in paper.cases
-        for row in rows
+        with_numbers({**case_values(table, case), **row}) for case, rows in cases for row in rows
     ]
-    return Table.of(records, [*case_values(paper.table, paper.cases[0][0]), *paper.table.headings])
+    return Table.of(records, [*case_values(table, cases[0][0]), *table.headings])
 
 
 def case_values(table: PaperTable, case: Case) -> dict[str, Any]:
@@ -137,8 +83,8 @@ def case_values(table: PaperTable, case: Case) -> dict[str, Any]:
     return values
 
 
-def paper_rows(table: PaperTable, runs: Sequence[models.Run]) -> Iterator[tuple[Case, list[Row]]]:
-    """Yield each case of the runs (topology, message and machine) with its rows of the table.
+def paper_rows(table: PaperTable, runs: Sequence[models.Run]) -> list[tuple[Case, list[Row]]]:
+    """Return each case of the runs (topology, message and machine) with its rows of the table.
 
     Runs with faults, asynchronous runs, and failed runs are ignored.
 
@@ -152,18 +98,18 @@ def paper_rows(table: PaperTable, runs: Sequence[models.Run]) -> Iterator[tuple[
         and not run.faults
         and figure(run, "time") is not None
     ]
-    is_empty = True
+    filled = []
     for case in _cases(table, usable):
         find, used = _finder(table, case, usable)
         rows = table.rows(case, find)
         if used:
-            is_empty = False
-            yield case, rows
-    if is_empty:
+            filled.append((case, rows))
+    if not filled:
         raise NotFoundError(
             f"no run executes a row of {table.source}",
             hint="run the grid of the table, which 'starcast experiment examples' lists",
         )
+    return filled
 
 
 def _cases(table: PaperTable, runs: Iterable[models.Run]) -> list[Case]:
@@ -192,18 +138,10 @@ def _finder(
     table: PaperTable, case: Case, runs: Iterable[models.Run]
 ) -> tuple[Find, list[models.Run]]:
     """Return a function that finds the figures of a row, and the list of the runs found so far."""
-    has_machine = "machine" in table.axes
-    machine = case.machine
-    chosen = [
-        run
-        for run in runs
-        if run.topology == case.topology.spec
-        and (
-            not has_machine
-            or (run.message_bytes, run.t_s, run.t_c)
-            == (case.message_bytes, machine.t_s, machine.t_c)
-        )
-    ]
+    chosen = [run for run in runs if run.topology == case.topology.spec]
+    if "machine" in table.axes:
+        wanted = (case.message_bytes, case.machine)
+        chosen = [run for run in chosen if (run.message_bytes, Machine(run.t_s, run.t_c)) == wanted]
     used: list[models.Run] = []
 
     def find(execution: RowExecution) -> RowFigures | None:
@@ -212,14 +150,7 @@ def _finder(
             return None
         best = min(matching, key=lambda run: (figure(run, "time"), run.segments))
         used.append(best)
-        return RowFigures(
-            steps=figure(best, "steps"),
-            transmissions=figure(best, "transmissions"),
-            start_ups=Fraction(figure(best, "start_ups")),
-            bytes=Fraction(figure(best, "bytes")),
-            time=Fraction(figure(best, "time")),
-            segments=best.segments,
-        )
+        return RowFigures(*(figure(best, name) for name in FIGURES), best.segments)
 
     return find, used
 

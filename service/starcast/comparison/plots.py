@@ -18,9 +18,8 @@ from typing import Any
 
 from starcast.comparison.compare import Comparison
 from starcast.comparison.crossovers import AT, Crossing, best_crossovers, find_crossovers
-from starcast.comparison.curves import Curve, Panel, panels, panels_with_steps
+from starcast.comparison.curves import Panel, panels
 from starcast.comparison.page import Profiles
-from starcast.stores.database import models
 from starcast.support.errors import InputError, UnavailableError
 from starcast.support.html import PALETTE
 
@@ -124,15 +123,13 @@ def plot_file(comparison: Comparison, profiles: Profiles, suffix: str) -> bytes:
         InputError: there is nothing to plot.
     """
     every = panels(comparison)
-    with_steps = panels_with_steps(every)
     styles = make_styles(curve.label for panel in every for curve in panel.curves)
     plots: list[Callable[[Axes], None]] = []
     for panel in every:
         if sum(m > 0 for m in panel.sizes) > 1:
             crossings = best_crossovers(find_crossovers(panel))
             plots.append(partial(plot_times, panel, styles, crossings))
-        has_profile = any(profiles.get(run.id) for _, run in panel.profiled())
-        if has_profile and any(panel is each for each in with_steps):
+        if any(profiles.get(run.id) for _, run in panel.profiled):
             plots.append(partial(plot_links, panel, profiles, styles))
     if not plots:
         raise InputError(
@@ -207,7 +204,7 @@ def plot_links(panel: Panel, profiles: Profiles, styles: Styles, axes: Axes) -> 
         axes: empty axes.
     """
     shown = [
-        (curve, run, profiles[run.id]) for curve, run in panel.profiled() if profiles.get(run.id)
+        (curve, run, profiles[run.id]) for curve, run in panel.profiled if profiles.get(run.id)
     ]
     sizes = {curve.links for curve, _, _ in shown}
     is_same = len(sizes) == 1
@@ -218,8 +215,8 @@ def plot_links(panel: Panel, profiles: Profiles, styles: Styles, axes: Axes) -> 
         style = {name: styles[curve.label][name] for name in ("color", "linestyle")}
         edges = [step + 0.5 for step in range(len(used) + 1)]
         heights = [links * most / curve.links for links in used]
-        name = _profile_label(curve, run)
-        axes.stairs(heights, edges, baseline=None, label=name, linewidth=1.3, **style)
+        label = f"{curve.label}, p = {run.segments}"
+        axes.stairs(heights, edges, baseline=None, label=label, linewidth=1.3, **style)
     axes.set_ylim(0, most * 1.06)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
@@ -349,7 +346,3 @@ def _clusters(
 def _pairs(points: Iterable[tuple[Fraction, Fraction]]) -> tuple[list[float], list[float]]:
     listed = [(float(m), float(time)) for m, time in points]
     return [m for m, _ in listed], [time for _, time in listed]
-
-
-def _profile_label(curve: Curve, run: models.Run) -> str:
-    return f"{curve.label}, p = {run.segments}"

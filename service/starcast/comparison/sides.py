@@ -3,19 +3,19 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from string import ascii_uppercase
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy.orm import Session
 
 from starcast.comparison.matching import Side, as_text, value
 from starcast.experiments.design import commands as design_commands
 from starcast.experiments.design import describe_missing, sort_runs
-from starcast.experiments.grid import Point
+from starcast.experiments.point import Point
 from starcast.stores.database import models, repository
 from starcast.support.axes import AXES, CHOICE, POINT_AXES, QUESTION, read_count, read_number
 from starcast.support.errors import InputError, NotFoundError
+from starcast.support.progress import Reporter
 from starcast.topologies import as_topology, count_nodes
 
 #: Separates experiment and part in the name of a side that is only part of an experiment.
@@ -24,6 +24,26 @@ PART = "/"
 EACH = " | "
 #: Conditions on runs: the allowed values of each axis, as texts in the form of `as_text`.
 Conditions = Mapping[str, frozenset[str]]
+
+
+def load_sides(
+    session: Session, names: Iterable[str], conditions: Conditions, reporter: Reporter
+) -> list[Side]:
+    """Return experiments, or single runs given by number, as sides with the selected runs.
+
+    Args:
+        session: a session of the database.
+        names: the experiments or runs.
+        conditions: conditions that the runs must meet.
+        reporter: receives the number of missing runs of each experiment.
+
+    Raises:
+        NotFoundError: an experiment or run does not exist, or no run meets the conditions.
+    """
+    sides = [load_side(session, name) for name in names]
+    for sentence in dict.fromkeys(side.incomplete for side in sides if side.incomplete):
+        reporter.say(sentence)
+    return select_runs(sides, conditions)
 
 
 def load_side(session: Session, name: str) -> Side:
@@ -199,23 +219,11 @@ def _meets(run: models.Run, conditions: Conditions) -> bool:
 
 #: The axes of `QUESTION` that can be crossed, so that compared runs may differ on them.
 CROSSABLE = tuple(axis for axis in QUESTION if not AXES[axis].not_crossed)
-#: The counts that describe a network's size: columns of tables, and attributes of `Network`.
+#: The counts that describe a network's size: columns of tables, and attributes of `Topology`.
 SIZES = ("nodes", "degree", "links")
 #: The axes by which the runs of a single experiment are split into sides: all of `CHOICE` except
 #: the segments, because runs are matched on them.
 PARTS = CHOICE[:-1]
-
-
-class Network(NamedTuple):
-    """The size of a topology; ``links`` counts undirected links."""
-
-    spec: str
-    nodes: int
-    degree: int
-    links: int
-
-    def __str__(self) -> str:
-        return f"{self.spec}: {self.nodes:,} nodes of degree {self.degree}, {self.links:,} links"
 
 
 def check_crossed(axes: Iterable[str]) -> tuple[str, ...]:
@@ -241,20 +249,17 @@ def check_crossed(axes: Iterable[str]) -> tuple[str, ...]:
     return tuple(axis for axis in CROSSABLE if axis in named)
 
 
-@cache
-def network(spec: str) -> Network:
-    """Return the size of a topology."""
-    topology = as_topology(spec)
-    return Network(topology.spec, topology.nodes, topology.degree, topology.links)
-
-
-def networks(runs: Iterable[models.Run]) -> tuple[Network, ...]:
-    """Return the networks of the runs in order of first appearance.
+def describe_networks(runs: Iterable[models.Run]) -> list[str]:
+    """Return a text with the size of each network of the runs, in order of first appearance.
 
     Networks of plug-ins that are not loaded have no known size and are omitted.
     """
     specs = dict.fromkeys(run.topology for run in runs)
-    return tuple(network(spec) for spec in specs if count_nodes(spec))
+    known = (as_topology(spec) for spec in specs if count_nodes(spec))
+    return [
+        f"{each.spec}: {each.nodes:,} nodes of degree {each.degree}, {each.links:,} links"
+        for each in known
+    ]
 
 
 def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:
@@ -265,8 +270,9 @@ def crossed_values(side: Side, axes: Sequence[str]) -> dict[str, Any]:
     run = side.runs[0] if side.runs else None
     values: dict[str, Any] = {axis: None if run is None else value(run, axis) for axis in axes}
     if "topology" in axes:
-        size = next(iter(networks([] if run is None else [run])), None)
-        values |= {name: getattr(size, name, None) for name in SIZES}
+        spec = "" if run is None else run.topology
+        network = as_topology(spec) if count_nodes(spec) else None
+        values |= {name: getattr(network, name, None) for name in SIZES}
     return values
 
 

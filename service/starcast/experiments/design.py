@@ -12,7 +12,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Self
 
-from starcast.experiments.grid import MAX_POINTS, Grid, Point, grid_command, group_by_structure
+from starcast.experiments.grid import MAX_POINTS, Grid, grid_command, group_by_structure
+from starcast.experiments.point import Point
 from starcast.stores.database import models
 from starcast.support.axes import AXES
 from starcast.support.errors import InputError, LimitError, StarcastError
@@ -66,7 +67,7 @@ class Design:
         texts = {key: _read_text(stored[key], key) for key in _TEXTS if key in stored}
         axes = {key: value for key, value in stored.items() if key not in _TEXTS}
         if _GRID not in axes:
-            return cls((Grid.from_json(axes | dict(options or {})),), **texts)
+            return cls((Grid(axes | dict(options or {})),), **texts)
         other = next((key for key in axes if key != _GRID), None)
         if other is not None:
             problem = "is outside the [[grid]] tables" if other in AXES else "is not a known key"
@@ -207,7 +208,7 @@ def _read_grids(tables: Any, options: Mapping[str, Any]) -> list[Grid]:
     total = 0
     for number, table in enumerate(tables, start=1):
         try:
-            grids.append(Grid.from_json({**table, **options}))
+            grids.append(Grid({**table, **options}))
         except StarcastError as error:
             raise type(error)(f"grid {number}: {error.message}", hint=error.hint) from None
         total += len(grids[-1].points())

@@ -9,9 +9,8 @@ import gzip
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -26,23 +25,20 @@ from starcast.experiments.exchange_file import (
     FORMAT,
     ExperimentRecord,
     FileRecord,
-    IncomingExperiment,
     invalid,
-    iterate,
     read_file,
     read_records,
 )
-from starcast.experiments.execution import count_processes, execute_all, price_run
+from starcast.experiments.execution import execute_all, list_steps, price_run
 from starcast.experiments.point import Point
 from starcast.experiments.reproduction import SAME, compare_figures, load_steps
-from starcast.experiments.run_records import COST_COLUMNS, RUN_COLUMNS, RunRecord
+from starcast.experiments.run_records import RUN_COLUMNS, RunRecord
 from starcast.experiments.running import check_design, exclusive
 from starcast.judges.simulator.simulation import Profile
 from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, RejectedError
-from starcast.support.parallel import count_slots
 from starcast.support.progress import Reporter
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.support.text import pluralize
@@ -107,7 +103,7 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
                 f"{file} holds {len(experiments)} experiments, which cannot all be named '{name}'",
                 hint="omit --as",
             )
-        experiments = [replace(experiments[0], name=check_name(name))]
+        experiments = [experiments[0].model_copy(update={"name": check_name(name)})]
     try:
         return _import(engine, experiments)
     except (DataError, IntegrityError) as error:  # for example, a text contains a NUL character
@@ -116,33 +112,14 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
 
 def record_run(run: models.Run, profile: Profile) -> dict[str, Any]:
     """Convert a new run and its step profile to the JSON values that `read_records` expects."""
-    steps = zip(*(column.tolist() for column in profile), strict=True)
-    return _record(run, list(steps)).model_dump(mode="json")
-
-
-def import_experiment(engine: Engine, experiment: IncomingExperiment) -> Imported:
-    """Store an experiment that was read from files and checked; runs already stored are kept.
-
-    Raises:
-        InputError: a stored experiment of this name has another grid, or PostgreSQL refuses a
-            value.
-        RejectedError: a run has other figures than the same run in this store.
-        BusyError: another process is using the experiment.
-    """
-    try:
-        return _import(engine, [experiment])[0]
-    except (DataError, IntegrityError) as error:
-        raise InputError(
-            f"PostgreSQL rejected a value of '{experiment.name}': {_first_line(error)}",
-            hint="run the shards again; nothing was stored",
-        ) from None
+    return _record(run, list_steps(profile)).model_dump(mode="json")
 
 
 def _first_line(error: DBAPIError) -> str:
     return str(error.orig).partition("\n")[0]
 
 
-def _import(engine: Engine, experiments: Sequence[IncomingExperiment]) -> list[Imported]:
+def _import(engine: Engine, experiments: Sequence[ExperimentRecord]) -> list[Imported]:
     with ExitStack() as stack:
         locks = [
             stack.enter_context(exclusive(engine, each.name))
@@ -171,32 +148,29 @@ def _read_stored(session: Session, name: str) -> ExperimentRecord:
 
 
 def _record(run: models.Run, profile: Sequence[tuple[int, ...]]) -> RunRecord:
-    costs = [_values(cost, COST_COLUMNS) for cost in run.costs]
-    values = {**_values(run, RUN_COLUMNS), "costs": costs, "profile": profile}
-    return RunRecord.model_validate(values)
+    values = {column: getattr(run, column) for column in RUN_COLUMNS}
+    values |= {"costs": run.costs, "profile": profile}
+    return RunRecord.model_validate(values, from_attributes=True)
 
 
-def _values(row: models.Run | models.Cost, columns: Sequence[str]) -> dict[str, Any]:
-    values = {column: getattr(row, column) for column in columns}
-    return {
-        name: str(value) if isinstance(value, Fraction) else value for name, value in values.items()
-    }
-
-
-def _refuse_contradictions(session: Session, experiments: Sequence[IncomingExperiment]) -> None:
+def _refuse_contradictions(session: Session, experiments: Sequence[ExperimentRecord]) -> None:
     """Check that stored runs of the same points have the same figures, in all experiments."""
-    stored = _stored_runs(session, (run for _, run in iterate(experiments)))
+    stored = _stored_runs(session, (run for each in experiments for run in each.runs))
+    if not stored:
+        return
     differences = []
-    for name, run in iterate(experiments):
-        known = stored.get(run.point, ()) if stored else ()
-        for old in known:
-            new = run.as_model()
-            figures = compare_figures(old, new, load_steps(session, old.id), run.steps)
-            different = [f"{figure}: {text}" for figure, text in figures.items() if text != SAME]
-            if different:
-                differences.append(
-                    f"a run of '{name}' differs from the stored run {old.id} in {different[0]}"
-                )
+    for experiment in experiments:
+        for run in experiment.runs:
+            for old in stored.get(run.point, ()):
+                old_steps = load_steps(session, old.id)
+                new_steps = dict(enumerate(run.profile, start=1))
+                figures = compare_figures(old, run.as_model(), old_steps, new_steps)
+                differences += [
+                    f"a run of '{experiment.name}' differs from the stored run {old.id} in"
+                    f" {figure}: {text}"
+                    for figure, text in figures.items()
+                    if text != SAME
+                ][:1]
     if differences:
         more = len(differences) - 1
         others = f", and {pluralize(more, 'run differs', 'runs differ')} as well" if more else ""
@@ -220,7 +194,7 @@ def _stored_runs(session: Session, runs: Iterable[RunRecord]) -> dict[Point, lis
     return stored
 
 
-def _store(session: Session, experiment: IncomingExperiment) -> Imported:
+def _store(session: Session, experiment: ExperimentRecord) -> Imported:
     stored = repository.find_experiment(session, experiment.name)
     known: set[Point] = set()
     if stored is None:
@@ -284,24 +258,20 @@ def run_shard(
     job = Job(
         "experiment", {"name": check_name(name), "grid": design.as_json()}, len(design.groups)
     )
-    numbers = {group[0]: number for number, group in shard.select(design.groups)}
-    first_points = list(numbers)
-    points = sum(len(design.groups[number]) for number in numbers.values())
-    jobs = count_slots(executor) if executor else count_processes(first_points, jobs)
+    numbers = {point: number for number, group in shard.select(design.groups) for point in group}
     results: dict[int, list[dict[str, Any]]] = {}
     with (
-        reporter.task(f"running {name}, shard {shard}", points, "runs") as task,
-        execute_all(first_points, jobs, executor) as executions,
+        reporter.task(f"running {name}, shard {shard}", len(numbers), "runs") as task,
+        execute_all(numbers, jobs, executor) as (executions, processes),
     ):
-        for first, execution in executions:
-            records = results.setdefault(numbers[first], [])
-            for point in design.groups[numbers[first]]:
-                run = price_run(point, execution)
-                run.provenance = {**run.provenance, "jobs": jobs, "shard": str(shard)}
-                records.append(record_run(run, execution.profile))
-                task.advance()
+        for point, execution in executions:
+            run = price_run(point, execution)
+            run.provenance = {**run.provenance, "jobs": processes, "shard": str(shard)}
+            record = record_run(run, execution.profile)
+            results.setdefault(numbers[point], []).append(record)
+            task.advance()
     write_shard(file, job, shard, results)
-    return points
+    return len(numbers)
 
 
 def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = None) -> Imported:
@@ -319,10 +289,17 @@ def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = N
             from a stored run of the same point.
         BusyError: another process is using the experiment.
     """
-    return import_experiment(engine, read_shards(files, name))
+    experiment = read_shards(files, name)
+    try:
+        return _import(engine, [experiment])[0]
+    except (DataError, IntegrityError) as error:
+        raise InputError(
+            f"PostgreSQL rejected a value of '{experiment.name}': {_first_line(error)}",
+            hint="run the shards again; nothing was stored",
+        ) from None
 
 
-def read_shards(files: Sequence[Path], name: str | None = None) -> IncomingExperiment:
+def read_shards(files: Sequence[Path], name: str | None = None) -> ExperimentRecord:
     """Return the experiment whose shards are in the files, after checking all their content.
 
     Raises:

@@ -6,12 +6,10 @@ bounds. Runs are parsed one at a time, so reading a file takes little more memor
 """
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn, Self, overload
+from typing import Annotated, Any, Literal
 
 import pydantic
 
@@ -33,36 +31,8 @@ _MAX_RUNS = 500_000
 _MAX_EXPERIMENTS = 10_000
 
 
-class _Header(StrictRecord):
-    """The fields of an experiment in a file, without its runs."""
-
-    name: str
-    grid: dict[str, Any]
-    points: Annotated[int, pydantic.Field(ge=1)] | None
-    created_at: Moment
-
-
-class ExperimentRecord(_Header):
-    """An experiment as written to a file."""
-
-    runs: list[RunRecord]
-
-
-class _FileHeader(StrictRecord):
-    format: Literal["starcast experiments 1"]
-    created_at: Moment
-    starcast: str
-
-
-class FileRecord(_FileHeader):
-    """The content of an experiment file."""
-
-    experiments: list[ExperimentRecord]
-
-
-@dataclass(frozen=True)
-class IncomingExperiment:
-    """An experiment that was read and checked.
+class ExperimentRecord(StrictRecord):
+    """An experiment as it is written to a file.
 
     Attributes:
         name: the name of the experiment.
@@ -74,11 +44,12 @@ class IncomingExperiment:
 
     name: str
     grid: dict[str, Any]
-    points: int | None
-    created_at: datetime
-    runs: Sequence[RunRecord]
+    points: Annotated[int, pydantic.Field(ge=1)] | None
+    created_at: Moment
+    # Every run was validated on its own; validating the list would parse and keep all of them.
+    runs: pydantic.SkipValidation[Sequence[RunRecord]]
 
-    def check(self) -> Self:
+    def check(self) -> None:
         """Check that the experiment could have been stored by this version of starcast.
 
         Raises:
@@ -96,20 +67,16 @@ class IncomingExperiment:
             seen.add(point)
             if allowed is not None and point not in allowed:
                 raise InputError(f"its grid has no point with the command '{point.command()}'")
-            self._check_source(run)
+            if changed := find_changed(run.provenance.get("plugins", {})):
+                raise RejectedError(
+                    "a run was made with another version of the plug-in that defines"
+                    f" '{changed[0]}'"
+                )
             check_figures(point, run)
         if not seen:
             raise InputError("it has no runs")
         if self.points is not None and len(seen) > self.points:
             raise InputError(f"it has {len(seen)} runs, but only {self.points} points")
-        return self
-
-    def _check_source(self, run: RunRecord) -> None:
-        """Check that loaded plug-ins have the same source code as when the run was executed."""
-        if changed := find_changed(run.provenance.get("plugins", {})):
-            raise RejectedError(
-                f"a run was made with another version of the plug-in that defines '{changed[0]}'"
-            )
 
     def _design_points(self) -> set[Point] | None:
         """Return the points of the grid, or None if there is no grid or a plug-in is missing."""
@@ -121,39 +88,36 @@ class IncomingExperiment:
         return points
 
 
+class FileRecord(StrictRecord):
+    """The content of an experiment file."""
+
+    format: Literal["starcast experiments 1"]
+    created_at: Moment
+    starcast: str
+    experiments: list[ExperimentRecord]
+
+
 class _Runs(Sequence[RunRecord]):
     """The runs of an experiment in a file. Only their text is kept; a run is parsed on access."""
 
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._places = array("q")
-
-    def add(self, start: int, end: int) -> None:
-        """Add the run whose JSON text lies in the given range of bytes."""
-        if len(self) == _MAX_RUNS:
-            raise LimitError(
-                f"an experiment in the file holds more than {_MAX_RUNS:,} runs",
-                hint="export fewer experiments",
-            )
-        self._places.extend((start, end))
+    def __init__(self, cursor: JsonCursor) -> None:
+        self._data = cursor.data
+        self._starts, self._ends = array("q"), array("q")
+        for _ in _limited(cursor.items(), _MAX_RUNS, "an experiment in the file", "runs"):
+            cursor.skip_blanks()
+            self._starts.append(cursor.position)
+            cursor.value()
+            self._ends.append(cursor.position)
 
     def __len__(self) -> int:
-        return len(self._places) // 2
+        return len(self._ends)
 
-    @overload
-    def __getitem__(self, place: int) -> RunRecord: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[RunRecord]: ...
-    def __getitem__(self, place: int | slice) -> RunRecord | Sequence[RunRecord]:
-        if isinstance(place, slice):
-            return [self[each] for each in range(len(self))[place]]
-        if not 0 <= place < len(self):
-            raise IndexError(place)
-        start, end = self._places[2 * place : 2 * place + 2]
-        return RunRecord.model_validate(JsonCursor(self._data[start:end]).value())
+    def __getitem__(self, place: Any) -> Any:
+        text = self._data[self._starts[place] : self._ends[place]]
+        return RunRecord.model_validate(JsonCursor(text).value())
 
 
-def read_file(file: Path) -> list[IncomingExperiment]:
+def read_file(file: Path) -> list[ExperimentRecord]:
     """Read the experiments of a file, and check everything in it.
 
     Raises:
@@ -182,7 +146,7 @@ def read_file(file: Path) -> list[IncomingExperiment]:
 
 def read_records(
     name: str, design: Design, records: Sequence[Mapping[str, Any]]
-) -> IncomingExperiment:
+) -> ExperimentRecord:
     """Build an experiment from the JSON values of its runs, and check it.
 
     Args:
@@ -202,79 +166,48 @@ def read_records(
         ) from None
     if not runs:
         raise InputError("the shards hold no runs", hint="run the shards again")
-    created_at = min(run.started_at for run in runs)
-    points = len(design.points())
-    experiment = IncomingExperiment(name, design.as_json(), points, created_at, runs)
+    experiment = ExperimentRecord(
+        name=name,
+        grid=design.as_json(),
+        points=len(design.points()),
+        created_at=min(run.started_at for run in runs),
+        runs=runs,
+    )
     try:
-        return experiment.check()
+        experiment.check()
     except InputError as error:
         raise InputError(
             f"the shards of '{name}' are not valid: {error.message}", hint="run the shards again"
         ) from None
+    return experiment
 
 
-def _read_experiments(file: Path, cursor: JsonCursor) -> list[IncomingExperiment]:
-    fields: dict[str, Any] = {}
-    experiments: list[IncomingExperiment] = []
-    for key in cursor.members():
-        if key in fields:
-            raise ValueError(f"the key '{key}' is given twice")
-        if key != "experiments":
-            fields[key] = _few_fields(fields, cursor.value())
-            if key == "format" and fields[key] != FORMAT:
-                raise ValueError(f"its format is {fields[key]!r}; this version reads '{FORMAT}'")
-            continue
-        fields[key] = None
-        for _ in cursor.items():
-            if len(experiments) == _MAX_EXPERIMENTS:
-                raise LimitError(
-                    f"the file holds more than {_MAX_EXPERIMENTS:,} experiments",
-                    hint="export fewer experiments",
-                )
-            experiments.append(_checked(file, _read_experiment(cursor)))
+def _read_experiments(file: Path, cursor: JsonCursor) -> list[ExperimentRecord]:
+    def read_format() -> Any:
+        value = cursor.value()
+        if value != FORMAT:
+            raise ValueError(f"its format is {value!r}; this version reads '{FORMAT}'")
+        return value
+
+    def read_list() -> list[ExperimentRecord]:
+        numbers = _limited(cursor.items(), _MAX_EXPERIMENTS, "the file", "experiments")
+        return [_read_experiment(file, cursor) for _ in numbers]
+
+    fields = _read_object(cursor, {"format": read_format, "experiments": read_list})
     cursor.end()
-    if "experiments" not in fields:
-        raise ValueError("experiments: Field required")
-    del fields["experiments"]
-    _FileHeader.model_validate(fields)
+    experiments = FileRecord.model_validate(fields).experiments
     names = [experiment.name for experiment in experiments]
     if len(set(names)) < len(names):
         raise ValueError("two experiments have the same name")
     return experiments
 
 
-def _read_experiment(cursor: JsonCursor) -> IncomingExperiment:
-    fields: dict[str, Any] = {}
-    runs: _Runs | None = None
-    for key in cursor.members():
-        if key == "runs" and runs is None:
-            runs = _Runs(cursor.data)
-            for _ in cursor.items():
-                cursor.skip_blanks()
-                start = cursor.position
-                cursor.value()
-                runs.add(start, cursor.position)
-            continue
-        if key in fields or key == "runs":
-            raise ValueError(f"the key '{key}' is given twice")
-        fields[key] = _few_fields(fields, cursor.value())
-    header = _Header.model_validate(fields)
-    if runs is None:
-        raise ValueError("runs: Field required")
-    return IncomingExperiment(**dict(header), runs=runs)
-
-
-def _few_fields(fields: dict[str, Any], value: Any) -> Any:
-    """Return the value of a new field, after checking that the object does not have too many."""
-    if len(fields) >= MAX_KEYS:
-        raise ValueError(f"more than {MAX_KEYS} keys")
-    return value
-
-
-def _checked(file: Path, experiment: IncomingExperiment) -> IncomingExperiment:
+def _read_experiment(file: Path, cursor: JsonCursor) -> ExperimentRecord:
+    fields = _read_object(cursor, {"runs": lambda: _Runs(cursor)})
+    experiment = ExperimentRecord.model_validate(fields)
     subject = f"experiment '{experiment.name}'"
     try:
-        return experiment.check()
+        experiment.check()
     except RejectedError as error:
         raise RejectedError(
             f"{subject} in {file}: {error.message}",
@@ -282,6 +215,29 @@ def _checked(file: Path, experiment: IncomingExperiment) -> IncomingExperiment:
         ) from None
     except StarcastError as error:
         raise invalid(file, f"{subject}: {error.message}") from None
+    return experiment
+
+
+def _read_object(cursor: JsonCursor, readers: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
+    """Return the fields of an object; the fields in ``readers`` are read by these functions."""
+    fields: dict[str, Any] = {}
+    for key in cursor.members():
+        if key in fields:
+            raise ValueError(f"the key '{key}' is given twice")
+        if len(fields) == MAX_KEYS:
+            raise ValueError(f"more than {MAX_KEYS} keys")
+        fields[key] = readers.get(key, cursor.value)()
+    return fields
+
+
+def _limited(items: Iterator[None], most: int, owner: str, noun: str) -> Iterator[None]:
+    """Yield once before each element of a list, which must not be longer than the limit."""
+    for number, _ in enumerate(items):
+        if number == most:
+            raise LimitError(
+                f"{owner} holds more than {most:,} {noun}", hint="export fewer experiments"
+            )
+        yield
 
 
 def describe(error: pydantic.ValidationError) -> str:
@@ -298,13 +254,6 @@ def invalid(file: Path, reason: str) -> InputError:
         f"{file} is not a valid file of experiments: {reason}",
         hint="name a file that 'starcast experiment export' has written; nothing was stored",
     )
-
-
-def iterate(experiments: Sequence[IncomingExperiment]) -> Iterator[tuple[str, RunRecord]]:
-    """Yield every run of the experiments, together with the name of its experiment."""
-    for experiment in experiments:
-        for run in experiment.runs:
-            yield experiment.name, run
 
 
 # Checking the figures of runs computed elsewhere, without executing them
@@ -340,14 +289,14 @@ def check_figures(point: Point, run: RunRecord) -> None:
         if run.profile:
             raise InputError("a failed run cannot have a profile")
         return
-    judge = _Judge(point)
-    for kind, formula in formulas.items():
-        for name in _FIGURES:
-            judge.compare(f"{kind}, {name}", getattr(stated[kind], name), getattr(formula, name))
-    judge.check_simulated(stated["simulated"], run.profile)
-    if not point.faults:
-        judge.compare("missing units", run.missing, 0)
-        judge.check_bound(stated["simulated"], formulas["lower bound"])
+    contradiction = next(_find_contradictions(point, run, stated, formulas), None)
+    if contradiction is not None:
+        raise RejectedError(
+            f"a run with the command '{point.command()}' contradicts itself or a formula:"
+            f" {contradiction}",
+            hint="nothing was stored; to check the run, repeat it on this machine with the command"
+            " above",
+        )
 
 
 def _known_costs(
@@ -367,77 +316,85 @@ def _known_costs(
     return {"lower bound": bound_cost(point, takes_messages=bound.transmissions is not None)}
 
 
-class _Judge:
-    """Checks of the figures of a point, which raise `RejectedError` for a contradiction."""
+def _find_contradictions(
+    point: Point,
+    run: RunRecord,
+    stated: Mapping[str, CostRecord],
+    formulas: Mapping[str, costs.Cost | CostRecord],
+) -> Iterator[str]:
+    """Yield every contradiction of a complete run's figures, as a sentence.
 
-    def __init__(self, point: Point) -> None:
-        self._point = point
-
-    def compare(self, figure: str, stated: object, expected: object) -> None:
-        """Reject the run if one of its figures differs from the expected value."""
-        if stated != expected:
-            self._reject(f"{figure} is {_shown(stated)} and must be {_shown(expected)}")
-
-    def check_simulated(self, cost: CostRecord, profile: Sequence[tuple[int, ...]]) -> None:
-        """Check the simulated figures, which follow from the step profile and the unit size."""
-        packets = sum(row[1] for row in profile)
-        largest = sum(row[2] for row in profile)
-        # A packet has at least one unit, and no more units than the largest packet of its step.
-        most_units = sum(row[1] * row[2] for row in profile)
-        for links, sent, units in profile:
-            # A busy link carries one packet in a step, so there are as many packets as busy links.
-            if links != sent or (sent == 0) != (units == 0):
-                self._reject(
-                    f"a step cannot have {links} links with {sent} packets of up to {units} units"
-                )
-        self.compare("simulated, steps", cost.steps, len(profile))
-        if cost.transmissions is None or not packets <= cost.transmissions <= most_units:
-            self._reject(
-                f"simulated, transmissions is {_shown(cost.transmissions)}, but its profile allows"
-                f" only {packets} to {most_units}"
+    Args:
+        point: the point of the run.
+        run: the run.
+        stated: its costs by kind.
+        formulas: the costs that can be computed without an execution, by kind.
+    """
+    for kind, formula in formulas.items():
+        for name in _FIGURES:
+            yield from _differs(
+                f"{kind}, {name}", getattr(stated[kind], name), getattr(formula, name)
             )
-        if cost.start_ups is None or cost.bytes is None:
-            self._reject("its execution has no start-ups or bytes")
-        if self._point.execution == "synchronous":
-            self.compare("simulated, start_ups", cost.start_ups, len(profile))
-            self._check_bytes(cost.bytes, largest)
-        time = cost.start_ups * self._point.t_s + cost.bytes * self._point.t_c
-        self.compare("simulated, time", cost.time, time)
+    simulated = stated["simulated"]
+    yield from _check_simulated(point, simulated, run.profile)
+    if point.faults:
+        return
+    yield from _differs("missing units", run.missing, 0)
+    for name in _BOUNDED:
+        least, figure = getattr(formulas["lower bound"], name), getattr(simulated, name)
+        if least is not None and figure < least:
+            yield f"simulated, {name} is {_shown(figure)}, below the bound {_shown(least)}"
 
-    def check_bound(self, cost: CostRecord, bound: costs.Cost | CostRecord) -> None:
-        """Reject the run if one of its figures is smaller than the lower bound."""
-        for name in _BOUNDED:
-            least, stated = getattr(bound, name), getattr(cost, name)
-            if least is not None and stated < least:
-                self._reject(
-                    f"simulated, {name} is {_shown(stated)}, below the bound {_shown(least)}"
-                )
 
-    def _check_bytes(self, stated: Fraction, units: int) -> None:
-        """Check the bytes of a number of units; all units are equal parts of the message."""
-        point = self._point
-        if (point.collective, point.algorithm) in costs.FORMS:
-            unit = costs.unit_bytes(
-                as_topology(point.topology),
-                point.collective,
-                point.algorithm,
-                point.message_bytes,
-                **point.arguments,
-            )
-            self.compare("simulated, bytes", stated, units * unit)
-            return
-        # Without a closed form, the unit size is unknown, but it must divide the message size.
-        sent = units * point.message_bytes
-        if (stated == 0) != (sent == 0) or (stated and (sent / stated).denominator != 1):
-            self._reject(f"simulated, bytes is {_shown(stated)}, not a multiple of a unit")
-
-    def _reject(self, contradiction: str) -> NoReturn:
-        raise RejectedError(
-            f"a run with the command '{self._point.command()}' contradicts itself or a formula:"
-            f" {contradiction}",
-            hint="nothing was stored; to check the run, repeat it on this machine with the command"
-            " above",
+def _check_simulated(
+    point: Point, cost: CostRecord, profile: Sequence[tuple[int, ...]]
+) -> Iterator[str]:
+    """Yield contradictions of the simulated figures, which follow from the profile and the unit."""
+    packets = sum(row[1] for row in profile)
+    largest = sum(row[2] for row in profile)
+    # A packet has at least one unit, and no more units than the largest packet of its step.
+    most_units = sum(row[1] * row[2] for row in profile)
+    for links, sent, units in profile:
+        # A busy link carries one packet in a step, so there are as many packets as busy links.
+        if links != sent or (sent == 0) != (units == 0):
+            yield f"a step cannot have {links} links with {sent} packets of up to {units} units"
+    yield from _differs("simulated, steps", cost.steps, len(profile))
+    if cost.transmissions is None or not packets <= cost.transmissions <= most_units:
+        yield (
+            f"simulated, transmissions is {_shown(cost.transmissions)}, but its profile allows"
+            f" only {packets} to {most_units}"
         )
+    if cost.start_ups is None or cost.bytes is None:
+        yield "its execution has no start-ups or bytes"
+        return
+    if point.execution == "synchronous":
+        yield from _differs("simulated, start_ups", cost.start_ups, len(profile))
+        yield from _check_bytes(point, cost.bytes, largest)
+    time = cost.start_ups * point.t_s + cost.bytes * point.t_c
+    yield from _differs("simulated, time", cost.time, time)
+
+
+def _check_bytes(point: Point, stated: Fraction, units: int) -> Iterator[str]:
+    """Yield a contradiction if a number of equal parts of the message cannot have these bytes."""
+    if (point.collective, point.algorithm) in costs.FORMS:
+        unit = costs.unit_bytes(
+            as_topology(point.topology),
+            point.collective,
+            point.algorithm,
+            point.message_bytes,
+            **point.arguments,
+        )
+        yield from _differs("simulated, bytes", stated, units * unit)
+        return
+    # Without a closed form, the unit size is unknown, but it must divide the message size.
+    sent = units * point.message_bytes
+    if (stated == 0) != (sent == 0) or (stated and (sent / stated).denominator != 1):
+        yield f"simulated, bytes is {_shown(stated)}, not a multiple of a unit"
+
+
+def _differs(figure: str, stated: object, expected: object) -> Iterator[str]:
+    if stated != expected:
+        yield f"{figure} is {_shown(stated)} and must be {_shown(expected)}"
 
 
 def _shown(value: object) -> str:

@@ -3,9 +3,9 @@
 No database is needed. Several points can be executed in parallel if there is enough memory.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -20,6 +20,7 @@ from starcast.catalogue import plugins
 from starcast.catalogue.origin import describe_used
 from starcast.collectives import schedule as build_schedule
 from starcast.collectives.model import MULTI_SOURCE
+from starcast.experiments.grid import group_by_structure
 from starcast.experiments.point import Point
 from starcast.judges.simulator import Fault, Simulation
 from starcast.judges.simulator.simulation import Profile
@@ -27,6 +28,7 @@ from starcast.stores.database import models
 from starcast.support import parallel, processes
 from starcast.support.axes import AXES
 from starcast.support.errors import LimitError, RejectedError
+from starcast.support.parallel import count_slots
 from starcast.support.provenance import provenance
 from starcast.support.text import pluralize
 from starcast.topologies import as_topology
@@ -36,6 +38,8 @@ BYTES_PER_ROW = 100
 #: If all schedules together need fewer bytes than this, starting processes takes longer than
 #: executing the points.
 _WORTH_PROCESSES = 200_000_000
+
+_FIGURES = ("steps", "transmissions", "bytes", "time", "source")
 
 
 @dataclass
@@ -181,35 +185,55 @@ def count_processes(points: Sequence[Point], jobs: int | None = None) -> int:
 
 @contextmanager
 def execute_all(
-    points: Sequence[Point], jobs: int, executor: Executor | None = None
-) -> Iterator[Iterator[tuple[Point, Execution]]]:
+    points: Iterable[Point], jobs: int | None = None, executor: Executor | None = None
+) -> Iterator[tuple[Iterator[tuple[Point, Execution]], int]]:
     """Open an iterator over pairs of a point and its execution.
 
-    With one job the points are in the given order, otherwise in the order of completion. All
-    processes have ended when the context ends; an error or interruption ends them at once.
+    Points with the same `Point.structure` share one execution and follow each other. With one
+    process they are in the given order, otherwise in the order of completion. All processes have
+    ended when the context ends; an error or interruption ends them at once.
 
     Args:
         points: the points to execute.
-        jobs: the number of processes on this machine.
+        jobs: the number of processes on this machine, as for `count_processes`.
         executor: executes the points in place of processes; a remote executor sends the plug-ins to
             its workers.
+
+    Returns:
+        The iterator, and the number of processes or of the executor's slots.
 
     Raises:
         LimitError: a point does not fit into free memory, or its processes were killed; in the
             latter case, the executions of all other points have been yielded.
-        InputError: several processes are requested, and a plug-in is defined in a script.
+        InputError: fewer than 1 process is requested, or several, and a plug-in is defined in a
+            script.
     """
-    if executor is None and jobs == 1:
-        yield ((point, execute(point)) for point in points)
-        return
-    perform = execute_unchecked
-    # Processes on this machine load plug-ins by name. Tasks sent to a cluster carry their source
-    # code.
-    if not getattr(executor, "is_remote", False):
-        perform = partial(_execute_in_worker, plugins.loadable())
-    work = parallel.Workload(perform, required_memory, _free_memory, check_memory, Point.command)
-    with parallel.run_parallel(points, work, executor, jobs) as results:
-        yield results
+    groups = {group[0]: group for group in group_by_structure(points)}
+    first = list(groups)
+    count = count_slots(executor) if executor else count_processes(first, jobs)
+    running: AbstractContextManager[Iterator[tuple[Point, Execution]]]
+    if executor is None and count == 1:
+        running = nullcontext((point, execute(point)) for point in first)
+    else:
+        perform = execute_unchecked
+        # Processes on this machine load plug-ins by name. Tasks sent to a cluster carry their
+        # source code.
+        if not getattr(executor, "is_remote", False):
+            perform = partial(_execute_in_worker, plugins.loadable())
+        work = parallel.Workload(
+            perform, required_memory, _free_memory, check_memory, Point.command
+        )
+        running = parallel.run_parallel(first, work, executor, count)
+    with running as executions:
+        yield (
+            ((point, execution) for each, execution in executions for point in groups[each]),
+            count,
+        )
+
+
+def list_steps(profile: Profile) -> list[tuple[int, ...]]:
+    """Return a step profile as one row per step."""
+    return list(zip(*(column.tolist() for column in profile), strict=True))
 
 
 def price_run(point: Point, execution: Execution) -> models.Run:
@@ -273,7 +297,15 @@ def _price(point: Point, simulation: Simulation, execution: Execution) -> list[m
     # The costs should have the same order as in listings: closed form, simulated, lower bound. So
     # the closed form is added first, if there is one.
     priced = {"closed form": known.get("closed form"), "simulated": simulated, **known}
-    return [_cost_row(kind, cost) for kind, cost in priced.items() if cost is not None]
+    return [
+        models.Cost(
+            kind=kind,
+            start_ups=Fraction(cost.start_ups),
+            **{name: getattr(cost, name) for name in _FIGURES},
+        )
+        for kind, cost in priced.items()
+        if cost is not None
+    ]
 
 
 def formula_costs(point: Point) -> dict[str, costs.Cost]:
@@ -317,16 +349,4 @@ def bound_cost(point: Point, *, takes_messages: bool) -> costs.Cost:
         costs.Machine(point.t_s, point.t_c),
         messages=messages,
         copies=point.copies,
-    )
-
-
-def _cost_row(kind: str, cost: costs.Cost) -> models.Cost:
-    return models.Cost(
-        kind=kind,
-        steps=cost.steps,
-        start_ups=Fraction(cost.start_ups),
-        transmissions=cost.transmissions,
-        bytes=cost.bytes,
-        time=cost.time,
-        source=cost.source,
     )

@@ -2,12 +2,12 @@
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field, make_dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any
 
 from starcast.collectives import catalogue
 from starcast.collectives.algorithm import Algorithm
@@ -18,12 +18,9 @@ from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.support.text import did_you_mean
 from starcast.topologies import Topology, as_topology
 
-__all__ = ["Grid", "Point", "group_by_structure"]
-
 #: The maximum number of points in a grid.
 MAX_POINTS = 100_000
 
-_REQUIRED = tuple(name for name, axis in AXES.items() if axis.is_required)
 #: The axes that vary for one algorithm on one topology. The first axis varies slowest. Axes that
 #: affect only the cost of a schedule come last. The axis ``seed`` is not in the list, because it
 #: varies together with the faults.
@@ -32,34 +29,10 @@ _VARIED = sorted(
     key=lambda name: not AXES[name].is_structural,
 )
 
-if TYPE_CHECKING:
 
-    class _Axes:
-        __dataclass_fields__: ClassVar[dict[str, Any]]
-
-        def __init__(self, *required: Iterable[Any], **axes: Iterable[Any]) -> None: ...
-        def __getattr__(self, axis: str) -> tuple[Any, ...]: ...
-
-else:
-    # The class has a field for each axis that is declared in `AXES`, so it is created dynamically.
-    _OPTIONAL = [
-        (name, tuple, field(default=axis.grid_default))
-        for name, axis in AXES.items()
-        if name not in _REQUIRED
-    ]
-    _Axes = make_dataclass(
-        "_Axes",
-        [*((name, tuple) for name in _REQUIRED), *_OPTIONAL],
-        frozen=True,
-        namespace={"__post_init__": None},  # defined by `Grid`
-    )
-
-
-class Grid(_Axes):
+@dataclass(frozen=True)
+class Grid:
     """A grid of points: all combinations of the values on several axes.
-
-    Each of `AXES` is an attribute that holds a tuple of values in ascending order. Topologies,
-    algorithms and message_bytes are required and may be given by position in this order.
 
     If an algorithm does not use an axis, the axis is ignored for this algorithm, so that no point
     is repeated. Arguments fixed in an algorithm, as in ``forest(base=multiple)``, replace those of
@@ -70,20 +43,48 @@ class Grid(_Axes):
     at random, such as ``2 nodes`` or ``1 link``, or labels of nodes and links separated by blanks.
     Seeds are ignored if no faults are drawn.
 
+    Args:
+        axes: values by axis, each a value or a list, as JSON values or as the keys of a TOML file.
+
+    Attributes:
+        axes: for each of `AXES`, a tuple of values in ascending order.
+
+    Raises:
+        InputError: a key is unknown, a required axis is missing, a value is not valid, or no
+            algorithm uses an axis.
+        LimitError: there are too many points.
+
     Example:
-        >>> Grid(("S5",), ("multiple",), (Fraction(1024),), segments=(1, "best")).points()
+        >>> Grid({"topology": "S5", "algorithm": "multiple", "message_bytes": 1024}).points()
     """
 
+    axes: Mapping[str, Any]
+
     def __post_init__(self) -> None:
+        for key in self.axes:
+            if key not in AXES:
+                raise InputError(
+                    f"'{key}' is not an axis of a grid",
+                    hint=f"{did_you_mean(key, AXES)}the axes are {', '.join(AXES)}",
+                )
+        given = {
+            axis: read_axis(axis, self.axes[axis], declared.read)
+            for axis, declared in AXES.items()
+            if axis in self.axes
+        }
         for axis, declared in AXES.items():
-            values = getattr(self, axis)
-            if not values and (declared.is_required or declared.grid_default):
-                raise _missing(axis)
+            if declared.is_required and axis not in given:
+                raise InputError(
+                    f"the grid has no {axis}", hint=f"give at least one: {declared.option} ..."
+                )
+        axes = {}
+        for axis, declared in AXES.items():
             order: Callable[[Any], Any] = _topology_order if axis == "topology" else _value_order
-            # The class is frozen; attributes are set only here, while the object is created.
-            object.__setattr__(self, axis, tuple(sorted(set(values), key=order)))
+            axes[axis] = tuple(sorted(set(given.get(axis, declared.grid_default)), key=order))
+        # The class is frozen; the attribute is set only here, while the object is created.
+        object.__setattr__(self, "axes", axes)
         # Points are counted before any is created, because a few long axes could exhaust memory.
-        most = prod(max(len(getattr(self, axis)), 1) for axis in AXES)
+        most = prod(max(len(values), 1) for values in axes.values())
         if most > MAX_POINTS:
             raise LimitError(
                 f"the grid has {most:,} points, more than {MAX_POINTS:,}",
@@ -102,38 +103,16 @@ class Grid(_Axes):
 
     def as_json(self) -> dict[str, list[Any]]:
         """Return the grid as JSON values, with rational numbers as text."""
-        axes = {axis: [_as_json(value) for value in getattr(self, axis)] for axis in AXES}
-        return {axis: values for axis, values in axes.items() if values}
-
-    @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Return a grid from its JSON values, or from the keys of a TOML file.
-
-        Raises:
-            InputError: a key is unknown, a required axis is missing, or a value is not valid.
-        """
-        for key in stored:
-            if key not in AXES:
-                raise InputError(
-                    f"'{key}' is not an axis of a grid",
-                    hint=f"{did_you_mean(key, AXES)}the axes are {', '.join(AXES)}",
-                )
-        axes = {
-            axis: read_axis(axis, stored[axis], declared.read)
-            for axis, declared in AXES.items()
-            if axis in stored
-        }
-        missing = next((axis for axis in _REQUIRED if axis not in axes), None)
-        if missing is not None:
-            raise _missing(missing)
-        return cls(**axes)
+        return {axis: list(map(_as_json, values)) for axis, values in self.axes.items() if values}
 
     @cached_property
     def _groups(self) -> list[list[Point]]:
         return group_by_structure(self._points())
 
     def _points(self) -> Iterator[Point]:
-        for spec, collective, text in product(self.topology, self.collective, self.algorithm):
+        for spec, collective, text in product(
+            *(self.axes[axis] for axis in ("topology", "collective", "algorithm"))
+        ):
             algorithm, fixed = _find_algorithm(collective, text)
             own = {key: value for key, value in fixed.items() if key not in ARGUMENT_AXES}
             name = format_spec(algorithm.name, own)
@@ -168,7 +147,7 @@ class Grid(_Axes):
         """
         names = _argument_names(algorithm)
         for axis in _VARIED:
-            values = getattr(self, axis)
+            values = self.axes[axis]
             if axis == "ports":
                 values = values or algorithm.ports[:1]
             elif axis == "faults":
@@ -176,7 +155,7 @@ class Grid(_Axes):
                     (resolve_faults(topology, text, seed), seed)
                     for text in values
                     # The seed has no effect on faults given by labels.
-                    for seed in (self.seed if drawn_faults(text) else (0,))
+                    for seed in (self.axes["seed"] if drawn_faults(text) else (0,))
                 )
             elif axis == "segments":
                 values = self._shares(algorithm, fixed)
@@ -189,26 +168,27 @@ class Grid(_Axes):
     def _shares(
         self, algorithm: Algorithm, fixed: Mapping[str, int | str]
     ) -> tuple[int | str, ...]:
-        if algorithm.split_argument is None:
+        name = algorithm.split_argument
+        if name is None:
             return (1,)
-        if algorithm.split_argument in fixed:
-            return (fixed[algorithm.split_argument],)
-        if algorithm.split_argument == "messages":
-            return self.messages or self.segments
-        return self.segments
+        if name in fixed:
+            return (fixed[name],)
+        messages = self.axes["messages"] if name == "messages" else ()
+        shares: tuple[int | str, ...] = messages or self.axes["segments"]
+        return shares
 
     def _check_use(self) -> None:
         """Raise an error if values are given for an axis that none of the algorithms uses."""
         names: set[str] = set()
-        for pair in product(self.collective, self.algorithm):
+        for pair in product(self.axes["collective"], self.axes["algorithm"]):
             algorithm, fixed = _find_algorithm(*pair)
             names |= _argument_names(algorithm) - fixed.keys()
         # If the axis ``messages`` is not given, `_shares` uses ``segments`` instead.
-        if not self.messages and "messages" in names:
+        if not self.axes["messages"] and "messages" in names:
             names.add("segments")
         for axis in ARGUMENT_AXES:
-            if axis not in names and getattr(self, axis) != AXES[axis].grid_default:
-                *others, last = self.algorithm
+            if axis not in names and self.axes[axis] != AXES[axis].grid_default:
+                *others, last = self.axes["algorithm"]
                 none = f"neither {', '.join(others)} nor {last} takes" if others else ""
                 raise InputError(f"{none or f'{last} takes no'} {axis}", hint=f"omit {axis}")
 
@@ -248,10 +228,6 @@ def _find_algorithm(collective: str, text: str) -> tuple[Algorithm, Mapping[str,
 
 def _argument_names(algorithm: Algorithm) -> set[str]:
     return {argument.name for argument in algorithm.arguments}
-
-
-def _missing(axis: str) -> InputError:
-    return InputError(f"the grid has no {axis}", hint=f"give at least one: {AXES[axis].option} ...")
 
 
 def _as_json(value: Any) -> Any:

@@ -206,8 +206,12 @@ def resolve_faults(topology: Topology, text: str, seed: int) -> tuple[str, ...]:
         raise InputError(
             f"{topology.spec} has fewer than {amount} {kind}s{besides}", hint=f"give at most {most}"
         )
-    draw = _draw_nodes if kind == "node" else _draw_links
-    return canonical_faults(topology, draw(topology, amount, np.random.default_rng(seed)))
+    random = np.random.default_rng(seed)
+    if kind == "link":
+        return canonical_faults(topology, _draw_links(topology, amount, random))
+    # Rank 0, the root, is excluded.
+    ranks = 1 + random.choice(topology.nodes - 1, size=amount, replace=False)
+    return canonical_faults(topology, map(str, topology.labels(ranks)))
 
 
 def canonical_faults(topology: Topology, named: Iterable[str]) -> tuple[str, ...]:
@@ -220,12 +224,6 @@ def canonical_faults(topology: Topology, named: Iterable[str]) -> tuple[str, ...
         InputError: a label is not a node, two nodes are not linked, or a step is 0.
     """
     return tuple(word for _, word in sorted({_read_fault(topology, word) for word in named}))
-
-
-def _draw_nodes(topology: Topology, amount: int, random: np.random.Generator) -> list[str]:
-    """Draw nodes with equal probability; the root, which has rank 0, is excluded."""
-    ranks = 1 + random.choice(topology.nodes - 1, size=amount, replace=False)
-    return [str(label) for label in topology.labels(ranks)]
 
 
 def _draw_links(topology: Topology, amount: int, random: np.random.Generator) -> list[str]:
@@ -256,7 +254,8 @@ def _read_fault(topology: Topology, word: str) -> tuple[tuple[int, ...], str]:
         raise InputError(
             f"the fault '{word}' cannot begin in step {step}", hint="steps are numbered from 1"
         )
-    neighbours = _neighbours(topology, ends[0])
+    ranks = [int(topology.neighbours(port, ends[:1])[0]) for port in topology.ports]
+    neighbours = list(map(topology.label, ranks))
     if len(ends) == 2 and topology.label(ends[1]) not in neighbours:
         raise InputError(
             f"'{word}' is not a link of {topology.spec}: the two nodes are not adjacent",
@@ -264,9 +263,3 @@ def _read_fault(topology: Topology, word: str) -> tuple[tuple[int, ...], str]:
         )
     label = "-".join(topology.label(end) for end in ends)
     return (len(ends), *ends, step), label if step == 1 else f"{label}@{step}"
-
-
-def _neighbours(topology: Topology, rank: int) -> list[str]:
-    """Return the labels of a node's neighbours, in the order of its ports."""
-    ranks = [int(topology.neighbours(port, [rank])[0]) for port in topology.ports]
-    return [topology.label(neighbour) for neighbour in ranks]

@@ -1,6 +1,5 @@
 """Reproduction: execute stored runs again and compare new and stored figures."""
 
-from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,8 +9,7 @@ from sqlalchemy.orm import Session
 
 from starcast.catalogue.origin import require_plugins
 from starcast.experiments.design import describe_missing
-from starcast.experiments.execution import count_processes, execute_all, price_run
-from starcast.experiments.grid import group_by_structure
+from starcast.experiments.execution import execute_all, list_steps, price_run
 from starcast.experiments.point import Point
 from starcast.judges.simulator.simulation import PROFILE_COLUMNS
 from starcast.stores.database import models, repository
@@ -21,7 +19,7 @@ from starcast.support.progress import Reporter
 #: The figures that are compared, in the order in which they are listed.
 FIGURES = ("status", "steps", "transmissions", "costs", "missing", "profile")
 
-#: The step profile of a simulation: for each step number, the values of the profile's columns.
+#: The step profile of a simulation: for each step number, the values of `PROFILE_COLUMNS`.
 Steps = dict[int, tuple[int, ...]]
 
 SAME, _NOTHING = "same", "nothing"
@@ -86,32 +84,21 @@ def reproduce(
                 reporter.say(missing)
     for run in runs:
         require_plugins(f"run {run.id}", (run.provenance or {}).get("plugins", {}))
+    stored = {Point.of(run): run for run in runs}
     repetitions = []
-    with reporter.task(f"repeating {name}", len(runs), "runs") as task:
-        for repetition in _repeat(engine, runs, jobs, executor):
-            repetitions.append(repetition)
+    with (
+        reporter.task(f"repeating {name}", len(runs), "runs") as task,
+        execute_all(stored, jobs, executor) as (executions, _),
+    ):
+        for point, execution in executions:
+            run, new = stored[point], price_run(point, execution)
+            with open_session(engine) as session:
+                old_steps = load_steps(session, run.id)
+            new_steps = dict(enumerate(list_steps(execution.profile), start=1))
+            figures = compare_figures(run, new, old_steps, new_steps)
+            repetitions.append(Repetition(run, figures))
             task.advance()
     return sorted(repetitions, key=lambda repetition: repetition.run.id)
-
-
-def _repeat(
-    engine: Engine, runs: Sequence[models.Run], jobs: int | None, executor: Executor | None
-) -> Iterator[Repetition]:
-    stored = {Point.of(run): run for run in runs}
-    # Points with the same structure have the same schedule, so one execution is enough.
-    groups = {group[0]: group for group in group_by_structure(stored)}
-    first_points = list(groups)
-    count = count_processes(first_points, jobs)
-    with execute_all(first_points, count, executor) as executions:
-        for first, execution in executions:
-            rows = zip(*(column.tolist() for column in execution.profile), strict=True)
-            new_steps = dict(enumerate(rows, start=1))
-            for point in groups[first]:
-                run = stored[point]
-                new = price_run(point, execution)
-                with open_session(engine) as session:
-                    old_steps = load_steps(session, run.id)
-                yield Repetition(run, compare_figures(run, new, old_steps, new_steps))
 
 
 def load_steps(session: Session, run: int) -> Steps:

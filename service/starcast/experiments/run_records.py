@@ -11,7 +11,6 @@ import pydantic
 from starcast.catalogue.origin import find_missing
 from starcast.collectives.algorithm import REGISTRIES
 from starcast.experiments.point import Point
-from starcast.experiments.reproduction import Steps
 from starcast.stores.database import models
 from starcast.support.axes import AXES, POINT_AXES, Axis
 from starcast.support.errors import InputError
@@ -25,10 +24,13 @@ _BIGINT = 2**63 - 1
 _RATIONAL = re.compile(r"\d{1,200}(/[1-9]\d{0,200})?", re.ASCII)
 
 
-def _read_rational(text: object) -> Fraction:
-    if not isinstance(text, str) or not _RATIONAL.fullmatch(text):
+def _read_rational(value: object) -> Fraction:
+    # A stored run has fractions; a file has texts.
+    if isinstance(value, Fraction):
+        return value
+    if not isinstance(value, str) or not _RATIONAL.fullmatch(value):
         raise ValueError("not a rational number such as 23/3")
-    return Fraction(text)
+    return Fraction(value)
 
 
 def _check_keys(value: object) -> object:
@@ -166,11 +168,5 @@ class RunRecord(_Axes):
         )
         return not is_known and bool(find_missing(self.provenance.get("plugins", {})))
 
-    @property
-    def steps(self) -> Steps:
-        """The step profile, one row per step."""
-        return dict(enumerate(self.profile, start=1))
-
 
 RUN_COLUMNS = tuple(name for name in RunRecord.model_fields if name not in {"costs", "profile"})
-COST_COLUMNS = tuple(CostRecord.model_fields)

@@ -5,31 +5,21 @@ also stores the experiment. An interrupted experiment therefore contains only co
 running it again executes the missing runs.
 """
 
-from collections.abc import Iterator
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 from sqlalchemy import Engine, select, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from starcast.experiments.design import Design, check_name, stored_design
-from starcast.experiments.execution import (
-    Execution,
-    count_processes,
-    execute,
-    execute_all,
-    price_run,
-)
-from starcast.experiments.grid import Grid, group_by_structure
+from starcast.experiments.execution import Execution, execute, execute_all, price_run
+from starcast.experiments.grid import Grid
 from starcast.experiments.point import Point
 from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import Lock, advisory_lock, open_session, wait_for_lock
 from starcast.support.errors import BusyError, InputError, RejectedError
-from starcast.support.parallel import count_slots
 from starcast.support.processes import check_jobs
 from starcast.support.progress import Reporter
 from starcast.support.text import pluralize
@@ -244,9 +234,8 @@ class _Writer:
     name: str
     design: Design
 
-    @contextmanager
-    def session(self) -> Iterator[Session]:
-        """Open a session for saving a run.
+    def save(self, point: Point, execution: Execution, jobs: int) -> models.Run:
+        """Store a run in its own transaction.
 
         Raises:
             UnavailableError: the lock has been lost.
@@ -255,17 +244,13 @@ class _Writer:
         try:
             with open_session(self.engine) as session:
                 self.lock.verify(session)
-                yield session
+                experiment = _ensure_experiment(session, self.name, self.design)
+                return _save(session, experiment, point, execution, jobs)
         except IntegrityError as error:
             diagnosis = getattr(error.orig, "diag", None)
             if getattr(diagnosis, "constraint_name", None) not in _CONCURRENT_WRITES:
                 raise
             raise _busy(self.name) from None
-
-    def save(self, point: Point, execution: Execution, jobs: int) -> models.Run:
-        with self.session() as session:
-            experiment = _ensure_experiment(session, self.name, self.design)
-            return _save(session, experiment, point, execution, jobs)
 
 
 def _run_points(
@@ -276,21 +261,26 @@ def _run_points(
     executor: Executor | None,
 ) -> int:
     """Execute points, store their runs, and return the number of failed runs."""
-    groups = {group[0]: group for group in group_by_structure(points)}
-    first_points = list(groups)
-    jobs = count_slots(executor) if executor else count_processes(first_points, jobs)
     failed = 0
-    with (
-        _Remarks(reporter) as remarks,
-        reporter.task(f"running {writer.name}", len(points), "runs") as task,
-        execute_all(first_points, jobs, executor) as executions,
-    ):
-        for first, execution in executions:
-            for point in groups[first]:
-                run = writer.save(point, execution, jobs)
-                remarks.add(run, execution)
+    remarks: dict[str, list[models.Run]] = {}
+    try:
+        with (
+            reporter.task(f"running {writer.name}", len(points), "runs") as task,
+            execute_all(points, jobs, executor) as (executions, processes),
+        ):
+            for point, execution in executions:
+                run = writer.save(point, execution, processes)
+                for remark in execution.remarks:
+                    remarks.setdefault(remark, []).append(run)
                 failed += execution.error is not None
                 task.advance()
+    finally:
+        # Many runs can have the same remark, so each remark is reported once, at the end.
+        for remark, runs in remarks.items():
+            first = min(runs, key=lambda run: run.id)
+            name = f"run {first.id} ({first.collective} by {first.algorithm} on {first.topology})"
+            several = f"{pluralize(len(runs), 'run')}, first " if len(runs) > 1 else ""
+            reporter.say(f"{several}{name}: {remark}")
     return failed
 
 
@@ -303,34 +293,3 @@ def _save(
     run.provenance = {**run.provenance, "postgres": server, "jobs": jobs}
     repository.save_run(session, run, execution.profile)
     return run
-
-
-class _Remarks:
-    """Collects the remarks of all simulations, and reports each different remark once at the end.
-
-    A report names the first run with the remark, and states how many runs have it.
-    """
-
-    def __init__(self, reporter: Reporter) -> None:
-        self._reporter = reporter
-        self._runs: dict[str, list[models.Run]] = {}
-
-    def add(self, run: models.Run, execution: Execution) -> None:
-        """Collect the simulation remarks of a stored run."""
-        for remark in execution.remarks:
-            self._runs.setdefault(remark, []).append(run)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for remark, runs in self._runs.items():
-            first = min(runs, key=lambda run: run.id)
-            name = f"run {first.id} ({first.collective} by {first.algorithm} on {first.topology})"
-            several = f"{pluralize(len(runs), 'run')}, first " if len(runs) > 1 else ""
-            self._reporter.say(f"{several}{name}: {remark}")

@@ -1,7 +1,7 @@
 """Results of operations that are not only tables: query results, runs, comparisons, and files."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,12 +126,15 @@ class ComparisonTable(Table):
 
     Attributes:
         comparison: the matched runs.
-        everything: whether all parameters, results and rows are shown.
     """
 
     comparison: "Comparison" = field(kw_only=True)
-    everything: bool = False
     _load_profiles: "Callable[[], Profiles]" = dict
+
+    @property
+    def everything(self) -> bool:
+        """Whether all parameters, results and rows are shown."""
+        return self.comparison.everything
 
     def html(self) -> str:
         """Return the page of the comparison as one HTML file with its data and scripts.
@@ -141,7 +144,7 @@ class ComparisonTable(Table):
         """
         from starcast.comparison.page import render_file
 
-        return render_file(self.comparison, self.profiles(), everything=self.everything)
+        return render_file(self.comparison, self.profiles())
 
     def plots(self, file: str | Path) -> None:
         """Write the plots of the page, one below the other, to a file.
@@ -175,23 +178,15 @@ class ComparisonTable(Table):
 
         A side is an experiment, a run, or a part of a single experiment.
         """
-        from starcast.comparison.layout import tabulate_crossovers
+        from starcast.comparison.presentation import tabulate_crossovers
 
         return tabulate_crossovers(self.comparison)
 
     def _repr_html_(self) -> str:
-        from starcast.comparison.layout import tabulate_layout
+        from starcast.comparison.presentation import lay_out
 
-        layout = tabulate_layout(self.comparison, everything=self.everything)
-        table = Table.of(layout.rows, layout.columns, self.note)
-        return _Emphasized(table.columns, table.rows, table.note, best=layout.best).head().html()
-
-
-@dataclass(frozen=True, repr=False)
-class _Emphasized(Table):
-    """A table that shows the best cells of each row in bold."""
-
-    best: Sequence[Collection[str]] = ()  # type: ignore[misc]
+        layout = lay_out(self.comparison.with_short_names())
+        return replace(layout, note=self.note).head().html()
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,8 @@ from starcast.support.table import Row, Table, rounded, with_numbers
 from starcast.support.vocabulary import Collective, ExecutionModel, Ports
 
 if TYPE_CHECKING:
-    from starcast.comparison.paper_rows import PaperCases
     from starcast.costs import Machine
-    from starcast.costs.paper_tables import Case
+    from starcast.costs.paper_tables import Case, PaperTable
     from starcast.costs.paper_tables import Row as PaperRow
     from starcast.costs.tables import CostRow, Problem
 
@@ -224,19 +223,21 @@ class Costs(Connection):
         self, experiment: str, table: str | None, conditions: Sequence[str]
     ) -> CostTable:
         """Return the stored runs of an experiment as a paper's table."""
-        from starcast.comparison.paper_rows import find_table, load_table, tabulate
-        from starcast.comparison.sides import read_conditions
+        from starcast.comparison.paper_rows import find_table, paper_rows, table_of, tabulate
+        from starcast.comparison.sides import load_sides, read_conditions
+        from starcast.stores.database import repository
 
-        # An invalid condition is an error even if no server is running.
-        read_conditions(conditions)
+        # An invalid condition or name is an error even if no server is running.
+        selection = read_conditions(conditions)
         if table is not None:
             find_table(table)
         with self._session() as session:
-            paper = load_table(
-                session, experiment, self.reporter, table=table, conditions=conditions
-            )
-        records = tabulate(paper)
-        parts = tuple(_paper_part(paper, case, rows) for case, rows in paper.cases)
+            name = table or table_of(repository.load_experiment(session, experiment))
+            (side,) = load_sides(session, [experiment], selection, self.reporter)
+            chosen = find_table(name)
+            cases = paper_rows(chosen, side.runs)
+        records = tabulate(chosen, cases)
+        parts = tuple(_paper_part(name, chosen, case, rows) for case, rows in cases)
         return CostTable(records.columns, records.rows, parts=parts, is_paper=True)
 
     def _costs(self, problem: "Problem", max_rows: int) -> list[Row]:
@@ -384,11 +385,10 @@ def _check_defaults(values: Mapping[str, Any]) -> None:
             )
 
 
-def _paper_part(paper: "PaperCases", case: "Case", rows: list["PaperRow"]) -> CostPart:
+def _paper_part(paper: str, table: "PaperTable", case: "Case", rows: list["PaperRow"]) -> CostPart:
     """Return a paper's table for one set of parameters, under the paper's headings."""
     from starcast.comparison.paper_rows import case_values
 
-    table = paper.table
     values = case_values(table, case)
     shown = ", ".join(f"{axis} {value}" for axis, value in with_numbers(values).items())
     headings = {
@@ -407,7 +407,7 @@ def _paper_part(paper: "PaperCases", case: "Case", rows: list["PaperRow"]) -> Co
         before = row.get("model")
         printed.append(cells)
     title = f"{table.source}. {table.caption}: {shown}"
-    name = "-".join([paper.name, *map(str, values.values())])
+    name = "-".join([paper, *map(str, values.values())])
     # Characters such as `%` and `#` have a special meaning in LaTeX labels.
     label = re.sub(r"[^\w.+-]", "-", name, flags=re.ASCII)
     return CostPart(title, printed, tuple(headings.values()), (), label=f"tab:{label}")

@@ -91,7 +91,7 @@ class Experiments(Connection):
             raise InputError(
                 f"{several} has several values", hint="give one, or call lab.experiment()"
             )
-        (point,) = Grid.from_json(given).points()
+        (point,) = Grid(given).points()
         if store:
             run = run_once(self.engine, point, experiment, self.reporter)
             self.reporter.say(f"stored as run {run.id} in '{experiment}'")
@@ -443,26 +443,22 @@ class Experiments(Connection):
             $ starcast compare substar multiple --format latex --plot figure.pdf > table.tex
             $ starcast compare sizes --across topology --where topology=S5 --where topology=Q7
         """
-        from starcast.comparison.compare import compare_stored
+        from starcast.comparison.compare import compare
         from starcast.comparison.curves import load_profiles
-        from starcast.comparison.layout import tabulate
-        from starcast.comparison.sides import check_crossed, read_conditions
+        from starcast.comparison.presentation import tabulate
+        from starcast.comparison.sides import check_crossed, load_sides, read_conditions
 
         axes = check_crossed([across] if isinstance(across, str) else across)
-        wanted = as_conditions(conditions)
-        read_conditions(wanted)  # an invalid condition is an error even without a server
+        # An invalid condition is an error even without a server.
+        selection = read_conditions(as_conditions(conditions))
         with self._session() as session:
-            comparison = compare_stored(
-                session,
-                [str(name) for name in names],
-                self.reporter,
-                across=axes,
-                conditions=wanted,
-                baseline=baseline,
-                by=by,
-                sort=sort,
-            )
-            table = tabulate(comparison, everything=everything)
+            sides = load_sides(session, map(str, names), selection, self.reporter)
+            comparison = compare(sides, baseline, axes, by)
+            if sort is not None:
+                comparison = comparison.sorted_by(sort)
+            if everything:
+                comparison = comparison.complete
+            table = tabulate(comparison)
 
         # Only pages and plots need the step profiles, so the profiles are loaded on demand.
         def profiles() -> "Profiles":
@@ -474,7 +470,6 @@ class Experiments(Connection):
             table.rows,
             table.note,
             comparison=comparison,
-            everything=everything,
             _load_profiles=profiles,
         )
 
