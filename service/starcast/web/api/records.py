@@ -1,4 +1,4 @@
-"""Resources for records: the best known objects of the search problems, with their"""
+"""Resources for records: the best known objects of the search problems, with their witnesses."""
 
 from pathlib import Path
 from typing import Annotated
