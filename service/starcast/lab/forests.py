@@ -7,7 +7,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
-from starcast.lab.answers import ExchangeFile, Picture, check_suffix
+from starcast.lab.answers import ExchangeFile, Picture
 from starcast.lab.artifacts import Artifacts
 from starcast.lab.signature import (
     All,
@@ -21,6 +21,7 @@ from starcast.lab.signature import (
     ShardName,
     Shell,
     TopologyName,
+    check_suffix,
 )
 from starcast.support.errors import InputError, RejectedError
 from starcast.support.table import Facts, Table
