@@ -38,7 +38,8 @@ class _Root(flags.RootGroup):
         """Return the names of all commands and command groups, in the order of the help."""
         for name in commands.PARTS:
             self._add(name)
-        return list(commands.PARTS)
+        self.commands = {name: self.commands[name] for name in commands.PARTS}
+        return list(self.commands)
 
     def _add(self, name: str) -> None:
         if name in commands.PARTS and name not in self.commands:
