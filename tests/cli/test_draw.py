@@ -12,13 +12,7 @@ from support.fix_cli import Result, Starcast, refused
 _BEGINS = {".svg": b"<svg", ".png": b"\x89PNG", ".pdf": b"%PDF"}
 
 
-@pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Run each test in its own folder, where no server can be reached."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("STARCAST_NEO4J_URI", "bolt://127.0.0.1:1")
-    monkeypatch.setenv("STARCAST_POSTGRES_URI", "postgresql://nobody@127.0.0.1:1/nothing")
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 @pytest.mark.parametrize("suffix", _BEGINS)

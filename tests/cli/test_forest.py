@@ -19,14 +19,7 @@ from starcast.trees.construction import CONSTRUCTIONS
 from support.fix_cli import Result, Starcast, printed, refused
 from support.latex_tables import read_table
 
-
-@pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Run each test in its own folder, where no server can be reached."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("STARCAST_NEO4J_URI", "bolt://127.0.0.1:1")
-    monkeypatch.setenv("STARCAST_POSTGRES_URI", "postgresql://nobody@127.0.0.1:1/nothing")
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 @pytest.fixture

@@ -12,12 +12,7 @@ import pytest
 from starcast.collectives import schedule
 from support.fix_cli import Starcast
 
-
-@pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Run each test in its own folder, where no server can be reached."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "home"))
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 MULTIPLE = ("S4", "broadcast", "multiple", "--segments", "2")

@@ -14,7 +14,7 @@ import pytest
 from starcast.cli import results
 from starcast.cli.output import PAGE, emit, emit_properties, narrowed, reporter
 from starcast.comparison.listing import RunList
-from starcast.lab.answers import check_suffix
+from starcast.lab.signature import check_suffix
 from starcast.support.axes import POINT_AXES
 from starcast.support.errors import InputError
 from starcast.support.progress import ProgressLines, close_all

@@ -198,9 +198,7 @@ REFUSED = {
         "claims changed": "hint: run 'starcast",
         "claims runs": "hint: run 'starcast",
     },
-    6: {
-        "records prove one-port-broadcast S4": "needs no proof",
-    },
+    6: {"records prove one-port-broadcast S4": "needs no proof"},
     7: {
         "explore S9 --out page.html": "S9 has 362,880 nodes",
         "schedule draw S7 broadcast greedy": "5,040 nodes",
@@ -231,7 +229,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.whole
 @pytest.mark.parametrize(
     ("code", "line", "words"),
-    [(code, line, words) for code, lines in REFUSED.items() for line, words in lines.items()],
+    [(code, *case) for code, cases in REFUSED.items() for case in cases.items()],
 )
 def test_invalid_input_is_refused_in_one_sentence_with_a_hint(
     starcast: Starcast,

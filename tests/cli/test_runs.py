@@ -603,85 +603,57 @@ def test_ctrl_c_ends_with_exit_code_130_and_keeps_complete_runs(
     assert "2 runs executed and stored, 2 were stored before" in starcast(words).err
 
 
+#: The beginning of the error message, by exit code and command line.
+REFUSED = {
+    2: {
+        f"run once {POINT} --segments 0": "segments is 0, less than 1",
+        "run once S4 broadcast mulitple -m 1": "unknown broadcast algorithm 'mulitple'",
+        "run once S4 gossip multiple -m 1": "unknown collective 'gossip'",
+        "run once S13 broadcast multiple -m 1": "the star graph S13 is out of range",
+        f"run once {RULE} -m -1": "message_bytes is -1, less than 0",
+        f"run once {RULE} -m 1e400": "message_bytes is '1e400', which is not a valid number",
+        f"run once {RULE} -m 1e5000 --no-store": "message_bytes is '1e5000', which is not a valid",
+        f"run once {RULE} -m 1e20000000": "message_bytes is '1e20000000', which is not a valid",
+        f"run once {RULE} -m 1e99": "message_bytes is out of range",
+        f"run once {POINT} --segments {HUGE}": "segments is out of range",
+        f"run once {RULE} -m much": "message_bytes is 'much', which is not a valid number",
+        f"run once {POINT} --t-s 0 --t-c 0": "t_s and t_c cannot both be 0",
+        f"run once {POINT} --ports two": "broadcast by multiple has no port model 'two'",
+        f"run once {POINT} --experiment ours": "the experiment 'ours' is defined by a grid: no",
+        f"run once {POINT} --experiment 17": "'17' is not a valid name for an experiment",
+        f"experiment run ours --algorithm greedy {GRID}": "the stored experiment 'ours' has",
+        "experiment run new --topology S4 --algorithm greedy": "the grid has no m",
+        "experiment run new --grid /nowhere.toml": "the grid /nowhere.toml cannot be read",
+        "experiment run new --grid tseng": "the grid tseng cannot be read",
+        f"experiment run ours --algorithm multiple {GRID} --jobs 0": "the number of jobs is 0,",
+        f"run once {POINT} --copies 2": "multiple takes no copies",
+        f"run once {POINT} --faults '5 mice'": "the fault '5' is not on S4: the label '5'",
+        f"run once {POINT} --faults '1 node' --seed x": "seed is 'x', which is not a whole number",
+        "run once S4 scatter perfectly-balanced -m 1": "scatter by perfectly-balanced on S4 is not",
+        "compare ours": "'ours' alone leaves nothing to compare",
+    },
+    3: {
+        "run show 99": "no run 99 is stored",
+        "run list --experiment none": "no experiment 'none' is stored",
+        "experiment show none": "no experiment 'none' is stored",
+        "experiment grid none": "no experiment 'none' is stored",
+        "compare ours none": "no experiment 'none' is stored",
+        "compare ours 99": "no run 99 is stored",
+        "compare ours theirs --baseline none": "the baseline 'none' is not part of this comparison",
+    },
+    7: {f"run once {POINT} --segments 1000000000": "multiple on S4 with segments = 1000000000"},
+}
+
+
 @pytest.mark.usefixtures("two")
 @pytest.mark.parametrize(
-    ("words", "code", "sentence"),
-    [
-        (f"run once {POINT} --segments 0", 2, "segments is 0, less than 1"),
-        ("run once S4 broadcast mulitple -m 1", 2, "unknown broadcast algorithm 'mulitple'"),
-        ("run once S4 gossip multiple -m 1", 2, "unknown collective 'gossip'"),
-        ("run once S13 broadcast multiple -m 1", 2, "the star graph S13 is out of range"),
-        (f"run once {RULE} -m -1", 2, "message_bytes is -1, less than 0"),
-        (f"run once {RULE} -m 1e400", 2, "message_bytes is '1e400', which is not a valid number"),
-        (
-            f"run once {RULE} -m 1e5000 --no-store",
-            2,
-            "message_bytes is '1e5000', which is not a valid number",
-        ),
-        (
-            f"run once {RULE} -m 1e20000000",
-            2,
-            "message_bytes is '1e20000000', which is not a valid number",
-        ),
-        (f"run once {RULE} -m 1e99", 2, "message_bytes is out of range"),
-        (f"run once {POINT} --segments {HUGE}", 2, "segments is out of range"),
-        (f"run once {RULE} -m much", 2, "message_bytes is 'much', which is not a valid number"),
-        (f"run once {POINT} --t-s 0 --t-c 0", 2, "t_s and t_c cannot both be 0"),
-        (f"run once {POINT} --ports two", 2, "broadcast by multiple has no port model 'two'"),
-        (
-            f"run once {POINT} --experiment ours",
-            2,
-            "the experiment 'ours' is defined by a grid: no single run can be added to it",
-        ),
-        (f"run once {POINT} --experiment 17", 2, "'17' is not a valid name for an experiment"),
-        (
-            f"run once {POINT} --segments 1000000000",
-            7,
-            "multiple on S4 with segments = 1000000000 needs about",
-        ),
-        ("run show 99", 3, "no run 99 is stored"),
-        ("run list --experiment none", 3, "no experiment 'none' is stored"),
-        (
-            f"experiment run ours --algorithm greedy {GRID}",
-            2,
-            "the stored experiment 'ours' has another grid",
-        ),
-        ("experiment run new --topology S4 --algorithm greedy", 2, "the grid has no m"),
-        ("experiment run new --grid /nowhere.toml", 2, "the grid /nowhere.toml cannot be read"),
-        ("experiment run new --grid tseng", 2, "the grid tseng cannot be read"),
-        (
-            f"experiment run ours --algorithm multiple {GRID} --jobs 0",
-            2,
-            "the number of jobs is 0, less than 1",
-        ),
-        ("experiment show none", 3, "no experiment 'none' is stored"),
-        ("experiment grid none", 3, "no experiment 'none' is stored"),
-        (f"run once {POINT} --copies 2", 2, "multiple takes no copies"),
-        (f"run once {POINT} --faults '5 mice'", 2, "the fault '5' is not on S4: the label '5'"),
-        (
-            f"run once {POINT} --faults '1 node' --seed x",
-            2,
-            "seed is 'x', which is not a whole number",
-        ),
-        (
-            "run once S4 scatter perfectly-balanced -m 1",
-            2,
-            "scatter by perfectly-balanced on S4 is not defined for these arguments",
-        ),
-        ("compare ours none", 3, "no experiment 'none' is stored"),
-        ("compare ours 99", 3, "no run 99 is stored"),
-        ("compare ours", 2, "'ours' alone leaves nothing to compare"),
-        (
-            "compare ours theirs --baseline none",
-            3,
-            "the baseline 'none' is not part of this comparison",
-        ),
-    ],
+    ("code", "line", "sentence"),
+    [(code, *case) for code, cases in REFUSED.items() for case in cases.items()],
 )
 def test_bad_input_is_refused_in_one_sentence_with_its_exit_code(
-    starcast: Starcast, words: str, code: int, sentence: str
+    starcast: Starcast, code: int, line: str, sentence: str
 ) -> None:
-    result = starcast(words)
+    result = starcast(line)
     assert result.code == code
     assert error_of(result).startswith(sentence)
     assert len(starcast("run list -f json").json) == 8

@@ -19,12 +19,7 @@ from starcast.support.settings import Settings
 from starcast.topologies import topology
 from support.fix_cli import Starcast, printed
 
-
-@pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Run each test in its own folder, where no server can be reached."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "home"))
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 def test_algorithms_are_listed_with_their_arguments(starcast: Starcast) -> None:

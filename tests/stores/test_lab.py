@@ -371,10 +371,7 @@ def test_verification_of_a_sample_notes_the_random_seed(filled: Lab) -> None:
 
 @pytest.mark.slow
 def test_a_backup_is_restored_into_empty_stores_only(
-    filled: Lab,
-    tmp_path: Path,
-    starcast: Starcast,
-    fresh_database: URL,
+    filled: Lab, tmp_path: Path, starcast: Starcast, fresh_database: URL
 ) -> None:
     manifest = filled.backup(tmp_path / "b.backup")
     assert manifest["rows"] > 0

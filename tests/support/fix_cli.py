@@ -72,3 +72,12 @@ def starcast(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
         return Result(int(end.value.code or 0), *capsys.readouterr())
 
     return call
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Run a test in its own folder, where no server can be reached."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("STARCAST_NEO4J_URI", "bolt://127.0.0.1:1")
+    monkeypatch.setenv("STARCAST_POSTGRES_URI", "postgresql://nobody@127.0.0.1:1/nothing")

@@ -197,9 +197,7 @@ def test_records_have_the_values_and_witnesses_of_their_files(client: TestClient
         assert np.array_equal(array(client, f"/records/{url}"), record.witness[name])
 
 
-def test_a_bound_by_a_second_solver_is_shown_as_not_checked_on_all_pages(
-    tmp_path: Path,
-) -> None:
+def test_a_bound_by_a_second_solver_is_shown_as_not_checked_on_all_pages(tmp_path: Path) -> None:
     proof = Proof("no 8 rounds", "second solver", "0" * 64, "", 0, "CP-SAT", "again")
     record = replace(shipped_record("one-port-broadcast", "S7,3"), bound=9, proof=proof)
     save_record(tmp_path / "records", record)
@@ -539,10 +537,7 @@ def test_responses_agree_with_the_openapi_document(address: str) -> None:
         operation = result.ok()
 
         @settings(
-            max_examples=6,
-            deadline=None,
-            derandomize=True,
-            suppress_health_check=list(HealthCheck),
+            max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
         )
         @given(case=operation.as_strategy())
         def check(case: Any) -> None:

@@ -142,6 +142,12 @@ def node(page: Page, label: str) -> Any:
     return page.locator(f"[data-node='{label}']")
 
 
+def spoken(page: Page) -> list[str]:
+    """Return what a screen reader says for each node."""
+    names: list[str] = page.eval_on_selector_all("[data-node]", "all => all.map(n => n.ariaLabel)")
+    return names
+
+
 def address(page: Page) -> str:
     """Return the current URL of the page; Playwright's own value is updated later."""
     href: str = page.evaluate("location.href")
@@ -179,8 +185,7 @@ def test_small_topologies_are_drawn_as_svg_with_a_label_for_every_node(
     assert page.locator("body").get_attribute("data-renderer") == "svg"
     names = page.eval_on_selector_all("[data-node]", "nodes => nodes.map(n => n.dataset.node)")
     assert names == topology(spec).labels().tolist()
-    labels = page.eval_on_selector_all("[data-node]", "all => all.map(n => n.ariaLabel)")
-    assert labels == names
+    assert spoken(page) == names
 
 
 def test_all_layouts_of_s4_can_be_chosen_and_the_torus_has_link_stubs(open_page: Open) -> None:
@@ -275,8 +280,7 @@ def test_stepping_by_keys_and_buttons_shows_how_many_units_each_node_holds(open_
         held = Counter(receiver for receiver, _ in pairs)
         held[0] = built.units
         names = [f"{label}, holds {held[rank]}" for rank, label in enumerate(labels.tolist())]
-        shown = page.eval_on_selector_all("[data-node]", "all => all.map(n => n.ariaLabel)")
-        assert shown == names
+        assert spoken(page) == names
         busy = {*zip(built.sender[built.step == step], built.port[built.step == step], strict=True)}
         expect(page.locator("#step-text")).to_have_text(
             f"step {step} of {built.steps}: {len(busy)} links busy"
@@ -300,13 +304,11 @@ def test_nodes_of_a_reduction_show_how_many_contributions_they_hold(open_page: O
         count = max(len(sums.held(label, 0, tree)) for tree in range(3))
         state = "complete" if count == 24 else f"incomplete: {count} of 24 contributions"
         names.append(f"{label}, {state}")
-    shown = page.eval_on_selector_all("[data-node]", "all => all.map(n => n.ariaLabel)")
-    assert shown == names
+    assert spoken(page) == names
     expect(page.locator("#legend")).to_contain_text("has 0 to 24 contributions")
     page = open_page("S4", f"schedule=allreduce:multiple&step={built.steps}")
     expect(page.locator("#legend")).to_contain_text("has 0 to 72 contributions")
-    shown = page.eval_on_selector_all("[data-node]", "all => all.map(n => n.ariaLabel)")
-    assert all(name.endswith(", complete") for name in shown)
+    assert all(name.endswith(", complete") for name in spoken(page))
 
 
 @pytest.mark.slow

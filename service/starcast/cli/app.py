@@ -34,11 +34,12 @@ class _Root(flags.RootGroup):
             self.list_commands(ctx)
         return super().get_command(ctx, cmd_name)
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """Return the names of all commands and command groups, in the order of the help."""
         for name in commands.PARTS:
             self._add(name)
-        return super().list_commands(ctx)
+        self.commands = {name: self.commands[name] for name in commands.PARTS}
+        return list(self.commands)
 
     def _add(self, name: str) -> None:
         if name in commands.PARTS and name not in self.commands:

@@ -38,10 +38,12 @@ def add_noun(app: typer.Typer, name: str, text: str) -> typer.Typer:
     return noun
 
 
-def _demo(app: typer.Typer) -> None:
-    from starcast.cli.terminal import demo
+def _terminal(app: typer.Typer) -> None:
+    from starcast.cli.terminal import demo, serve, uninstall
 
     app.command("demo")(demo)
+    app.command("serve")(serve)
+    app.command("uninstall")(uninstall)
 
 
 def _servers(app: typer.Typer) -> None:
@@ -51,24 +53,14 @@ def _servers(app: typer.Typer) -> None:
     command(app, "down", Administration.stop, settings=_HOME)
     command(app, "status", Administration.status, settings=_HOME)
     command(app, "doctor", Administration.doctor, settings=_HOME)
-
-
-def _serve(app: typer.Typer) -> None:
-    from starcast.cli.terminal import serve
-
-    app.command("serve")(serve)
+    command(app, "backup", Administration.backup)
+    command(app, "restore", Administration.restore)
 
 
 def _publish(app: typer.Typer) -> None:
     from starcast.web.publishing import Publishing
 
     command(app, "publish", Publishing.publish)
-
-
-def _uninstall(app: typer.Typer) -> None:
-    from starcast.cli.terminal import uninstall
-
-    app.command("uninstall")(uninstall)
 
 
 def _config(app: typer.Typer) -> None:
@@ -81,13 +73,6 @@ def _ingest(app: typer.Typer) -> None:
     from starcast.lab.artifacts import Artifacts
 
     command(app, "ingest", Artifacts.ingest)
-
-
-def _backups(app: typer.Typer) -> None:
-    from starcast.lab.administration import Administration
-
-    command(app, "backup", Administration.backup)
-    command(app, "restore", Administration.restore)
 
 
 def _topology(app: typer.Typer) -> None:
@@ -271,18 +256,18 @@ def _db(app: typer.Typer) -> None:
 
 #: The functions that add command groups and other root commands, by name, in the order of the help.
 PARTS: dict[str, Callable[[typer.Typer], None]] = {
-    "demo": _demo,
+    "demo": _terminal,
     "up": _servers,
     "down": _servers,
     "status": _servers,
     "doctor": _servers,
-    "serve": _serve,
+    "serve": _terminal,
     "publish": _publish,
-    "uninstall": _uninstall,
+    "uninstall": _terminal,
     "config": _config,
     "ingest": _ingest,
-    "backup": _backups,
-    "restore": _backups,
+    "backup": _servers,
+    "restore": _servers,
     "topology": _topology,
     "forest": _forest,
     "schedule": _schedule,

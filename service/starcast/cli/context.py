@@ -6,9 +6,8 @@ Flags of the command override global flags; both override environment variables 
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import cache, partial
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,8 +16,6 @@ import typer
 from starcast.cli.output import warn
 
 if TYPE_CHECKING:
-    from starcast.lab.connection import Connection
-    from starcast.support.progress import Reporter
     from starcast.support.settings import Settings
 
 #: The flag --home, which is a global flag and also an option of commands for the embedded servers.
@@ -43,24 +40,6 @@ def settings(ctx: typer.Context, **flags: Any) -> "Settings":
     """
     warn_of_unknown_variables()
     return load_settings(ctx, **flags)
-
-
-@contextmanager
-def open_lab(
-    operations: type["Connection"], ctx: typer.Context, reporter: "Reporter", **flags: Any
-) -> "Iterator[Connection]":
-    """Open a lab that has only the given operations.
-
-    The lab loads its settings by `settings` when an operation first needs them.
-
-    Args:
-        operations: a base class of `Lab`.
-        ctx: the context of the command.
-        reporter: receives messages and progress.
-        flags: settings given as flags of the command.
-    """
-    with operations(partial(settings, ctx, **flags), reporter) as lab:
-        yield lab
 
 
 def named_flags(arguments: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -139,9 +140,10 @@ def command(
             if "executor" in declared.parameters
             else nullcontext()
         )
+        # The lab loads its settings when an operation first needs them.
         with (
             opening as executor,
-            context.open_lab(owner, ctx, reporter(), **flagged) as lab,
+            owner(partial(context.settings, ctx, **flagged), reporter()) as lab,
         ):
             if executor is not None:
                 given["executor"] = executor

@@ -108,13 +108,8 @@ def _is_list_of_sentences(value: Any) -> bool:
     return isinstance(value, list) and any(" " in text for text in value if isinstance(text, str))
 
 
-def write_text(text: str, out: Path | None, sentence: str = "") -> None:
-    """Write a page or a picture to the file that the user named, or to stdout.
-
-    Args:
-        text: the text of the page or picture.
-        out: the file; None for stdout.
-        sentence: message after writing a file (default: a message that names the file).
+def write_text(text: str, out: Path | None) -> None:
+    """Write a page or a picture to the file that the user named, or to stdout if it is None.
 
     Raises:
         InputError: the file cannot be written.
@@ -126,7 +121,7 @@ def write_text(text: str, out: Path | None, sentence: str = "") -> None:
         return
     with atomic_write(out) as file:
         file.write(text.encode())
-    say(sentence or f"written to {out}")
+    say(f"written to {out}")
 
 
 def confirm(question: str, unchanged: str) -> None:
@@ -154,9 +149,9 @@ def _print_json(value: Any) -> None:
     print(json.dumps(value, default=to_json, ensure_ascii=False, indent=2))
 
 
-def fits(rows: Iterable[Row], columns: Sequence[str], file_width: int | None = None) -> bool:
-    """Return whether a table fits on the terminal, or in ``file_width`` if stdout is a file."""
-    return _fit(_widths(rows, columns).values(), file_width)
+def fits(rows: Iterable[Row], columns: Sequence[str]) -> bool:
+    """Return whether a table fits on the terminal; a table in a file may have any width."""
+    return _fit(_widths(rows, columns).values(), _terminal_width())
 
 
 def narrowed(rows: Sequence[Row], columns: Sequence[str], optional: Sequence[str]) -> list[str]:
@@ -167,8 +162,9 @@ def narrowed(rows: Sequence[Row], columns: Sequence[str], optional: Sequence[str
     """
     kept = list(columns)
     widths = _widths(rows, columns)
+    width = _terminal_width() if sys.stdout.isatty() else PAGE
     for name in optional:
-        if _fit((widths[column] for column in kept), PAGE):
+        if _fit((widths[column] for column in kept), width):
             break
         kept = [column for column in kept if column != name]
     return kept
@@ -197,12 +193,9 @@ def _widths(rows: Iterable[Row], columns: Sequence[str]) -> dict[str, int]:
     }
 
 
-def _fit(widths: Iterable[int], file_width: int | None) -> bool:
-    if file_width is None or sys.stdout.isatty():
-        file_width = _terminal_width()
+def _fit(widths: Iterable[int], room: int) -> bool:
     # There is no gap after the last column, but a margin of one blank on each side of the table.
-    table_width = sum(width + _COLUMN_GAP for width in widths) - 1
-    return table_width <= file_width
+    return sum(width + _COLUMN_GAP for width in widths) - 1 <= room
 
 
 def markdown(

@@ -25,12 +25,12 @@ from starcast.cli.output import (
     say,
     write_text,
 )
-from starcast.lab.answers import ExchangeFile, Picture, check_suffix
+from starcast.lab.signature import check_suffix
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import Format, Layout, ListingFormat
 
 if TYPE_CHECKING:
-    from starcast.lab.answers import Answer, ComparisonTable
+    from starcast.lab.answers import Answer, ComparisonTable, ExchangeFile, Picture
     from starcast.lab.claims import ClaimReport
     from starcast.lab.costs import CostTable
     from starcast.support.table import Facts, Table
@@ -111,6 +111,8 @@ def answer(
         if output is not Format.SVG:
             table(output)(result)
             return
+        from starcast.lab.answers import Picture
+
         draw(Picture(result.svg(layout), "the answer"))
         if result.note:
             say(result.note)
@@ -325,7 +327,7 @@ def picture(out: PictureFile = None) -> Show:
     if out is not None:
         check_suffix(out, ".svg", ".png", ".pdf")
 
-    def show(result: Picture) -> None:
+    def show(result: "Picture") -> None:
         if out is None:
             write_text(result.svg, None)
         else:
@@ -338,7 +340,7 @@ def picture(out: PictureFile = None) -> Show:
 def exchange_file(out: OutFile = None) -> Show:
     """Write a file for another program; without a file name, print the text to stdout."""
 
-    def show(result: ExchangeFile) -> None:
+    def show(result: "ExchangeFile") -> None:
         if out is None:
             sys.stdout.writelines(part.decode() for part in result.parts())
             return

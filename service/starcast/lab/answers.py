@@ -273,18 +273,3 @@ class ExchangeFile:
         from starcast.formats import export
 
         export(self.artifact, file, self.to, **self.options)  # type: ignore[arg-type]
-
-
-def check_suffix(out: str | Path, *suffixes: str) -> None:
-    """Check that the name of an output file ends in one of the given suffixes, or has no suffix.
-
-    Raises:
-        InputError: the file has the suffix of another format.
-    """
-    suffix = Path(out).suffix
-    if suffix.lower() not in {"", *suffixes}:
-        held = suffixes[0].removeprefix(".").upper()
-        raise InputError(
-            f"the file would hold {held}, but its name ends in '{suffix}': {out}",
-            hint=f"name a file that ends in {suffixes[0]}, and convert it with another program",
-        )

@@ -7,7 +7,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
-from starcast.lab.answers import ExchangeFile, Picture, check_suffix
+from starcast.lab.answers import ExchangeFile, Picture
 from starcast.lab.artifacts import Artifacts
 from starcast.lab.signature import (
     All,
@@ -21,6 +21,7 @@ from starcast.lab.signature import (
     ShardName,
     Shell,
     TopologyName,
+    check_suffix,
 )
 from starcast.support.errors import InputError, RejectedError
 from starcast.support.table import Facts, Table
@@ -73,19 +74,17 @@ class Forests(Artifacts):
         from starcast.trees.construction import CONSTRUCTIONS, constructions
 
         chosen = [CONSTRUCTIONS[name] for name in constructions(topology)]
-        return Table(
-            ("construction", "description", "families", "arguments", "paper"),
-            [
-                {
-                    "construction": each.name,
-                    "description": each.description,
-                    "families": list(each.families),
-                    "arguments": [argument.name for argument in each.arguments],
-                    "paper": each.source,
-                }
-                for each in chosen
-            ],
-        )
+        rows = [
+            {
+                "construction": each.name,
+                "description": each.description,
+                "families": list(each.families),
+                "arguments": [argument.name for argument in each.arguments],
+                "paper": each.source,
+            }
+            for each in chosen
+        ]
+        return Table.of(rows, ("construction", "description", "families", "arguments", "paper"))
 
     def build_forest(
         self,
@@ -220,15 +219,8 @@ class Forests(Artifacts):
             found = blockwise.verify_blocks(closed, jobs, self.reporter, executor)
             return _one(_figures(found, start))
         tasks = blockwise.verify_shard(closed, part, Path(out), jobs, self.reporter, executor)
-        return _one(
-            {
-                "id": closed.id,
-                "shard": str(part),
-                "tasks": tasks,
-                "file": str(out),
-                "seconds": perf_counter() - start,
-            }
-        )
+        written = {"id": closed.id, "shard": str(part), "tasks": tasks, "file": str(out)}
+        return _one(written | {"seconds": perf_counter() - start})
 
     def merge_forest(self, *files: ShardFiles) -> Table:
         """Merge the shards of a verification by blocks.

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from starcast.lab.answers import ExchangeFile, Picture, check_suffix
+from starcast.lab.answers import ExchangeFile, Picture
 from starcast.lab.artifacts import Artifacts
 from starcast.lab.forests import is_forest, load_forest
-from starcast.lab.signature import Layout, OutFile, Root, Shell, TopologyName
+from starcast.lab.signature import Layout, OutFile, Root, Shell, TopologyName, check_suffix
 from starcast.support.table import Facts
 from starcast.support.vocabulary import TopologyFormat
 

@@ -5,9 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from starcast.lab.answers import check_suffix
 from starcast.lab.connection import Connection
-from starcast.lab.signature import ShardFiles, ShardName, Shell, TopologyName
+from starcast.lab.signature import ShardFiles, ShardName, Shell, TopologyName, check_suffix
 from starcast.support.errors import LimitError, NotFoundError, RejectedError, unreadable
 from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize

@@ -234,3 +234,18 @@ def as_conditions(conditions: Mapping[str, Any] | Iterable[str]) -> list[str]:
             )
         texts += [f"{axis}={each}" for each in values]
     return texts
+
+
+def check_suffix(out: str | Path, *suffixes: str) -> None:
+    """Check that the name of an output file ends in one of the given suffixes, or has no suffix.
+
+    Raises:
+        InputError: the file has the suffix of another format.
+    """
+    suffix = Path(out).suffix
+    if suffix.lower() not in {"", *suffixes}:
+        held = suffixes[0].removeprefix(".").upper()
+        raise InputError(
+            f"the file would hold {held}, but its name ends in '{suffix}': {out}",
+            hint=f"name a file that ends in {suffixes[0]}, and convert it with another program",
+        )

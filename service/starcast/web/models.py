@@ -110,17 +110,6 @@ class ScheduleResource(BaseModel):
     steps_url: str
 
 
-class Row(BaseModel):
-    """A unit that crosses a directed link in a step."""
-
-    step: int
-    sender: str
-    port: int
-    receiver: str
-    tree: int
-    unit: int
-
-
 class Step(BaseModel):
     """The traffic of a step, with all sources counted together."""
 

@@ -1,9 +1,9 @@
 """The state of the server: settings, worker processes, and connections to the stores."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Annotated, TypeVar, cast
+from typing import Annotated, cast
 
 from fastapi import Depends, Request
 
@@ -12,13 +12,7 @@ from starcast.lab import Lab
 from starcast.queries import Library, load_library
 from starcast.support.errors import StarcastError, UnavailableError
 from starcast.support.settings import Settings
-from starcast.support.spec_syntax import normalize_id
-from starcast.trees import Forest
-from starcast.trees.construction import CONSTRUCTIONS
-from starcast.web import witnesses
 from starcast.web.workers import Pool, Workers
-
-Result = TypeVar("Result")
 
 #: Number of requests that can use the stores at the same time.
 LABS = 4
@@ -70,25 +64,6 @@ class Service:
                 lab.close()
                 slot.item = None
                 raise
-
-    def compute_forest(self, function: Callable[[str | Forest], Result], forest_id: str) -> Result:
-        """Apply a function to a forest that a worker builds or that is read from PostgreSQL.
-
-        If the construction in the id is ``record``, the forest is the witness of a record.
-
-        Raises:
-            NotFoundError: no construction builds the forest, and it is not stored.
-            UnavailableError: no construction builds the forest, and PostgreSQL is not running.
-        """
-        construction = (*forest_id.split(":"), "")[1].partition("(")[0]
-        if construction == witnesses.CONSTRUCTION:
-            return function(witnesses.build_witness_forest(self.settings.home, forest_id))
-        if construction in CONSTRUCTIONS or forest_id.count(":") != 2:
-            return self.workers.run(function, forest_id)
-        with self.lab() as lab:
-            stored = lab.forest(normalize_id(forest_id))
-        # No worker is needed, because a stored forest is read, so no code of a plug-in runs.
-        return function(stored)
 
     def library(self) -> Library:
         """Load the query packs from disk."""

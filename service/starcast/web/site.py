@@ -38,7 +38,7 @@ from starcast.support.settings import Settings
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest
 from starcast.web import computations, pages
-from starcast.web.api import claims
+from starcast.web.api import artifacts, claims
 from starcast.web.app import create_app
 from starcast.web.responses import explorer_url
 from starcast.web.service import Service
@@ -209,7 +209,9 @@ class Site:
         shown = self._explorers.get(network.spec, Explorer(network))
         state = dict(parse_qsl(query))
         if name := state.get("forest"):
-            forest = self._service.compute_forest(computations.find_forest, f"{spec}:{name}")
+            forest = artifacts.compute_forest(
+                self._service, computations.find_forest, f"{spec}:{name}"
+            )
             shown.forests[forest.id] = forest
             state["forest"] = forest.id.partition(":")[2]
         if name := state.get("schedule"):

@@ -96,7 +96,11 @@ class _Worker:
 
     def wait(self) -> None:
         """Wait until the process has started and has imported what computations need."""
-        self._result(self._started, START_SECONDS)
+        try:
+            self._result(self._started, START_SECONDS)
+        except Exception:
+            self.kill()  # otherwise all later requests would get the same error
+            raise
 
     def run(self, function: Callable[[], Any], seconds: float) -> Any:
         """Call a function, and kill the process if the time limit is reached."""

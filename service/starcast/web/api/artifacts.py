@@ -1,7 +1,7 @@
 """Topologies, forests and schedules: listings, properties, arrays, drawings and simulations."""
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated, TypeVar
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query
@@ -9,9 +9,13 @@ from starlette.responses import Response
 
 from starcast.collectives.rows import Columns
 from starcast.support.errors import StarcastError
+from starcast.support.spec_syntax import normalize_id
 from starcast.support.table import Row, Table
 from starcast.support.vocabulary import Format
+from starcast.trees import Forest
+from starcast.trees.construction import CONSTRUCTIONS
 from starcast.web import computations, models
+from starcast.web.api import records
 from starcast.web.responses import (
     ARRAY,
     ForestParameter,
@@ -28,6 +32,7 @@ from starcast.web.responses import (
 from starcast.web.service import Service, ServiceParameter
 
 router = APIRouter()
+Result = TypeVar("Result")
 TopologyParameter = Annotated[
     str | None, Query(description="only those on this topology", max_length=50)
 ]
@@ -148,9 +153,9 @@ def show_forest(
 ) -> models.ForestResource:
     """Show the properties of a forest, such as S5:multiple:12345, or S5:multiple for root 12345."""
     if output == Format.SVG:
-        picture = service.compute_forest(computations.draw_forest, forest_id)
+        picture = compute_forest(service, computations.draw_forest, forest_id)
         return text_response(picture, Format.SVG)  # type: ignore[return-value]
-    facts = service.compute_forest(computations.describe_forest, forest_id)
+    facts = compute_forest(service, computations.describe_forest, forest_id)
     path = quote(facts["id"])
     return models.ForestResource(
         **facts, parent_ports_url=f"{path}/parent-ports", load_url=f"{path}/load"
@@ -160,13 +165,13 @@ def show_forest(
 @router.get("/forests/{forest_id}/parent-ports", tags=["forests"], **ARRAY)
 def get_parent_ports(forest_id: ForestParameter, service: ServiceParameter) -> Response:
     """Return the port from each node to its parent, uint8 [trees, nodes]; 0 at the root."""
-    return array_response(service.compute_forest(computations.parent_ports, forest_id))
+    return array_response(compute_forest(service, computations.parent_ports, forest_id))
 
 
 @router.get("/forests/{forest_id}/load", tags=["forests"], **ARRAY)
 def get_load(forest_id: ForestParameter, service: ServiceParameter) -> Response:
     """Return the number of trees on each directed link, int32 [nodes, ports]."""
-    return array_response(service.compute_forest(computations.link_loads, forest_id))
+    return array_response(compute_forest(service, computations.link_loads, forest_id))
 
 
 @router.get("/schedules", tags=["schedules"], responses=with_formats(Format.CSV))
@@ -253,3 +258,25 @@ def list_stored(service: Service) -> dict[str, Table]:
             "forests": lab.forests(),
             "schedules": lab.schedules(),
         }
+
+
+def compute_forest(
+    service: Service, function: Callable[[str | Forest], Result], forest_id: str
+) -> Result:
+    """Apply a function to a forest that a worker builds or that is read from PostgreSQL.
+
+    If the construction in the id is ``record``, the forest is the witness of a record.
+
+    Raises:
+        NotFoundError: no construction builds the forest, and it is not stored.
+        UnavailableError: no construction builds the forest, and PostgreSQL is not running.
+    """
+    construction = (*forest_id.split(":"), "")[1].partition("(")[0]
+    if construction == records.CONSTRUCTION:
+        return function(records.build_witness_forest(service.settings.home, forest_id))
+    if construction in CONSTRUCTIONS or forest_id.count(":") != 2:
+        return service.workers.run(function, forest_id)
+    with service.lab() as lab:
+        stored = lab.forest(normalize_id(forest_id))
+    # No worker is needed, because a stored forest is read, so no code of a plug-in runs.
+    return function(stored)

@@ -125,9 +125,10 @@ def describe(query: PackQuery) -> models.QueryResource:
     """Return everything that the header of a query declares."""
     row = query_row(query)
     header = query.header
+    # pydantic converts the parameters and columns.
     return models.QueryResource(
         **row,
-        parameters=query.parameters,  # type: ignore[arg-type] - pydantic converts them
+        parameters=query.parameters,  # type: ignore[arg-type]
         columns=query.columns,  # type: ignore[arg-type]
         cost=header.cost,
         revision=header.revision,

@@ -142,20 +142,11 @@ export class GlView {
   }
 
   /**
-   * @param {WebGLProgram} program @param {string} name of the attribute @param {string} buffer
-   * @param {number} size @param {boolean} [isBytes] @param {boolean} [perInstance]
+   * @param {WebGLProgram} program @param {Camera} camera
+   * @param {Record<string, [buffer: string, size: number, isBytes?: boolean]>} attributes
+   * @param {string[]} [perInstance] the attributes that have a value for each instance, not for each corner
    */
-  attribute(program, name, buffer, size, isBytes = false, perInstance = false) {
-    const { gl } = this;
-    const location = gl.getAttribLocation(program, name);
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers[buffer]);
-    gl.enableVertexAttribArray(location);
-    gl.vertexAttribPointer(location, size, isBytes ? gl.UNSIGNED_BYTE : gl.FLOAT, isBytes && size === 4, 0, 0);
-    gl.vertexAttribDivisor(location, perInstance ? 1 : 0);
-  }
-
-  /** @param {WebGLProgram} program @param {Camera} camera */
-  use(program, camera) {
+  use(program, camera, attributes, perInstance = []) {
     const { gl } = this;
     gl.useProgram(program);
     for (let location = 0; location < 4; location++) gl.disableVertexAttribArray(location);
@@ -163,6 +154,13 @@ export class GlView {
     const thin = this.drawing ? strokeScale(this.drawing, camera) : 1;
     gl.uniform1f(gl.getUniformLocation(program, "thin"), thin);
     gl.uniform2f(gl.getUniformLocation(program, "size"), this.host.clientWidth, this.host.clientHeight);
+    for (const [name, [buffer, size, isBytes = false]] of Object.entries(attributes)) {
+      const location = gl.getAttribLocation(program, name);
+      gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers[buffer]);
+      gl.enableVertexAttribArray(location);
+      gl.vertexAttribPointer(location, size, isBytes ? gl.UNSIGNED_BYTE : gl.FLOAT, isBytes && size === 4, 0, 0);
+      gl.vertexAttribDivisor(location, perInstance.includes(name) ? 1 : 0);
+    }
   }
 
   /** @param {Scene} scene */
@@ -257,9 +255,7 @@ export class GlView {
       gl.framebufferRenderbuffer(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.RENDERBUFFER, this.groundPixels);
       gl.clearColor(red / 255, green / 255, blue / 255, 1);
       gl.clear(gl.COLOR_BUFFER_BIT);
-      this.use(this.links, camera);
-      this.attribute(this.links, "place", "ends", 2);
-      this.attribute(this.links, "tint", "tints", 4, true);
+      this.use(this.links, camera, { place: ["ends", 2], tint: ["tints", 4, true] });
       gl.drawArrays(gl.LINES, 0, 2 * drawing.linkCount);
     }
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
@@ -282,29 +278,21 @@ export class GlView {
     gl.viewport(0, 0, width, height);
     this.drawGround(scene, camera, width, height);
     const radius = nodeRadius(drawing, camera);
+    /** @type {Record<string, [string, number, boolean?]>} */
+    const stroke = { ends: ["strokeEnds", 4], tint: ["strokeTints", 4, true], form: ["strokeForms", 2] };
     if (strokes.count) {
-      this.use(this.strokes, camera);
-      this.attribute(this.strokes, "corner", "corner", 2);
-      this.attribute(this.strokes, "ends", "strokeEnds", 4, false, true);
-      this.attribute(this.strokes, "tint", "strokeTints", 4, true, true);
-      this.attribute(this.strokes, "form", "strokeForms", 2, false, true);
+      this.use(this.strokes, camera, { corner: ["corner", 2], ...stroke }, Object.keys(stroke));
       gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, strokes.count);
     }
-    this.use(this.nodes, camera);
+    this.use(this.nodes, camera, { place: ["places", 2], tint: ["fill", 4, true], mark: ["ring", 1, true] });
     gl.uniform2f(gl.getUniformLocation(this.nodes, "radius"), radius, ratio);
     for (const [name, colour] of Object.entries({ ink: theme.ink, warning: theme.trees[1] })) {
       gl.uniform4f(gl.getUniformLocation(this.nodes, name), colour[0] / 255, colour[1] / 255, colour[2] / 255, 1);
     }
-    this.attribute(this.nodes, "place", "places", 2);
-    this.attribute(this.nodes, "tint", "fill", 4, true);
-    this.attribute(this.nodes, "mark", "ring", 1, true);
     gl.drawArrays(gl.POINTS, 0, drawing.count);
     if (!this.packetCount) return;
-    this.use(this.packets, camera);
+    this.use(this.packets, camera, stroke);
     gl.uniform2f(gl.getUniformLocation(this.packets, "progress"), progress, ratio);
-    this.attribute(this.packets, "ends", "strokeEnds", 4);
-    this.attribute(this.packets, "tint", "strokeTints", 4, true);
-    this.attribute(this.packets, "form", "strokeForms", 2);
     gl.drawArrays(gl.POINTS, 0, this.packetCount);
   }
 }

@@ -10,6 +10,8 @@
 /** The largest number of rows to which a symmetric schedule is expanded. */
 const MOST_ROWS = 4_000_000;
 const MOST_BITS = 2 ** 28;
+/** The number of missing units that are listed. */
+const MOST_EXAMPLES = 10;
 const MANY_SENDERS = ["allgather", "gather", "alltoall"];
 /** Collectives in which every node contributes to every unit; they have the column combine. */
 const REDUCTIONS = ["reduce", "reduce-scatter", "allreduce"];
@@ -357,10 +359,9 @@ export class Replay {
    * The (node, unit) pairs that are missing in the end. Nodes that die need not receive any units, and
    * the units that they would have sent need not be delivered.
    *
-   * @param {number} [examples] @returns {{missing: number, undelivered: [number, number][],
-   *   perNode: Int32Array}}
+   * @returns {{missing: number, undelivered: [number, number][], perNode: Int32Array}}
    */
-  findMissing(examples = 10) {
+  findMissing() {
     const { network, data, alive } = this;
     const perNode = new Int32Array(network.nodeCount);
     /** @type {[number, number][]} */
@@ -375,7 +376,7 @@ export class Replay {
       if (!alive[node] || this.held.has(node, unit)) return;
       missing++;
       perNode[node]++;
-      if (!this.toAll || pairs.length < examples) pairs.push([node, unit]);
+      if (!this.toAll || pairs.length < MOST_EXAMPLES) pairs.push([node, unit]);
     };
     if (this.toAll) {
       for (let node = 0; node < network.nodeCount; node++) for (const unit of owed) check(node, unit);
@@ -383,7 +384,7 @@ export class Replay {
       for (const unit of owed) check(this.destination(unit), unit);
       pairs.sort((left, right) => left[0] - right[0] || left[1] - right[1]);
     }
-    return { missing, undelivered: pairs.slice(0, examples), perNode };
+    return { missing, undelivered: pairs.slice(0, MOST_EXAMPLES), perNode };
   }
 
   /**
