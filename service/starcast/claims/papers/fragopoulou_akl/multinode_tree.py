@@ -95,11 +95,11 @@ def generators_lead_to_each_other(check: ClaimCheck) -> None:
             members_before = rotations[:, before.node]
             v = types[(generator.v - 2 + turns) % len(types)]
             heads = neighbours[members, v - 2]
-            place = {"k": k, "node": members}
-            check.equal("rank of the node that v leads to", heads, members_before, **place)
+            what = "rank of the node that v leads to"
+            check.equal(what, heads, members_before, k=k, node=members)
             parent = neighbours[members, types_of(check, numbering.m[members]) - 2]
             leads = np.isin(parent, members_before)
-            check.true("v leads into N_(k-1)1", leads, **place, of=numbering.of)
+            check.true("v leads into N_(k-1)1", leads, k=k, node=members, of=numbering.of)
         before = generator
 
 

@@ -119,7 +119,7 @@ def quantity_is_exact(check: ClaimCheck, row: Row) -> None:
     for messages in cell.amounts(check.n):
         for root in bfs.roots(check, 3) if has_root else (0,):
             run = run_cell(check, cell, messages, root)
-            place = {"of": run.schedule}
+            place: dict[str, Any] = {"of": run.schedule}
             if cell.amounts is not one_message:
                 place["M"] = messages
             if has_root:
