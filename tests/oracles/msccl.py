@@ -12,7 +12,8 @@ Wires = defaultdict[tuple[str, str, str], list[int]]
 
 def contribution(rank: int, index: int) -> int:
     """Return the number in an input chunk; from a sum of such numbers, its parts can be read."""
-    return (index + 1) * 10 ** (4 * rank)
+    scale: int = 10 ** (4 * rank)
+    return (index + 1) * scale
 
 
 def execute(text: str, draw: Random) -> Memory:
