@@ -250,12 +250,12 @@ def test_labels_ranks_and_ports_that_do_not_exist_are_refused(spec: str, labels:
     for rank in (-1, t.nodes):
         asks: list[Callable[[int], object]] = [
             *(t.node, t.label, t.distances, t.translation),
-            lambda rank: t.labels([0, rank]),
-            lambda rank: t.neighbours(2, [0, rank]),
+            lambda node: t.labels([0, node]),
+            lambda node: t.neighbours(2, [0, node]),
         ]
-        for ask in asks:
+        for ask_rank in asks:
             with refused(str(rank)):
-                ask(rank)
+                ask_rank(rank)
     with refused(str(10**30)):
         t.label(10**30)
     for port in {-1, 0, 1, t.ports[-1] + 1, 255} - {*t.ports}:
