@@ -150,7 +150,8 @@ def _finder(
             return None
         best = min(matching, key=lambda run: (figure(run, "time"), run.segments))
         used.append(best)
-        return RowFigures(*(figure(best, name) for name in FIGURES), best.segments)
+        figures = {name: figure(best, name) for name in FIGURES}
+        return RowFigures(segments=best.segments, **figures)
 
     return find, used
 

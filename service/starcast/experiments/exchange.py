@@ -31,7 +31,7 @@ from starcast.experiments.exchange_file import (
 )
 from starcast.experiments.execution import execute_all, list_steps, price_run
 from starcast.experiments.point import Point
-from starcast.experiments.reproduction import SAME, compare_figures, load_steps
+from starcast.experiments.reproduction import SAME, Steps, compare_figures, load_steps
 from starcast.experiments.run_records import RUN_COLUMNS, RunRecord
 from starcast.experiments.running import check_design, exclusive
 from starcast.judges.simulator.simulation import Profile
@@ -163,7 +163,7 @@ def _refuse_contradictions(session: Session, experiments: Sequence[ExperimentRec
         for run in experiment.runs:
             for old in stored.get(run.point, ()):
                 old_steps = load_steps(session, old.id)
-                new_steps = dict(enumerate(run.profile, start=1))
+                new_steps: Steps = dict(enumerate(run.profile, start=1))
                 figures = compare_figures(old, run.as_model(), old_steps, new_steps)
                 differences += [
                     f"a run of '{experiment.name}' differs from the stored run {old.id} in"
