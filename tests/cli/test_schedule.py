@@ -246,8 +246,7 @@ def test_the_time_by_simgrid_is_printed(
     time: str,
 ) -> None:
     monkeypatch.setenv("STARCAST_SIMGRID", str(simgrid or ""))
-    printed = starcast(f"{TIMED} --with simgrid {options} --format json")
-    found = printed(printed)
+    found = printed(starcast(f"{TIMED} --with simgrid {options} --format json"))
     assert (str(found["time"]), str(found["simgrid_time"])) == (time, time)
     assert found["simgrid_version"].startswith("3.")
 
