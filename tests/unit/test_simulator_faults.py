@@ -1,7 +1,5 @@
 """Faults: their notation, their first step, and the units that are still required."""
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -296,14 +294,6 @@ def test_simulator_and_oracle_agree_under_many_faults() -> None:
     run = assert_same_verdict(schedule, faults)
     assert run.missing > 0
     assert run.transmissions < len(schedule) * 24
-
-
-def test_two_faults_allow_no_more_transmissions_than_either_fault_alone() -> None:
-    schedule = build("S4", "broadcast", "multiple", segments=2)
-    for pair in combinations(range(1, 24, 4), 2):
-        both = simulate(schedule, list(pair))
-        alone = [simulate(schedule, [rank]) for rank in pair]
-        assert both.transmissions <= min(run.transmissions for run in alone)
 
 
 def test_columns_may_have_any_integer_type() -> None:
