@@ -1,5 +1,7 @@
 """Faults: their notation, their first step, and the units that are still required."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -84,11 +86,12 @@ def test_the_two_ends_of_a_link_may_be_given_as_a_list() -> None:
 
 def test_a_fault_that_is_neither_a_node_nor_a_link_is_refused() -> None:
     plan = build("S4", "broadcast", "greedy")
+    what: Any
     for what in ((), ("1234",), ("1234", "2134", "3214"), []):
         with refused("neither a node nor a link"):
-            Fault(what)  # type: ignore[arg-type]
+            Fault(what)
         with refused():
-            simulate(plan, faults=[what])  # type: ignore[list-item]
+            simulate(plan, faults=[what])
     unknown = ["1235", "123", "", 24, -1, None, 1.5]
     unlinked = [("1234", "2143"), ("1234", "1234"), ("1234", "999"), (0, 99)]
     for fault in (*unknown, *unlinked):
