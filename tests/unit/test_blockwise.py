@@ -103,18 +103,6 @@ def test_the_potentials_of_nodes_are_their_levels_in_the_tree(base: str) -> None
         np.testing.assert_array_equal(potentials, levels[:, permutations.rank(nodes)])
 
 
-def test_heights_and_loads_equal_those_of_the_independent_checkers() -> None:
-    for base in BASES:
-        found = verify_blocks(closed_form("S5", base, m=3))
-        ports = forest("S5", base).parent_port
-        network = topology("S5")
-        assert found.heights == checkers.height(network, ports, 0, 99).measured
-        load = np.bincount(checkers.loads(network, ports, 0).ravel())
-        assert found.load_histogram == {
-            trees: links for trees, links in enumerate(load.tolist()) if links
-        }
-
-
 def with_port(source: Source, block: int, tree: int, index: int, port: int) -> Source:
     """Return a copy of the closed form of a forest, with the parent port of one node changed."""
     changes = np.vstack([source.blocks.changes, [block, tree, index, port]])

@@ -99,7 +99,7 @@ def test_a_published_value_equals_its_formula_or_an_executed_schedule(record_id:
     assert problem in PROBLEM_NAMES
 
 
-@pytest.mark.parametrize("record", SHIPPED, ids=[record.id for record in SHIPPED])
+@by_id
 def test_a_record_that_comes_with_starcast_is_verified(record: Record) -> None:
     """The witness has the recorded value, and the bound follows from theory or from a proof."""
     verify(record)

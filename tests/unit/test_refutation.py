@@ -137,9 +137,13 @@ def test_a_proof_is_accepted_if_the_solver_derives_clauses_while_reading_the_for
     assert check_lrat(formula.clauses, file.read_text().splitlines()) == found.steps
 
 
-def test_a_satisfiable_formula_is_an_error() -> None:
+def test_a_satisfiable_formula_and_a_file_that_cannot_be_written_are_errors(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(RejectedError, match="the formula is satisfiable"):
         refute(satisfiable(), LIMITS, "nothing")
+    with pytest.raises(InputError):
+        refute(pigeons(4), LIMITS, "pigeons", tmp_path / "missing" / "proof.lrat")
 
 
 def test_the_search_for_a_refutation_ends_at_its_limits_of_time_and_memory(
@@ -150,11 +154,6 @@ def test_the_search_for_a_refutation_ends_at_its_limits_of_time_and_memory(
         refute(pigeons(60), Budget(seconds=60, memory=100), "pigeons")
     monkeypatch.setattr(proofs, "race", lambda *_: 0)
     assert refute(pigeons(5), LIMITS, "pigeons") is None
-
-
-def test_a_proof_file_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError):
-        refute(pigeons(4), LIMITS, "pigeons", tmp_path / "missing" / "proof.lrat")
 
 
 def test_a_drat_proof_of_another_solver_is_checked_too() -> None:
@@ -173,39 +172,36 @@ def test_a_drat_proof_of_another_solver_is_checked_too() -> None:
         check_record_proof(record, "")
 
 
-@pytest.mark.parametrize(
-    ("script", "reason"),
-    [
-        ("echo s VERIFIED UNSAT", ""),
-        ("echo c empty clause not derived at end of proof >&2", "cake_lpr rejects .*not derived"),
-        ("exit 3", "cake_lpr rejects .* prints nothing"),
-        ("echo s VERIFIED UNSAT; echo more", "cake_lpr rejects"),
-    ],
-)
-def test_a_proof_must_also_be_accepted_by_cake_lpr_if_it_is_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, reason: str
-) -> None:
-    program = tmp_path / "cake_lpr"
+def install_checker(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Install a shell script as cake_lpr; its arguments must be two files with content."""
+    program = folder / "cake_lpr"
     program.write_text(f'#!/bin/sh\ntest -s "$1" && test -s "$2" || exit 1\n{script}\n')
     program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    if reason:
-        with pytest.raises(RejectedError, match=reason):
-            refute(pigeons(5), LIMITS, "pigeons")
-        return
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+
+def test_a_proof_must_also_be_accepted_by_cake_lpr_if_it_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install_checker(tmp_path, monkeypatch, "echo s VERIFIED UNSAT")
     found = refute(pigeons(5), LIMITS, "pigeons")
     assert found is not None
     assert found.checker == f"{CHECKER} and cake_lpr"
+    for script, reason in [
+        ("echo c empty clause not derived at end of proof >&2", "cake_lpr rejects .*not derived"),
+        ("exit 3", "cake_lpr rejects .* prints nothing"),
+        ("echo s VERIFIED UNSAT; echo more", "cake_lpr rejects"),
+    ]:
+        install_checker(tmp_path, monkeypatch, script)
+        with pytest.raises(RejectedError, match=reason):
+            refute(pigeons(5), LIMITS, "pigeons")
 
 
 @pytest.mark.slow
 def test_no_refutation_is_found_if_cake_lpr_takes_too_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = tmp_path / "cake_lpr"
-    program.write_text("#!/bin/sh\nexec sleep 60\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    install_checker(tmp_path, monkeypatch, "exec sleep 60")
     assert refute(pigeons(4), Budget(seconds=2), "pigeons") is None
 
 

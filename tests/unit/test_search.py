@@ -137,14 +137,14 @@ def test_automorphisms_fix_the_root_and_nodes_of_an_orbit_have_equal_distances(s
     if graph.family == "hypercube":
         assert len(np.unique(least)) == graph.n + 1
     assert targets(graph) == np.unique(least)[1:].tolist()
-    images = rotation(graph)
-    assert (images is None) == (graph.family == "nk-star")
-    if images is not None:
+    turned = rotation(graph)
+    assert (turned is None) == (graph.family == "nk-star")
+    if turned is not None:
         neighbours = set(graph.table()[:, 0].tolist())
         node, visited = next(iter(neighbours)), set[int]()
         while node not in visited:
             visited.add(node)
-            node = int(images[node])
+            node = int(turned[node])
         assert visited == neighbours
 
 
@@ -201,12 +201,13 @@ def test_unknown_engines_problems_arguments_and_topologies_are_refused() -> None
     with pytest.raises(InputError, match="unknown problem 'bisection'") as caught:
         find_problem("bisection")
     assert "bisection-width" in caught.value.hint
-    for problem, spec, arguments, message in (
+    cases: list[tuple[str, str, dict[str, Any], str]] = [
         ("bisection-width", "S4", {"congestion": 2}, "has no argument 'congestion'"),
         ("congestion-trees", "S4", {"congestion": 0}, "congestion is 0"),
         ("fault-diameter", "S2", {}, "not defined on S2"),
         ("fault-diameter", "X2", {}, "unknown topology"),
-    ):
+    ]
+    for problem, spec, arguments, message in cases:
         with pytest.raises(InputError, match=message):
             search(problem, spec, **arguments)
 
