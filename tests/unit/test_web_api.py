@@ -474,7 +474,7 @@ def test_a_plug_in_that_never_returns_is_stopped(
 def test_closing_the_workers_ends_their_processes() -> None:
     workers = Workers(count=1)
     assert workers.run(computations.node_labels, "S2") == ["12", "21"]
-    (worker,) = (slot.item for slot in workers._pool.slots)
+    (worker,) = (slot.item for slot in workers.slots)
     assert worker is not None
     (process,) = (each._process for each in worker._executor._workers)
     assert process is not None

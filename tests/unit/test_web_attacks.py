@@ -26,7 +26,7 @@ from starcast.web import connections, guard
 from starcast.web.app import create_app
 from starcast.web.guard import Guard
 from starcast.web.service import Service
-from starcast.web.workers import Workers
+from starcast.web.workers import Workers, _Worker
 from support.fix_browser import served
 
 API = "/api/v1"
@@ -314,7 +314,7 @@ def test_requests_fail_at_once_if_too_many_wait_for_a_worker_or_for_the_database
     tmp_path: Path,
 ) -> None:
     service = Service(Settings.load(home=tmp_path), Workers(count=1))
-    service.workers._pool._places = service._labs._places = threading.BoundedSemaphore(1)
+    service.workers._places = service._labs._places = threading.BoundedSemaphore(1)
     with service.lab():
         with pytest.raises(BusyError, match="all 1 workers are busy"):
             service.workers.run(len, ())
@@ -373,10 +373,40 @@ def test_waiting_for_a_worker_counts_towards_the_time_limit_of_a_request(service
     assert sorted(results) == ["all 1 workers are busy"] * 2 + [
         "the computation took longer than 1 s"
     ]
-    (slot,) = workers._pool.slots
-    assert slot.item is not None
-    slot.item.wait()
-    assert not slot.item.is_killed
+    with workers.borrow(60) as slot:
+        assert slot.item is not None
+        assert not slot.item.is_killed
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_no_request_waits_for_the_start_of_another_process(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a worker was killed, requests get another one, or an error within the limit."""
+    workers = Workers(count, seconds=2)
+    workers.start()
+    ready = [slot.item for slot in workers.slots]
+    assert workers.run(len, ()) == 0
+    may_start = threading.Event()
+    wait = _Worker.wait
+
+    def start_late(worker: _Worker) -> None:
+        if worker not in ready:
+            may_start.wait(60)
+        wait(worker)
+
+    monkeypatch.setattr(_Worker, "wait", start_late)
+    try:
+        with pytest.raises(LimitError):
+            workers.run(time.sleep, 60)
+        if count == 1:
+            with pytest.raises(BusyError):
+                workers.run(len, ())
+        else:
+            assert workers.run(len, ()) == 0
+    finally:
+        may_start.set()
+        workers.close()
 
 
 def test_the_first_requests_wait_for_the_first_worker() -> None:

@@ -21,7 +21,6 @@ from starcast.ingest.stores import LoadState
 from starcast.judges.simulator import Simulation, simulate
 from starcast.stores.database import artifact_rows, models
 from starcast.stores.graph.artifacts import GraphArtifact, graph_artifact
-from starcast.stores.graph.rows import Content
 from starcast.support.errors import InputError, NotFoundError, RejectedError, StarcastError
 from starcast.support.spec_syntax import format_spec
 from starcast.support.text import pluralize
@@ -106,39 +105,40 @@ class Artifact:
         return graph_artifact(self.structure())
 
     def build(self) -> Built:
-        """Build and verify the artifact; call `check_size` before it is used.
+        """Build and verify the artifact.
 
         Raises:
-            RejectedError: the verification failed.
+            RejectedError: the verification failed, or a plug-in built a different number of rows
+                than it declared.
         """
         structure = self.structure()
         save = _verify(structure)
-        return Built(graph_artifact(structure), save)
-
-    def check_size(self, graph: GraphArtifact) -> Content:
-        """Check that the built artifact has the planned size, and return its content.
-
-        Estimates and limits were based on the planned size.
-
-        Raises:
-            RejectedError: a plug-in built a different number of rows than it declared.
-        """
-        content = graph.content
-        built = (graph.id, content.nodes, content.relationships)
-        if built == (self.id, self.nodes, self.relationships):
-            return content
-        problem = (
-            f"{self.id} was planned with {pluralize(self.rows, 'row')}, but {graph.id} was "
-            f"built with {pluralize(content.nodes + content.relationships, 'row')}"
-        )
-        if self.plugins:
-            raise RejectedError(
-                problem,
-                hint="declare the number of rows in the plug-in: rows=lambda topology, "
-                "arguments: ...; if it writes out the rows of all sources, add "
-                "sources=lambda topology, ports: topology.nodes",
+        graph = graph_artifact(structure)
+        nodes, relationships = _size(structure)
+        # Estimates and limits were based on the planned size, so the built size must agree.
+        if (graph.id, nodes, relationships) != (self.id, self.nodes, self.relationships):
+            problem = (
+                f"{self.id} was planned with {pluralize(self.rows, 'row')}, but {graph.id} was "
+                f"built with {pluralize(nodes + relationships, 'row')}"
             )
-        raise StarcastError(problem, hint="this is a defect of starcast: please report it")
+            if self.plugins:
+                raise RejectedError(
+                    problem,
+                    hint="declare the number of rows in the plug-in: rows=lambda topology, "
+                    "arguments: ...; if it writes out the rows of all sources, add "
+                    "sources=lambda topology, ports: topology.nodes",
+                )
+            raise StarcastError(problem, hint="this is a defect of starcast: please report it")
+        return Built(graph, save)
+
+
+def _size(structure: Structure) -> tuple[int, int]:
+    """Return the numbers of nodes and relationships that a structure adds to the graph."""
+    if isinstance(structure, Forest):
+        return 0, int(structure.sizes.sum()) - structure.trees
+    if isinstance(structure, Schedule):
+        return 0, len(structure)
+    return structure.nodes, structure.links
 
 
 def _verify(structure: Structure) -> Callable[[Session], None]:
@@ -178,9 +178,7 @@ def verify_schedule(built: Schedule) -> Simulation:
 def topology_artifact(topology: Topology) -> Artifact:
     """Return the artifact of a topology: its nodes and undirected links."""
     plugins = describe_used(topology)
-    return Artifact(
-        "topology", topology.spec, topology.nodes, topology.links, plugins, lambda: topology
-    )
+    return Artifact("topology", topology.spec, *_size(topology), plugins, lambda: topology)
 
 
 def forest_artifact(trees: Forest, recorded: Provenance | None = None) -> Artifact:
@@ -194,8 +192,7 @@ def forest_artifact(trees: Forest, recorded: Provenance | None = None) -> Artifa
     if recorded is None:
         entry = ("construction", trees.construction)
         recorded = describe_used(trees.topology, entry, trees.arguments)
-    edges = int(trees.sizes.sum()) - trees.trees
-    return Artifact("forest", trees.id, 0, edges, recorded, lambda: trees)
+    return Artifact("forest", trees.id, *_size(trees), recorded, lambda: trees)
 
 
 def planned_forest(

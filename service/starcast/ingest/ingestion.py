@@ -260,7 +260,7 @@ def rebuild(
         chosen = choose_method(method, artifacts, others, embedded=embedded)
         # Without artifacts there is nothing to import, but an outdated graph must be cleaned.
         by_import = chosen.method is LoadMethod.IMPORT and bool(artifacts)
-        _report_losses(
+        _refuse_rebuild_losses(
             locked, artifacts, listener, by_import=by_import, discard_foreign=discard_foreign
         )
         if not artifacts and not is_outdated:
@@ -342,7 +342,7 @@ def _choose_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact
     return chosen, others
 
 
-def _report_losses(
+def _refuse_rebuild_losses(
     stores: Stores,
     artifacts: Sequence[Artifact],
     reporter: Reporter,

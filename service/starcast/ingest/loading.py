@@ -139,7 +139,7 @@ def _load(
     stores: Stores, writer: BoltWriter, artifact: Artifact, reporter: Reporter, on_stage: OnStage
 ) -> None:
     built = build_and_save(stores, LoadMethod.BOLT, artifact, on_stage)
-    checksum = artifact.check_size(built).checksum
+    checksum = built.content.checksum
     with stores.session() as session:
         set_columns(session, artifact.kind, artifact.id, expected_checksum=checksum)
     writer.begin(built)
@@ -165,7 +165,7 @@ def build_and_save(
 ) -> GraphArtifact:
     """Build and verify an artifact, and save it to PostgreSQL in state ``loading``.
 
-    The caller checks its size and records its checksum.
+    The caller records its checksum.
 
     Raises:
         RejectedError: the verification failed.

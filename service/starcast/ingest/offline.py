@@ -214,9 +214,9 @@ class _Import:
             )
             with ThreadPoolExecutor(1) as pool:
                 # The tool leaves a processor idle at times, and numpy releases the GIL.
-                checks = pool.submit(_check_sizes, new)
+                sums = pool.submit(_compute_contents, new.values())
                 work.load([*bulk_files.OPTIONS, *written.arguments])
-                checks.result()
+                sums.result()
             self._on_stage("imported")
             address = work.start()
             self._on_stage("started")
@@ -235,12 +235,11 @@ class _Import:
         """Yield the artifacts of the new store, and add each to the sample of expected rows."""
         for artifact in old:
             built = artifact.build()
-            checksum = artifact.check_size(built.graph).checksum
             with self._stores.session() as session:
                 row = session.get_one(models.Materialization, (artifact.kind, artifact.id))
                 # A different version of starcast or of a plug-in can build different rows;
                 # `_record` saves them.
-                if row.expected_checksum != checksum:
+                if row.expected_checksum != built.graph.content.checksum:
                     self._changed[artifact] = built
             self._sample.add(built.graph)
             yield built.graph
@@ -300,9 +299,9 @@ class _Import:
                 save(session)
 
 
-def _check_sizes(built: Mapping[Artifact, GraphArtifact]) -> None:
-    for artifact, graph in built.items():
-        artifact.check_size(graph)
+def _compute_contents(built: Iterable[GraphArtifact]) -> None:
+    for graph in built:
+        _ = graph.content  # kept by the artifact
 
 
 def share_seconds(artifacts: Sequence[Artifact], seconds: float) -> list[Loaded]:

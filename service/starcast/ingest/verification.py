@@ -217,10 +217,7 @@ class _Verification:
         try:
             generated, problems = self._generate(artifact)
             yield from problems
-            graph = generated.sketch()
-            if self.checksums:
-                graph = generated.build().graph
-                generated.check_size(graph)
+            graph = generated.build().graph if self.checksums else generated.sketch()
         except PluginMissingError as error:
             yield from self._check_without_plugin(artifact, error.message)
             return

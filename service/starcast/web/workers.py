@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from starcast.catalogue import plugins
-from starcast.support.errors import BusyError, LimitError, UnavailableError
+from starcast.support.errors import BusyError, LimitError, StarcastError, UnavailableError
 from starcast.support.processes import ProcessExecutor, WorkerKilledError
 
 #: Time limit in seconds for the imports of a new process, even on a busy machine.
@@ -81,9 +81,13 @@ class Pool(Generic[Item]):
             try:
                 yield slot
             finally:
-                self._idle.put(slot)
+                self.give_back(slot)
         finally:
             self._places.release()
+
+    def give_back(self, slot: Slot[Item]) -> None:
+        """Make a slot available to other requests."""
+        self._idle.put(slot)
 
 
 class _Worker:
@@ -137,7 +141,7 @@ class _Worker:
             ) from None
 
 
-class Workers:
+class Workers(Pool[_Worker]):
     """A fixed number of worker processes.
 
     Args:
@@ -147,8 +151,8 @@ class Workers:
     """
 
     def __init__(self, count: int = 2, seconds: float = 7.0) -> None:
+        super().__init__(count, MAX_COMPUTATIONS, f"all {count} workers are busy")
         self.seconds = seconds
-        self._pool = Pool[_Worker](count, MAX_COMPUTATIONS, f"all {count} workers are busy")
         self._was_ready = threading.Event()
         self._is_closed = False
 
@@ -163,20 +167,31 @@ class Workers:
         # Waiting for the first worker to start does not count towards the time limit.
         is_starting = not self._was_ready.is_set()
         began = time.monotonic()
-        with self._pool.borrow(START_SECONDS if is_starting else self.seconds / 2) as slot:
+        with self.borrow(START_SECONDS if is_starting else self.seconds / 2) as slot:
             # The waiting time is subtracted, so that every request ends within the limit.
             waited = 0.0 if is_starting else time.monotonic() - began
             worker = self._fill(slot)
-            try:
-                worker.wait()
-                self._was_ready.set()
-                call = partial(function, *arguments, **options)
-                result: Result = worker.run(call, self.seconds - waited)
-                return result
-            finally:
-                # Another process starts in the background, so this request need not wait for it.
-                if worker.is_killed and not self._is_closed:
-                    slot.item = _Worker()
+            worker.wait()
+            self._was_ready.set()
+            call = partial(function, *arguments, **options)
+            result: Result = worker.run(call, self.seconds - waited)
+            return result
+
+    def give_back(self, slot: Slot[_Worker]) -> None:
+        """Make a worker available to other requests, after replacing it if it was killed."""
+        if slot.item is not None and slot.item.is_killed and not self._is_closed:
+            # No request waits for the new process: it gets another worker, or an error in time.
+            threading.Thread(target=self._replace, args=(slot,), daemon=True).start()
+        else:
+            super().give_back(slot)
+
+    def _replace(self, slot: Slot[_Worker]) -> None:
+        slot.item = None
+        try:
+            with suppress(StarcastError):  # the next request reports the error
+                self._fill(slot).wait()
+        finally:
+            super().give_back(slot)
 
     def _fill(self, slot: Slot[_Worker]) -> _Worker:
         worker = slot.item = slot.item or _Worker()
@@ -187,13 +202,13 @@ class Workers:
 
     def start(self) -> None:
         """Start all processes in the background, so that the first requests need not wait."""
-        for slot in self._pool.slots:
+        for slot in self.slots:
             self._fill(slot)
 
     def close(self) -> None:
         """Kill all workers, so that all running computations fail."""
         self._is_closed = True
-        for slot in self._pool.slots:
+        for slot in self.slots:
             if slot.item is not None:
                 slot.item.kill()
 
