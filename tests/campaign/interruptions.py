@@ -15,8 +15,7 @@ from campaign.proxy import FAULTS, Proxy
 from campaign.servers import Servers, finish
 from support.workers import workers_of
 
-#: Seconds within which a killed command must have ended, and one whose connection is faulty or
-#: which runs next to others.
+#: Seconds within which a killed command must have ended, and one that runs next to others.
 DEADLINE, LONG_DEADLINE = 120, 300
 _WAYS = ("kill", "terminate", "interrupt", "kill a worker", "kill group")
 _WEIGHTS = (5, 2, 2, 4, 1)
@@ -125,7 +124,7 @@ def connection_fault(servers: Servers, draw: Random) -> tuple[str, str, list[str
     proxy = Proxy(port or 0, fault, after, seconds)
     ports = {"neo4j_port": proxy.port} if is_bolt else {"postgres_port": proxy.port}
     try:
-        done = servers.run(*words, environment=servers.addresses(**ports), deadline=LONG_DEADLINE)
+        done = servers.run(*words, environment=servers.addresses(**ports), deadline=2 * DEADLINE)
     finally:
         proxy.close()
     problems = find_problems(done)

@@ -271,7 +271,7 @@ def test_the_html_page_shows_the_stored_steps(starcast: Starcast) -> None:
 def test_option_out_requires_html_and_leaves_no_partial_file(
     starcast: Starcast, tmp_path: Path
 ) -> None:
-    refused = starcast(f"compare {SIDES} --out page.html")
+    refused = starcast(f"compare {SIDES} --out {tmp_path / 'page.html'}")
     assert refused.code == 2
     assert "--out writes only html, but the format is table" in refused.err
     assert "add --format html" in refused.err

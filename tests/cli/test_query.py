@@ -414,6 +414,8 @@ def test_an_unknown_schedule_is_not_found(starcast: Starcast, home: Path) -> Non
     result = starcast(words, home=home)
     assert result.code == 3
     assert "the schedule 'nothing' is not in the graph" in result.err
+    forest = starcast("query run load-histogram forest=S4:multiple:2134", home=home)
+    assert "ingest S4 --trees multiple --root 2134'" in forest.err
 
 
 def test_a_slow_query_reports_the_time_limit(

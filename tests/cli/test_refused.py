@@ -193,10 +193,10 @@ REFUSED = {
     },
     4: {
         "query ask 'RETURN 1 AS a'": "is not running",
-        "claims list --verdict fails": "hint: run 'starcast",
-        "claims report": "hint: run 'starcast",
-        "claims changed": "hint: run 'starcast",
-        "claims runs": "hint: run 'starcast",
+        "claims list --verdict fails": " up'",
+        "claims report": " up'",
+        "claims changed": " up'",
+        "claims runs": " up'",
     },
     6: {"records prove one-port-broadcast S4": "needs no proof"},
     7: {

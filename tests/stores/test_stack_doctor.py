@@ -193,6 +193,8 @@ def test_an_old_postgres_is_reported(migrated: Settings, monkeypatch: pytest.Mon
     finding = by_check(doctor.examine(migrated))["PostgreSQL"]
     assert (finding.verdict, finding.found[:3]) == (Verdict.WRONG, "18.")
     assert finding.advice == "starcast needs PostgreSQL 99.0 or newer"
+    monkeypatch.setattr(doctor, "OLDEST_POSTGRES", int(finding.found[:2]))
+    assert by_check(doctor.examine(migrated))["PostgreSQL"].verdict is Verdict.OK
 
 
 def test_the_exit_code_follows_the_worst_finding() -> None:

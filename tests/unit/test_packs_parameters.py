@@ -100,6 +100,7 @@ def test_every_type_is_formatted_as_it_was_declared_and_accepts_its_sample_value
             kind = Type.parse(written)
             assert str(kind) == written
             assert kind.value(kind.sample()) == kind.sample()
+    assert repr(Type.parse("float >= 1").sample()) == "1.0"
 
 
 def test_the_error_for_a_missing_parameter_says_what_is_expected() -> None:

@@ -112,7 +112,7 @@ class _Runs(Sequence[RunRecord]):
     def __len__(self) -> int:
         return len(self._ends)
 
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, place: Any) -> Any:  # a single place; slices are never asked for
         text = self._data[self._starts[place] : self._ends[place]]
         return RunRecord.model_validate(JsonCursor(text).value())
 

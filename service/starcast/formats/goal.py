@@ -177,6 +177,7 @@ _HINT = (
     "use only num_ranks, rank, send, recv, calc, requires, irequires, comments and }, with numbers "
     "as sources and tags; if the file uses nothing else, write it again"
 )
+_DAMAGED = "the file is damaged: write it again"
 _OTHER_TOPOLOGY = "name the topology for which the file was written"
 
 
@@ -283,7 +284,9 @@ class _Reader:
                     self._fail(problem, hint=_OTHER_TOPOLOGY)
             elif rank is None:
                 match = _RANK.fullmatch(text)
-                rank = int(match[1]) if match and has_count else nodes
+                if match and not has_count:
+                    self._fail("precedes 'num_ranks'", hint="begin the file with num_ranks")
+                rank = int(match[1]) if match else nodes
                 if rank >= nodes or rank in ranks:
                     self._fail_at(text)
                 ranks.add(rank)
@@ -293,7 +296,11 @@ class _Reader:
             elif not self._read_operation(text, rank):
                 self._fail_at(text)
         if rank is not None or len(ranks) < nodes:
-            self._fail("is the end of the file, but not of all ranks")
+            missing = min({*range(nodes)} - ranks) if rank is None else rank
+            self._fail(
+                f"is the end of the file, but rank {missing} is not complete",
+                hint=f"give all ranks from 0 to {nodes - 1}; if the file is cut off, copy it again",
+            )
 
     def _fail(self, problem: str, line: int | None = None, hint: str = _HINT) -> NoReturn:
         """Raise an error that names the file and a line, by default the last line read."""
@@ -308,7 +315,10 @@ class _Reader:
         while line := file.readline(_MAX_LINE + 1):
             self._line += 1
             if len(line) > _MAX_LINE or not line.isascii():
-                self._fail(f"is not text, or has more than {_MAX_LINE} bytes")
+                self._fail(
+                    f"is not text, or has more than {_MAX_LINE} bytes",
+                    hint="give the text file, not the output of txt2bin",
+                )
             text = line.decode().strip()
             while inside or text.startswith("/*"):
                 _, end, rest = text.partition("*/")
@@ -363,7 +373,11 @@ class _Reader:
         # Comments and tags number the units differently, so a file cannot mix sends with and
         # without comments.
         if 0 < len(unlike) < len(sends):
-            self._fail("has a send without comments on its units, unlike other sends", unlike[0])
+            self._fail(
+                "has a send without comments on its units, unlike other sends",
+                unlike[0],
+                "write such comments for all sends or for none",
+            )
         steps = self._derive_steps(matches) if unlike else []
         rows = []
         combine: list[int | None] = []
@@ -401,11 +415,18 @@ class _Reader:
             if operation.kind == "recv":
                 queue = waiting[operation.peer, operation.rank, operation.tag]
                 if not queue or self._operations[queue[0]].size != operation.size:
-                    self._fail("receives a packet that is not sent", operation.line)
+                    self._fail(
+                        f"receives {operation.size} bytes with the tag {operation.tag}, which rank "
+                        f"{operation.peer} does not send",
+                        operation.line,
+                        _DAMAGED,
+                    )
                 sends[number] = queue.popleft()
         left = [queue[0] for queue in waiting.values() if queue]
         if left:
-            self._fail("sends a packet that is not received", self._operations[min(left)].line)
+            send = self._operations[min(left)]
+            problem = f"sends a packet to rank {send.peer}, which does not receive it"
+            self._fail(problem, send.line, _DAMAGED)
         return sends
 
     def _derive_steps(self, sends: dict[int, int]) -> list[int]:
@@ -436,7 +457,7 @@ class _Reader:
                     ready.append(following)
         if len(ready) < len(operations):
             line = next(operations[number].line for number, count in enumerate(left) if count)
-            self._fail("requires an operation that waits for it", line)
+            self._fail("requires an operation that waits for it", line, "remove the cycle")
         return level
 
     def _find_ports(self, sender: Indices, receiver: Indices, line: Indices) -> Indices:

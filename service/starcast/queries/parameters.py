@@ -177,7 +177,9 @@ class Type:
 
     def sample(self) -> Any:
         """Return a valid value of this type, so that a query can be planned without arguments."""
-        sample = KINDS[self.name].sample if self.least is None else self.least
+        sample = KINDS[self.name].sample
+        if self.least is not None:
+            sample = type(sample)(self.least)
         return [sample] if self.many else sample
 
     def _convert(self, given: object) -> Any:

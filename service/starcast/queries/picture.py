@@ -9,8 +9,8 @@ node given as query parameter, or else from the root of the forest or schedule.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -60,9 +60,9 @@ def build_subgraph(
     """
     topology = check_drawable(query, values)
     columns = _node_columns(query)
-    named = [
-        {column.name: _ranks(topology, row[column.name]) for column in columns} for row in rows
-    ]
+    # The results are kept, because rows name the same few nodes many times.
+    rank_of = cache(topology.rank)
+    named = [{column.name: _ranks(rank_of, row[column.name]) for column in columns} for row in rows]
     source = _path_start(named) if _has_paths(query) else None
     if source is None:
         source = _source(query.parameters, values, topology)
@@ -77,10 +77,10 @@ def build_subgraph(
     return Subgraph(topology, query.header.title, caption, tuple(nodes), links, source)
 
 
-def _ranks(topology: Topology, value: Any) -> list[int]:
+def _ranks(rank_of: Callable[[str], int], value: Any) -> list[int]:
     """Return the ranks of a label or of a list of labels. None gives an empty list."""
     labels = value if isinstance(value, list) else [value]
-    return [topology.rank(str(label)) for label in labels if label is not None]
+    return [rank_of(str(label)) for label in labels if label is not None]
 
 
 def _links(topology: Topology, ranks: Sequence[int]) -> Iterator[Link]:
@@ -91,7 +91,7 @@ def _links(topology: Topology, ranks: Sequence[int]) -> Iterator[Link]:
             yield Link(sender, port, receiver)
 
 
-# Results are cached, because rows name the same few nodes many times.
+# As with ranks, a query asks for the same few nodes many times.
 @lru_cache(maxsize=10_000)
 def _ports(topology: Topology, rank: int) -> dict[int, int]:
     """Return the port to each neighbour of a node."""

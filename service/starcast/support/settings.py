@@ -264,10 +264,10 @@ def _read_file() -> dict[str, Any]:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise unreadable(file, error) from None
-    except (ValueError, RecursionError) as error:  # invalid TOML, or nested too deeply
-        raise InputError(
-            f"{file} is not valid TOML: {error}", hint="correct it, or move it away"
-        ) from None
+    except (ValueError, RecursionError) as error:
+        is_deep = isinstance(error, RecursionError)
+        problem = "is nested too deeply" if is_deep else f"is not valid TOML: {error}"
+        raise InputError(f"{file} {problem}", hint="correct it, or move it away") from None
 
 
 def _input_error(details: "ErrorDetails", flags: Collection[str]) -> InputError:

@@ -98,7 +98,7 @@ def describe_artifact(session: Session, kind: str, artifact_id: str) -> Row:
 
 
 def _describe(kind: str, row: RowMapping) -> Row:
-    """Return an artifact's row of a listing, with None for values that were not saved."""
+    """Return an artifact's row of a listing; an artifact that was not saved has few values."""
     values = {name: row[name] for name in columns(kind)}
     if values.get("arguments"):
         arguments = sorted(values["arguments"].items())

@@ -107,8 +107,7 @@ export function listen(explorer) {
   on("fit", "click", () => explorer.drawing && explorer.camera.fit(explorer.drawing.bounds()));
   on("save-svg", "click", () => save(explorer, "svg"));
   on("save-png", "click", () => save(explorer, "png"));
-  byId("find").addEventListener("submit", (/** @type {SubmitEvent} */ event) => {
-    event.preventDefault();
+  byId("find").addEventListener("submit", () => {
     const text = byId("find-text").value;
     const node = explorer.network.find(text);
     explorer.problems = node < 0 ? [`${explorer.network.data.spec} has no node '${text}'`] : [];

@@ -487,6 +487,8 @@ function showNotices(problems) {
 /** Open the topology of the page, or show only the sentence that says why it cannot be shown. */
 async function start() {
   const source = openSource();
+  // Until the topology is loaded, submitting the form must not load the page again.
+  byId("find").addEventListener("submit", (/** @type {SubmitEvent} */ event) => event.preventDefault());
   try {
     const { data, neighbors } = await source.topology(source.spec);
     await new Explorer(source, new Network(data, neighbors)).start();
