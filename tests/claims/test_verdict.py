@@ -238,6 +238,23 @@ def test_the_values_of_a_counterexample_are_listed_in_a_fixed_order() -> None:
     assert describe_place(dict(sorted(counterexample.items()))) == words
 
 
+def test_nodes_in_a_counterexample_are_labels() -> None:
+    for name in ("node", "other", "root", "source", "destination"):
+
+        def differ(check: ClaimCheck, name: str = name) -> None:
+            check.equal(
+                "ranks", check.ranks, check.ranks - (check.ranks == 2), **{name: check.ranks}
+            )
+
+        assert f"{name} = 213: found 2, stated 1" in verdict_of(differ).detail
+
+
+def test_an_absent_value_is_not_counted_as_compared() -> None:
+    claim = Claim("TS.L5", "Lemma 5", "", SIZES, absent_and_unequal)
+    evidence = verify.run_check(claim, "S3", ObjectCache())
+    assert [finding.compared for finding in evidence.findings] == [0, 1]
+
+
 def test_truth_values_are_described_as_yes_and_no() -> None:
     assert (
         describe_place({"n": 3, "node": "213", "found": False, "stated": True})

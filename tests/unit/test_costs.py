@@ -45,6 +45,10 @@ def test_unknown_names_and_negative_amounts_are_refused() -> None:
         costs.closed_form(t, "broadcats", "greedy", "all", Fraction(1), unit_machine)
     with refused("pieces"):
         costs.closed_form(t, "broadcast", "greedy", "all", Fraction(1), unit_machine, pieces=2)
+    with refused("both"):
+        costs.closed_form(t, "broadcast", "greedy", "both", Fraction(1), unit_machine)
+    with refused("one"):
+        costs.closed_form(t, "alltoall", "exact", "one", Fraction(1), unit_machine)
     with refused("-1"):
         costs.closed_form(t, "broadcast", "greedy", "all", Fraction(-1), unit_machine)
     with refused("t_s"):

@@ -23,9 +23,9 @@ from support.cost_cases import (
 )
 from support.examples import max_examples
 
-#: Every algorithm in each of its port models.
 #: Maximum number of rows of the schedules on larger topologies.
 MAX_ROWS = 60_000
+#: Every algorithm in each of its port models.
 EVERY = tuple((*key, ports) for key, entry in ALGORITHMS.items() for ports in entry.ports)
 
 

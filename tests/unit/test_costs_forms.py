@@ -74,6 +74,7 @@ def grouped(*specs: str, shares: tuple[int, ...]) -> dict[tuple[str, str], list[
     return result
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("key", paper_costs.PAGE, ids=" by ".join)
 def test_closed_forms_equal_the_definitions_on_small_and_large_topologies(
     key: tuple[str, str],

@@ -209,6 +209,11 @@ def test_results_that_are_not_arrays_of_parent_ports_are_refused(
         ("5", "of type int, not a schedule"),
         ("{}", "has no column 'step'"),
         ("dict(step=[1], sender=[0], port=[2], unit=[0], time=[1])", "the unknown column 'time'"),
+        (
+            "dict(step=[1], sender=[0], port=[2], unit=[0], reciever=None)",
+            "unknown column 'reciever'",
+        ),
+        ("dict(step=[1], sender='12', port=[2], unit=[0])", "'sender' of a schedule cannot have 0"),
         ("dict(step=[1], sender=[0], port=[9], unit=[0])", "row 0 of the schedule uses port 9"),
         ("dict(step=[1], sender=[99], port=[2], unit=[0])", "no node of rank 99"),
         ("dict(step=[1, 2], sender=[0], port=[2], unit=[0])", "differ in length"),

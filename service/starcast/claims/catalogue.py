@@ -119,6 +119,8 @@ def parse_sizes(claim_id: str, table: Mapping[str, Any]) -> Sizes:
         if not set(LEVELS) <= table.keys() <= _SIZE_KEYS:
             raise StarcastError(f"claim {claim_id} has malformed sizes: {dict(table)}")
         sizes = family_sizes(**table)
+    if not sizes.deep:
+        raise StarcastError(f"claim {claim_id} has no sizes")
     for spec in (*sizes.beyond, *sizes.deep):
         try:
             topology(spec)

@@ -181,7 +181,8 @@ class Claim:
         statement: the words of the paper.
         notation: the claim in the notation of docs/definitions/conventions.md.
         sizes: the topologies on which it is verified.
-        check: function that records evidence at one size; None for a conjunction.
+        check: function that records evidence at one size; None for a conjunction, and for a claim
+            that is not joined with its check yet.
         reading: which reading of a damaged or ambiguous statement is verified, and why; empty if
             there is only one reading.
         correction: a true statement that replaces a claim that fails; empty if there is none.

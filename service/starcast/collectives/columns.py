@@ -85,7 +85,6 @@ def schedule_from_columns(
         >>> starcast.simulate(starcast.schedule_from_columns(columns, "S2", "broadcast")).complete
         True
     """
-    columns = {name: values for name, values in columns.items() if values is not None}
     if problem := _wrong_name(columns, (*REQUIRED, *OPTIONAL)):
         raise InputError(
             f"the mapping of columns {problem}",
@@ -100,10 +99,11 @@ def schedule_from_columns(
     if "receiver" not in columns:
         _check_places(topology, arrays["sender"], arrays["port"])
         derived["receiver"] = topology.step(arrays["port"].astype(np.uint8), arrays["sender"])
-    columns = derived | columns
-    for name in ("receiver", "tree", "combine"):
-        if name in columns:
-            arrays[name] = _check_column(topology, name, columns[name])
+    columns = derived | dict(columns)
+    for name in ("receiver", "tree"):
+        arrays[name] = _check_column(topology, name, columns[name])
+    if columns.get("combine") is not None:
+        arrays["combine"] = _check_column(topology, "combine", columns["combine"])
     check_lengths(arrays)
     forest = columns.get("forest")
     if forest is not None and not isinstance(forest, Forest):

@@ -376,14 +376,14 @@ def checked_column(name: str, values: object, kinds: str = "iu") -> NDArray[Any]
         InputError: it is not an array ``[rows]`` with a dtype of these kinds.
     """
     column = np.asarray(values)
-    if column.dtype.kind not in kinds:
-        raise InputError(
-            f"the column '{name}' of a schedule cannot have dtype {column.dtype}",
-            hint="give integers" if kinds == "iu" else "give true or false",
-        )
     if column.ndim != 1:
         raise InputError(
             f"the column '{name}' of a schedule cannot have {column.ndim} dimensions",
             hint="give one value per row",
+        )
+    if column.dtype.kind not in kinds:
+        raise InputError(
+            f"the column '{name}' of a schedule cannot have dtype {column.dtype}",
+            hint="give integers" if kinds == "iu" else "give true or false",
         )
     return frozen_copy(column)

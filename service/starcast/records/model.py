@@ -333,6 +333,13 @@ class RecordFields(pydantic.BaseModel):
         return Record(witness={name: np.asarray(each) for name, each in witness.items()}, **values)
 
 
+#: Messages that replace those of pydantic about Python's objects.
+_MESSAGES = {
+    "unexpected_keyword_argument": "Extra inputs are not permitted",
+    "dataclass_type": "Input should be a valid dictionary",
+}
+
+
 def read_fields(fields: object, source: str) -> RecordFields:
     """Check the fields of a record that were read from JSON or PostgreSQL.
 
@@ -355,7 +362,7 @@ def read_fields(fields: object, source: str) -> RecordFields:
         # have the same cause.
         details = error.errors(include_url=False)[0]
         place = ".".join(map(str, details["loc"]))
-        reason = details["msg"].removeprefix("Value error, ")
+        reason = _MESSAGES.get(details["type"], details["msg"].removeprefix("Value error, "))
         raise not_a_record(source, f"{place}: {reason}" if place else reason) from None
 
 

@@ -296,9 +296,10 @@ class HamiltonianDecomposition(SearchProblem):
         return {"ports": np.empty((0, self.topology.nodes), dtype=np.uint8)}
 
     def methods(self) -> Sequence[Method]:
-        name, quotient = "exchanges between 2-factors", self._search_quotient
+        name = "exchanges between 2-factors"
+        of_quotient = f"{name} of a quotient by a translation"
         return (
-            Method(f"{name} of a quotient by a translation", quotient, 0.6, solves_formulas=False),
+            Method(of_quotient, self._search_quotient, 0.6, solves_formulas=False),
             Method(name, self._search, solves_formulas=False),
         )
 

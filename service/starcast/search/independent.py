@@ -156,7 +156,9 @@ def _oriented(table: Table, labels: list[int], a: int, b: int) -> dict[int, int]
     for root in (node for node, label in enumerate(labels) if label in other):
         if root in target:
             continue
-        target[root], front, spare = root, [root], (root, root)
+        target[root] = root
+        front = [root]
+        spare = (root, root)
         for node in front:
             for each in _near(table, labels, node, other[labels[node]]):
                 if each not in target:

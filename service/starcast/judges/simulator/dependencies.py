@@ -32,7 +32,7 @@ from starcast.judges.simulator.ticks import Times
 
 #: Maximum number of hops of a unit up to which `_never_returns` can check it. In starcast's
 #: schedules, units make at most one hop more than the diameter.
-_MAX_HOPS = 32
+_MAX_HOPS = 64
 
 
 class Needs(NamedTuple):

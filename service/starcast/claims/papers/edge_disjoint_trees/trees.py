@@ -27,7 +27,7 @@ from starcast.trees.model import Forest
 #: Depth of a node that has no path to the root, larger than every real depth.
 _UNREACHABLE = 1_000
 #: Edge-disjoint trees of S_4 that are less deep than EDT: the dimensions toward the parents in
-#: subtree 2, by rank; the other subtrees are its rotations. A search of all such trees found it.
+#: subtree 2, by rank; the other subtrees are its rotations. A search found it.
 _LOWER_TREE = "022222233334332222442234"
 
 
