@@ -23,6 +23,7 @@ from starcast.stores.database import models
 from starcast.stores.graph import bulk_files, writer
 from starcast.stores.graph.artifacts import GraphArtifact
 from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.schema import INDEXES, NODE
 from starcast.support.errors import InputError, RejectedError
 from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
@@ -256,15 +257,21 @@ class _Import:
             RejectedError: the new store differs from the artifacts.
         """
         self._reporter.say("comparing the imported rows with newly built artifacts")
-        with graph.concurrent(1) as pool:
-            keys = pool.submit(writer.create_indexes, graph, unique=True)
+        # The constraint on the keys of nodes takes longest, so it is begun first.
+        constraints = sorted(
+            (index for index in INDEXES if index.unique),
+            key=lambda index: index.element is not NODE,
+        )
+        with graph.concurrent(2) as pool:
+            created = [pool.submit(graph.write, each.statement) for each in constraints]
             # Neo4j keeps the counts as statistics, and finds nodes by id without an index, so both
             # can be compared while it creates the constraints.
             problems = [
                 *compare_counts(graph, artifacts),
                 *self._sample.compare(graph, first_ids),
             ]
-            keys.result()
+            for constraint in created:
+                constraint.result()
         # Indexes are filled in the background while the store is already in use, because waiting
         # for them took as long as the comparison. Until then, queries scan the store.
         writer.create_indexes(graph, unique=False)

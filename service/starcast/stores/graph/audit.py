@@ -99,14 +99,9 @@ def count(graph: Graph, elements: Iterable[Element]) -> dict[Element, int]:
 
 def _count(graph: Graph, patterns: Sequence[str]) -> list[int]:
     # One statement counts everything, because a freshly started server plans statements slowly.
-    cypher = " UNION ALL ".join(
-        # The count is in WITH, because `RETURN {place}, count(n)` would return no row if nothing is
-        # counted.
-        f"MATCH {pattern} WITH count(n) AS count RETURN {place} AS place, count"
-        for place, pattern in enumerate(patterns)
-    )
-    rows = graph.read(cypher) if patterns else []
-    return [row["count"] for row in sorted(rows, key=lambda row: row["place"])]
+    counts = ", ".join(f"COUNT {{ MATCH {pattern} }}" for pattern in patterns)
+    [row] = graph.read(f"RETURN [{counts}] AS counts")
+    return list(row["counts"])
 
 
 def _quote(name: str) -> str:
