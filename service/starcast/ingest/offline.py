@@ -258,10 +258,8 @@ class _Import:
         """
         self._reporter.say("comparing the imported rows with newly built artifacts")
         # The constraint on the keys of nodes takes longest, so it is begun first.
-        constraints = sorted(
-            (index for index in INDEXES if index.unique),
-            key=lambda index: index.element is not NODE,
-        )
+        unique = [index for index in INDEXES if index.unique]
+        constraints = sorted(unique, key=lambda index: index.element is not NODE)
         with graph.concurrent(2) as pool:
             created = [pool.submit(graph.write, each.statement) for each in constraints]
             # Neo4j keeps the counts as statistics, and finds nodes by id without an index, so both
