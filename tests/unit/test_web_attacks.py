@@ -194,14 +194,23 @@ def test_the_client_address_with_the_most_connections_must_make_room(
 
 @pytest.fixture
 def lost(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """An event that is set when the server has lost or closed a connection."""
+    """An event that is set when the server has lost or closed a connection with unread bytes."""
     event = threading.Event()
-    original = connections.ClientConnection.connection_lost
+    # Connections of earlier tests may end late, but have no unread bytes.
+    unread: list[connections.ClientConnection] = []
+    pause = connections.ClientConnection.pause_writing
+    end = connections.ClientConnection.connection_lost
+
+    def pause_writing(self: connections.ClientConnection) -> None:
+        unread.append(self)
+        pause(self)
 
     def connection_lost(self: connections.ClientConnection, error: Exception | None) -> None:
-        original(self, error)
-        event.set()
+        end(self, error)
+        if self in unread:
+            event.set()
 
+    monkeypatch.setattr(connections.ClientConnection, "pause_writing", pause_writing)
     monkeypatch.setattr(connections.ClientConnection, "connection_lost", connection_lost)
     return event
 
