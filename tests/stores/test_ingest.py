@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import URL, text
 
 from starcast.collectives.catalogue import ScheduleParameters, find
-from starcast.ingest import Plan, Stores, drop, ingest
+from starcast.ingest import Plan, Stores, artifacts, drop, ingest, offline
 from starcast.ingest.artifacts import (
     Artifact,
     forest_artifact,
@@ -25,7 +25,13 @@ from starcast.stores.database import sessions
 from starcast.stores.database.listing import columns, describe_artifact, list_artifacts
 from starcast.stores.database.sessions import open_session
 from starcast.stores.servers import Role
-from starcast.support.errors import BusyError, NotFoundError, RejectedError, UnavailableError
+from starcast.support.errors import (
+    BusyError,
+    NotFoundError,
+    RejectedError,
+    StarcastError,
+    UnavailableError,
+)
 from starcast.support.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
@@ -290,6 +296,21 @@ MEDDLING = {
     ),
     "the forest's node": "MATCH (f:Forest) SET f.height = 77",
 }
+
+
+def test_rows_that_differ_in_number_from_the_plan_are_not_stored(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows are counted, even if the sizes of plan and built topology agree."""
+    monkeypatch.setattr(artifacts, "_size", lambda _: (24, 35))
+    wanted = plan("S4")
+    with pytest.raises(StarcastError, match="planned with 59 rows, but S4 was built with 60 rows"):
+        ingest(stores, wanted)
+    (planned,) = wanted.artifacts
+    with pytest.raises(StarcastError, match="planned with 59 rows"):
+        offline._compute_contents({planned: planned.build().graph})
+    assert states(stores) == {"S4": "failed"}
+    assert check_nodes(stores.graph, "Topology", ("spec",)) == set()
 
 
 @pytest.mark.parametrize("edit", MEDDLING, ids=str)

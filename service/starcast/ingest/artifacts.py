@@ -21,6 +21,7 @@ from starcast.ingest.stores import LoadState
 from starcast.judges.simulator import Simulation, simulate
 from starcast.stores.database import artifact_rows, models
 from starcast.stores.graph.artifacts import GraphArtifact, graph_artifact
+from starcast.stores.graph.rows import Content
 from starcast.support.errors import InputError, NotFoundError, RejectedError, StarcastError
 from starcast.support.spec_syntax import format_spec
 from starcast.support.text import pluralize
@@ -114,22 +115,44 @@ class Artifact:
         structure = self.structure()
         save = _verify(structure)
         graph = graph_artifact(structure)
-        nodes, relationships = _size(structure)
-        # Estimates and limits were based on the planned size, so the built size must agree.
-        if (graph.id, nodes, relationships) != (self.id, self.nodes, self.relationships):
-            problem = (
-                f"{self.id} was planned with {pluralize(self.rows, 'row')}, but {graph.id} was "
-                f"built with {pluralize(nodes + relationships, 'row')}"
-            )
-            if self.plugins:
-                raise RejectedError(
-                    problem,
-                    hint="declare the number of rows in the plug-in: rows=lambda topology, "
-                    "arguments: ...; if it writes out the rows of all sources, add "
-                    "sources=lambda topology, ports: topology.nodes",
-                )
-            raise StarcastError(problem, hint="this is a defect of starcast: please report it")
+        self._check_size(graph, *_size(structure))
         return Built(graph, save)
+
+    def _check_size(self, graph: GraphArtifact, nodes: int, relationships: int) -> None:
+        """Check that the built artifact has the planned size, on which the limits were based.
+
+        Args:
+            graph: the built artifact.
+            nodes: the number of nodes that it adds to the graph.
+            relationships: the number of relationships that it adds to the graph.
+
+        Raises:
+            RejectedError: a plug-in built a different number of rows than it declared.
+        """
+        if (graph.id, nodes, relationships) == (self.id, self.nodes, self.relationships):
+            return
+        problem = (
+            f"{self.id} was planned with {pluralize(self.rows, 'row')}, but {graph.id} was "
+            f"built with {pluralize(nodes + relationships, 'row')}"
+        )
+        if self.plugins:
+            raise RejectedError(
+                problem,
+                hint="declare the number of rows in the plug-in: rows=lambda topology, "
+                "arguments: ...; if it writes out the rows of all sources, add "
+                "sources=lambda topology, ports: topology.nodes",
+            )
+        raise StarcastError(problem, hint="this is a defect of starcast: please report it")
+
+    def content_of(self, graph: GraphArtifact) -> Content:
+        """Return the counts and checksums of the built artifact, after checking the counts.
+
+        Raises:
+            RejectedError: a plug-in built a different number of rows than it declared.
+        """
+        content = graph.content
+        self._check_size(graph, content.nodes, content.relationships)
+        return content
 
 
 def _size(structure: Structure) -> tuple[int, int]:

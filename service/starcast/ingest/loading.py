@@ -139,7 +139,7 @@ def _load(
     stores: Stores, writer: BoltWriter, artifact: Artifact, reporter: Reporter, on_stage: OnStage
 ) -> None:
     built = build_and_save(stores, LoadMethod.BOLT, artifact, on_stage)
-    checksum = built.content.checksum
+    checksum = artifact.content_of(built).checksum
     with stores.session() as session:
         set_columns(session, artifact.kind, artifact.id, expected_checksum=checksum)
     writer.begin(built)

@@ -215,7 +215,7 @@ class _Import:
             )
             with ThreadPoolExecutor(1) as pool:
                 # The tool leaves a processor idle at times, and numpy releases the GIL.
-                sums = pool.submit(_compute_contents, new.values())
+                sums = pool.submit(_compute_contents, new)
                 work.load([*bulk_files.OPTIONS, *written.arguments])
                 sums.result()
             self._on_stage("imported")
@@ -240,7 +240,7 @@ class _Import:
                 row = session.get_one(models.Materialization, (artifact.kind, artifact.id))
                 # A different version of starcast or of a plug-in can build different rows;
                 # `_record` saves them.
-                if row.expected_checksum != built.graph.content.checksum:
+                if row.expected_checksum != artifact.content_of(built.graph).checksum:
                     self._changed[artifact] = built
             self._sample.add(built.graph)
             yield built.graph
@@ -304,9 +304,10 @@ class _Import:
                 save(session)
 
 
-def _compute_contents(built: Iterable[GraphArtifact]) -> None:
-    for graph in built:
-        _ = graph.content  # kept by the artifact
+def _compute_contents(built: Mapping[Artifact, GraphArtifact]) -> None:
+    """Compute the contents, which the artifacts keep, and check the planned sizes."""
+    for artifact, graph in built.items():
+        artifact.content_of(graph)
 
 
 def share_seconds(artifacts: Sequence[Artifact], seconds: float) -> list[Loaded]:
