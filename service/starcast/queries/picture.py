@@ -10,7 +10,7 @@ node given as query parameter, or else from the root of the forest or schedule.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -24,6 +24,9 @@ from starcast.topologies import Topology
 
 #: The column that contains a path.
 PATH = "path"
+
+#: Returns the port to each neighbour of a node.
+PortsOf = Callable[[int], dict[int, int]]
 
 
 def check_drawable(query: Query, values: Mapping[str, Any]) -> Topology:
@@ -62,6 +65,7 @@ def build_subgraph(
     columns = _node_columns(query)
     # The results are kept, because rows name the same few nodes many times.
     rank_of = cache(topology.rank)
+    ports_of = cache(partial(_ports, topology))
     named = [{column.name: _ranks(rank_of, row[column.name]) for column in columns} for row in rows]
     source = _path_start(named) if _has_paths(query) else None
     if source is None:
@@ -71,7 +75,7 @@ def build_subgraph(
     for row in named:
         for members in row.values():
             nodes |= dict.fromkeys(members)
-        links.update(_row_links(topology, query, row, source))
+        links.update(_row_links(ports_of, query, row, source))
     given = {each.name: values[each.name] for each in query.parameters}
     caption = " ".join(f"{name}={_format(value)}" for name, value in given.items())
     return Subgraph(topology, query.header.title, caption, tuple(nodes), links, source)
@@ -83,16 +87,14 @@ def _ranks(rank_of: Callable[[str], int], value: Any) -> list[int]:
     return [rank_of(str(label)) for label in labels if label is not None]
 
 
-def _links(topology: Topology, ranks: Sequence[int]) -> Iterator[Link]:
+def _links(ports_of: PortsOf, ranks: Sequence[int]) -> Iterator[Link]:
     """Yield the links between those consecutive nodes that are adjacent."""
     for sender, receiver in pairwise(ranks):
-        port = _ports(topology, sender).get(receiver)
+        port = ports_of(sender).get(receiver)
         if port is not None:
             yield Link(sender, port, receiver)
 
 
-# As with ranks, a query asks for the same few nodes many times.
-@lru_cache(maxsize=10_000)
 def _ports(topology: Topology, rank: int) -> dict[int, int]:
     """Return the port to each neighbour of a node."""
     return {int(topology.neighbours(port, [rank])[0]): port for port in topology.ports}
@@ -130,20 +132,20 @@ def _source(
 
 
 def _row_links(
-    topology: Topology, query: Query, row: Mapping[str, list[int]], source: int | None
+    ports_of: PortsOf, query: Query, row: Mapping[str, list[int]], source: int | None
 ) -> Iterator[Link]:
     columns = _node_columns(query)
     single = [each.name for each in columns if each.type is not None and not each.type.many]
     if _has_paths(query):
-        yield from _links(topology, row[PATH])
+        yield from _links(ports_of, row[PATH])
     ends = [end for name in single for end in row[name]]
     has_port = any(column.name == "port" for column in query.columns)
     # If a node is null, as it can be after OPTIONAL MATCH, the row has only one node and no link is
     # drawn.
     if len(single) == len(ends) == 2:
-        yield from _links(topology, ends)
+        yield from _links(ports_of, ends)
     elif len(single) == len(ends) == 1 and source is not None and has_port:
-        yield from (link._replace(arrow=False) for link in _links(topology, [source, *ends]))
+        yield from (link._replace(arrow=False) for link in _links(ports_of, [source, *ends]))
 
 
 def _format(value: Any) -> str:
