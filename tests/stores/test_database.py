@@ -14,9 +14,10 @@ from alembic.util import CommandError
 from sqlalchemy import URL, Engine, Text, column, func, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
+from starcast import forest
 from starcast.experiments.grid import Grid
 from starcast.experiments.running import run_experiment
-from starcast.stores.database import migrations, models, repository, sessions
+from starcast.stores.database import artifact_rows, migrations, models, repository, sessions
 from starcast.support.errors import BusyError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
 from support.fix_store import HEAD, NEXT
@@ -116,6 +117,20 @@ def test_revision_0012_allows_reductions(bare: Engine) -> None:
     migrations.upgrade(bare, Silent())
     with bare.connect() as connection:
         assert all("allreduce" in each for each in connection.scalars(listed).all())
+
+
+def test_revision_0013_stores_large_sizes_and_heights(bare: Engine) -> None:
+    with bare.begin() as connection:
+        command.upgrade(migrations._config(connection), "0012")
+        migrations.declare(connection)  # the view of the heights, which the revision replaces
+    migrations.upgrade(bare, Silent())
+    assert migrations.differences(bare) == []
+    hamiltonian = forest("S8", "hamiltonian-cycle")
+    with sessions.open_session(bare) as session:
+        artifact_rows.save_topology(session, hamiltonian.topology)
+        artifact_rows.save_forest(session, hamiltonian)
+        heights = session.execute(text("select forest.height, tree.height from forest, tree"))
+        assert heights.all() == [(40_319, 40_319)]
 
 
 def test_an_upgrade_names_the_constraint_that_stored_rows_violate(

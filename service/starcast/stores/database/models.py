@@ -85,12 +85,12 @@ class Topology(Base):
 
     spec: Mapped[str] = field("name of the topology: S5, S6,3", primary_key=True)
     family: Mapped[str] = field("name of its family", ForeignKey("family.name"))
-    n: Mapped[Small] = field("n of S_n and S_n,k; d of Q_d")
-    k: Mapped[Small | None] = field("k of S_n,k, else null")
+    n: Mapped[int] = field("n of S_n and S_n,k; d of Q_d")
+    k: Mapped[int | None] = field("k of S_n,k, else null")
     nodes: Mapped[Big] = field("number of nodes")
     links: Mapped[Big] = field("number of undirected links")
     degree: Mapped[Small] = field("number of links at each node")
-    diameter: Mapped[Small] = field("largest distance of two nodes")
+    diameter: Mapped[int] = field("largest distance of two nodes")
 
 
 class Forest(Base):
@@ -110,7 +110,7 @@ class Forest(Base):
     root: Mapped[Big] = field("rank of the root")
     root_label: Mapped[str] = field("label of the root: 12345")
     trees: Mapped[Small] = field("number of trees")
-    height: Mapped[Small] = field("largest level in any tree")
+    height: Mapped[int] = field("largest level in any tree")
     congestion: Mapped[Small] = field("most trees on a directed link")
     created_at: Mapped[datetime] = moment("when it was stored")
 
@@ -124,7 +124,7 @@ class Tree(Base):
 
     forest: Mapped[str] = part_of("forest.id", "id of its forest")
     number: Mapped[Small] = field("number of the tree in the forest, from 0", primary_key=True)
-    height: Mapped[Small] = field("largest level")
+    height: Mapped[int] = field("largest level")
     leaves: Mapped[Big] = field("number of leaves")
     size: Mapped[Big] = field("number of nodes")
     parent_port: Mapped[bytes] = field(

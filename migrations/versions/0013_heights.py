@@ -1,0 +1,25 @@
+"""Store sizes of topologies and heights of trees with 32 bits.
+
+A Hamiltonian path in S8 has height 40 319, and a ring of a plug-in can have as large an n.
+"""
+
+from alembic import op
+from alembic.util import CommandError
+
+revision: str = "0013"
+down_revision: str | None = "0012"
+
+_COLUMNS = {"topology": ("n", "k", "diameter"), "forest": ("height",), "tree": ("height",)}
+
+
+def upgrade() -> None:
+    """Change the types of the columns; the view that shows them is created again afterwards."""
+    op.execute("drop view if exists artifact")
+    for table, columns in _COLUMNS.items():
+        changes = ", ".join(f"alter column {name} type integer" for name in columns)
+        op.execute(f"alter table {table} {changes}")
+
+
+def downgrade() -> None:
+    """Raise an error, since there is no downgrade."""
+    raise CommandError("there is no downgrade; 'starcast restore' restores an older backup")
