@@ -15,16 +15,17 @@ MODULES = (
     "stores",
     "packs",
     "offline",
+    "bolt",
     "import_floor",
     "claims",
     "model",
     "explorer",
     "cluster",
 )
-#: Modules that run only if the command line names them. Offline imports take minutes, `make
+#: Modules that run only if the command line names them. Large ingests take minutes, `make
 #: pytest-claims` checks the claims anyway, the choice of a graph model is settled, the explorer
 #: needs npm and Chromium, and the cluster benchmark starts ten processes.
-ON_REQUEST = ("offline", "import_floor", "claims", "model", "explorer", "cluster")
+ON_REQUEST = ("offline", "bolt", "import_floor", "claims", "model", "explorer", "cluster")
 
 
 def main() -> None:
