@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from starcast import Forest, Schedule, Simulation, StarcastError, topology
 from starcast.claims import growth
-from starcast.claims.check import ClaimCheck, as_array
-from starcast.claims.evidence import Relation
-from starcast.claims.model import Claim
+from starcast.claims.catalogue import Claim
+from starcast.claims.check import ClaimCheck, Relation, as_array
 from starcast.claims.object_cache import ObjectCache
 from starcast.claims.verdict import judge
 from starcast.claims.verify import run_check

@@ -11,7 +11,7 @@ from claims.mutations import (
     verdict_word,
 )
 from starcast.claims import claims
-from starcast.claims.model import Claim
+from starcast.claims.catalogue import Claim
 from starcast.claims.object_cache import ObjectCache
 
 CLAIMS = [claim for claim in claims().values() if claim.check is not None]

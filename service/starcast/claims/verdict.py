@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from starcast.claims.check import FAR, REVERSED
-from starcast.claims.evidence import BOUNDED, Aside, Evidence, Finding, Place, Plain
-from starcast.claims.model import Claim, is_degenerate, size_order
+from starcast.claims.catalogue import Claim, is_degenerate, size_order
+from starcast.claims.check import BOUNDED, FAR, REVERSED, Aside, Evidence, Finding, Place, Plain
 from starcast.support.text import as_sentence, pluralize
 from starcast.support.vocabulary import VERDICT_WORDS, VerdictWord
 
@@ -78,6 +77,14 @@ def claim_verdict(claim: Claim, evidence: Sequence[Evidence]) -> Verdict:
 def in_scope(claim: Claim, evidence: Iterable[Evidence]) -> list[Evidence]:
     """Return the evidence at the sizes that are in the scope of a claim."""
     return [found for found in evidence if found.size not in claim.sizes.beyond]
+
+
+def by_claim(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
+    """Return the evidence of each claim, by claim id."""
+    groups: dict[str, list[Evidence]] = {}
+    for each in evidence:
+        groups.setdefault(each.claim, []).append(each)
+    return groups
 
 
 def asides_by_words(evidence: Iterable[Evidence]) -> dict[tuple[str, str], list[tuple[str, Aside]]]:

@@ -100,6 +100,18 @@ def levels(parent: Ranks, root: int) -> Ranks:
     return np.where(ancestor == root, steps, np.int32(-1))
 
 
+def branches(parent: Ranks, root: int) -> Ranks:
+    """Return the child of the root on each node's path to the root; -1 without such a path."""
+    current = np.arange(len(parent), dtype=np.int32)
+    for _ in range(len(parent)):
+        above = parent[current]
+        higher = np.where((above == root) | (above < 0), current, above)
+        if np.array_equal(higher, current):
+            break
+        current = higher
+    return np.where(parent[current] == root, current, np.int32(-1))
+
+
 def depths(network: CachedTopology, rows: NDArray[np.uint8], root: int = 0) -> Ranks:
     """Return the levels of all nodes in each tree of a forest, int32 ``[trees, nodes]``."""
     return np.stack([levels(parents(network, row), root) for row in rows])

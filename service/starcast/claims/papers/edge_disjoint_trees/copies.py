@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from starcast.claims import growth
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import diameter, distance_sum, divide
-from starcast.claims.model import Memory, all_pairs
 from starcast.claims.papers.edge_disjoint_trees.broadcast import (
     check_transmissions,
     execute_copies,
 )
 from starcast.claims.reference import bfs, fault_cuts, labels
 from starcast.claims.reference.fault_cuts import FaultyPart, PossibleFaults, describe_fault
-from starcast.claims.registry import Execution, checks, executions
+from starcast.claims.registry import Execution, Memory, all_pairs, checks, executions
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator import Simulation, simulate_acknowledged
 from starcast.support.integers import ceil_div

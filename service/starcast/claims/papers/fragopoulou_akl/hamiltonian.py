@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import even_share, factorial
-from starcast.claims.model import Memory, all_pairs
 from starcast.claims.papers.fragopoulou_akl import star_graph
 from starcast.claims.reference import labels
 from starcast.claims.reference.bfs import levels, parents
-from starcast.claims.registry import Execution, checks, executions, forests
+from starcast.claims.registry import Execution, Memory, all_pairs, checks, executions, forests
 from starcast.collectives.model import BYTES_PER_ROW, COLUMNS, Schedule
 from starcast.judges.simulator import Simulation
 from starcast.support.integers import ceil_div

@@ -10,8 +10,7 @@ from functools import partial
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import Number, distance_sum, divide, factorial, log2
-from starcast.claims.model import Memory
-from starcast.claims.reference import lower_bound_counts, necklaces, star_vs_hypercube
+from starcast.claims.reference import labels, lower_bound_counts, star_vs_hypercube
 from starcast.claims.reference.star_vs_hypercube import (
     Comparison,
     GrowthCell,
@@ -19,7 +18,7 @@ from starcast.claims.reference.star_vs_hypercube import (
     cube,
     least_steps,
 )
-from starcast.claims.registry import check_rows, checks, execute
+from starcast.claims.registry import Memory, check_rows, checks, execute
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.support.integers import ceil_div
 
@@ -225,14 +224,14 @@ def abstract(check: ClaimCheck) -> None:
     schedule = check_rule_9(check)
     check_count(check, BOUNDS[RULE_9_CELL])
     steps = check.execute(schedule).steps
-    stated = necklaces.rule_9_steps(check.n)
+    stated = labels.rule_9_steps(check.n)
     check.equal("steps of Rule 9, and the closed form", steps, stated, of=schedule)
     check.order("steps of Rule 9 / ceil(t_n/(n-1))", rule_9_quotient)
 
 
 def rule_9_quotient(n: int) -> Number:
     """Return the number of steps of Rule 9 divided by its lower bound, ceil(t_n/(n-1))."""
-    return divide(necklaces.rule_9_steps(n), least_steps(distance_sum(n), n - 1))
+    return divide(labels.rule_9_steps(n), least_steps(distance_sum(n), n - 1))
 
 
 def check_paper_meets(check: ClaimCheck, bound: Bound) -> None:
@@ -252,7 +251,7 @@ def check_rule_9(check: ClaimCheck) -> Schedule:
         The schedule of Rule 9.
     """
     schedule, simulation = execute(check, "alltoall", "necklace")
-    distances = necklaces.leader_distances(check)
+    distances = labels.leader_distances(check)
     what = "steps of Rule 9 and the sum of the distances of the necklaces"
     check.equal(what, simulation.steps, int(distances.sum()), of=schedule)
     return schedule

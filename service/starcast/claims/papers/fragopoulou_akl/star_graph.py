@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import diameter, divide, factorial, harmonic, log2
-from starcast.claims.model import Memory, all_pairs
 from starcast.claims.reference import bfs, labels
 from starcast.claims.reference.bfs import distances
 from starcast.claims.reference.labels import symbols
-from starcast.claims.registry import checks
+from starcast.claims.registry import Memory, all_pairs, checks
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
 from starcast.topologies import permutations

@@ -13,7 +13,6 @@ import numpy as np
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import Number, divide, even_share
-from starcast.claims.model import Memory
 from starcast.claims.papers.fragopoulou_akl.lower_bounds import (
     distances,
     distances_of_pairs,
@@ -23,8 +22,8 @@ from starcast.claims.papers.fragopoulou_akl.lower_bounds import (
     shared_distances,
     shared_others,
 )
-from starcast.claims.reference import bfs, necklaces
-from starcast.claims.registry import Execution, check_rows, checks, execute
+from starcast.claims.reference import bfs, labels
+from starcast.claims.registry import Execution, Memory, check_rows, checks, execute
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 
 #: A number of steps or transmissions, as a function of n and M.
@@ -188,26 +187,26 @@ def overlapping_runs(check: ClaimCheck) -> None:
 def near_balanced_scatter(check: ClaimCheck) -> None:
     """Check the steps of a scatter over the tree of Definition 13, and their order of growth."""
     schedule, simulation = run_cell(check, CELLS["Tab2.allport-near-1"])
-    count = len(necklaces.leader_distances(check))
+    count = len(labels.leader_distances(check))
     what = "steps of near-balanced, and necklaces without the root's"
     check.equal(what, simulation.steps, count, of=schedule)
     what = "steps of near-balanced, and the closed form"
-    check.equal(what, simulation.steps, necklaces.largest_branch(check.n), of=schedule)
+    check.equal(what, simulation.steps, labels.largest_branch(check.n), of=schedule)
     check.order("necklaces / ceil((n!-1)/(n-1))", largest_branch_quotient)
 
 
 def largest_branch_quotient(n: int) -> Number:
     """Return the size of Definition 13's largest subtree divided by an even share of the nodes."""
-    return divide(necklaces.largest_branch(n), even_share(n))
+    return divide(labels.largest_branch(n), even_share(n))
 
 
 @checks("FA.Tab3.allport-near-1-time", memory=Memory(2 * BYTES_PER_ROW))
 def rule_9_exchange(check: ClaimCheck) -> None:
     """Check the steps of Rule 9, and their order of growth."""
     schedule, simulation = run_cell(check, CELLS["Tab3.allport-near-1"])
-    total = necklaces.leader_distances(check).sum()
+    total = labels.leader_distances(check).sum()
     what = "steps of Rule 9, and the sum of the distances of the necklaces"
     check.equal(what, simulation.steps, int(total), of=schedule)
     what = "steps of Rule 9, and the closed form"
-    check.equal(what, simulation.steps, necklaces.rule_9_steps(check.n), of=schedule)
+    check.equal(what, simulation.steps, labels.rule_9_steps(check.n), of=schedule)
     check.order("steps of Rule 9 / ceil(t_n/(n-1))", rule_9_quotient)

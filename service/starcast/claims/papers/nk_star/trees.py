@@ -5,10 +5,9 @@ from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import arrangements, nk_diameter
-from starcast.claims.model import Memory, all_pairs
 from starcast.claims.reference import bfs, nk_star
 from starcast.claims.reference.nk_star import MANY_TREES, ONE_TREE, heights
-from starcast.claims.registry import checks, forests
+from starcast.claims.registry import Memory, all_pairs, checks, forests
 from starcast.records import checkers
 from starcast.topologies import permutations
 from starcast.topologies.permutations import Ranks

@@ -22,10 +22,9 @@ from starcast.claims.growth import (
     multiple_height,
     sqrt,
 )
-from starcast.claims.model import Memory
 from starcast.claims.reference import bfs, pipelines
 from starcast.claims.reference.pipelines import rational_sqrt
-from starcast.claims.registry import Execution, Provider, execute, executions
+from starcast.claims.registry import Execution, Memory, Provider, execute, executions
 from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
 

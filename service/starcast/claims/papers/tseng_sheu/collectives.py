@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import diameter, factorial
-from starcast.claims.model import Memory, all_pairs
 from starcast.claims.papers.tseng_sheu.closed_forms import QUOTIENTS, algorithm2
 from starcast.claims.reference import bfs, tree_transforms
 from starcast.claims.reference.pipelines import carried_share
 from starcast.claims.reference.tree_transforms import Row, Tree
-from starcast.claims.registry import Execution, checks, execute, executions
+from starcast.claims.registry import Execution, Memory, all_pairs, checks, execute, executions
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.judges.simulator import Simulation
 from starcast.records import checkers

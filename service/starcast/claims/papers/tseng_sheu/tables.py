@@ -13,11 +13,10 @@ import numpy as np
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import Number, diameter, divide, even_share, factorial, log2, sqrt
-from starcast.claims.model import Memory
 from starcast.claims.papers.tseng_sheu import closed_forms as forms
 from starcast.claims.papers.tseng_sheu.closed_forms import SMALL
 from starcast.claims.reference.pipelines import Time, add_sqrt, exact_time
-from starcast.claims.registry import check_rows, checks, execute
+from starcast.claims.registry import Memory, check_rows, checks, execute
 from starcast.records import checkers
 
 PARTS = ("startup", "transmission", "overall")

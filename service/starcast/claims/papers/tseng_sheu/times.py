@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import Number, diameter, divide, factorial, log2, multiple_height, sqrt
-from starcast.claims.model import Memory
 from starcast.claims.papers.tseng_sheu import closed_forms as forms
 from starcast.claims.papers.tseng_sheu.closed_forms import SMALL
 from starcast.claims.reference import bfs, pipelines
@@ -23,7 +22,7 @@ from starcast.claims.reference.pipelines import (
     greatest,
     rational_sqrt,
 )
-from starcast.claims.registry import Execution, checks, executions
+from starcast.claims.registry import Execution, Memory, checks, executions
 from starcast.collectives.model import BYTES_PER_ROW
 from starcast.support.integers import ceil_div
 

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import diameter, factorial
-from starcast.claims.model import Memory
 from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference import bfs, labels
 from starcast.claims.reference.labels import symbols
-from starcast.claims.registry import checks, forests
+from starcast.claims.registry import Memory, checks, forests
 from starcast.records import checkers
 from starcast.topologies import permutations
 from starcast.topologies.permutations import Ranks
