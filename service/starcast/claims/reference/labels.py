@@ -14,7 +14,16 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.growth import EXACT, Number, distance_sum, divide, factorial, harmonic
+from starcast.claims.growth import (
+    EXACT,
+    Number,
+    ceil,
+    distance_sum,
+    divide,
+    even_share,
+    factorial,
+    harmonic,
+)
 from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference import bfs
 from starcast.topologies.permutations import Perms, Ranks
@@ -240,6 +249,16 @@ def smallest_branch(n: int) -> Number:
     nodes that does.
     """
     return factorial(n - 1) + (full_necklaces(n) if n <= EXACT else 0)
+
+
+def rule_9_quotient(n: int) -> Number:
+    """Return the number of steps of Rule 9 divided by its lower bound, ceil(t_n/(n-1))."""
+    return divide(rule_9_steps(n), ceil(divide(distance_sum(n), n - 1)))
+
+
+def largest_branch_quotient(n: int) -> Number:
+    """Return the size of Definition 13's largest subtree divided by an even share of the nodes."""
+    return divide(largest_branch(n), even_share(n))
 
 
 def _divisors(number: int) -> list[tuple[int, int]]:

@@ -6,9 +6,8 @@ import numpy as np
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import distance_sum, factorial
-from starcast.claims.papers.fragopoulou_akl.lower_bounds import (
+from starcast.claims.papers.fragopoulou_akl.tables import (
     distances_of_pairs,
-    rule_9_quotient,
     shared_distances,
 )
 from starcast.claims.reference import bfs, labels
@@ -150,7 +149,7 @@ def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
     """Check the closed form for the steps of rule 9, and its order of growth."""
     stated = labels.rule_9_steps(check.n)
     check.equal("steps, in closed form", exchange.steps, stated, of=exchange.schedule)
-    check.order("steps / ceil(t_n/(n-1))", rule_9_quotient)
+    check.order("steps / ceil(t_n/(n-1))", labels.rule_9_quotient)
 
 
 # Rule 10, one-port total exchange, and the open problem

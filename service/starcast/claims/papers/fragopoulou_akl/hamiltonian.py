@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import even_share, factorial
 from starcast.claims.papers.fragopoulou_akl import star_graph
+from starcast.claims.papers.fragopoulou_akl.tables import any_messages, shared_others
 from starcast.claims.reference import labels
 from starcast.claims.reference.bfs import levels, parents
 from starcast.claims.registry import Execution, Memory, all_pairs, checks, executions, forests
@@ -337,3 +339,50 @@ def cycle_schedule(check: ClaimCheck, cycle: Ranks, types: NDArray[np.int64]) ->
         tree=np.zeros(len(step), dtype=np.uint8),
         unit=cycle[place],
     )
+
+
+# M messages per node (section 3.1, Table 1)
+
+
+def repeated_paths(check: ClaimCheck, messages: int) -> Schedule:
+    """Return M consecutive one-message runs of the rotated Hamiltonian paths."""
+    algorithm = "rotated-hamiltonian"
+    single = check.schedule("allgather", algorithm)
+
+    def create() -> Schedule:
+        run = np.repeat(np.arange(messages, dtype=np.int32), len(single))
+        names = ("sender", "port", "receiver", "tree")
+        columns: dict[str, Any] = {name: np.tile(getattr(single, name), messages) for name in names}
+        return replace(
+            single,
+            step=np.tile(single.step, messages) + run * np.int32(single.steps),
+            unit=run,
+            units=messages,
+            algorithm=f"{algorithm}-repeated",
+            arguments={"messages": messages},
+            forest=None,
+            **columns,
+        )
+
+    return check.build(create, f"{algorithm} repeated", messages)
+
+
+@checks("FA.Tab1.allport-paths-M-time", memory=Memory(5 * BYTES_PER_ROW))
+def runs_one_after_the_other(check: ClaimCheck) -> None:
+    """Check the steps of M consecutive runs, which do not overlap."""
+    n = check.n
+    correction = check.correction()
+    for messages in any_messages(n):
+        steps = check.execute(repeated_paths(check, messages)).steps
+        check.equal("steps of all runs", steps, shared_others(n, messages), M=messages)
+        correction.equal("steps of all runs", steps, messages * shared_others(n, 1), M=messages)
+
+
+@checks(
+    "FA.Tab1.allport-paths-M-overlapped-time",
+    given=executions("allgather", "rotated-hamiltonian", messages=any_messages),
+    memory=Memory(5 * BYTES_PER_ROW),
+)
+def overlapping_runs(check: ClaimCheck, run: Execution) -> None:
+    """Check the steps of M runs that overlap."""
+    check.equal("steps of all runs", run.steps, shared_others(check.n, run.messages), **run.place)

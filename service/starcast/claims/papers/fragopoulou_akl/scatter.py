@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import distance_sum, even_share, factorial
-from starcast.claims.papers.fragopoulou_akl.lower_bounds import shared_others
 from starcast.claims.papers.fragopoulou_akl.scatter_trees import RANDOM_TREES, random_trees
-from starcast.claims.papers.fragopoulou_akl.tables import largest_branch_quotient
+from starcast.claims.papers.fragopoulou_akl.tables import shared_others
 from starcast.claims.reference import bfs, labels, lower_bound_counts
 from starcast.claims.registry import Memory, checks, execute
 from starcast.collectives.model import BYTES_PER_ROW, Schedule, build_schedule
@@ -264,7 +263,7 @@ def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
     for messages in amounts(check):
         schedule = check.schedule("scatter", "near-balanced", messages=messages)
         check.takes(schedule, messages * labels.largest_branch(check.n), M=messages)
-    check.order("steps / M ceil((n!-1)/(n-1))", largest_branch_quotient)
+    check.order("steps / M ceil((n!-1)/(n-1))", labels.largest_branch_quotient)
 
 
 @checks("FA.M.minimum", memory=SCATTERS)

@@ -1,4 +1,4 @@
-"""Fragopoulou & Akl 1993, sections 1 to 3.1: the star graph, distances, rotation, translation."""
+"""Fragopoulou & Akl 1993, sections 1 to 3: the star graph, rotation, translation, and moves."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -336,3 +336,94 @@ def link_pairs(check: ClaimCheck) -> Iterator[tuple[NDArray[np.int64], int]]:
     for _ in range(_RANDOM_SETS):
         tails = np.sort(rng.choice(count, 2, replace=False))
         yield tails, int(rng.choice(types))
+
+
+# Necklaces, and moves by rules 2 to 4 (section 3.2)
+
+
+@checks("FA.T5")
+def necklace_size_divides(check: ClaimCheck) -> None:
+    """Check that the size of every necklace divides n-1, and the paper's example on S_5."""
+    n = check.n
+    size = labels.return_times(check)
+    check.true("the necklace is found", size > 0, node=check.ranks)
+    check.equal("remainder of n-1 by its nodes", (n - 1) % np.maximum(size, 1), 0, node=check.ranks)
+    if n == 5:
+        example = "14325"
+        node = check.rank(example)
+        check.equal("rotations after which 14325 returns", int(size[node]), 2, node=example)
+        notation = cycle_notation(symbols(check)[node])
+        check.equal("cycle notation", notation, "(2 4)", node=example)
+
+
+@checks("FA.T6")
+def necklaces_without_leading_1(check: ClaimCheck) -> None:
+    """Check that every necklace whose nodes do not start with 1 has n-1 nodes."""
+    others = np.flatnonzero(symbols(check)[:, 0] != 1)
+    size = labels.return_times(check)[others]
+    check.equal("nodes of the necklace", size, check.n - 1, node=others)
+
+
+@checks("FA.T7")
+def rotation_keeps_distance(check: ClaimCheck) -> None:
+    """Check that a node x and its rotation R(x) are equally far from 12..n."""
+    distance = distances(check)
+    check.equal("distance of R(x)", distance[labels.rotation(check)], distance, node=check.ranks)
+
+
+@checks("FA.R24")
+def rules_list_moves_closer(check: ClaimCheck) -> None:
+    """Check that a link leads closer to 12..n if and only if rules 2 to 4 list it."""
+    closer = moves_closer(check)
+    stated = moves_of_rules(check)
+    check.equal("the link leads closer", closer, stated, **node_and_type(check))
+
+
+@checks("FA.R4-effect")
+def effect_of_rule_4(check: ClaimCheck) -> None:
+    """Check how the moves of rule 4 change the cycles of a node with at least two cycles."""
+    first = symbols(check)[:, 0]
+    tails = np.flatnonzero((first != 1) & (cycle_counts(check) > 1))
+    _check_rule_4a(check, tails)
+    for dimension in link_types(check):
+        _check_rule_4b(check, tails, int(dimension))
+
+
+def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
+    """Check the moves over the type of the first symbol, which leaves its cycle."""
+    leading = symbols(check)[:, 0]
+    first = leading[tails]
+    minima = cycle_minima(check)
+    cycles = cycle_counts(check)
+    displaced = displaced_counts(check)
+    heads = check.neighbours.T[tails, first - 2]
+    is_pair = (minima[tails] == 1).sum(axis=1) == 2  # the cycle consists only of 1 and x_1
+
+    check.equal("(a) cycles", cycles[heads], cycles[tails] - is_pair, node=tails)
+    stated = displaced[tails] - 1 - is_pair
+    check.equal("(a) symbols in cycles", displaced[heads], stated, node=tails)
+    check.equal("(a) 1 is at the front", leading[heads] == 1, is_pair, node=tails)
+    stated_minima = minima[tails].copy()
+    stated_minima[np.arange(len(tails)), first - 1] = first
+    unchanged = (minima[heads] == stated_minima).all(axis=1)
+    check.true("(a) x_1 is taken out, no other symbol changes its cycle", unchanged, node=tails)
+
+
+def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) -> None:
+    """Check the moves over a symbol in a cycle without 1, which merge two cycles."""
+    label_symbols = symbols(check)
+    minima = cycle_minima(check)
+    cycles = cycle_counts(check)
+    displaced = displaced_counts(check)
+    index = dimension - 1
+    apart = (minima[tails, index] != 1) & (label_symbols[tails, index] != dimension)
+    tails = tails[apart]
+    heads = check.neighbours.T[tails, dimension - 2]
+    place = {"node": tails, "dimension": dimension}
+
+    check.equal("(b) cycles", cycles[heads], cycles[tails] - 1, **place)
+    check.equal("(b) symbols in cycles", displaced[heads], displaced[tails], **place)
+    own = minima[tails, index][:, None]
+    merged = np.where(minima[tails] == own, 1, minima[tails])
+    as_stated = (minima[heads] == merged).all(axis=1)
+    check.true("(b) two cycles are merged, others stay", as_stated, **place)
