@@ -35,8 +35,6 @@ SEED = 14
 #: The number of inputs or actions of each kind.
 SLICE = {
     "fuzzed input": 250,
-    "mutated forest": 150,
-    "mutated schedule": 60,
     "fuzzed command": 40,
     "full output": 2,
     "kill": 2,
@@ -142,9 +140,9 @@ def test_texts_are_valid_before_they_are_changed(tmp_path: Path, kind: str) -> N
 
 def test_an_action_depends_only_on_its_seed_and_number(tmp_path: Path) -> None:
     nowhere = Servers(GraphAddress("bolt://127.0.0.1:1", "", ""), URL.create("x"), tmp_path)
-    first, second = (perform(nowhere, 3, 8, "mutated forest", 1) for _ in range(2))
+    first, second = (perform(nowhere, 3, 8, "fuzzed input", 1) for _ in range(2))
     assert (first.description, first.results) == (second.description, second.results)
-    assert perform(nowhere, 3, 9, "mutated forest", 1).description != first.description
+    assert perform(nowhere, 3, 9, "fuzzed input", 1).description != first.description
     kinds = [choose(3, number, list(KINDS)) for number in range(200)]
     assert set(kinds) == set(KINDS)
     assert kinds == [choose(3, number, list(KINDS)) for number in range(200)]
