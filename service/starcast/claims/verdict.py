@@ -107,7 +107,9 @@ def conjunction_verdict(claim_id: str, parts: Sequence[Verdict]) -> Verdict:
     word = next((word for word in _WORST_FIRST if word in words), VERDICT_WORDS[0])
     decisive = [part for part in parts if part.verdict == word]
     sizes = sorted({size for part in parts for size in part.sizes}, key=size_order)
-    smallest = min(decisive, key=_counterexample_size) if word == "fails" else None
+    smallest = None
+    if word == "fails":
+        smallest = min(decisive, key=lambda part: size_of(part.counterexample or {}))
     names = ", ".join(part.claim for part in decisive)
     details = {
         "fails": f"{names} {'fails' if len(decisive) == 1 else 'fail'}",
@@ -129,10 +131,6 @@ def conjunction_verdict(claim_id: str, parts: Sequence[Verdict]) -> Verdict:
 def size_of(counterexample: Mapping[str, object]) -> tuple[int, int]:
     """Return the parameters n and k of a counterexample; 0 for a missing parameter."""
     return int(str(counterexample.get("n", 0))), int(str(counterexample.get("k", 0)))
-
-
-def _counterexample_size(verdict: Verdict) -> tuple[int, int]:
-    return size_of(verdict.counterexample or {})
 
 
 # Descriptions of evidence and counterexamples in sentences

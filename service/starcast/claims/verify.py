@@ -70,7 +70,7 @@ def run_check(
         )
     require_memory(claim, spec)
     begin = time.perf_counter()
-    claim_check = recorder(objects.topology(spec), objects, claim.correction)
+    claim_check = recorder(topology(spec), objects, claim.correction)
     undefined = ""
     try:
         claim.check(claim_check)

@@ -44,6 +44,13 @@ def search(neighbours: NDArray[Any], root: int) -> Ranks:
     return found
 
 
+def degrees(network: CachedTopology) -> NDArray[np.int64]:
+    """Return the number of different neighbours of every node."""
+    # Equal neighbours are adjacent after sorting, so every change of value is one more neighbour.
+    changes = np.diff(np.sort(network.neighbours, axis=0), axis=0)
+    return 1 + np.count_nonzero(changes, axis=0)
+
+
 def profile(network: CachedTopology, root: int = 0) -> NDArray[np.int64]:
     """Return the number of nodes at each distance 0, 1, .. from the root."""
     return np.bincount(distances(network, root)).astype(np.int64)
@@ -83,6 +90,17 @@ def parents(network: CachedTopology, row: NDArray[np.uint8]) -> Ranks:
     found = np.full(network.nodes, -1, dtype=np.int32)
     for port, neighbours in zip(network.ports, network.neighbours, strict=True):
         np.copyto(found, neighbours, where=row == port)
+    return found
+
+
+def ports_between(network: CachedTopology, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
+    """Return the port of each tail that leads to the head; 0 if they are not neighbours.
+
+    Tails and heads broadcast to the shape of the result.
+    """
+    found = np.zeros(np.broadcast_shapes(tail.shape, head.shape), dtype=np.int64)
+    for port, neighbours in zip(network.ports, network.neighbours, strict=True):
+        found = np.where(neighbours[tail] == head, port, found)
     return found
 
 

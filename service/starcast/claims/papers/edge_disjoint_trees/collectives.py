@@ -12,6 +12,7 @@ from starcast.claims import growth
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import diameter, distance_sum, divide
 from starcast.claims.reference import bfs, labels
+from starcast.claims.reference.pipelines import used_links
 from starcast.claims.registry import Execution, checks, execute, executions
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
@@ -179,13 +180,6 @@ def speedup_in_the_limit(check: ClaimCheck) -> None:
         check.equal(what, limit, Fraction(check.n - 1), M=messages, of=longer.schedule)
 
 
-def _used_links(schedule: Schedule) -> NDArray[np.bool_]:
-    """Return whether each directed link carries a message, bool ``[nodes, ports]``."""
-    used = np.zeros((schedule.topology.nodes, schedule.topology.degree), dtype=bool)
-    used[schedule.sender, schedule.port.astype(np.int64) - 2] = True
-    return used
-
-
 @checks("EDT.SNB.links")
 def directed_links_are_used(check: ClaimCheck) -> None:
     """Check which directed links carry a message in long broadcasts."""
@@ -193,7 +187,7 @@ def directed_links_are_used(check: ClaimCheck) -> None:
     what = "whether the directed link carries a message"
     for broadcast in long_broadcasts(check):
         messages = broadcast.messages
-        used = _used_links(broadcast.schedule)
+        used = used_links(broadcast.schedule)
         check.true(what, used, **broadcast.place, link=check.links)
         # A link whose head has rank 0 leads to the source, which already has all messages.
         instead.equal(what, used, check.neighbours.T != 0, M=messages, link=check.links)
@@ -205,7 +199,7 @@ def directed_links_are_used(check: ClaimCheck) -> None:
 @checks("EDT.SNB-links-undirected", given=long_broadcasts)
 def undirected_links_are_used(check: ClaimCheck, broadcast: Execution) -> None:
     """Check that every link carries a message in at least one direction."""
-    used = _used_links(broadcast.schedule)
+    used = used_links(broadcast.schedule)
     reverse = [used[row, port] for port, row in enumerate(check.neighbours)]
     either = used | np.stack(reverse, axis=1)
     check.true("whether the link carries a message", either, **broadcast.place, link=check.links)

@@ -79,19 +79,8 @@ def translations_keep_dimensions(check: ClaimCheck) -> None:
         image = labels.translation(check, h)
         place = {"h": check.label(h)}
         check.equal("nodes that are met", np.sort(image), check.ranks, **place, node=check.ranks)
-        observed = _dimensions(check.neighbours, image, image[check.neighbours])
+        observed = bfs.ports_between(check, image, image[check.neighbours])
         check.equal("dimension of the translated link", observed, dimensions, **place, link=links)
-
-
-def _dimensions(neighbours: Ranks, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
-    """Return the dimension of the link from each tail to each head; 0 if there is no link.
-
-    Tails are ``[nodes]``, heads ``[ports, nodes]``; the result is int64 ``[ports, nodes]``.
-    """
-    dimensions = np.zeros(head.shape, dtype=np.int64)
-    for port, row in enumerate(neighbours):
-        dimensions = np.where(row[tail] == head, port + 2, dimensions)
-    return dimensions
 
 
 @checks("EDT.L2")
@@ -101,7 +90,7 @@ def rotation_of_links(check: ClaimCheck) -> None:
     first = labels.symbols(check)[:, 0]
     links = (check.ranks, check.neighbours)
     check.equal("nodes that are met", np.sort(rotated), check.ranks, node=check.ranks)
-    observed = _dimensions(check.neighbours, rotated, rotated[check.neighbours])
+    observed = bfs.ports_between(check, rotated, rotated[check.neighbours])
     stated = labels.rotation_function(check.n)[np.array(check.ports)][:, None]
     check.equal("dimension of the rotated link", observed, stated, link=links)
     is_kept = first[rotated] == first
@@ -112,18 +101,18 @@ def rotation_of_links(check: ClaimCheck) -> None:
         place = {"of_node": check.label(root), "node": check.ranks}
         check.equal("distance after the rotation", after[rotated], before, **place)
     what = "different dimensions of a link and its rotations"
-    check.equal(what, _count_dimensions(check.neighbours, rotated), check.n - 1, link=links)
+    check.equal(what, _count_dimensions(check, rotated), check.n - 1, link=links)
 
 
-def _count_dimensions(neighbours: Ranks, rotated: Ranks) -> NDArray[np.int64]:
+def _count_dimensions(check: ClaimCheck, rotated: Ranks) -> NDArray[np.int64]:
     """Return how many different dimensions each link and its rotations have, ``[ports, nodes]``."""
-    ports, nodes = neighbours.shape
+    ports, nodes = check.neighbours.shape
     # Axes: dimension of a rotated link, dimension of the link, node of the link.
     occurs = np.zeros((ports, ports, nodes), dtype=bool)
     tail = np.arange(nodes, dtype=np.int32)
-    head = neighbours
+    head = check.neighbours
     for _ in range(ports):
-        dimensions = _dimensions(neighbours, tail, head)
+        dimensions = bfs.ports_between(check, tail, head)
         occurs |= dimensions == np.arange(2, ports + 2)[:, None, None]
         tail = rotated[tail]
         head = rotated[head]

@@ -12,7 +12,7 @@ from starcast.claims.growth import even_share, factorial
 from starcast.claims.papers.fragopoulou_akl import star_graph
 from starcast.claims.papers.fragopoulou_akl.tables import any_messages, shared_others
 from starcast.claims.reference import labels
-from starcast.claims.reference.bfs import levels, parents
+from starcast.claims.reference.bfs import levels, parents, ports_between
 from starcast.claims.registry import Execution, Memory, all_pairs, checks, executions, forests
 from starcast.collectives.model import BYTES_PER_ROW, COLUMNS, Schedule
 from starcast.judges.simulator import Simulation
@@ -52,7 +52,7 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
             first = star_graph.node_of_cycles(check.n, (1, j))
             check.equal("rank of the first node", int(image[0]), first, **place)
             check.equal("nodes of the path, sorted", np.sort(image), members, **place)
-            adjacent = star_graph.types_between(check, image[:-1], image[1:]) > 0
+            adjacent = ports_between(check, image[:-1], image[1:]) > 0
             check.true("consecutive nodes are neighbours", adjacent, **place)
         stated = rotations[j - 2, paths[0]]
         check.equal("node of T_j", path_of_forest(check, forest, j), stated, j=j, of=forest)
@@ -64,11 +64,11 @@ def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     ports = forest.parent_port[0].astype(np.int64)
     rotations = labels.rotations(check)
     path = np.concatenate([[0], path_of_forest(check, forest, 2)]).astype(np.int32)
-    types = star_graph.types_between(check, path[:-1], path[1:])
+    types = ports_between(check, path[:-1], path[1:])
     step = np.arange(1, len(types) + 1)
     for j in range(2, check.n + 1):
         image = rotations[j - 2, path]
-        crossed = star_graph.types_between(check, image[:-1], image[1:])
+        crossed = ports_between(check, image[:-1], image[1:])
         stated = rotated_types(check.n, j, types)
         place = {"j": j, "step": step, "of": forest}
         check.equal("type that T_2 crosses, rotated j-2 times", crossed, stated, **place)
@@ -274,7 +274,7 @@ def allgather_along_a_cycle(check: ClaimCheck) -> None:
     forest = check.forest("hamiltonian-cycle")
     level = levels(parents(check, forest.parent_port[0]), 0)
     cycle = np.argsort(level, kind="stable").astype(np.int32)
-    types = star_graph.types_between(check, cycle, np.roll(cycle, -1))
+    types = ports_between(check, cycle, np.roll(cycle, -1))
     check.true("the path closes to a cycle", types > 0, node=cycle, of=forest)
     for schedule in (cycle_schedule(check, cycle, types), translated_cycles):
         check.takes(schedule, count - 1, count * (count - 1))

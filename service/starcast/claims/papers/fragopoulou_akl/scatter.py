@@ -12,6 +12,7 @@ from starcast.claims.growth import distance_sum, even_share, factorial
 from starcast.claims.papers.fragopoulou_akl.scatter_trees import RANDOM_TREES, random_trees
 from starcast.claims.papers.fragopoulou_akl.tables import shared_others
 from starcast.claims.reference import bfs, labels, lower_bound_counts
+from starcast.claims.reference.pipelines import used_links
 from starcast.claims.registry import Memory, checks, execute
 from starcast.collectives.model import BYTES_PER_ROW, Schedule, build_schedule
 from starcast.collectives.rows import route_units
@@ -338,7 +339,7 @@ def other_trees_take_longer(check: ClaimCheck) -> None:
         in_turn = scatter_along(check, disjoint, "edge-disjoint-in-turn", messages=messages)
         balanced = check.schedule("scatter", "balanced", messages=messages)
         for schedule in (in_turn, balanced):
-            if np.array_equal(links_used(schedule), links_used(perfect)):
+            if np.array_equal(used_links(schedule), used_links(perfect)):
                 continue
             _check_longer(check, schedule, messages)
             # The reading `shortest` is only about trees of shortest paths, so it excludes
@@ -354,8 +355,3 @@ def _check_longer(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
     steps = check.execute(schedule).steps
     place = {"M": messages, "trees": schedule.algorithm, "of": schedule}
     check.at_least("steps along other trees", steps, bound, **place)
-
-
-def links_used(schedule: Schedule) -> NDArray[np.int64]:
-    """Return the sorted numbers of the directed links that a schedule uses."""
-    return np.unique(schedule.sender.astype(np.int64) * schedule.topology.n + schedule.port)

@@ -88,12 +88,6 @@ def moves_closer(check: ClaimCheck) -> NDArray[np.bool_]:
     return np.asarray(distance[check.neighbours.T] < distance[:, None])
 
 
-def types_between(check: ClaimCheck, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
-    """Return the type of the link between each tail and head; 0 if they are not neighbours."""
-    leads_to_head = check.neighbours.T[tail] == np.asarray(head)[:, None]
-    return np.where(leads_to_head.any(axis=1), np.argmax(leads_to_head, axis=1) + 2, 0)
-
-
 def cycle_notation(label: Perms) -> str:
     """Return the cycles of a node, such as ``(1 3)(2 4 5)``: symbol s is followed by x_s."""
     cycles = permutations.cycles(label.astype(np.int64) - 1)
@@ -116,9 +110,7 @@ def node_of_cycles(n: int, *cycles: tuple[int, ...]) -> int:
 def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
     """Check degree and diameter, and that they are of lower order than on the hypercube."""
     n = check.n
-    ordered = np.sort(check.neighbours.T, axis=1)
-    degree = (np.diff(ordered, axis=1) > 0).sum(axis=1) + 1
-    check.equal("different neighbours of a node", degree, n - 1, node=check.ranks)
+    check.equal("different neighbours of a node", bfs.degrees(check), n - 1, node=check.ranks)
     check.equal("diameter", bfs.diameter(check), diameter(n))
     check.order("(n-1) log2 n / log2 n!", lambda n: divide((n - 1) * log2(n), log2(factorial(n))))
     what = "floor(3(n-1)/2) log2 n / log2 n!"

@@ -9,7 +9,6 @@ Algorithm 2 in Table 2.
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from starcast.claims.papers.tseng_sheu import collectives
 from starcast.claims.papers.tseng_sheu.collectives import SMALL
 from starcast.claims.reference import pipelines
 from starcast.claims.reference.pipelines import Time, add_sqrt, exact_time, rational_sqrt
+from starcast.claims.reference.star_vs_hypercube import Order
 from starcast.claims.registry import (
     Memory,
     check_rows,
@@ -195,13 +195,6 @@ def check_best_segments(check: ClaimCheck, pipeline: pipelines.Pipeline, square:
 PARTS = ("startup", "transmission", "overall")
 
 
-class Order(NamedTuple):
-    """An order that a table cell states, as text and as a function of n, T_s and b = m T_c."""
-
-    words: str
-    order: Time
-
-
 def check_phases(check: ClaimCheck) -> None:
     """Check the sum of ceil(log2 i), and that a one-port broadcast takes no more phases.
 
@@ -254,7 +247,8 @@ ORDERS_BY_PHASES = (
     Order("n m log n T_c", lambda n, _startup, b: n * log2(n) * b),
     Order("n log n (T_s + m T_c)", lambda n, startup, b: n * log2(n) * (startup + b)),
 )
-#: The stated orders of start-up, transmission and overall time, for each row of Table 1.
+#: The stated orders of start-up, transmission and overall time, as functions of n, T_s and
+#: b = m T_c, for each row of Table 1.
 ORDERS = {
     "sheu93": (LINEAR, MESSAGE, ONE_TREE),
     "day": (LINEAR, MESSAGE, ONE_TREE),
@@ -301,7 +295,7 @@ def order_of_part(check: ClaimCheck, cell: tuple[str, str]) -> None:
         EXECUTIONS[row](check)
     words, time = TIMES[row]
     stated = ORDERS[row][PARTS.index(part)]
-    check_time_order(check, f"{words} over {stated.words}", time, stated.order, IN_PART[part])
+    check_time_order(check, f"{words} over {stated.formula}", time, stated.value, IN_PART[part])
 
 
 for _row in TIMES:
