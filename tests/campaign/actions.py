@@ -13,10 +13,9 @@ from campaign.forgeries import forge
 from campaign.fuzz import fuzz_command, fuzz_reader
 from campaign.interruptions import connection_fault, crowd, kill
 from campaign.journal import Entry
+from campaign.output import Outcome
 from campaign.servers import Servers
 
-#: Result of an action: description, outcome and problems.
-Outcome = tuple[str, str, list[str]]
 _MAX_PROBLEMS = 20
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from campaign import fuzz_files, fuzz_plugins
 from campaign.fuzz_files import HOSTILE, Case, Reader, change_array, damage
-from campaign.output import Done, find_problems
+from campaign.output import Done, Outcome, find_problems
 from campaign.servers import Servers
 from starcast.cli.app import main
 from starcast.collectives import Schedule, schedule
@@ -157,16 +157,13 @@ READERS: dict[str, Reader] = {
 }
 
 
-def fuzz_reader(folder: Path, draw: Random, kind: str | None = None) -> tuple[str, str, list[str]]:
+def fuzz_reader(folder: Path, draw: Random, kind: str | None = None) -> Outcome:
     """Give a random input to a reader, which must read it or refuse it with a hint.
 
     Args:
         folder: for the files of the input.
         draw: random generator that determines the input.
         kind: the reader, chosen at random by default.
-
-    Returns:
-        Description, result and problems.
     """
     kind = kind or draw.choice(list(READERS))
     description, read = READERS[kind](draw, folder)
@@ -224,12 +221,8 @@ config
 """.strip().splitlines()
 
 
-def fuzz_command(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
-    """Run a randomly changed command line in this process.
-
-    Returns:
-        Description, result and problems.
-    """
+def fuzz_command(servers: Servers, draw: Random) -> Outcome:
+    """Run a randomly changed command line in this process."""
     words = shlex.split(draw.choice(_COMMANDS))
     for _ in range(draw.randint(1, 2)):
         place = draw.randrange(len(words))
