@@ -23,12 +23,7 @@ class ContradictingCheck(ClaimCheck):
     """A check that compares every measured value with a value that contradicts the claim."""
 
     def _compare(
-        self,
-        what: str,
-        relation: Relation,
-        measured: Any,
-        stated: Any,
-        place: Mapping[str, Any],
+        self, what: str, relation: Relation, measured: Any, stated: Any, place: Mapping[str, Any]
     ) -> None:
         other = _contradict(relation, as_array(measured), as_array(stated))
         super()._compare(what, relation, measured, other, place)
@@ -47,12 +42,7 @@ class AgreeingCheck(ClaimCheck):
     """A check that compares every measured value with itself."""
 
     def _compare(
-        self,
-        what: str,
-        relation: Relation,
-        measured: Any,
-        stated: Any,
-        place: Mapping[str, Any],
+        self, what: str, relation: Relation, measured: Any, stated: Any, place: Mapping[str, Any]
     ) -> None:
         values, _ = np.broadcast_arrays(as_array(measured), as_array(stated))
         super()._compare(what, relation, values, values, place)

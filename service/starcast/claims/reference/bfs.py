@@ -48,7 +48,7 @@ def degrees(network: CachedTopology) -> NDArray[np.int64]:
     """Return the number of different neighbours of every node."""
     # Equal neighbours are adjacent after sorting, so every change of value is one more neighbour.
     changes = np.diff(np.sort(network.neighbours, axis=0), axis=0)
-    return 1 + np.count_nonzero(changes, axis=0)
+    return np.asarray(1 + np.count_nonzero(changes, axis=0))
 
 
 def profile(network: CachedTopology, root: int = 0) -> NDArray[np.int64]:
