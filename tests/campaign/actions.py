@@ -13,11 +13,9 @@ from campaign.forgeries import forge
 from campaign.fuzz import fuzz_command, fuzz_reader
 from campaign.interruptions import connection_fault, crowd, kill
 from campaign.journal import Entry
-from campaign.mutations import mutate_forest, mutate_schedule
+from campaign.output import Outcome
 from campaign.servers import Servers
 
-#: Result of an action: description, outcome and problems.
-Outcome = tuple[str, str, list[str]]
 _MAX_PROBLEMS = 20
 
 
@@ -49,8 +47,6 @@ KINDS: dict[str, Kind] = {
     "forgery": Kind(forge, 2, 10),
     "fuzzed input": Kind(lambda servers, draw: fuzz_reader(servers.folder, draw), 3, 100),
     "fuzzed command": Kind(fuzz_command, 3, 20),
-    "mutated forest": Kind(lambda _, draw: mutate_forest(draw), 2, 100),
-    "mutated schedule": Kind(lambda _, draw: mutate_schedule(draw), 2, 50),
 }
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 from campaign.forgeries import choose_record
-from campaign.output import find_problems
+from campaign.output import Outcome, find_problems
 from campaign.servers import Servers
 from campaign.watched import run_watched
 from support.bombs import MB, npy_header, zip_of
@@ -99,12 +99,8 @@ BOMBS: dict[str, Callable[[Path, Random], tuple[str, ...]]] = {
 }
 
 
-def bomb(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
-    """Let a command read a random bomb.
-
-    Returns:
-        Description, result and problems.
-    """
+def bomb(servers: Servers, draw: Random) -> Outcome:
+    """Let a command read a random bomb."""
     name = draw.choice(list(BOMBS))
     problems = explode(servers, name, draw)
     return f"a bomb as {name}", f"{name} refused", problems

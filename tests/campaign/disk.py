@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
 
-from campaign.output import Done, find_problems
+from campaign.output import Done, Outcome, find_problems
 from campaign.servers import Servers
 from starcast.support.errors import NotFoundError
 
@@ -25,14 +25,11 @@ _OUTPUTS = (
 _SETTLED = {0, 2, 3, 7}
 
 
-def full_output(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
+def full_output(servers: Servers, draw: Random) -> Outcome:
     """Let a command write its output to a disk that may be too small.
 
     Afterwards the output file must be complete or unchanged. Under root, the disk is a small file
     system in memory; otherwise the file size is limited.
-
-    Returns:
-        Description, result and problems.
     """
     words = draw.choice(_OUTPUTS)
     kilobytes = int(2 ** draw.uniform(2, 12))
@@ -97,13 +94,10 @@ def _fill(ballast: Path, left: int) -> None:
     raise AssertionError(f"{ballast.parent} cannot be filled")
 
 
-def full_home(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
+def full_home(servers: Servers, draw: Random) -> Outcome:
     """Run a command while the servers' disk is almost full; no stored data may be lost.
 
     The home folder must be on a separate disk, a small file system in memory.
-
-    Returns:
-        Description, result and problems.
     """
     assert servers.home is not None
     baseline = servers.snapshot()

@@ -17,7 +17,7 @@ from random import Random
 
 import psutil
 
-from campaign.output import Done, find_problems
+from campaign.output import Done, Outcome, find_problems
 from campaign.servers import Servers, finish
 from campaign.watched import read_peak
 
@@ -167,12 +167,8 @@ ATTACKS: dict[str, Callable[[Site, Random], None]] = {
 }
 
 
-def flood(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
-    """Start a server and attack it; it must keep answering, use little memory, and shut down.
-
-    Returns:
-        Description, result and problems.
-    """
+def flood(servers: Servers, draw: Random) -> Outcome:
+    """Start a server and attack it; it must keep answering, use little memory, and shut down."""
     name = draw.choice(list(ATTACKS))
     return f"serve: {name}", name, attack(servers, name, draw)
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from campaign.output import find_problems
+from campaign.output import Outcome, find_problems
 from campaign.servers import Servers
 from starcast.topologies import Topology, topology
 
@@ -178,12 +178,8 @@ FORGERIES: dict[str, Callable[[Path, Random], Path]] = {
 }
 
 
-def forge(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
-    """Forge a record, and have starcast verify it.
-
-    Returns:
-        A description of the forgery, the result of the verification, and the problems found.
-    """
+def forge(servers: Servers, draw: Random) -> Outcome:
+    """Forge a record, and have starcast verify it."""
     name = draw.choice(list(FORGERIES))
     with tempfile.TemporaryDirectory(prefix="forged-", dir=servers.folder) as folder:
         file = FORGERIES[name](Path(folder), draw)

@@ -8,6 +8,7 @@ import json
 import warnings
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -23,11 +24,23 @@ from starcast.experiments.execution import execute, price_run
 from starcast.records import Record, load_all, load_record, shipped_folder, verify
 from starcast.search import verify_bound
 from starcast.stores.database.backup import read_manifest
+from starcast.support.errors import StarcastError
 from starcast.support.shards import Kind
+from starcast.trees import Forest, forest
 from support.shards import GRID, content_of_shard, merge, seal
 
 #: The description of an input, and a function that reads it.
 Case = tuple[str, Callable[[], object]]
+#: A function that returns a random input; it may write files in the folder.
+Reader = Callable[[Random, Path], Case]
+#: Texts that readers may take for something else.
+HOSTILE = (
+    "", " ", "\n", "\x00", "\x1b[31m", "\u202e", "²", "٣", "é", "日本", "'", '"', "\\", "/", "..",
+    "-", "--", "-1", "0", "1", "9" * 40, "9" * 5_000, "1e308", "1e999", "nan", "inf", "0x10", "1/0",
+    "[" * 3_000, "]" * 3_000, "(" * 200, "{", "}", "[", "]", "(", ")", ",", ":", "=", "@", "#", "*",
+    "%s", "$x", "${HOME}", "~nosuch/x", "a" * 300, "S5", "S99", "S5,3", "Q4", "multiple", "root",
+    "null", "true", "none", "best", "degree", "all", "one",
+)  # fmt: skip
 
 _JSON: tuple[Any, ...] = (
     None, True, False, 0, 1, -1, 2, 7, 255, 2**31, 2**63, 10**30, 10**400, 0.5, -1.5, 1e308,
@@ -37,6 +50,23 @@ _JSON: tuple[Any, ...] = (
     "head", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2026-01-01T00:00:00", [], {}, [[]],
     [None], ["a"], [0], [1, 2, 3], {"a": 1}, {"a": {}}, {"": []}, [[1, 2], [3]], {"file": "x"},
 )  # fmt: skip
+
+
+def damage(draw: Random, text: str) -> str:
+    """Return a text with up to three random changes."""
+    for _ in range(draw.randint(0, 3)):
+        place = draw.randint(0, len(text))
+        end = min(len(text), place + draw.choice((0, 1, 1, 2, 8)))
+        match draw.randrange(4):
+            case 0:
+                text = text[:place] + draw.choice(HOSTILE) + text[end:]
+            case 1:
+                text = text[:place] + text[end:]
+            case 2:
+                text = text[:place] + text[place:end] * draw.choice((2, 3, 1_000)) + text[end:]
+            case _:
+                text = text[:place] + chr(draw.choice((draw.randrange(128), 0x1F600))) + text[end:]
+    return text
 
 
 def change_json(draw: Random, value: Any, part: str = "") -> tuple[Any, str]:
@@ -189,9 +219,18 @@ def record_file(draw: Random, folder: Path) -> Case:
     return f"{record.id}: {what}", read
 
 
+#: Arrays of unusual shapes, types and values.
+_ODD_ARRAYS: tuple[object, ...] = (
+    "S4", "S12", "x", "x" * 5_000, "null", "[" * 4_000, 0, -1, 2**63 - 1, 1.5, True, [], [[]],
+    [[0]], [0, 1, 2], b"bytes", complex(1, 2), np.datetime64("2026-01-01"), np.zeros((0, 6)),
+    np.zeros((3, 24), np.uint8), np.zeros((300, 24), np.uint8), np.zeros((1, 2**16), np.uint8),
+    np.zeros((2, 2, 2, 2)),
+)  # fmt: skip
+
+
 def change_array(draw: Random, array: np.ndarray) -> np.ndarray:
-    """Return the array with changed values, a changed shape or a changed type."""
-    match draw.randrange(8):
+    """Return the array with changed values, a changed order, shape or type, or another array."""
+    match draw.randrange(10):
         case 0:
             return array[: draw.randrange(len(array))] if array.ndim and len(array) else array
         case 1:
@@ -201,10 +240,14 @@ def change_array(draw: Random, array: np.ndarray) -> np.ndarray:
             return array[..., None]
         case 3:
             return array.ravel()[:0]
-        case 4:
-            return np.asarray(draw.choice((0, 1.5, "x", b"x", [], [[]], [[0]], np.zeros((0, 6)))))
-        case 5:
+        case 4 | 5:
+            return np.asarray(draw.choice(_ODD_ARRAYS))
+        case 6:
             return np.concatenate([array, array]) if array.ndim else array
+        case 7:
+            return array[::-1] if array.ndim else array
+        case _ if array.dtype.kind == "U":
+            return np.asarray(damage(draw, str(array)))
         case _:
             changed = np.array(array, dtype=np.int64)
             extremes = (-1, 0, 1, 2, 7, 255, 256, 2**31, -(2**31), 3_037_000_500, 2**62, -(2**63))
@@ -212,6 +255,48 @@ def change_array(draw: Random, array: np.ndarray) -> np.ndarray:
                 if changed.size:
                     changed.flat[draw.randrange(changed.size)] = draw.choice(extremes)
             return changed
+
+
+def forest_file(draw: Random, folder: Path) -> Case:
+    """Return a forest file with changed bytes, or with a changed array."""
+    path = folder / "forest.npz"
+    spec, name = draw.choice((("S4", "multiple"), ("S5", "greedy"), ("Q3", "binomial")))
+    forest(spec, name).save(path)
+    if draw.random() < 0.4:
+        path.write_bytes(change_bytes(draw, path.read_bytes()))
+        what = f"{path.stat().st_size} bytes"
+    else:
+        what = _change_part(draw, path)
+
+    def read() -> None:
+        opened = Forest.open(path)
+        with suppress(StarcastError):
+            opened.verify()
+
+    return f"{spec} {name}: {what}", read
+
+
+def _change_part(draw: Random, path: Path) -> str:
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    name = draw.choice(sorted(parts))
+    array = change_array(draw, np.load(io.BytesIO(parts[name])))
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=False)
+    content = bytearray(file.getvalue())
+    if draw.random() < 0.3:
+        head = content.index(b"\n") if b"\n" in content else len(content)
+        text = damage(draw, content[10:head].decode("latin-1")).encode("latin-1", "replace")
+        content[10:head] = text[: head - 10].ljust(head - 10)
+    parts[name] = bytes(content)
+    with zipfile.ZipFile(path, "w", draw.choice((0, 8, 12, 14))) as archive:
+        for part, data in parts.items():
+            archive.writestr(part, data)
+            if part == name and draw.random() < 0.05:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    archive.writestr(part, data)
+    return f"{name} = {array.dtype}{list(array.shape)}"
 
 
 _BACKUP = {

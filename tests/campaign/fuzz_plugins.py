@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 import starcast
+from campaign.fuzz_files import Case
 from starcast.collectives import schedule
 from starcast.judges.simulator import simulate
 from starcast.support.errors import StarcastError
 from starcast.trees import forest
 from support.fix_plugins import restored_registries
-
-Case = tuple[str, Callable[[], object]]
 
 _NAME = "fuzzed"
 
@@ -152,48 +151,6 @@ def _mostly(draw: Random, right: Any) -> Any:
     return right if draw.random() < 0.95 else draw.choice(_VALUES)
 
 
-def declaration(draw: Random, _: Path) -> Case:
-    """Return a description of a plug-in entry, and a function that declares and uses it."""
-    kind = draw.choice(("construction", "algorithm", "family"))
-    name = _mostly(draw, _NAME)
-    source = _mostly(draw, "me")
-    use: Callable[[], None]
-    decorate: Callable[[], Any]
-    if kind == "construction":
-        options = _options(draw, {
-            "families": ["star"], "description": "trees", "one_tree_per_port": False,
-            "partial": False, "smallest": 1,
-        })  # fmt: skip
-        result = _result(draw)
-        use = _use_construction
-        decorate = lambda: starcast.construction(name, source=source, **options)  # noqa: E731
-    elif kind == "algorithm":
-        options = _options(draw, {"families": ["star"], "ports": ("all",), "smallest": 2})
-        collective = _mostly(draw, "broadcast")
-        result = _columns(draw)
-        use = _use_algorithm
-        decorate = lambda: starcast.algorithm(  # noqa: E731
-            collective, name, source=source, **options
-        )
-    else:
-        options = _options(
-            draw,
-            {"pattern": r"X(\d+)", "noun": "graphs", "group": "permutations", "sizes": range(2, 9)},
-        )
-        result = _generators(draw)
-        use = _use_family
-        decorate = lambda: starcast.family(name, source=source, **options)  # noqa: E731
-    function = _function(draw, kind, result)
-
-    def read() -> None:
-        with restored_registries():
-            decorate()(function)
-            use()
-
-    changed = {key: type(value).__name__ for key, value in options.items()}
-    return f"{kind} {changed} of {type(result).__name__}", read
-
-
 def _use_construction() -> None:
     starcast.constructions("S3")
     built = forest("S3", _NAME)
@@ -208,3 +165,51 @@ def _use_algorithm() -> None:
 def _use_family() -> None:
     graph = starcast.topology("X3")
     _ = graph.diameter, graph.neighbours(2)
+
+
+#: For each kind of plug-in: its decorator, valid keyword arguments of the decorator, a function
+#: that draws a result, and a function that uses the plug-in.
+_DECLARATIONS: dict[
+    str,
+    tuple[Callable[..., Any], dict[str, Any], Callable[[Random], Any], Callable[[], None]],
+] = {
+    "construction": (
+        starcast.construction,
+        {"families": ["star"], "description": "trees", "one_tree_per_port": False,
+         "partial": False, "smallest": 1},
+        _result,
+        _use_construction,
+    ),
+    "algorithm": (
+        starcast.algorithm,
+        {"families": ["star"], "ports": ("all",), "smallest": 2},
+        _columns,
+        _use_algorithm,
+    ),
+    "family": (
+        starcast.family,
+        {"pattern": r"X(\d+)", "noun": "graphs", "group": "permutations", "sizes": range(2, 9)},
+        _generators,
+        _use_family,
+    ),
+}  # fmt: skip
+
+
+def declaration(draw: Random, _: Path) -> Case:
+    """Return a description of a plug-in entry, and a function that declares and uses it."""
+    kind = draw.choice(list(_DECLARATIONS))
+    decorator, right, draw_result, use = _DECLARATIONS[kind]
+    names = [_mostly(draw, "broadcast")] if kind == "algorithm" else []
+    names.append(_mostly(draw, _NAME))
+    source = _mostly(draw, "me")
+    options = _options(draw, right)
+    result = draw_result(draw)
+    function = _function(draw, kind, result)
+
+    def read() -> None:
+        with restored_registries():
+            decorator(*names, source=source, **options)(function)
+            use()
+
+    changed = {key: type(value).__name__ for key, value in options.items()}
+    return f"{kind} {changed} of {type(result).__name__}", read

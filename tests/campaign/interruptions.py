@@ -10,7 +10,7 @@ from random import Random
 import psutil
 
 from campaign import commands
-from campaign.output import Done, find_problems
+from campaign.output import Done, Outcome, find_problems
 from campaign.proxy import FAULTS, Proxy
 from campaign.servers import Servers, finish
 from support.workers import workers_of
@@ -21,12 +21,8 @@ _WAYS = ("kill", "terminate", "interrupt", "kill a worker", "kill group")
 _WEIGHTS = (5, 2, 2, 4, 1)
 
 
-def kill(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
-    """Kill a command at a random moment and finish its work; then both stores must agree.
-
-    Returns:
-        Description, result and problems.
-    """
+def kill(servers: Servers, draw: Random) -> Outcome:
+    """Kill a command at a random moment and finish its work; then both stores must agree."""
     baseline = servers.snapshot()
     words = commands.change(draw, embedded=servers.home is not None)
     way = draw.choices(_WAYS, _WEIGHTS)[0]
@@ -107,12 +103,8 @@ def _without_start(done: Done) -> Done:
     return Done(done.words, done.code, done.out, "") if is_import else done
 
 
-def connection_fault(servers: Servers, draw: Random) -> tuple[str, str, list[str]]:
-    """Run a command over a faulty connection, then finish its work without the proxy.
-
-    Returns:
-        Description, result and problems.
-    """
+def connection_fault(servers: Servers, draw: Random) -> Outcome:
+    """Run a command over a faulty connection, then finish its work without the proxy."""
     baseline = servers.snapshot()
     is_bolt = draw.random() < 0.5
     words = commands.use(draw, bolt=is_bolt)
@@ -133,12 +125,8 @@ def connection_fault(servers: Servers, draw: Random) -> tuple[str, str, list[str
     return f"{protocol}, {fault} after {after} bytes: {' '.join(words)}", done.result, problems
 
 
-def crowd(servers: Servers, draw: Random, size: int = 6) -> tuple[str, str, list[str]]:
-    """Start several commands at once; each must end as documented, and the stores must agree.
-
-    Returns:
-        Description, result and problems.
-    """
+def crowd(servers: Servers, draw: Random, size: int = 6) -> Outcome:
+    """Start several commands at once; each must end as documented, and the stores must agree."""
     baseline = servers.snapshot()
     chosen = [
         (commands.change if draw.random() < 0.7 else commands.read)(draw) for _ in range(size)

@@ -49,13 +49,6 @@ class Journal:
         self._file.close()
 
 
-def read_journal(path: Path) -> list[Entry]:
-    """Return the entries of a journal."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    records = (json.loads(line) for line in lines)
-    return [Entry(**{**record, "problems": tuple(record["problems"])}) for record in records]
-
-
 def summarize(entries: Iterable[Entry]) -> list[str]:
     """Return a Markdown table with actions, results and problems of each kind."""
     by_kind: dict[str, list[Entry]] = {}

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from starcast.support.errors import EXIT_CODES
 
+#: What an action returns: its description, its result, and the violated invariants.
+Outcome = tuple[str, str, list[str]]
 #: Maximum lengths of an error line and a hint line, which may quote a path or a value.
 _MAX_LENGTH = {"error": 1_100, "hint": 2_100}
 _TRACES = ("Traceback (most recent call last)", "Exception ignored in", "resource_tracker:")

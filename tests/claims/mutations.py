@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from starcast import Forest, Schedule, Simulation, StarcastError, topology
 from starcast.claims import growth
-from starcast.claims.check import ClaimCheck, as_array
-from starcast.claims.evidence import Relation
-from starcast.claims.model import Claim
+from starcast.claims.catalogue import Claim
+from starcast.claims.check import ClaimCheck, Relation, as_array
 from starcast.claims.object_cache import ObjectCache
 from starcast.claims.verdict import judge
 from starcast.claims.verify import run_check
@@ -24,12 +23,7 @@ class ContradictingCheck(ClaimCheck):
     """A check that compares every measured value with a value that contradicts the claim."""
 
     def _compare(
-        self,
-        what: str,
-        relation: Relation,
-        measured: Any,
-        stated: Any,
-        place: Mapping[str, Any],
+        self, what: str, relation: Relation, measured: Any, stated: Any, place: Mapping[str, Any]
     ) -> None:
         other = _contradict(relation, as_array(measured), as_array(stated))
         super()._compare(what, relation, measured, other, place)
@@ -48,12 +42,7 @@ class AgreeingCheck(ClaimCheck):
     """A check that compares every measured value with itself."""
 
     def _compare(
-        self,
-        what: str,
-        relation: Relation,
-        measured: Any,
-        stated: Any,
-        place: Mapping[str, Any],
+        self, what: str, relation: Relation, measured: Any, stated: Any, place: Mapping[str, Any]
     ) -> None:
         values, _ = np.broadcast_arrays(as_array(measured), as_array(stated))
         super()._compare(what, relation, values, values, place)

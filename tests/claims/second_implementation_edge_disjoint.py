@@ -8,11 +8,11 @@ from claims.second_implementation import (
     Comparisons,
     contradiction,
     fewer,
+    growth,
     more,
     reimplements,
     unequal,
 )
-from claims.values import growth
 from oracles.edge_disjoint import edt
 from oracles.edge_disjoint_schedules import messages_of_trees, traversals
 from oracles.rooted_trees import Tree, depths, is_spanning, load, path

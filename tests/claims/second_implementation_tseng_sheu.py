@@ -10,10 +10,11 @@ from math import ceil, factorial, gcd
 from claims.second_implementation import (
     Comparisons,
     contradiction,
+    exceeds,
     reimplements,
+    surd,
     unequal,
 )
-from claims.values import exceeds, surd
 from oracles.allgather import mbst_copies, rotated_hamiltonian
 from oracles.rooted_trees import depths
 from oracles.schedule_rows import (

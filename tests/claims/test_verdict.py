@@ -9,10 +9,17 @@ import pytest
 
 from starcast import StarcastError, check, topology
 from starcast.claims import catalogue, verify
-from starcast.claims.catalogue import claim_entries, papers
-from starcast.claims.check import ClaimCheck
-from starcast.claims.evidence import Evidence, Place
-from starcast.claims.model import Claim, Sizes, family_sizes, is_degenerate, size_order, union
+from starcast.claims.catalogue import (
+    Claim,
+    Sizes,
+    claim_entries,
+    family_sizes,
+    is_degenerate,
+    papers,
+    size_order,
+    union,
+)
+from starcast.claims.check import ClaimCheck, Evidence, Place
 from starcast.claims.object_cache import ObjectCache
 from starcast.claims.reference.star_vs_hypercube import describe_cell
 from starcast.claims.verdict import Verdict, claim_verdict, conjunction_verdict, describe_place

@@ -18,11 +18,13 @@ from starcast import check, forest, schedule
 from starcast.claims import Verdict, claims, storage
 from starcast.ingest import Stores, ingest, parse_request
 from starcast.queries.counterexample import to_cypher
+from starcast.stores.database import migrations, sessions
 from starcast.stores.graph.connection import Graph
 from starcast.stores.servers import GraphAddress
 from starcast.support.errors import UnavailableError
 from starcast.support.progress import Silent
 from support.fix_cli import Result, Starcast, name_store
+from support.fix_servers import empty, new_database
 
 LOOK = ("claims", "check", "TS.L5", "TS.h", "--sizes", "S4,S3")
 
@@ -255,40 +257,21 @@ PLACES: dict[str, tuple[dict[str, int | str], str, int]] = {
 
 @pytest.fixture(scope="module")
 def graph(store_url: URL, graph_address: GraphAddress, graph_driver: Driver) -> Iterator[Graph]:
-    """Yield a graph filled by the ingest commands for all counterexamples."""
-    commands = dict.fromkeys(ingest_of(failed(place, of)) for place, of, _ in PLACES.values())
-    yield from filled(store_url, graph_address, graph_driver, commands)
-
-
-def ingest_of(verdict: Verdict) -> str:
-    """Return the ingest command in the comment above a query."""
-    return next(
-        line[3:]
-        for line in to_cypher(verdict).splitlines()
-        if line.startswith("// starcast ingest ")
-    )
-
-
-def filled(
-    store_url: URL, address: GraphAddress, driver: Driver, commands: dict[str, None]
-) -> Iterator[Graph]:
-    """Yield the graph after these ingest commands, and empty it at the end."""
-    from starcast.stores.database import migrations, sessions
-    from support.fix_servers import empty, new_database
-
-    empty(address, driver)
-    with new_database(store_url) as url, Graph.open(address) as opened:
+    """Yield a graph filled by the ingest commands in the comments above all queries."""
+    queries = "\n".join(to_cypher(failed(place, of)) for place, of, _ in PLACES.values())
+    commands = dict.fromkeys(re.findall("^// (starcast ingest .*)$", queries, re.MULTILINE))
+    empty(graph_address, graph_driver)
+    with new_database(store_url) as url, Graph.open(graph_address) as opened:
         engine = sessions.connect(url)
         migrations.upgrade(engine, Silent())
         for command in commands:
             _, _, spec, *flags = shlex.split(command)
-            words = dict(
-                zip((flag.removeprefix("--") for flag in flags[::2]), flags[1::2], strict=True)
-            )
+            names = (flag.removeprefix("--") for flag in flags[::2])
+            words = dict(zip(names, flags[1::2], strict=True))
             ingest(Stores(engine, opened, 1_000), parse_request(spec, **words))  # type: ignore[arg-type]
         yield opened
         engine.dispose()
-    empty(address, driver)
+    empty(graph_address, graph_driver)
 
 
 @pytest.mark.slow

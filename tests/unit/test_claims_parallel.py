@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from starcast.claims import Claim, catalogue, find_claim, select_claims, verify
-from starcast.claims.check import ClaimCheck
-from starcast.claims.evidence import Evidence
-from starcast.claims.model import Memory, all_pairs, family_sizes, only, unless_symmetric
+from starcast.claims.catalogue import family_sizes, only
+from starcast.claims.check import ClaimCheck, Evidence
+from starcast.claims.registry import Memory, all_pairs, unless_symmetric
 from starcast.claims.verify import Task, applies_to, requested_sizes
 from starcast.support.errors import InputError, LimitError, StarcastError
 from starcast.support.progress import Silent

@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from starcast.claims import Verdict, evidence, report, select_claims, verify
-from starcast.claims.evidence import Aside, Evidence, Finding
+from starcast.claims import Verdict, report, select_claims, storage, verify
+from starcast.claims.check import Aside, Evidence, Finding
 from starcast.queries.counterexample import quote_string, to_cypher
 from starcast.support.errors import NotFoundError
 from starcast.support.html import inline_html
@@ -52,8 +52,8 @@ def test_evidence_is_converted_to_json_and_back_in_order(
     )
     for one in (evidence_of_lemma, *(found for verdict in verdicts for found in verdict.evidence)):
         # PostgreSQL does not keep the order of JSON keys.
-        text = json.dumps(evidence.evidence_to_json(one), sort_keys=True)
-        again = evidence.evidence_from_json(one.claim, one.size, one.seconds, json.loads(text))
+        text = json.dumps(storage.evidence_to_json(one), sort_keys=True)
+        again = storage.evidence_from_json(one.claim, one.size, one.seconds, json.loads(text))
         assert (again, again.seconds) == (one, one.seconds)
         for old, new in zip(one.findings, again.findings, strict=True):
             assert list(old.counterexample or ()) == list(new.counterexample or ())

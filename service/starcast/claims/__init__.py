@@ -7,8 +7,7 @@ holds. docs/claim-rules.md has the rules for ids, sizes and verdicts; docs/claim
 how to add a claim.
 """
 
-from starcast.claims.catalogue import claims, find_claim, select_claims
-from starcast.claims.model import Claim
+from starcast.claims.catalogue import Claim, claims, find_claim, select_claims
 from starcast.claims.verdict import Verdict
 
 __all__ = ["Claim", "Verdict", "claims", "find_claim", "select_claims"]

@@ -1,7 +1,8 @@
-"""`ClaimCheck`: records measured values next to the values that a claim states."""
+"""Evidence, and `ClaimCheck`: records measured values next to the values that a claim states."""
 
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
@@ -10,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from starcast.claims import growth
-from starcast.claims.evidence import BOUNDED, Aside, Evidence, Finding, Plain, Relation
 from starcast.claims.object_cache import CachedTopology, ObjectCache
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator import Simulation
@@ -18,6 +18,86 @@ from starcast.records import checkers
 from starcast.support.text import pluralize
 from starcast.topologies import Topology
 from starcast.trees.model import Forest
+
+#: Relations between measured and stated values. ``=``: they are equal. ``<=`` and ``>=``: the
+#: stated value is a bound. ``O``: a quotient is bounded by a constant. ``absent``: the papers do
+#: not contain the subject of the claim.
+Relation = Literal["=", "<=", ">=", "O", "absent"]
+Plain = bool | int | str
+Place = Mapping[str, Plain]
+#: Recorded as the stated value if a claim states an order of growth.
+BOUNDED = "bounded"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Measured values compared with what a claim states.
+
+    Attributes:
+        what: the compared quantity, in words.
+        relation: the stated relation between measured and stated values.
+        compared: number of compared pairs of values.
+        measured: summary of the measured values; for ``absent``, the reason.
+        counterexample: None if the relation holds everywhere. Otherwise the first place where it
+            does not, with ``found`` and ``stated``, and ``n``, ``k`` of the size.
+        of: id of the forest or schedule that was measured; empty if there is none.
+    """
+
+    what: str
+    relation: Relation
+    compared: int
+    measured: str
+    counterexample: Place | None = None
+    of: str = ""
+
+    @property
+    def met(self) -> bool:
+        """Whether the relation could be checked and holds everywhere."""
+        return self.counterexample is None and self.relation != "absent"
+
+
+@dataclass(frozen=True)
+class Aside:
+    """Findings that are reported with a claim but do not affect its verdict.
+
+    Attributes:
+        kind: ``reading`` for another reading of a damaged or ambiguous claim; ``instead`` for a
+            corrected statement.
+        words: the other reading or the corrected statement.
+        findings: the findings about the other statement.
+    """
+
+    kind: Literal["reading", "instead"]
+    words: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def met(self) -> bool:
+        """True if there are findings and all of them are met."""
+        return bool(self.findings) and all(finding.met for finding in self.findings)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Everything that a check recorded at one size.
+
+    Attributes:
+        claim: id of the claim.
+        size: spec of the topology, such as ``S5``.
+        findings: in the order in which they were recorded.
+        asides: other readings and corrections.
+        seconds: duration of the check, including the creation of shared objects that no earlier
+            check has created.
+        undefined: why the check is not defined at this size; empty if it is.
+    """
+
+    claim: str
+    size: str
+    findings: tuple[Finding, ...]
+    asides: tuple[Aside, ...] = ()
+    seconds: float = field(default=0.0, compare=False)
+    undefined: str = ""
+
 
 #: Says to which node, link or tree a value belongs: a constant, an array that broadcasts to the
 #: values, or a function of the value's index. A link is a pair: its tail and its head.

@@ -55,10 +55,6 @@ class ObjectCache:
             self._keys[id(value)] = full_key
         return cast("Object", self._objects[full_key])
 
-    def topology(self, spec: str) -> Topology:
-        """Return a topology."""
-        return topology(spec)
-
     def simulation(self, schedule: Schedule, faults: Sequence[FaultLike] = ()) -> Simulation:
         """Return the execution of a schedule; it is cached if the schedule itself is cached."""
         key = self._keys.get(id(schedule))
@@ -115,7 +111,7 @@ class CachedTopology:
 
     def at(self, spec: str) -> "CachedTopology":
         """Return another topology with the same cache."""
-        return CachedTopology(self.objects.topology(spec), self.objects)
+        return CachedTopology(topology(spec), self.objects)
 
     def array(self, name: str, create: Callable[[], NDArray[Any]]) -> NDArray[Any]:
         """Return a named array, such as ``distances by search``; create it if it is not cached."""

@@ -1,4 +1,4 @@
-"""Registration of checks by `checks` and `check_rows`, and providers of objects for checks."""
+"""Registration of checks with their memory, and providers of objects for checks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,11 +6,11 @@ from itertools import product
 from typing import Any, NamedTuple, TypeVar
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.model import CheckFunction, Memory
 from starcast.claims.reference import bfs
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator import Simulation
 from starcast.support.errors import StarcastError
+from starcast.topologies import Topology
 from starcast.trees.model import Forest
 
 Object = TypeVar("Object")
@@ -18,13 +18,51 @@ Row = TypeVar("Row")
 Function = TypeVar("Function", bound=Callable[..., None])
 #: A function that prepares the objects of a check, such as forests, and yields them one by one.
 Provider = Callable[[ClaimCheck], Iterable[Object]]
+CheckFunction = Callable[[ClaimCheck], None]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The memory that a check needs, estimated by one rule: ``bytes * degree**power`` per node.
+
+    Attributes:
+        bytes: bytes per directed link (for power 1); the default allows for a few arrays over all
+            links. A row of a schedule takes `starcast.collectives.model.BYTES_PER_ROW` bytes.
+        power: exponent of the degree: 1 for data per link, 2 if every link has as many schedule
+            rows as there are ports, 0 if the degree does not matter.
+        of_pairs: returns whether, on a topology, the memory is needed for every pair of nodes, as
+            for a schedule of all sources.
+    """
+
+    bytes: int = 64
+    power: int = 1
+    of_pairs: Callable[[Topology], bool] = lambda _: False
+
+    def required(self, size: Topology) -> int:
+        """Return the estimate for a topology, in bytes."""
+        nodes = size.nodes**2 if self.of_pairs(size) else size.nodes
+        return int(nodes * self.bytes * size.degree**self.power)
+
+
+#: A few arrays over all links, the memory of most checks.
+LINK_ARRAYS = Memory()
+
+
+def all_pairs(_: Topology) -> bool:
+    """Return True: the `of_pairs` of a check that always stores data for every pair of nodes."""
+    return True
+
+
+def unless_symmetric(size: Topology) -> bool:
+    """Return True if translating one source's schedule does not give the others' schedules."""
+    return not size.translation_keeps_ports
 
 
 @dataclass(frozen=True)
 class RegisteredCheck:
     """A check function with its memory estimate and the module that registered it.
 
-    The attributes are those of `starcast.claims.model.Claim`.
+    The attributes are those of `starcast.claims.catalogue.Claim`.
     """
 
     check: CheckFunction
@@ -44,7 +82,7 @@ def checks(
     claim_id: str,
     *,
     given: Provider[Any] | None = None,
-    memory: Memory = Memory(),  # noqa: B008 - frozen
+    memory: Memory = Memory(),
 ) -> Callable[[Function], Function]:
     """Register the decorated function as the check of a claim.
 
@@ -76,7 +114,7 @@ def check_rows(
     function: Callable[[ClaimCheck, Row], None],
     rows: Mapping[str, Row],
     *,
-    memory: Memory = Memory(),  # noqa: B008 - frozen
+    memory: Memory = Memory(),
 ) -> None:
     """Register one check function for several claims, such as the cells of a table.
 

@@ -9,9 +9,8 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from starcast.claims import catalogue, storage
-from starcast.claims.catalogue import claims, covers, papers
-from starcast.claims.evidence import Evidence
-from starcast.claims.model import Claim
+from starcast.claims.catalogue import Claim, claims, covers, papers
+from starcast.claims.check import Evidence
 from starcast.claims.verdict import (
     Verdict,
     asides_by_words,

@@ -3,14 +3,15 @@
 Every function works in the given session and never commits.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import func, select, tuple_
 from sqlalchemy.orm import Session
 
-from starcast.claims.evidence import Evidence, by_claim, evidence_from_json, evidence_to_json
-from starcast.claims.model import size_order, sort_sizes
-from starcast.claims.verdict import Verdict
+from starcast.claims.catalogue import size_order, sort_sizes
+from starcast.claims.check import Aside, Evidence, Finding
+from starcast.claims.verdict import Verdict, by_claim
 from starcast.stores.database import models
 from starcast.stores.database.models import ClaimEvidence, ClaimRun, ClaimVerdict
 from starcast.support.errors import NotFoundError
@@ -197,4 +198,49 @@ def _verdict(row: ClaimVerdict, evidence: Iterable[Evidence]) -> Verdict:
         row.detail,
         tuple(sorted(evidence, key=lambda each: size_order(each.size))),
         of=row.subject,
+    )
+
+
+# Evidence as JSON
+#
+# Counterexamples become lists of pairs, because PostgreSQL does not keep the order of keys.
+
+
+def evidence_to_json(evidence: Evidence) -> dict[str, Any]:
+    """Return the findings and asides of evidence; claim, size and seconds are stored separately."""
+    return {
+        "findings": _findings_to_json(evidence.findings),
+        "asides": [
+            {**vars(aside), "findings": _findings_to_json(aside.findings)}
+            for aside in evidence.asides
+        ],
+        "undefined": evidence.undefined,
+    }
+
+
+def evidence_from_json(
+    claim: str, size: str, seconds: float, values: Mapping[str, Any]
+) -> Evidence:
+    """Convert the result of `evidence_to_json` back to evidence."""
+    asides = tuple(
+        Aside(**{**aside, "findings": _findings_from_json(aside["findings"])})
+        for aside in values["asides"]
+    )
+    findings = _findings_from_json(values["findings"])
+    return Evidence(claim, size, findings, asides, seconds, values["undefined"])
+
+
+def _findings_to_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    return [
+        {**vars(finding), "counterexample": place and [list(pair) for pair in place.items()]}
+        for finding in findings
+        for place in [finding.counterexample]
+    ]
+
+
+def _findings_from_json(rows: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
+    return tuple(
+        Finding(**{**row, "counterexample": place if place is None else dict(place)})
+        for row in rows
+        for place in [row["counterexample"]]
     )

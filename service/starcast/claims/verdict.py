@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from starcast.claims.check import FAR, REVERSED
-from starcast.claims.evidence import BOUNDED, Aside, Evidence, Finding, Place, Plain
-from starcast.claims.model import Claim, is_degenerate, size_order
+from starcast.claims.catalogue import Claim, is_degenerate, size_order
+from starcast.claims.check import BOUNDED, FAR, REVERSED, Aside, Evidence, Finding, Place, Plain
 from starcast.support.text import as_sentence, pluralize
 from starcast.support.vocabulary import VERDICT_WORDS, VerdictWord
 
@@ -80,6 +79,14 @@ def in_scope(claim: Claim, evidence: Iterable[Evidence]) -> list[Evidence]:
     return [found for found in evidence if found.size not in claim.sizes.beyond]
 
 
+def by_claim(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
+    """Return the evidence of each claim, by claim id."""
+    groups: dict[str, list[Evidence]] = {}
+    for each in evidence:
+        groups.setdefault(each.claim, []).append(each)
+    return groups
+
+
 def asides_by_words(evidence: Iterable[Evidence]) -> dict[tuple[str, str], list[tuple[str, Aside]]]:
     """Return the asides with their sizes, by kind and words."""
     groups: dict[tuple[str, str], list[tuple[str, Aside]]] = {}
@@ -100,7 +107,9 @@ def conjunction_verdict(claim_id: str, parts: Sequence[Verdict]) -> Verdict:
     word = next((word for word in _WORST_FIRST if word in words), VERDICT_WORDS[0])
     decisive = [part for part in parts if part.verdict == word]
     sizes = sorted({size for part in parts for size in part.sizes}, key=size_order)
-    smallest = min(decisive, key=_counterexample_size) if word == "fails" else None
+    smallest = None
+    if word == "fails":
+        smallest = min(decisive, key=lambda part: size_of(part.counterexample or {}))
     names = ", ".join(part.claim for part in decisive)
     details = {
         "fails": f"{names} {'fails' if len(decisive) == 1 else 'fail'}",
@@ -122,10 +131,6 @@ def conjunction_verdict(claim_id: str, parts: Sequence[Verdict]) -> Verdict:
 def size_of(counterexample: Mapping[str, object]) -> tuple[int, int]:
     """Return the parameters n and k of a counterexample; 0 for a missing parameter."""
     return int(str(counterexample.get("n", 0))), int(str(counterexample.get("k", 0)))
-
-
-def _counterexample_size(verdict: Verdict) -> tuple[int, int]:
-    return size_of(verdict.counterexample or {})
 
 
 # Descriptions of evidence and counterexamples in sentences

@@ -6,11 +6,10 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
 from starcast.claims import catalogue
-from starcast.claims.check import ClaimCheck
-from starcast.claims.evidence import Evidence, by_claim
-from starcast.claims.model import Claim, size_order, sort_sizes
+from starcast.claims.catalogue import Claim, size_order, sort_sizes
+from starcast.claims.check import ClaimCheck, Evidence
 from starcast.claims.object_cache import ObjectCache
-from starcast.claims.verdict import Verdict, claim_verdict, conjunction_verdict
+from starcast.claims.verdict import Verdict, by_claim, claim_verdict, conjunction_verdict
 from starcast.support import parallel, processes
 from starcast.support.errors import InputError, LimitError, StarcastError
 from starcast.support.progress import Reporter, Silent
@@ -71,7 +70,7 @@ def run_check(
         )
     require_memory(claim, spec)
     begin = time.perf_counter()
-    claim_check = recorder(objects.topology(spec), objects, claim.correction)
+    claim_check = recorder(topology(spec), objects, claim.correction)
     undefined = ""
     try:
         claim.check(claim_check)

@@ -44,6 +44,13 @@ def search(neighbours: NDArray[Any], root: int) -> Ranks:
     return found
 
 
+def degrees(network: CachedTopology) -> NDArray[np.int64]:
+    """Return the number of different neighbours of every node."""
+    # Equal neighbours are adjacent after sorting, so every change of value is one more neighbour.
+    changes = np.diff(np.sort(network.neighbours, axis=0), axis=0)
+    return np.asarray(1 + np.count_nonzero(changes, axis=0))
+
+
 def profile(network: CachedTopology, root: int = 0) -> NDArray[np.int64]:
     """Return the number of nodes at each distance 0, 1, .. from the root."""
     return np.bincount(distances(network, root)).astype(np.int64)
@@ -86,6 +93,17 @@ def parents(network: CachedTopology, row: NDArray[np.uint8]) -> Ranks:
     return found
 
 
+def ports_between(network: CachedTopology, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
+    """Return the port of each tail that leads to the head; 0 if they are not neighbours.
+
+    Tails and heads broadcast to the shape of the result.
+    """
+    found = np.zeros(np.broadcast_shapes(tail.shape, head.shape), dtype=np.int64)
+    for port, neighbours in zip(network.ports, network.neighbours, strict=True):
+        found = np.where(neighbours[tail] == head, port, found)
+    return found
+
+
 def levels(parent: Ranks, root: int) -> Ranks:
     """Return the level of each node, int32; -1 if its parents do not lead to the root."""
     nodes = np.arange(len(parent), dtype=np.int32)
@@ -98,6 +116,18 @@ def levels(parent: Ranks, root: int) -> Ranks:
         if (ancestor == root).all():
             break
     return np.where(ancestor == root, steps, np.int32(-1))
+
+
+def branches(parent: Ranks, root: int) -> Ranks:
+    """Return the child of the root on each node's path to the root; -1 without such a path."""
+    current = np.arange(len(parent), dtype=np.int32)
+    for _ in range(len(parent)):
+        above = parent[current]
+        higher = np.where((above == root) | (above < 0), current, above)
+        if np.array_equal(higher, current):
+            break
+        current = higher
+    return np.where(parent[current] == root, current, np.int32(-1))
 
 
 def depths(network: CachedTopology, rows: NDArray[np.uint8], root: int = 0) -> Ranks:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import Number, arrangements, divide, greatest, nk_diameter
-from starcast.claims.model import Memory, unless_symmetric
 from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference import bfs
 from starcast.claims.reference.bfs import depths, parents
@@ -21,6 +20,7 @@ from starcast.claims.reference.pipelines import (
     floor_sqrt,
     parameters,
 )
+from starcast.claims.registry import Memory, unless_symmetric
 from starcast.collectives.model import Schedule
 from starcast.collectives.rows import ports_between
 from starcast.records import checkers

@@ -176,6 +176,13 @@ def allgather_by_levels(forest: Forest, algorithm: str) -> Schedule:
     return draft.complete(forest.topology, "allgather", algorithm)
 
 
+def used_links(schedule: Schedule) -> NDArray[np.bool_]:
+    """Return whether each directed link carries a message, bool ``[nodes, ports]``."""
+    used = np.zeros((schedule.topology.nodes, schedule.topology.degree), dtype=bool)
+    used[schedule.sender, schedule.port.astype(np.int64) - 2] = True
+    return used
+
+
 def units_per_message(schedule: Schedule) -> int:
     """Return the number of units into which each source's message is divided."""
     has_one_source = schedule.collective == "broadcast" or schedule.symmetric

@@ -23,8 +23,8 @@ from starcast.claims.growth import (
     greatest,
     log2,
 )
-from starcast.claims.model import Memory
 from starcast.claims.reference.lower_bound_counts import NetworkCounts, count_from_node
+from starcast.claims.registry import Memory
 
 _WORDS = {"ft": "fault-tolerant", "allport": "all-port", "oneport": "one-port", "time": "steps"}
 

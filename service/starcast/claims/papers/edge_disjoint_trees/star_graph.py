@@ -1,4 +1,4 @@
-"""Fragopoulou & Akl 1996, sections 2 and 3: operations on S_n, and the trees SPT and SPG."""
+"""Fragopoulou & Akl 1996, sections 2 and 3: operations on S_n, Definitions 6 to 8, SPT and SPG."""
 
 from math import factorial
 
@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
+from starcast.claims.object_cache import CachedTopology
 from starcast.claims.reference import bfs, labels
-from starcast.claims.reference import tree_rules as rules
+from starcast.claims.reference.labels import positions
 from starcast.claims.registry import checks, forests
 from starcast.records import checkers
 from starcast.topologies.permutations import Perms, Ranks
@@ -78,19 +79,8 @@ def translations_keep_dimensions(check: ClaimCheck) -> None:
         image = labels.translation(check, h)
         place = {"h": check.label(h)}
         check.equal("nodes that are met", np.sort(image), check.ranks, **place, node=check.ranks)
-        observed = _dimensions(check.neighbours, image, image[check.neighbours])
+        observed = bfs.ports_between(check, image, image[check.neighbours])
         check.equal("dimension of the translated link", observed, dimensions, **place, link=links)
-
-
-def _dimensions(neighbours: Ranks, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
-    """Return the dimension of the link from each tail to each head; 0 if there is no link.
-
-    Tails are ``[nodes]``, heads ``[ports, nodes]``; the result is int64 ``[ports, nodes]``.
-    """
-    dimensions = np.zeros(head.shape, dtype=np.int64)
-    for port, row in enumerate(neighbours):
-        dimensions = np.where(row[tail] == head, port + 2, dimensions)
-    return dimensions
 
 
 @checks("EDT.L2")
@@ -100,7 +90,7 @@ def rotation_of_links(check: ClaimCheck) -> None:
     first = labels.symbols(check)[:, 0]
     links = (check.ranks, check.neighbours)
     check.equal("nodes that are met", np.sort(rotated), check.ranks, node=check.ranks)
-    observed = _dimensions(check.neighbours, rotated, rotated[check.neighbours])
+    observed = bfs.ports_between(check, rotated, rotated[check.neighbours])
     stated = labels.rotation_function(check.n)[np.array(check.ports)][:, None]
     check.equal("dimension of the rotated link", observed, stated, link=links)
     is_kept = first[rotated] == first
@@ -111,18 +101,18 @@ def rotation_of_links(check: ClaimCheck) -> None:
         place = {"of_node": check.label(root), "node": check.ranks}
         check.equal("distance after the rotation", after[rotated], before, **place)
     what = "different dimensions of a link and its rotations"
-    check.equal(what, _count_dimensions(check.neighbours, rotated), check.n - 1, link=links)
+    check.equal(what, _count_dimensions(check, rotated), check.n - 1, link=links)
 
 
-def _count_dimensions(neighbours: Ranks, rotated: Ranks) -> NDArray[np.int64]:
+def _count_dimensions(check: ClaimCheck, rotated: Ranks) -> NDArray[np.int64]:
     """Return how many different dimensions each link and its rotations have, ``[ports, nodes]``."""
-    ports, nodes = neighbours.shape
+    ports, nodes = check.neighbours.shape
     # Axes: dimension of a rotated link, dimension of the link, node of the link.
     occurs = np.zeros((ports, ports, nodes), dtype=bool)
     tail = np.arange(nodes, dtype=np.int32)
-    head = neighbours
+    head = check.neighbours
     for _ in range(ports):
-        dimensions = _dimensions(neighbours, tail, head)
+        dimensions = bfs.ports_between(check, tail, head)
         occurs |= dimensions == np.arange(2, ports + 2)[:, None, None]
         tail = rotated[tail]
         head = rotated[head]
@@ -150,6 +140,169 @@ def necklaces(check: ClaimCheck) -> None:
         check.equal("nodes of the example's necklace", sizes[nodes], len(nodes), node=nodes)
 
 
+# The parent and children functions of the trees SPT, SPG and EDT, computed on labels
+#
+# They are Definitions 6 to 8 of Fragopoulou & Akl 1996, as written in
+# docs/definitions/edge-disjoint-trees.md, and do not use `starcast.trees`. Every function takes the
+# labels of all nodes, ``[nodes, n]``; k is the position of symbol 1, and S^k is the substar of the
+# nodes that have symbol 1 in position k.
+
+
+#: Symbols, positions or dimensions.
+Numbers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+def first_misplaced(labels: Perms) -> Numbers:
+    """Return fmr(x,k), the first j of k+1, .., n, 2, .., k with x_j != j, int64 ``[nodes]``."""
+    n = labels.shape[1]
+    nodes = np.arange(len(labels))
+    k = positions(labels)[0]
+    first = k.copy()
+    for offset in range(n - 1, 0, -1):
+        j = (k - 2 + offset) % (n - 1) + 2
+        first = np.where(labels[nodes, j - 1] != j, j, first)
+    return np.asarray(first)
+
+
+def parents_spt(labels: Perms) -> Numbers:
+    """Return p(x), the dimension from x to its parent in SPT; 0 for nodes that start with 1."""
+    k = positions(labels)[0]
+    first = labels[:, 0]
+    outside = np.where(first != k, first, first_misplaced(labels))
+    return np.where(k == 1, 0, outside)
+
+
+def is_next_to_root(labels: Perms) -> Mask:
+    """Return whether x is a neighbour of the identity I, bool ``[nodes]``."""
+    misplaced = (labels != np.arange(1, labels.shape[1] + 1)).sum(axis=1)
+    return np.asarray((misplaced == 2) & (labels[:, 0] != 1))
+
+
+def children_outside_s1(labels: Perms) -> Mask:
+    """Return C1(x): whether a dimension leads from x to a child in SPT, for x outside S^1.
+
+    Returns:
+        bool ``[ports, nodes]``; False for nodes in S^1, which start with symbol 1.
+    """
+    n = labels.shape[1]
+    first = labels[:, 0]
+    position = positions(labels)
+    k = position[0]
+    j = np.asarray(position[k - 1, np.arange(len(labels))])
+    d = np.arange(2, n + 1)[:, None]
+    merged = (first != k) & (first != j) & (first_misplaced(labels) == j)
+    is_child = (d == labels[:, 1:].T) | ((d == j) & merged)
+    return np.asarray(is_child & (k != 1))
+
+
+def children_spt(labels: Perms) -> Mask:
+    """Return whether a dimension leads to a child in SPT, bool ``[ports, nodes]``."""
+    children = children_outside_s1(labels)
+    children[:, 0] = True
+    return children
+
+
+def children_spg(labels: Perms) -> Mask:
+    """Return whether a dimension leads to a child in each subtree of SPG.
+
+    In subtree l, a node with symbol 1 in position l also has a child that starts with 1.
+
+    Returns:
+        bool ``[trees, ports, nodes]``.
+    """
+    n = labels.shape[1]
+    dimensions = np.arange(2, n + 1)
+    below = _children_with_s1(labels)
+    children = np.asarray(below[None] & (dimensions[:, None, None] == positions(labels)[0]))
+    children[:, :, 0] = np.eye(n - 1, dtype=bool)
+    return children
+
+
+def children_edt(labels: Perms) -> Mask:
+    """Return whether a dimension leads to a child in each subtree of EDT (Definition 8).
+
+    Returns:
+        bool ``[trees, ports, nodes]``.
+    """
+    n = labels.shape[1]
+    nodes = np.arange(len(labels))
+    position = positions(labels)
+    k = position[0]
+    first = labels[:, 0]
+    dimensions = np.arange(2, n + 1)
+    d = dimensions[:, None]
+    in_own_substar = _children_with_s1(labels)
+    remaining = ~children_outside_s1(labels) & (d != k)
+    children = np.zeros((n - 1, n - 1, len(labels)), dtype=bool)
+    for tree, subtree in enumerate(dimensions):
+        b = position[subtree - 1]
+        swapped = (d == position[b - 1, nodes]) & (b != subtree)
+        other = np.where(first == subtree, remaining, (first == k) & swapped)
+        outside = np.where(k == subtree, in_own_substar, other)
+        inside = _placed_run(labels, b) & (b != subtree)
+        children[tree] = np.where(k == 1, inside, outside)
+    children[:, :, 0] = np.eye(n - 1, dtype=bool)
+    return children
+
+
+def parents_edt(labels: Perms) -> Numbers:
+    """Return the dimension of each node's link to its parent in each subtree of EDT (Def. 8).
+
+    Returns:
+        int64 ``[trees, nodes]``; 0 at the identity.
+    """
+    n = labels.shape[1]
+    nodes = np.arange(len(labels))
+    position = positions(labels)
+    k = position[0]
+    first = labels[:, 0]
+    q = np.clip(labels[nodes, np.clip(parents_spt(labels), 1, n) - 1], 1, n)
+    parents = np.zeros((n - 1, len(labels)), dtype=np.int64)
+    for tree, subtree in enumerate(range(2, n + 1)):
+        first_or_1 = np.where(first == subtree, 1, subtree)
+        q_or_1 = np.where(q == subtree, 1, subtree)
+        neither = np.where(first == subtree, 1, np.where(q == subtree, k, subtree))
+        other = np.where(first == k, q_or_1, np.where(q == k, first_or_1, neither))
+        symbol = np.where(k == subtree, q, other)
+        parents[tree] = np.where(k == 1, subtree, position[symbol - 1, nodes])
+    parents[:, 0] = 0
+    return parents
+
+
+def _children_with_s1(labels: Perms) -> Mask:
+    """Return C1(x), plus dimension k toward S^1 unless x is a neighbour of the identity."""
+    d = np.arange(2, labels.shape[1] + 1)[:, None]
+    toward_s1 = (d == positions(labels)[0]) & ~is_next_to_root(labels)
+    return np.asarray(children_outside_s1(labels) | toward_s1)
+
+
+def _placed_run(labels: Perms, m: Numbers) -> Mask:
+    """Mark position m and the correctly placed symbols directly to its left, cyclically in 2..n.
+
+    Returns:
+        bool ``[ports, nodes]``.
+    """
+    n = labels.shape[1]
+    nodes = np.arange(len(labels))
+    run = np.zeros((n - 1, len(labels)), dtype=bool)
+    unbroken = np.ones(len(labels), dtype=bool)
+    for back in range(n - 1):
+        j = (m - 2 - back) % (n - 1) + 2
+        unbroken &= (labels[nodes, j - 1] == j) | (back == 0)
+        run[j - 2, nodes] |= unbroken
+    return run
+
+
+def is_child(network: CachedTopology, parent_port: NDArray[np.integer]) -> Mask:
+    """Return whether a dimension leads to a child in a tree, bool ``[ports, nodes]``.
+
+    The neighbour across dimension d is a child if its own link to its parent has dimension d.
+    """
+    dimensions = np.array(network.ports)[:, None]
+    return np.asarray(parent_port[network.neighbours] == dimensions)
+
+
 # SPT and SPG
 
 
@@ -158,11 +311,11 @@ def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
     """Check the dimensions toward parents and children in the tree SPT against Definition 6."""
     symbols = labels.symbols(check)
     parent_port = forest.parent_port[0]
-    stated = rules.parents_spt(symbols)
+    stated = parents_spt(symbols)
     check.equal("dimension toward the parent in SPT", parent_port, stated, node=check.ranks)
-    is_child = rules.is_child(check, parent_port)
+    has_child = is_child(check, parent_port)
     links = (check.ranks, check.neighbours)
-    check.equal("whether it is a child in SPT", is_child, rules.children_spt(symbols), link=links)
+    check.equal("whether it is a child in SPT", has_child, children_spt(symbols), link=links)
 
 
 @checks("EDT.L4", given=shortest_path_trees)
@@ -173,7 +326,7 @@ def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
     parent = bfs.parents(check, forest.parent_port[0])
     stated = np.where(k > 1, check.neighbours[np.maximum(k - 2, 0), 0], -1)
     place = {"node": check.ranks[1:], "of": forest}
-    above = rules.branches(parent, 0)[1:]
+    above = bfs.branches(parent, 0)[1:]
     check.equal("neighbour of the root above", above, stated[1:], **place)
     level = bfs.levels(parent, 0)
     distance = bfs.distances(check)
@@ -188,15 +341,17 @@ def spg_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
     check.equal("subtrees of SPG", forest.trees, check.n - 1, of=forest)
     k = labels.positions(symbols)[0]
     links = (check.ranks, check.neighbours)
-    parents_spt = rules.parents_spt(symbols)
-    children_spg = rules.children_spg(symbols)
-    for subtree, row, children in zip(check.ports, forest.parent_port, children_spg, strict=False):
-        stated = np.where(k == 1, subtree, np.where(k == subtree, parents_spt, 0))
+    parents_in_spt = parents_spt(symbols)
+    children_in_spg = children_spg(symbols)
+    for subtree, row, children in zip(
+        check.ports, forest.parent_port, children_in_spg, strict=False
+    ):
+        stated = np.where(k == 1, subtree, np.where(k == subtree, parents_in_spt, 0))
         stated[0] = 0
         place = {"subtree": subtree, "of": forest}
         check.equal("dimension toward the parent in SPG", row, stated, **place, node=check.ranks)
-        is_child = rules.is_child(check, row)
-        check.equal("whether it is a child in SPG", is_child, children, **place, link=links)
+        has_child = is_child(check, row)
+        check.equal("whether it is a child in SPG", has_child, children, **place, link=links)
 
 
 @checks("EDT.L5", given=shortest_path_graphs)

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import Number, diameter, distance_sum, divide, factorial, log2
-from starcast.claims.model import Memory
 from starcast.claims.reference import lower_bound_counts, star_vs_hypercube
 from starcast.claims.reference.lower_bound_counts import NetworkCounts
 from starcast.claims.reference.star_vs_hypercube import (
@@ -30,7 +29,7 @@ from starcast.claims.reference.star_vs_hypercube import (
     messages_and_copies,
     star,
 )
-from starcast.claims.registry import check_rows, checks
+from starcast.claims.registry import Memory, check_rows, checks
 from starcast.collectives.model import BYTES_PER_ROW
 from starcast.support.integers import ceil_div
 

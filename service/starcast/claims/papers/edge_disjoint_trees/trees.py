@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import diameter
 from starcast.claims.object_cache import CachedTopology
+from starcast.claims.papers.edge_disjoint_trees import star_graph as rules
 from starcast.claims.reference import bfs, labels
-from starcast.claims.reference import tree_rules as rules
 from starcast.claims.registry import checks
 from starcast.records import checkers
 from starcast.topologies.permutations import Ranks

@@ -6,14 +6,12 @@ import numpy as np
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import distance_sum, factorial
-from starcast.claims.model import Memory
-from starcast.claims.papers.fragopoulou_akl.lower_bounds import (
+from starcast.claims.papers.fragopoulou_akl.tables import (
     distances_of_pairs,
-    rule_9_quotient,
     shared_distances,
 )
-from starcast.claims.reference import bfs, necklaces
-from starcast.claims.registry import Execution, checks, executions
+from starcast.claims.reference import bfs, labels
+from starcast.claims.registry import Execution, Memory, checks, executions
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 
 #: The schedule of all sources is also executed up to S_5, or S_4 with several messages.
@@ -47,7 +45,7 @@ def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
     A group leaves when the previous group has arrived. By rule 9 a necklace forms one group.
     By rule 10 a necklace of p nodes forms M p/(n-1) groups, for M messages per node.
     """
-    leader = necklaces.leaders(check)
+    leader = labels.leaders(check)
     distance = bfs.distances(check)
     departs = schedule.sender == 0
     arrives = schedule.receiver == schedule.unit // messages
@@ -66,7 +64,7 @@ def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
 
     leaders = np.unique(leader)[1:]
     groups = np.bincount(necklace, minlength=check.nodes)[leaders]
-    periods = necklaces.periods(check)[leaders]
+    periods = labels.periods(check)[leaders]
     stated_groups = messages * periods // (check.n - 1) if messages > 1 else 1
     check.equal("groups of a necklace", groups, stated_groups, of=schedule)
 
@@ -89,7 +87,7 @@ def check_mean_distance(check: ClaimCheck) -> Fraction:
 
 def necklace_count(check: ClaimCheck) -> int:
     """Count the necklaces except that of 12..n (h in the paper) by rotating every node."""
-    return len(np.unique(necklaces.leaders(check))) - 1
+    return len(np.unique(labels.leaders(check))) - 1
 
 
 # Rule 9
@@ -120,9 +118,9 @@ def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
     reading = check.reading("h counts the necklace of 12..n too")
     reading.equal("steps", steps, (h + 1) * d, of=exchange.schedule)
     correction = check.correction()
-    total = int(necklaces.leader_distances(check).sum(dtype=np.int64))
+    total = int(labels.leader_distances(check).sum(dtype=np.int64))
     correction.equal("steps, by the distances of the necklaces", steps, total)
-    correction.equal("steps, in closed form", steps, necklaces.rule_9_steps(check.n))
+    correction.equal("steps, in closed form", steps, labels.rule_9_steps(check.n))
 
 
 @checks("FA.R9.h")
@@ -132,7 +130,7 @@ def number_of_necklaces(check: ClaimCheck) -> None:
     bound = 2 * factorial(check.n - 1) - 1
     check.at_most("necklaces", h, bound)
     check.reading("h counts the necklace of 12..n too").at_most("necklaces", h + 1, bound)
-    stated = factorial(check.n - 1) + necklaces.starting_necklaces(check.n)
+    stated = factorial(check.n - 1) + labels.starting_necklaces(check.n)
     check.equal("necklaces, by Burnside's count", h, stated)
 
 
@@ -149,9 +147,9 @@ def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
 @checks("FA.R9.order", given=rule_9, memory=ONE_SOURCE)
 def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
     """Check the closed form for the steps of rule 9, and its order of growth."""
-    stated = necklaces.rule_9_steps(check.n)
+    stated = labels.rule_9_steps(check.n)
     check.equal("steps, in closed form", exchange.steps, stated, of=exchange.schedule)
-    check.order("steps / ceil(t_n/(n-1))", rule_9_quotient)
+    check.order("steps / ceil(t_n/(n-1))", labels.rule_9_quotient)
 
 
 # Rule 10, one-port total exchange, and the open problem

@@ -2,17 +2,18 @@
 
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import even_share, factorial
-from starcast.claims.model import Memory, all_pairs
 from starcast.claims.papers.fragopoulou_akl import star_graph
+from starcast.claims.papers.fragopoulou_akl.tables import any_messages, shared_others
 from starcast.claims.reference import labels
-from starcast.claims.reference.bfs import levels, parents
-from starcast.claims.registry import Execution, checks, executions, forests
+from starcast.claims.reference.bfs import levels, parents, ports_between
+from starcast.claims.registry import Execution, Memory, all_pairs, checks, executions, forests
 from starcast.collectives.model import BYTES_PER_ROW, COLUMNS, Schedule
 from starcast.judges.simulator import Simulation
 from starcast.support.integers import ceil_div
@@ -51,7 +52,7 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
             first = star_graph.node_of_cycles(check.n, (1, j))
             check.equal("rank of the first node", int(image[0]), first, **place)
             check.equal("nodes of the path, sorted", np.sort(image), members, **place)
-            adjacent = star_graph.types_between(check, image[:-1], image[1:]) > 0
+            adjacent = ports_between(check, image[:-1], image[1:]) > 0
             check.true("consecutive nodes are neighbours", adjacent, **place)
         stated = rotations[j - 2, paths[0]]
         check.equal("node of T_j", path_of_forest(check, forest, j), stated, j=j, of=forest)
@@ -63,11 +64,11 @@ def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     ports = forest.parent_port[0].astype(np.int64)
     rotations = labels.rotations(check)
     path = np.concatenate([[0], path_of_forest(check, forest, 2)]).astype(np.int32)
-    types = star_graph.types_between(check, path[:-1], path[1:])
+    types = ports_between(check, path[:-1], path[1:])
     step = np.arange(1, len(types) + 1)
     for j in range(2, check.n + 1):
         image = rotations[j - 2, path]
-        crossed = star_graph.types_between(check, image[:-1], image[1:])
+        crossed = ports_between(check, image[:-1], image[1:])
         stated = rotated_types(check.n, j, types)
         place = {"j": j, "step": step, "of": forest}
         check.equal("type that T_2 crosses, rotated j-2 times", crossed, stated, **place)
@@ -273,7 +274,7 @@ def allgather_along_a_cycle(check: ClaimCheck) -> None:
     forest = check.forest("hamiltonian-cycle")
     level = levels(parents(check, forest.parent_port[0]), 0)
     cycle = np.argsort(level, kind="stable").astype(np.int32)
-    types = star_graph.types_between(check, cycle, np.roll(cycle, -1))
+    types = ports_between(check, cycle, np.roll(cycle, -1))
     check.true("the path closes to a cycle", types > 0, node=cycle, of=forest)
     for schedule in (cycle_schedule(check, cycle, types), translated_cycles):
         check.takes(schedule, count - 1, count * (count - 1))
@@ -338,3 +339,50 @@ def cycle_schedule(check: ClaimCheck, cycle: Ranks, types: NDArray[np.int64]) ->
         tree=np.zeros(len(step), dtype=np.uint8),
         unit=cycle[place],
     )
+
+
+# M messages per node (section 3.1, Table 1)
+
+
+def repeated_paths(check: ClaimCheck, messages: int) -> Schedule:
+    """Return M consecutive one-message runs of the rotated Hamiltonian paths."""
+    algorithm = "rotated-hamiltonian"
+    single = check.schedule("allgather", algorithm)
+
+    def create() -> Schedule:
+        run = np.repeat(np.arange(messages, dtype=np.int32), len(single))
+        names = ("sender", "port", "receiver", "tree")
+        columns: dict[str, Any] = {name: np.tile(getattr(single, name), messages) for name in names}
+        return replace(
+            single,
+            step=np.tile(single.step, messages) + run * np.int32(single.steps),
+            unit=run,
+            units=messages,
+            algorithm=f"{algorithm}-repeated",
+            arguments={"messages": messages},
+            forest=None,
+            **columns,
+        )
+
+    return check.build(create, f"{algorithm} repeated", messages)
+
+
+@checks("FA.Tab1.allport-paths-M-time", memory=Memory(5 * BYTES_PER_ROW))
+def runs_one_after_the_other(check: ClaimCheck) -> None:
+    """Check the steps of M consecutive runs, which do not overlap."""
+    n = check.n
+    correction = check.correction()
+    for messages in any_messages(n):
+        steps = check.execute(repeated_paths(check, messages)).steps
+        check.equal("steps of all runs", steps, shared_others(n, messages), M=messages)
+        correction.equal("steps of all runs", steps, messages * shared_others(n, 1), M=messages)
+
+
+@checks(
+    "FA.Tab1.allport-paths-M-overlapped-time",
+    given=executions("allgather", "rotated-hamiltonian", messages=any_messages),
+    memory=Memory(5 * BYTES_PER_ROW),
+)
+def overlapping_runs(check: ClaimCheck, run: Execution) -> None:
+    """Check the steps of M runs that overlap."""
+    check.equal("steps of all runs", run.steps, shared_others(check.n, run.messages), **run.place)

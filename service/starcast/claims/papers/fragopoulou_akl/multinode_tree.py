@@ -8,6 +8,7 @@ Appendix B allow.
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from starcast.claims.growth import diameter, even_share, factorial
 from starcast.claims.papers.fragopoulou_akl import star_graph
 from starcast.claims.papers.fragopoulou_akl.hamiltonian import ONE_SOURCE
 from starcast.claims.reference import bfs, labels
-from starcast.claims.registry import checks, forests
+from starcast.claims.registry import check_rows, checks, forests
 from starcast.collectives.model import Schedule
 from starcast.topologies.permutations import Ranks
 from starcast.trees.model import Forest
@@ -314,3 +315,116 @@ def check_numbering(check: ClaimCheck, numbering: Numbering) -> None:
         is_first = first <= m[generator.node] < first + check.n - 1
         check.true("N_k1 comes first", is_first, k=k, of=of)
         check.equal("v of the generator", int(v[generator.node]), generator.v, k=k, of=of)
+
+
+# Appendix B: the number of nodes at each distance from 12..n
+
+
+@checks("FA.B.D1")
+def nodes_at_distance_1(check: ClaimCheck) -> None:
+    """Check that n-1 nodes are at distance 1."""
+    check.equal("nodes at distance 1", int(bfs.profile(check)[1]), check.n - 1)
+
+
+def inner_profile(check: ClaimCheck) -> NDArray[np.int64]:
+    """Return the number of nodes at each distance 2, 3, .., K-1, where K is the largest."""
+    return check.array("nodes by distance", lambda: bfs.profile(check)[2:-1])
+
+
+@checks("FA.B.D2")
+def nodes_at_distance_2(check: ClaimCheck) -> None:
+    """Check the number of nodes at distance 2."""
+    count = int(inner_profile(check)[0])
+    check.equal("nodes at distance 2", count, 2 * (check.n - 1))
+    check.correction().equal("nodes at distance 2", count, (check.n - 1) * (check.n - 2))
+
+
+@checks("FA.B.Dk")
+def nodes_at_distances_between(check: ClaimCheck) -> None:
+    """Check that at least 2(n-1) nodes are at each distance 2, .., K-1, where K is the largest."""
+    n = check.n
+    counts = inner_profile(check)
+    k = np.arange(2, len(counts) + 2)
+    check.equal("the last k", int(k[-1]), diameter(n) - 1)
+    check.at_least("nodes at distance k", counts, 2 * (n - 1), k=k)
+    check.correction().at_least("nodes at distance k", counts, min(2, n - 2) * (n - 1), k=k)
+
+
+def listed_nodes(check: ClaimCheck, last: int) -> int:
+    """Return how many nodes at distance K-1 the necklaces of Appendix B contain.
+
+    K is the largest distance. The generators of these necklaces have a cycle (1 *), where * is any
+    order of the symbols 2..last, and the symbols after ``last`` form cycles of two.
+    """
+    pairs = [(i, i + 1) for i in range(last + 1, check.n, 2)]
+    orders = permutations(range(2, last + 1))
+    generators = [star_graph.node_of_cycles(check.n, (1, *order), *pairs) for order in orders]
+    members = np.unique(labels.rotations(check)[:, generators])
+    return int(np.count_nonzero(bfs.distances(check)[members] == diameter(check.n) - 1))
+
+
+def nodes_before_last(check: ClaimCheck, parity: tuple[int, str]) -> None:
+    """Check that at least (l-1)!(n-1) nodes are at distance K-1 (l = 4 for even n, 3 for odd n).
+
+    K is the largest distance. These nodes are on the necklaces that `listed_nodes` counts.
+    """
+    n = check.n
+    last, necklaces = parity
+    count = int(bfs.profile(check)[diameter(n) - 1])
+    stated = factorial(last - 1) * (n - 1)
+    check.at_least("nodes at distance K-1", count, stated)
+    check.at_least(f"those on the necklaces of {necklaces}", listed_nodes(check, last), stated)
+    check.correction().at_least("nodes at distance K-1", count, stated if n > last else stated // 2)
+
+
+check_rows(
+    nodes_before_last,
+    {
+        "FA.B.even": (4, "(1 *)(5 6)..(n-1 n), * any order of 2, 3, 4"),
+        "FA.B.odd": (3, "(1 *)(4 5)..(n-1 n), * any order of 2, 3"),
+    },
+)
+
+
+@checks("FA.B.ones")
+def nodes_before_last_with_leading_1(check: ClaimCheck) -> None:
+    """Check that at least n-1 nodes at distance K-1 start with 1 if n is odd; K is the diameter."""
+    n = check.n
+    before_last = bfs.distances(check) == diameter(n) - 1
+    count = int((labels.symbols(check)[before_last, 0] == 1).sum())
+    what = "nodes at distance K-1 that start with 1"
+    check.at_least(what, count, n - 1)
+    correction = check.correction()
+    correction.at_least(what, count, n - 1 if n >= 5 else 0)
+    correction.equal("there are some", count > 0, n >= 5)
+
+
+@checks("FA.B.last")
+def last_nodes_start_with_1(check: ClaimCheck) -> None:
+    """Check that all nodes at the largest distance start with 1 if n is odd."""
+    last = np.flatnonzero(bfs.distances(check) == diameter(check.n))
+    check.true("there are nodes at distance K", len(last) > 0)
+    check.equal("first symbol", labels.symbols(check)[last, 0], 1, node=last)
+
+
+#: The two listed necklaces, in cycle notation: each node is the rotation of the previous node.
+LISTED = (
+    (((1, 2, 3), (4, 5)), ((1, 3, 4), (5, 2)), ((1, 4, 5), (2, 3)), ((1, 5, 2), (3, 4))),
+    (((1, 3, 2), (4, 5)), ((1, 4, 3), (5, 2)), ((1, 5, 4), (2, 3)), ((1, 2, 5), (3, 4))),
+)
+
+
+@checks("FA.B.list")
+def listed_necklaces(check: ClaimCheck) -> None:
+    """Check the two necklaces at distance K-1 = 5 that Appendix B lists for n = 5."""
+    rotated = labels.rotation(check)
+    distance = bfs.distances(check)
+    sizes = labels.return_times(check)
+    ranks = [
+        star_graph.node_of_cycles(check.n, *cycles) for necklace in LISTED for cycles in necklace
+    ]
+    rows = np.array(ranks).reshape(len(LISTED), -1)
+    check.equal("rank of R(x)", rotated[rows], np.roll(rows, -1, axis=1), node=rows)
+    check.equal("distance from 12..n", distance[rows], diameter(check.n) - 1, node=rows)
+    check.equal("nodes of the necklace", sizes[rows], rows.shape[1], node=rows)
+    check.equal("different nodes", len(np.unique(rows)), rows.size)

@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import distance_sum, even_share, factorial
-from starcast.claims.model import Memory
-from starcast.claims.papers.fragopoulou_akl.lower_bounds import shared_others
 from starcast.claims.papers.fragopoulou_akl.scatter_trees import RANDOM_TREES, random_trees
-from starcast.claims.papers.fragopoulou_akl.tables import largest_branch_quotient
-from starcast.claims.reference import bfs, lower_bound_counts, necklaces
-from starcast.claims.registry import checks, execute
+from starcast.claims.papers.fragopoulou_akl.tables import shared_others
+from starcast.claims.reference import bfs, labels, lower_bound_counts
+from starcast.claims.reference.pipelines import used_links
+from starcast.claims.registry import Memory, checks, execute
 from starcast.collectives.model import BYTES_PER_ROW, Schedule, build_schedule
 from starcast.collectives.rows import route_units
 from starcast.collectives.scatter import build_scatter
@@ -264,8 +263,8 @@ def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
     """Check the steps of a scatter over the tree of Definition 13, and their order of growth."""
     for messages in amounts(check):
         schedule = check.schedule("scatter", "near-balanced", messages=messages)
-        check.takes(schedule, messages * necklaces.largest_branch(check.n), M=messages)
-    check.order("steps / M ceil((n!-1)/(n-1))", largest_branch_quotient)
+        check.takes(schedule, messages * labels.largest_branch(check.n), M=messages)
+    check.order("steps / M ceil((n!-1)/(n-1))", labels.largest_branch_quotient)
 
 
 @checks("FA.M.minimum", memory=SCATTERS)
@@ -318,7 +317,7 @@ def shares_are_integers(check: ClaimCheck) -> None:
     A node of period p appears k = (n-1)/p times and gets the share M/k each time.
     """
     degree = check.n - 1
-    period = necklaces.periods(check)[1:]
+    period = labels.periods(check)[1:]
     check.equal("remainder of n-1 by the period", degree % period, 0, node=check.ranks[1:])
     k = degree // np.unique(period)
     messages = np.arange(1, 3 * degree + 1)
@@ -340,7 +339,7 @@ def other_trees_take_longer(check: ClaimCheck) -> None:
         in_turn = scatter_along(check, disjoint, "edge-disjoint-in-turn", messages=messages)
         balanced = check.schedule("scatter", "balanced", messages=messages)
         for schedule in (in_turn, balanced):
-            if np.array_equal(links_used(schedule), links_used(perfect)):
+            if np.array_equal(used_links(schedule), used_links(perfect)):
                 continue
             _check_longer(check, schedule, messages)
             # The reading `shortest` is only about trees of shortest paths, so it excludes
@@ -356,8 +355,3 @@ def _check_longer(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
     steps = check.execute(schedule).steps
     place = {"M": messages, "trees": schedule.algorithm, "of": schedule}
     check.at_least("steps along other trees", steps, bound, **place)
-
-
-def links_used(schedule: Schedule) -> NDArray[np.int64]:
-    """Return the sorted numbers of the directed links that a schedule uses."""
-    return np.unique(schedule.sender.astype(np.int64) * schedule.topology.n + schedule.port)

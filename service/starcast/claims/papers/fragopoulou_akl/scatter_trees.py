@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from starcast.claims.check import ClaimCheck, PlaceValue
 from starcast.claims.growth import divide, even_share, factorial
 from starcast.claims.object_cache import CachedTopology
-from starcast.claims.reference import bfs, necklaces
+from starcast.claims.reference import bfs, labels
+from starcast.claims.reference.bfs import branches
 from starcast.claims.reference.labels import (
     positions,
     rotation,
@@ -17,7 +18,6 @@ from starcast.claims.reference.labels import (
     symbols,
     translation,
 )
-from starcast.claims.reference.tree_rules import branches
 from starcast.claims.registry import check_rows, checks, forests
 from starcast.records import checkers
 from starcast.topologies.permutations import Ranks
@@ -46,7 +46,7 @@ def canonical_notation(label: list[int]) -> list[tuple[int, ...]]:
     k = label.index(1) + 1
     cycles = []
     for symbol in range(1, n + 1):
-        cycle = necklaces.cycle_of(label, symbol)
+        cycle = labels.cycle_of(label, symbol)
         if len(cycle) > 1 and symbol == min(cycle, key=lambda s: order_index(s, k, n)):
             cycles.append((*cycle[1:], symbol))
     return sorted(cycles, key=lambda cycle: -order_index(cycle[-1], k, n))
@@ -90,8 +90,8 @@ def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimens
     repeated, multiples of the node's period may be added to its displacement. The array ``c`` has
     the image F_r^{-1}(i) of each node i under the translation of the root r to 12..n.
     """
-    d = necklaces.displacements(network)[c]
-    p = necklaces.periods(network)[c]
+    d = labels.displacements(network)[c]
+    p = labels.periods(network)[c]
     function = np.zeros((network.nodes, network.n), dtype=bool)
     for j, heads in zip(network.ports, network.neighbours, strict=True):
         in_subtree = d == j - 2
@@ -110,8 +110,8 @@ def children_function(
     def create() -> Dimensions:
         n = network.n
         label_symbols = symbols(network)
-        d = necklaces.displacements(network)
-        p = necklaces.periods(network)
+        d = labels.displacements(network)
+        p = labels.periods(network)
         neighbours = network.neighbours
         function = np.zeros((network.nodes, n), dtype=bool)
         function[0, 1:] = True
@@ -201,7 +201,7 @@ def _random_tree(network: CachedTopology, rng: np.random.Generator) -> NDArray[n
         *others, _ = canonical_notation(label_symbols[node].tolist())
         candidates = [symbol for cycle in others for symbol in cycle]
         ports[node] = rng.choice(candidates) if candidates else label_symbols[node, 0]
-    leader = necklaces.leaders(network)
+    leader = labels.leaders(network)
     rotated = rotation(network)
     distance = bfs.distances(network)
     leaders = rng.permutation(np.unique(leader[1 : len(leader) // network.n]))
@@ -272,9 +272,9 @@ def subtrees_are_balanced(check: ClaimCheck) -> None:
 @checks("FA.D7")
 def one_generator_per_necklace(check: ClaimCheck) -> None:
     """Check that Definition 7 names one generator of every necklace except that of 12..n."""
-    leader = necklaces.leaders(check)
+    leader = labels.leaders(check)
     leaders = np.unique(leader)[1:]
-    generators = leader[necklaces.named_generators(check)]
+    generators = leader[labels.named_generators(check)]
     count = np.bincount(generators, minlength=check.nodes)[leaders]
     check.equal("generators of the necklace of a node", count, 1, node=leaders)
     starts_with_1 = symbols(check)[leaders, 0] == 1
@@ -365,7 +365,7 @@ def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
 @checks("FA.T9.2", given=near_balanced)
 def displacement_determines_subtree(check: ClaimCheck, forest: Forest) -> None:
     """Check that all nodes of displacement d are in the subtree over the link of type d + 2."""
-    displacement = necklaces.displacements(check)[1:]
+    displacement = labels.displacements(check)[1:]
     subtree = subtrees(check, forest.parent_port[0])[1:]
     check.equal("subtree", subtree, displacement + 2, node=check.ranks[1:], of=forest)
 
@@ -396,12 +396,12 @@ def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
     sizes = checkers.branch_sizes(check.topology, forest.parent_port, 0)[0]
     largest = int(sizes.max())
     smallest = int(sizes.min())
-    check.equal("nodes of the largest subtree", largest, necklaces.largest_branch(n), of=forest)
-    check.equal("nodes of the smallest subtree", smallest, necklaces.smallest_branch(n), of=forest)
+    check.equal("nodes of the largest subtree", largest, labels.largest_branch(n), of=forest)
+    check.equal("nodes of the smallest subtree", smallest, labels.smallest_branch(n), of=forest)
     check.at_most("nodes of the largest subtree, the bound", largest, 2 * substar - 1, of=forest)
     check.at_least("nodes of the smallest subtree, the bound", smallest, substar, of=forest)
     what = "largest subtree / smallest subtree"
-    check.order(what, lambda n: divide(necklaces.largest_branch(n), necklaces.smallest_branch(n)))
+    check.order(what, lambda n: divide(labels.largest_branch(n), labels.smallest_branch(n)))
 
 
 # Theorem 10
@@ -422,7 +422,7 @@ def substars_are_in_one_subtree(check: ClaimCheck, forest: Forest) -> None:
 def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
     """Check that a node of period p appears (n-1)/p times."""
     copies = np.count_nonzero(forest.parent_port, axis=0)[1:]
-    stated = (check.n - 1) // necklaces.periods(check)[1:]
+    stated = (check.n - 1) // labels.periods(check)[1:]
     check.equal("how often a node appears", copies, stated, node=check.ranks[1:], of=forest)
 
 
@@ -430,8 +430,8 @@ def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
 def displacement_and_period_determine_subtrees(check: ClaimCheck, forest: Forest) -> None:
     """Check that a node of displacement d and period p is in the subtrees of types ip + d + 2."""
     degree = check.n - 1
-    d = necklaces.displacements(check)[1:]
-    p = necklaces.periods(check)[1:]
+    d = labels.displacements(check)[1:]
+    p = labels.periods(check)[1:]
     stated = np.zeros((degree, len(d)), dtype=bool)
     for i in range(degree):
         nodes = np.flatnonzero((i < degree // p) & (i * p + d < degree))
@@ -455,7 +455,7 @@ def subtrees_have_one_size(check: ClaimCheck, forest: Forest) -> None:
     sizes = checkers.branch_sizes(check.topology, forest.parent_port, 0).sum(axis=0)
     place = {"tree": lambda tree: tree, "of": forest}
     check.equal("nodes of a subtree", sizes, sizes[0], **place)
-    leaders = np.unique(necklaces.leaders(check))
+    leaders = np.unique(labels.leaders(check))
     check.equal("nodes of a subtree, one of every necklace", sizes, len(leaders) - 1, **place)
 
 

@@ -1,4 +1,4 @@
-"""Fragopoulou & Akl 1993, sections 1 to 3.1: the star graph, distances, rotation, translation."""
+"""Fragopoulou & Akl 1993, sections 1 to 3: the star graph, rotation, translation, and moves."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import diameter, divide, factorial, harmonic, log2
-from starcast.claims.model import Memory, all_pairs
 from starcast.claims.reference import bfs, labels
 from starcast.claims.reference.bfs import distances
 from starcast.claims.reference.labels import symbols
-from starcast.claims.registry import checks
+from starcast.claims.registry import Memory, all_pairs, checks
 from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
 from starcast.topologies import permutations
@@ -89,12 +88,6 @@ def moves_closer(check: ClaimCheck) -> NDArray[np.bool_]:
     return np.asarray(distance[check.neighbours.T] < distance[:, None])
 
 
-def types_between(check: ClaimCheck, tail: Ranks, head: Ranks) -> NDArray[np.int64]:
-    """Return the type of the link between each tail and head; 0 if they are not neighbours."""
-    leads_to_head = check.neighbours.T[tail] == np.asarray(head)[:, None]
-    return np.where(leads_to_head.any(axis=1), np.argmax(leads_to_head, axis=1) + 2, 0)
-
-
 def cycle_notation(label: Perms) -> str:
     """Return the cycles of a node, such as ``(1 3)(2 4 5)``: symbol s is followed by x_s."""
     cycles = permutations.cycles(label.astype(np.int64) - 1)
@@ -117,9 +110,7 @@ def node_of_cycles(n: int, *cycles: tuple[int, ...]) -> int:
 def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
     """Check degree and diameter, and that they are of lower order than on the hypercube."""
     n = check.n
-    ordered = np.sort(check.neighbours.T, axis=1)
-    degree = (np.diff(ordered, axis=1) > 0).sum(axis=1) + 1
-    check.equal("different neighbours of a node", degree, n - 1, node=check.ranks)
+    check.equal("different neighbours of a node", bfs.degrees(check), n - 1, node=check.ranks)
     check.equal("diameter", bfs.diameter(check), diameter(n))
     check.order("(n-1) log2 n / log2 n!", lambda n: divide((n - 1) * log2(n), log2(factorial(n))))
     what = "floor(3(n-1)/2) log2 n / log2 n!"
@@ -337,3 +328,94 @@ def link_pairs(check: ClaimCheck) -> Iterator[tuple[NDArray[np.int64], int]]:
     for _ in range(_RANDOM_SETS):
         tails = np.sort(rng.choice(count, 2, replace=False))
         yield tails, int(rng.choice(types))
+
+
+# Necklaces, and moves by rules 2 to 4 (section 3.2)
+
+
+@checks("FA.T5")
+def necklace_size_divides(check: ClaimCheck) -> None:
+    """Check that the size of every necklace divides n-1, and the paper's example on S_5."""
+    n = check.n
+    size = labels.return_times(check)
+    check.true("the necklace is found", size > 0, node=check.ranks)
+    check.equal("remainder of n-1 by its nodes", (n - 1) % np.maximum(size, 1), 0, node=check.ranks)
+    if n == 5:
+        example = "14325"
+        node = check.rank(example)
+        check.equal("rotations after which 14325 returns", int(size[node]), 2, node=example)
+        notation = cycle_notation(symbols(check)[node])
+        check.equal("cycle notation", notation, "(2 4)", node=example)
+
+
+@checks("FA.T6")
+def necklaces_without_leading_1(check: ClaimCheck) -> None:
+    """Check that every necklace whose nodes do not start with 1 has n-1 nodes."""
+    others = np.flatnonzero(symbols(check)[:, 0] != 1)
+    size = labels.return_times(check)[others]
+    check.equal("nodes of the necklace", size, check.n - 1, node=others)
+
+
+@checks("FA.T7")
+def rotation_keeps_distance(check: ClaimCheck) -> None:
+    """Check that a node x and its rotation R(x) are equally far from 12..n."""
+    distance = distances(check)
+    check.equal("distance of R(x)", distance[labels.rotation(check)], distance, node=check.ranks)
+
+
+@checks("FA.R24")
+def rules_list_moves_closer(check: ClaimCheck) -> None:
+    """Check that a link leads closer to 12..n if and only if rules 2 to 4 list it."""
+    closer = moves_closer(check)
+    stated = moves_of_rules(check)
+    check.equal("the link leads closer", closer, stated, **node_and_type(check))
+
+
+@checks("FA.R4-effect")
+def effect_of_rule_4(check: ClaimCheck) -> None:
+    """Check how the moves of rule 4 change the cycles of a node with at least two cycles."""
+    first = symbols(check)[:, 0]
+    tails = np.flatnonzero((first != 1) & (cycle_counts(check) > 1))
+    _check_rule_4a(check, tails)
+    for dimension in link_types(check):
+        _check_rule_4b(check, tails, int(dimension))
+
+
+def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
+    """Check the moves over the type of the first symbol, which leaves its cycle."""
+    leading = symbols(check)[:, 0]
+    first = leading[tails]
+    minima = cycle_minima(check)
+    cycles = cycle_counts(check)
+    displaced = displaced_counts(check)
+    heads = check.neighbours.T[tails, first - 2]
+    is_pair = (minima[tails] == 1).sum(axis=1) == 2  # the cycle consists only of 1 and x_1
+
+    check.equal("(a) cycles", cycles[heads], cycles[tails] - is_pair, node=tails)
+    stated = displaced[tails] - 1 - is_pair
+    check.equal("(a) symbols in cycles", displaced[heads], stated, node=tails)
+    check.equal("(a) 1 is at the front", leading[heads] == 1, is_pair, node=tails)
+    stated_minima = minima[tails].copy()
+    stated_minima[np.arange(len(tails)), first - 1] = first
+    unchanged = (minima[heads] == stated_minima).all(axis=1)
+    check.true("(a) x_1 is taken out, no other symbol changes its cycle", unchanged, node=tails)
+
+
+def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) -> None:
+    """Check the moves over a symbol in a cycle without 1, which merge two cycles."""
+    label_symbols = symbols(check)
+    minima = cycle_minima(check)
+    cycles = cycle_counts(check)
+    displaced = displaced_counts(check)
+    index = dimension - 1
+    apart = (minima[tails, index] != 1) & (label_symbols[tails, index] != dimension)
+    tails = tails[apart]
+    heads = check.neighbours.T[tails, dimension - 2]
+    place = {"node": tails, "dimension": dimension}
+
+    check.equal("(b) cycles", cycles[heads], cycles[tails] - 1, **place)
+    check.equal("(b) symbols in cycles", displaced[heads], displaced[tails], **place)
+    own = minima[tails, index][:, None]
+    merged = np.where(minima[tails] == own, 1, minima[tails])
+    as_stated = (minima[heads] == merged).all(axis=1)
+    check.true("(b) two cycles are merged, others stay", as_stated, **place)

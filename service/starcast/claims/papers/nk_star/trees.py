@@ -5,10 +5,9 @@ from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import arrangements, nk_diameter
-from starcast.claims.model import Memory, all_pairs
 from starcast.claims.reference import bfs, nk_star
 from starcast.claims.reference.nk_star import MANY_TREES, ONE_TREE, heights
-from starcast.claims.registry import checks, forests
+from starcast.claims.registry import Memory, all_pairs, checks, forests
 from starcast.records import checkers
 from starcast.topologies import permutations
 from starcast.topologies.permutations import Ranks
@@ -35,9 +34,7 @@ def leaves(parents: Ranks) -> NDArray[np.intp]:
 def nk_star_size(check: ClaimCheck) -> None:
     """Check degree, number of nodes and diameter of S_{n,k}."""
     n, k = check.n_and_k
-    ordered = np.sort(check.neighbours, axis=0)
-    degree = np.count_nonzero(np.diff(ordered, axis=0, prepend=-1) != 0, axis=0)
-    check.equal("neighbours of each node", degree, n - 1, node=check.ranks)
+    check.equal("neighbours of each node", bfs.degrees(check), n - 1, node=check.ranks)
     for root in bfs.roots(check):
         distance = bfs.distances(check, root)
         reached = np.count_nonzero(distance >= 0)

@@ -1,6 +1,7 @@
-"""Tseng & Sheu 1997, sections 4 to 6: Algorithms 1 and 2, and label and dimension changes."""
+"""Tseng & Sheu 1997, sections 4 and 5: executions of Algorithms 1 and 2 and of cited ones."""
 
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -8,34 +9,156 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import diameter, factorial
-from starcast.claims.model import Memory, all_pairs
-from starcast.claims.papers.tseng_sheu.closed_forms import QUOTIENTS, algorithm2
-from starcast.claims.reference import bfs, tree_transforms
+from starcast.claims.growth import (
+    diameter,
+    even_share,
+    factorial,
+    multiple_height,
+)
+from starcast.claims.reference import bfs, pipelines
 from starcast.claims.reference.pipelines import carried_share
-from starcast.claims.reference.tree_transforms import Row, Tree
-from starcast.claims.registry import Execution, checks, execute, executions
+from starcast.claims.registry import (
+    Execution,
+    Memory,
+    Provider,
+    all_pairs,
+    checks,
+    execute,
+    executions,
+)
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.judges.simulator import Simulation
-from starcast.records import checkers
-from starcast.trees.model import Forest
+from starcast.support.integers import ceil_div
 
-SEGMENTS = (1, 2, 3, 5)
+#: Maximum number of segments per tree in executions; all smaller numbers are executed too.
+MAX_SEGMENTS = 4
+SEGMENTS = tuple(range(1, MAX_SEGMENTS + 1))
+SMALL = pipelines.parameters()
+#: Memory of Algorithm 1 with all SEGMENTS, in both port models.
+ALGORITHM_1 = Memory(80 * MAX_SEGMENTS * (MAX_SEGMENTS + 1))
+#: Numbers of segments with which Algorithm 1 is followed slot by slot.
+FOLLOWED = (1, 2, 3, 5)
 #: Values of T_s, T_c and m, in ascending order.
 TIMES = tuple(product((0, 1, 3), (0, 1, 2), (1, 2, 6)))
 _ALL_SOURCES = 6  # Algorithm 2 is executed for all sources up to S_6
 #: Memory of Algorithm 2 for one source.
 ONE_SOURCE = Memory(BYTES_PER_ROW)
-#: Memory of the images of all nodes under all translations.
-TRANSLATIONS = Memory(16, power=0, of_pairs=all_pairs)
 
 
-@checks("TS.A1", memory=Memory(BYTES_PER_ROW * max(SEGMENTS)))
+# Executions
+
+
+def height(check: ClaimCheck, construction: str) -> int:
+    """Return the largest height of the trees of a catalogue construction."""
+    return max(bfs.heights(check.forest(construction)))
+
+
+def algorithm1(ports: str = "all") -> Provider[Execution]:
+    """Return a provider of executions of Algorithm 1; section 4.2 describes the one-port form."""
+    return executions("broadcast", "multiple", ports=ports, segments=SEGMENTS)
+
+
+def algorithm2(ports: str = "all", base: str = "greedy") -> Provider[Execution]:
+    """Return a provider of executions of Algorithm 2; section 5.2 describes the one-port form."""
+    return executions("allgather", "dimension-change", ports=ports, base=base)
+
+
+def check_algorithm1(check: ClaimCheck, ports: str = "all") -> None:
+    """Check that Algorithm 1 takes h+p-1 slots, and that at most two segments share a link.
+
+    The height h is that of Lemma 5, and p is the number of segments per tree. In the one-port
+    model, a slot has n-1 sub-slots, and the execution ends in the last slot.
+    """
+    for execution in algorithm1(ports)(check):
+        p = execution.argument("segments")
+        place = {"p": p, "of": execution.schedule}
+        stated = multiple_height(check.n) + p - 1
+        if ports == "all":
+            check.equal("slots of Algorithm 1", execution.steps, stated, **place)
+        else:
+            # Sub-slots after the last packet of the last slot are not executed.
+            slots = ceil_div(execution.steps, check.n - 1)
+            check.equal("slots of n-1 sub-slots", slots, stated, **place)
+        is_enough = execution.simulation.largest_packet <= 2
+        check.true("a packet of two segments is large enough", is_enough, **place)
+
+
+def check_single_tree(
+    check: ClaimCheck, algorithm: str, split: str, stated: int, segments: tuple[int, ...] = SEGMENTS
+) -> None:
+    """Check the height h' of a tree, and the all-port time (h'+p-1)(T_s + m T_c/p) of p packets.
+
+    The argument ``split`` names the algorithm's parameter for p, and ``stated`` is h'.
+    """
+    check.equal(f"height of {algorithm}", height(check, algorithm), stated)
+    split_argument: dict[str, Any] = {split: segments}
+    for execution in executions("broadcast", algorithm, **split_argument)(check):
+        schedule = execution.schedule
+        p = execution.argument(split)
+        observed = pipelines.exact_time(execution.simulation, schedule.units, SMALL)
+        slot = SMALL.time(1, Fraction(1, p))
+        # Without pipelining p is always 1, so p is not recorded.
+        place: dict[str, Any] = {"p": p} if len(segments) > 1 else {}
+        place |= {"of": schedule, **SMALL.place}
+        check.equal(f"time of {algorithm}", observed, (stated + p - 1) * slot, **place)
+
+
+def check_sheu93(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> None:
+    """Check the broadcast of [16] on the tree of Sheu, Liaw & Chen 1993."""
+    check_single_tree(check, "recursive-substar", "messages", 2 * check.n - 3, segments)
+
+
+def check_day(check: ClaimCheck, segments: tuple[int, ...] = SEGMENTS) -> None:
+    """Check the broadcast of [7] on a greedy tree."""
+    check_single_tree(check, "greedy", "segments", diameter(check.n), segments)
+
+
+def check_hamiltonian(check: ClaimCheck) -> None:
+    """Check that the allgather on rotated Hamiltonian paths takes ceil((n!-1)/(n-1)) steps.
+
+    A link carries at most one message in a step.
+    """
+    stated = even_share(check.n)
+    schedule, simulation = execute(check, "allgather", "rotated-hamiltonian", messages=1)
+    check.equal("steps of rotated Hamiltonian paths", simulation.steps, stated, of=schedule)
+    check.equal("messages in a packet", simulation.largest_packet, 1, of=schedule)
+
+
+def check_theorem3(check: ClaimCheck, ports: str = "all") -> None:
+    """Check that Algorithm 2 on the greedy tree takes D_n T_s + (n!-1)/(n-1) m T_c.
+
+    D_n is the diameter. The one-port time is n-1 times as long.
+    """
+    n = check.n
+    steps_per_slot = 1 if ports == "all" else n - 1
+    carried = Fraction((factorial(n) - 1) * steps_per_slot, n - 1)
+    stated = SMALL.time(diameter(n) * steps_per_slot, carried)
+    for schedule, simulation in algorithm2(ports)(check):
+        observed = pipelines.exact_time(simulation, schedule.units, SMALL)
+        what = f"time of Algorithm 2, {ports}-port"
+        check.equal(what, observed, stated, of=schedule, **SMALL.place)
+
+
+def allgather_by_level(check: ClaimCheck, construction: str) -> Schedule:
+    """Return the allgather down all translates of one tree; step t uses the links on level t.
+
+    The messages are not segmented; all messages of a link and level form one packet.
+    """
+    create = partial(
+        pipelines.allgather_by_levels, check.forest(construction), f"{construction} by levels"
+    )
+    return check.build(create, "by level", construction)
+
+
+# Sections 4 and 5: Algorithms 1 and 2 step by step
+
+
+@checks("TS.A1", memory=Memory(BYTES_PER_ROW * max(FOLLOWED)))
 def nothing_waits_in_algorithm1(check: ClaimCheck) -> None:
     """Check that the last slot is h+p-1, no segment waits, and packets have 1 or 2 segments."""
     for root in bfs.roots(check, 2)[:6]:
         h = max(bfs.heights(check.forest("multiple", root=root)))
-        for p in SEGMENTS:
+        for p in FOLLOWED:
             schedule, simulation = execute(check, "broadcast", "multiple", root=root, segments=p)
             check.equal("number of the last slot", simulation.steps, h + p - 1, p=p, of=schedule)
             check.equal("segments", schedule.units, p * (check.n - 1), p=p, of=schedule)
@@ -74,12 +197,12 @@ def packet_sizes(schedule: Schedule) -> NDArray[np.int64]:
     return np.asarray(counts[inverse])
 
 
-@checks("TS.T2.simulation", memory=Memory(BYTES_PER_ROW * max(SEGMENTS)))
+@checks("TS.T2.simulation", memory=Memory(BYTES_PER_ROW * max(FOLLOWED)))
 def one_port_simulation(check: ClaimCheck) -> None:
     """Check that one-port sub-slots, one per dimension, send the segments of the all-port slots."""
     for port, heads in zip(check.ports, check.neighbours, strict=True):
         check.equal(f"back over dimension {port}", heads[heads], check.ranks, node=check.ranks)
-    for broadcast in executions("broadcast", "multiple", ports="one", segments=SEGMENTS[:3])(check):
+    for broadcast in executions("broadcast", "multiple", ports="one", segments=FOLLOWED[:3])(check):
         schedule = broadcast.schedule
         p = broadcast.argument("segments")
         place = {"p": p, **place_of_rows(schedule)}
@@ -165,36 +288,6 @@ def time_of_theorem3(check: ClaimCheck, allgather: Execution) -> None:
     check_allgather_time(check, allgather.schedule, allgather.simulation, diameter(check.n))
 
 
-@checks("TS.T3.any-tree", memory=ONE_SOURCE)
-def time_on_any_tree(check: ClaimCheck) -> None:
-    """Check the time of Algorithm 2 on many trees, one of them of minimum height but not greedy."""
-    trees = tree_transforms.sample_trees(check)
-    detour = tree_transforms.tree_with_detour(check)
-    what = "trees of height D_n that are not greedy are looked at"
-    check.equal(what, detour is not None, check.n > 4)
-    if detour is not None:
-        check_detour(check, detour)
-        trees.append(detour)
-    for tree in trees:
-        forest = Forest(check.topology, tree.row[None])
-        check.passes(checkers.spanning, forest, of=tree.name)
-        (height,) = bfs.heights(forest)
-        schedule = tree_transforms.allgather_schedule(check, tree)
-        check_allgather_time(check, schedule, check.execute(schedule), height)
-        if tree.in_catalogue:
-            for run in algorithm2(base=tree.name)(check):
-                check_allgather_time(check, run.schedule, run.simulation, height)
-
-
-def check_detour(check: ClaimCheck, tree: Tree) -> None:
-    """Check that a tree is as high as the diameter but not a shortest-path tree."""
-    levels = bfs.levels(bfs.parents(check, tree.row), 0)
-    what = "height of a tree that is not greedy"
-    check.equal(what, levels.max(), diameter(check.n), of=tree.name)
-    is_longer = (levels > bfs.distances(check)).any()
-    check.true("some node is further than its distance", is_longer, of=tree.name)
-
-
 @checks("TS.S52", given=algorithm2("one"), memory=ONE_SOURCE)
 def one_port_allgather(check: ClaimCheck, allgather: Execution) -> None:
     """Check the sub-slots, their dimensions, and the time of the one-port Algorithm 2."""
@@ -227,146 +320,3 @@ def number_of_trees(check: ClaimCheck, allgather: Execution) -> None:
 def count_distinct(trees: NDArray[np.uint8]) -> int:
     """Return the number of different rows that are not empty."""
     return len(np.unique(trees[trees.any(axis=1)], axis=0))
-
-
-# Label and dimension changes, and the use of links (sections 5 and 6.2)
-
-
-def check_spanning(check: ClaimCheck, tree: Tree, root: int) -> None:
-    """Check that a changed tree is a spanning tree with the stated root."""
-    forest = Forest(check.topology, tree.row[None], root)
-    check.passes(checkers.spanning, forest, of=tree.name)
-
-
-def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) -> None:
-    """Check the ports of a forest of the catalogue against a changed tree."""
-    check.equal(what, forest.parent_port, expected.row, node=check.ranks, of=forest)
-
-
-@checks("TS.D3")
-def label_changes_span(check: ClaimCheck) -> None:
-    """Check that label changes LC(x,T) span and match the catalogue and the paper's example."""
-    for tree in tree_transforms.sample_trees(check, other_roots=True):
-        for x in bfs.roots(check, 3):
-            changed = tree_transforms.label_change(check, tree, x)
-            check_spanning(check, changed, changed.root)
-            if tree.in_catalogue:
-                forest = check.forest("label-change", root=x, base=tree.name)
-                check_ports(check, "ports of LC(x,T)", forest, changed)
-    if check.n == 4:
-        check_label_example(check)
-
-
-def check_label_example(check: ClaimCheck) -> None:
-    """Check that LC(3021, L(0123)), with symbols from 0, replaces the symbols in every link."""
-    x = "4132"
-    replacement = str.maketrans("1234", x)
-    base = check.forest("greedy").parent_port[0]
-    forest = check.forest("label-change", root=check.rank(x), base="greedy")
-    parents = bfs.parents(check, base)
-    changed_parents = bfs.parents(check, forest.parent_port[0])
-    root = check.label(forest.root)
-    check.equal("root of LC(3021, L(0123))", root, "1234".translate(replacement), of=forest)
-    for node in range(1, check.nodes):
-        changed_node = check.rank(check.label(node).translate(replacement))
-        measured = check.label(int(changed_parents[changed_node]))
-        stated = check.label(int(parents[node])).translate(replacement)
-        check.equal("parent in LC(3021, L(0123))", measured, stated, node=node, of=forest)
-
-
-@checks("TS.D4")
-def dimension_changes_span(check: ClaimCheck) -> None:
-    """Check that dimension changes DC(i,T) span and match the catalogue and the paper's example."""
-    for tree in tree_transforms.sample_trees(check, other_roots=True):
-        stated = check.label(tree.root)
-        for i in range(check.n - 1):
-            changed = tree_transforms.dimension_change(check, tree, i)
-            check.equal("root of DC(i,T)", check.label(changed.root), stated, i=i, of=changed.name)
-            check_spanning(check, changed, tree.root)
-            if tree.in_catalogue:
-                forest = check.forest("dimension-change", base=tree.name, i=i)
-                check_ports(check, "ports of DC(i,T)", forest, changed)
-    if check.n == 4:
-        forest = check.forest("dimension-change", base="greedy", i=1)
-        rotation = str.maketrans("123", "231")
-        base_paths = dimension_words(check, check.forest("greedy").parent_port[0])
-        measured = " ".join(dimension_words(check, forest.parent_port[0]))
-        expected = " ".join(sorted(word.translate(rotation) for word in base_paths))
-        what = "dimensions of the paths of DC(1, L(0123)), from 0"
-        check.equal(what, measured, expected, of=forest)
-
-
-def dimension_words(check: ClaimCheck, row: Row) -> list[str]:
-    """Return the sequences of dimensions (from 0) on the paths from the identity, sorted."""
-    parent = bfs.parents(check, row)
-    words = []
-    for leaf in range(check.nodes):
-        word = ""
-        node = leaf
-        # A corrupted tree may have a cycle, so the loop also ends at a maximum length.
-        while parent[node] >= 0 and len(word) <= check.nodes:
-            word = str(row[node] - 1) + word
-            node = int(parent[node])
-        words.append(word)
-    return sorted(words)
-
-
-@checks("TS.S51-roots")
-def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
-    """Check that the n-1 trees LC(x, DC(i,T)) are spanning trees rooted at x."""
-    for tree in tree_transforms.sample_trees(check):
-        numbers = range(check.n - 1)
-        changes = [tree_transforms.dimension_change(check, tree, i) for i in numbers]
-        for x in bfs.roots(check, 3):
-            for i, change in enumerate(changes):
-                changed = tree_transforms.label_change(check, change, x)
-                check.equal("root", check.label(changed.root), check.label(x), i=i, of=changed.name)
-                check_spanning(check, changed, x)
-                if tree.name == "greedy":
-                    forest = check.forest("dimension-change", root=x, base=tree.name, i=i)
-                    check_ports(check, "ports", forest, changed)
-
-
-@checks("TS.L7", memory=TRANSLATIONS)
-def links_are_used_equally(check: ClaimCheck) -> None:
-    """Check that on each level, every link is in as many changed trees as the level has nodes."""
-    for tree in tree_transforms.sample_trees(check, other_roots=True):
-        loads, profile = tree_transforms.link_loads(check, tree, check.n - 1)
-        place = {"level": lambda index, *_: index + 1, "link": check.links, "of": tree.name}
-        check.equal("trees with a link on a level", loads, profile[:, None, None], **place)
-
-
-@checks("TS.S62-height")
-def heights_of_single_trees(check: ClaimCheck) -> None:
-    """Check the heights of the trees of [8], and the first height's order of growth.
-
-    They are the trees of rotated Hamiltonian paths and of necklaces.
-    """
-    stated = {"rotated-hamiltonian": factorial(check.n - 1) + 1, "necklace": diameter(check.n)}
-    for name, height in stated.items():
-        tree = check.forest(name)
-        check.passes(checkers.spanning, tree)
-        check.equal(f"height of {name}", bfs.heights(tree), height, of=tree)
-    check.same_order("((n-1)! + 1) / (n-1)!", QUOTIENTS["(n-1)!+1 over (n-1)!"])
-
-
-@checks("TS.S62-equal", memory=TRANSLATIONS)
-def translates_use_links_equally(check: ClaimCheck) -> None:
-    """Check how many translates of the Hamiltonian-path and necklace trees of [8] use each link."""
-    n = check.n
-    mean = Fraction(factorial(n) - 1, n - 1)
-    correction = check.correction()
-    for name in ("rotated-hamiltonian", "necklace"):
-        forest = check.forest(name)
-        place = {"link": check.links, "of": forest}
-        tree = Tree(name, forest.root, forest.parent_port[0])
-        levels, _ = tree_transforms.link_loads(check, tree, 1)
-        loads = levels.sum(axis=0)
-        check.equal(f"translates of {name} on a link", loads, mean, **place)
-        links_of_dimension = np.bincount(tree.row, minlength=n + 1)[2:]
-        correction.equal("translates on a link", loads, links_of_dimension, **place)
-        is_rounded = (loads >= int(mean)) & (loads <= int(mean) + 1)
-        correction.true("one of two numbers", is_rounded, **place)
-        levels, _ = tree_transforms.link_loads(check, tree, n - 1)
-        what = "trees on a link with all dimension changes"
-        correction.equal(what, levels.sum(axis=0), factorial(n) - 1, **place)

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
 from starcast.claims.growth import Number, diameter, divide, factorial, log2, multiple_height, sqrt
-from starcast.claims.model import Memory
-from starcast.claims.papers.tseng_sheu import closed_forms as forms
-from starcast.claims.papers.tseng_sheu.closed_forms import SMALL
+from starcast.claims.papers.tseng_sheu import collectives, tables
+from starcast.claims.papers.tseng_sheu.collectives import SMALL
 from starcast.claims.reference import bfs, pipelines
 from starcast.claims.reference import lower_bound_counts as counts
 from starcast.claims.reference.bfs import distances
@@ -23,7 +22,7 @@ from starcast.claims.reference.pipelines import (
     greatest,
     rational_sqrt,
 )
-from starcast.claims.registry import Execution, checks, executions
+from starcast.claims.registry import Execution, Memory, checks, executions
 from starcast.collectives.model import BYTES_PER_ROW
 from starcast.support.integers import ceil_div
 
@@ -70,14 +69,14 @@ def lower_bound_for_allgather(check: ClaimCheck) -> None:
     counts.check_times(check, schedules, startups, others)
 
 
-@checks("TS.E3", memory=forms.ALGORITHM_1)
+@checks("TS.E3", memory=collectives.ALGORITHM_1)
 def time_in_slots(check: ClaimCheck) -> None:
     """Check formula (3), the time of Algorithm 1 in slots of fixed length."""
-    h = forms.height(check, "multiple")
+    h = collectives.height(check, "multiple")
     shorter_slots = check.reading(
         "with slots as long as their largest packet Algorithm 1 takes at most (3)"
     )
-    for execution in forms.algorithm1()(check):
+    for execution in collectives.algorithm1()(check):
         schedule, simulation = execution
         p = execution.argument("segments")
         place = {"p": p, "of": schedule}
@@ -95,10 +94,10 @@ def time_in_slots(check: ClaimCheck) -> None:
 def best_real_number_of_segments(check: ClaimCheck) -> None:
     """Check that the time (3) falls before the stated p and rises after it, and the order of p."""
     n = check.n
-    h = forms.height(check, "multiple")
+    h = collectives.height(check, "multiple")
     check.equal("h", h, multiple_height(n))
     pipeline = Pipeline(h, Fraction(2, n - 1))
-    forms.check_best_segments(check, pipeline, Fraction(2 * (h - 1), n - 1))
+    tables.check_best_segments(check, pipeline, Fraction(2 * (h - 1), n - 1))
     candidates = [Fraction(j, 8) for j in range(1, 200)]
     for startup, b in SMALL.each():
         times = [pipeline.time(p, startup, b) for p in candidates]
@@ -117,21 +116,21 @@ def best_real_number_of_segments(check: ClaimCheck) -> None:
 def time_of_theorem1(check: ClaimCheck) -> None:
     """Check whether Algorithm 1 with the best integer p ends within the time of Theorem 1."""
     n = check.n
-    check.equal("h", forms.height(check, "multiple"), multiple_height(n))
-    check_ends_within(check, forms.theorem1(n), "all")
+    check.equal("h", collectives.height(check, "multiple"), multiple_height(n))
+    check_ends_within(check, tables.theorem1(n), "all")
     others = (("greedy", "segments", 1), ("edge-disjoint", "messages", n - 1))
-    read_with_other_broadcasts(check, forms.theorem1(n), "all", others)
+    read_with_other_broadcasts(check, tables.theorem1(n), "all", others)
 
 
 @checks("TS.T2.time", memory=Memory(56 * BYTES_PER_ROW))
 def time_of_theorem2(check: ClaimCheck) -> None:
     """Check whether the one-port simulation ends within n-1 times the time of Theorem 1."""
     n = check.n
-    check.equal("h", forms.height(check, "multiple"), multiple_height(n))
-    check_ends_within(check, forms.theorem2(n), "one")
+    check.equal("h", collectives.height(check, "multiple"), multiple_height(n))
+    check_ends_within(check, tables.theorem2(n), "one")
     others = (("greedy", "segments", 1), ("recursive-substar", "messages", 1))
-    read_with_other_broadcasts(check, forms.theorem2(n), "one", others)
-    read_without_idle_steps(check, forms.theorem2(n))
+    read_with_other_broadcasts(check, tables.theorem2(n), "one", others)
+    read_without_idle_steps(check, tables.theorem2(n))
 
 
 def least_times(pipeline: Pipeline) -> Times:
@@ -141,7 +140,7 @@ def least_times(pipeline: Pipeline) -> Times:
 
 def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None:
     """Check that Algorithm 1 with the best integer p ends within the stated time."""
-    runs = list(forms.algorithm1(ports)(check))
+    runs = list(collectives.algorithm1(ports)(check))
     stated = least_times(pipeline)
     steps_per_slot = int(pipeline.slot)
     fixed = []
@@ -154,13 +153,15 @@ def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None
         fixed.append(WIDE.time(steps, steps * Fraction(pipeline.share) / p))
         shorter.append(pipelines.exact_time(simulation, p * (check.n - 1), WIDE))
     # Beyond q the time rises with p, so if q <= MAX_SEGMENTS, the best p is among the executed p.
-    known = np.array([pipeline.square(*load) <= forms.MAX_SEGMENTS**2 for load in WIDE.each()])
+    known = np.array(
+        [pipeline.square(*load) <= collectives.MAX_SEGMENTS**2 for load in WIDE.each()]
+    )
     check.true("for some machines no larger p can help", bool(known.any()))
     check_least(check, runs[0], np.array(fixed, dtype=object), stated, known)
     packets = check.reading(f"the same with slots as long as their largest packet, {ON_WIDE}")
     times = np.array(shorter, dtype=object)
     # With more than MAX_SEGMENTS segments, at least one step of an additional slot is needed.
-    longer = WIDE.T_s * (pipeline.slot * (pipeline.height + forms.MAX_SEGMENTS - 1) + 1)
+    longer = WIDE.T_s * (pipeline.slot * (pipeline.height + collectives.MAX_SEGMENTS - 1) + 1)
     known = (times.min(axis=0) <= stated) | (longer > stated)
     check_least(packets, runs[0], times, stated, known)
     correct_theorem(check, pipeline, stated)
@@ -223,9 +224,9 @@ def read_with_other_broadcasts(
     reading = check.reading(f"some broadcast, Algorithm 1 or {names}, ends within it, {ON_WIDE}")
     # The check itself records the executions of Algorithm 1, so the reading must not record them
     # again.
-    runs = list(forms.algorithm1(ports)(ClaimCheck(check.topology, check.objects)))
+    runs = list(collectives.algorithm1(ports)(ClaimCheck(check.topology, check.objects)))
     for name, split, parts in others:
-        numbers = tuple(p * parts for p in range(1, 2 * forms.MAX_SEGMENTS + 1))
+        numbers = tuple(p * parts for p in range(1, 2 * collectives.MAX_SEGMENTS + 1))
         split_argument: dict[str, Any] = {split: numbers}
         runs += executions("broadcast", name, ports=ports, **split_argument)(reading)
     times = [pipelines.exact_time(run.simulation, run.schedule.units, WIDE) for run in runs]
@@ -240,7 +241,7 @@ def read_without_idle_steps(check: ClaimCheck, pipeline: Pipeline) -> None:
     )
     times = []
     busy = 0
-    for run in forms.algorithm1("one")(ClaimCheck(check.topology, check.objects)):
+    for run in collectives.algorithm1("one")(ClaimCheck(check.topology, check.objects)):
         simulation = run.simulation
         busy = int((simulation.links_used > 0).sum())
         times.append(WIDE.time(busy, pipelines.carried_share(simulation, run.schedule.units)))
@@ -252,20 +253,20 @@ def read_without_idle_steps(check: ClaimCheck, pipeline: Pipeline) -> None:
     reading.at_most("least time", least[known], stated[known], **place)
 
 
-@checks("TS.T1.order", memory=forms.ALGORITHM_1)
+@checks("TS.T1.order", memory=collectives.ALGORITHM_1)
 def order_of_theorem1(check: ClaimCheck) -> None:
     """Check the order of the all-port time with the best integer p."""
-    forms.check_algorithm1(check)
+    collectives.check_algorithm1(check)
     what = "time with the best whole p over n T_s + sqrt(m T_s T_c) + m T_c/n"
-    forms.check_time_order(check, what, forms.theorem1_time, forms.theorem1_order)
+    tables.check_time_order(check, what, tables.theorem1_time, tables.theorem1_order)
 
 
-@checks("TS.T2.order", memory=forms.ALGORITHM_1)
+@checks("TS.T2.order", memory=collectives.ALGORITHM_1)
 def order_of_theorem2(check: ClaimCheck) -> None:
     """Check the order of the one-port time with the best integer p."""
-    forms.check_algorithm1(check, "one")
+    collectives.check_algorithm1(check, "one")
     what = "time with the best whole p over n^2 T_s + n sqrt(m T_s T_c) + m T_c"
-    forms.check_time_order(check, what, forms.theorem2_time, forms.theorem2_order)
+    tables.check_time_order(check, what, tables.theorem2_time, tables.theorem2_order)
 
 
 # Optimality, improvements and orders in sections 1, 4, 5, 6.1 and 7
@@ -281,40 +282,40 @@ def is_long(n: int, startup: Number, b: Number) -> bool:
     return bool(b >= n * n * startup)
 
 
-@checks("TS.opt.S41", memory=forms.ALGORITHM_1)
+@checks("TS.opt.S41", memory=collectives.ALGORITHM_1)
 def allport_broadcast_is_optimal(check: ClaimCheck) -> None:
     """Check that the time of Theorem 1 is within a constant factor of the bound of Lemma 1."""
-    forms.check_algorithm1(check)
+    collectives.check_algorithm1(check)
     what = "time of Theorem 1 over the bound of Lemma 1"
-    forms.check_time_order(check, what, forms.theorem1_time, forms.lemma1_allport)
+    tables.check_time_order(check, what, tables.theorem1_time, tables.lemma1_allport)
 
 
-@checks("TS.opt.S42-startup", memory=forms.ALGORITHM_1)
+@checks("TS.opt.S42-startup", memory=collectives.ALGORITHM_1)
 def startup_of_short_messages(check: ClaimCheck) -> None:
     """Check that short messages take O(n^2 T_s) by Theorem 2, O(n/log n) times Lemma 1's bound."""
-    forms.check_algorithm1(check, "one")
+    collectives.check_algorithm1(check, "one")
     what = "time of Theorem 2 over n^2 T_s where m T_c <= n^2 T_s"
-    time = forms.theorem2_time
-    forms.check_time_order(check, what, time, forms.square_order, is_short)
+    time = tables.theorem2_time
+    tables.check_time_order(check, what, time, tables.square_order, is_short)
 
     def quotient(n: int) -> Number:
-        over_lemma1 = greatest(n, time, forms.lemma1_oneport, is_short)
+        over_lemma1 = greatest(n, time, tables.lemma1_oneport, is_short)
         return divide(over_lemma1 * log2(n), n)
 
     check.order("time of Theorem 2 over n/log n times Lemma 1 where m T_c <= n^2 T_s", quotient)
 
 
-@checks("TS.opt.S42-transmission", memory=forms.ALGORITHM_1)
+@checks("TS.opt.S42-transmission", memory=collectives.ALGORITHM_1)
 def transmission_of_long_messages(check: ClaimCheck) -> None:
     """Check that long messages take O(m T_c) by Theorem 2, O(1) times the bound of Lemma 1."""
-    forms.check_algorithm1(check, "one")
+    collectives.check_algorithm1(check, "one")
     what = "time of Theorem 2 over m T_c where m T_c >= n^2 T_s"
-    forms.check_time_order(check, what, forms.theorem2_time, forms.message_order, is_long)
+    tables.check_time_order(check, what, tables.theorem2_time, tables.message_order, is_long)
     what = "time of Theorem 2 over Lemma 1 where m T_c >= n^2 T_s"
-    forms.check_time_order(check, what, forms.theorem2_time, forms.lemma1_oneport, is_long)
+    tables.check_time_order(check, what, tables.theorem2_time, tables.lemma1_oneport, is_long)
 
 
-@checks("TS.opt.S51", given=forms.algorithm2(), memory=forms.ALGORITHM_1)
+@checks("TS.opt.S51", given=collectives.algorithm2(), memory=collectives.ALGORITHM_1)
 def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
     """Check that start-ups and messages of Theorem 3 equal their terms in Lemma 2."""
     n = check.n
@@ -326,7 +327,7 @@ def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
     check.equal("messages a link", carried, Fraction(factorial(n) - 1, n - 1), of=schedule)
 
 
-@checks("TS.opt.S52", given=forms.algorithm2("one"), memory=forms.ALGORITHM_1)
+@checks("TS.opt.S52", given=collectives.algorithm2("one"), memory=collectives.ALGORITHM_1)
 def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the messages of the one-port Algorithm 2 equal their term in Lemma 2."""
     schedule, simulation = allgather
@@ -334,11 +335,11 @@ def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
     check.equal("messages a node", carried, factorial(check.n) - 1, of=schedule)
 
 
-@checks("TS.concl-allport", memory=forms.ALGORITHM_1)
+@checks("TS.concl-allport", memory=collectives.ALGORITHM_1)
 def allport_terms(check: ClaimCheck) -> None:
     """Check start-up and transmission of Theorem 1 against their terms in Lemma 1."""
-    forms.check_algorithm1(check)
-    time = forms.theorem1_time
+    collectives.check_algorithm1(check)
+    time = tables.theorem1_time
     check.order("start-up of Theorem 1 over D_n T_s", lambda n: divide(time(n, 1, 0), diameter(n)))
     check.order("transmission of Theorem 1 over m T_c/(n-1)", lambda n: time(n, 0, 1) * (n - 1))
     startups = check.reading(
@@ -346,26 +347,26 @@ def allport_terms(check: ClaimCheck) -> None:
     )
 
     def quotient(n: int) -> Number:
-        pipeline = forms.theorem1(n)
+        pipeline = tables.theorem1(n)
         return divide(pipeline.height - 1 + sqrt(pipeline.square(1, n**4)), diameter(n))
 
     startups.order("start-ups over D_n", quotient)
 
 
-@checks("TS.intro-transmission", memory=forms.ALGORITHM_1)
+@checks("TS.intro-transmission", memory=collectives.ALGORITHM_1)
 def transmission_improves(check: ClaimCheck) -> None:
     """Check the orders by which Theorems 1 and 2 improve the broadcast times of [16] and [17]."""
-    forms.check_sheu93(check)
-    forms.check_algorithm1(check)
-    forms.check_algorithm1(check, "one")
+    collectives.check_sheu93(check)
+    collectives.check_algorithm1(check)
+    collectives.check_algorithm1(check, "one")
 
     def sheu93_quotient(startup: int, power: int, n: int) -> Number:
         load = (startup, n**power)
-        return divide(forms.sheu93(n).least(*load), n * forms.theorem1(n).least(*load))
+        return divide(tables.sheu93(n).least(*load), n * tables.theorem1(n).least(*load))
 
     def sheu95_quotient(startup: int, power: int, n: int) -> Number:
         load = (startup, n**power)
-        return divide(forms.sheu95(n).least(*load), log2(n) * forms.theorem2(n).least(*load))
+        return divide(tables.sheu95(n).least(*load), log2(n) * tables.theorem2(n).least(*load))
 
     for words, *load in (("T_s = 0", 0, 0), ("m T_c = n^4 T_s", 1, 4)):
         check.same_order(f"[16] over Theorem 1 over n, {words}", partial(sheu93_quotient, *load))
@@ -374,13 +375,13 @@ def transmission_improves(check: ClaimCheck) -> None:
         )
 
 
-@checks("TS.intro-startup", memory=forms.ALGORITHM_1)
+@checks("TS.intro-startup", memory=collectives.ALGORITHM_1)
 def startup_improves(check: ClaimCheck) -> None:
     """Check the orders of growth of the start-ups of four allgather algorithms."""
-    forms.check_hamiltonian(check)
-    forms.check_theorem3(check)
-    forms.check_theorem3(check, "one")
-    measured = forms.height(check, "rotated-hamiltonian")
+    collectives.check_hamiltonian(check)
+    collectives.check_theorem3(check)
+    collectives.check_theorem3(check, "one")
+    measured = collectives.height(check, "rotated-hamiltonian")
     check.equal("height of the tree of Hamiltonian paths", measured, factorial(check.n - 1) + 1)
     for words in (
         "(n-1)!+1 over (n-1)!",
@@ -389,48 +390,50 @@ def startup_improves(check: ClaimCheck) -> None:
         "n!-1 over n!",
         "(n-1) D_n over n^2",
     ):
-        check.same_order(words, forms.QUOTIENTS[words])
+        check.same_order(words, tables.QUOTIENTS[words])
 
 
 #: The trees of section 6.1: the formula for the height, and the pipeline.
-SINGLE_TREES = {"2n-3": forms.sheu93, "D_n": forms.day}
+SINGLE_TREES = {"2n-3": tables.sheu93, "D_n": tables.day}
 
 
-@checks("TS.S61-nopipe", memory=forms.ALGORITHM_1)
+@checks("TS.S61-nopipe", memory=collectives.ALGORITHM_1)
 def time_without_pipelining(check: ClaimCheck) -> None:
     """Check the time h'(T_s + m T_c) of an unsegmented message, and its order of growth.
 
     h' is the height of the tree.
     """
-    forms.check_sheu93(check, segments=(1,))
-    forms.check_day(check, segments=(1,))
+    collectives.check_sheu93(check, segments=(1,))
+    collectives.check_day(check, segments=(1,))
     for formula, pipeline in SINGLE_TREES.items():
         what = f"({formula})(T_s + m T_c) over n T_s + m n T_c"
-        forms.check_time_order(check, what, forms.unsegmented(pipeline), forms.unsegmented_order)
+        tables.check_time_order(check, what, tables.unsegmented(pipeline), tables.unsegmented_order)
 
 
-@checks("TS.S61-pipe", memory=forms.ALGORITHM_1)
+@checks("TS.S61-pipe", memory=collectives.ALGORITHM_1)
 def time_with_pipelining(check: ClaimCheck) -> None:
     """Check the time (h'+p-1)(T_s + m T_c/p) of p segments, and its order for the best integer p.
 
     h' is the height of the tree.
     """
-    forms.check_sheu93(check)
-    forms.check_day(check)
+    collectives.check_sheu93(check)
+    collectives.check_day(check)
     for formula, pipeline in SINGLE_TREES.items():
         what = f"time with h' = {formula} over n T_s + sqrt(n m T_s T_c) + m T_c"
-        forms.check_time_order(check, what, forms.with_best_integer(pipeline), forms.one_tree_order)
+        tables.check_time_order(
+            check, what, tables.with_best_integer(pipeline), tables.one_tree_order
+        )
 
 
 @checks("TS.S61-phases")
 def sum_of_phases_order(check: ClaimCheck) -> None:
     """Check the closed form of the sum of ceil(log2 i), and its order of growth."""
-    check.equal("the sum, term by term", forms.sum_of_phases(check.n), forms.phases(check.n))
-    check.order("the sum over n log n", lambda n: divide(forms.phases(n), n * log2(n)))
+    check.equal("the sum, term by term", tables.sum_of_phases(check.n), tables.phases(check.n))
+    check.order("the sum over n log n", lambda n: divide(tables.phases(n), n * log2(n)))
 
 
 @checks("TS.S61-sheu95")
 def best_segments_of_sheu95(check: ClaimCheck) -> None:
     """Check the best real number p of segments for [17], and its order of growth."""
-    forms.check_best_segments(check, Pipeline(check.n), Fraction(check.n - 1))
+    tables.check_best_segments(check, Pipeline(check.n), Fraction(check.n - 1))
     check.same_order("the best p over sqrt(n m T_c/T_s)", lambda n: sqrt(divide(n - 1, n)))
