@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from starcast.lab.answers import hops
-from starcast.queries import find, load_queries, measured
-from starcast.queries.measured import Figures, Measurements
+from starcast.queries import find, load_queries
+from starcast.queries import pack as measured
+from starcast.queries.pack import Figures, Measurements
 from starcast.queries.picture import PATH
 from starcast.stores.graph.connection import Graph
 from starcast.stores.servers import GraphAddress

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from starcast.queries import Query, load_queries, run
-from starcast.queries.checks import check_reads_only
 from starcast.queries.execution import find_problems, has_indexes, plan_operators
+from starcast.queries.query import check_reads_only
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.schema import NODE
 from starcast.stores.graph.writer import BoltWriter

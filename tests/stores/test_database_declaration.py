@@ -18,7 +18,7 @@ from starcast.experiments.running import run_experiment
 from starcast.ingest import ingest, parse_request
 from starcast.ingest.stores import Stores
 from starcast.stores.database import artifact_rows, migrations, models, repository, sessions
-from starcast.stores.database.listing import list_artifacts
+from starcast.stores.database.artifact_rows import list_artifacts
 from starcast.stores.database.views import VIEWS
 from starcast.stores.graph.connection import Graph
 from starcast.stores.servers import GraphAddress, Role

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.queries import Query
-from starcast.queries.checks import check_reads_only, find_parameters
+from starcast.queries.query import check_reads_only, find_parameters
 from starcast.support.errors import InputError
 
 FILE = Path("/packs/mine/question.cypher")

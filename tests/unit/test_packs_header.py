@@ -5,8 +5,8 @@ from itertools import dropwhile
 
 import pytest
 
-from starcast.queries.header import Column, parse_header
 from starcast.queries.parameters import Parameter, Type
+from starcast.queries.query import Column, parse_header
 from starcast.support.errors import InputError
 
 VALID = """\

@@ -11,9 +11,9 @@ import query_packs
 
 from starcast.queries import Query, find, load_library, load_queries
 from starcast.queries.execution import ingest_command
-from starcast.queries.header import Column
 from starcast.queries.pack import load_folder, write_template
 from starcast.queries.parameters import Parameter
+from starcast.queries.query import Column
 from starcast.support.errors import InputError, NotFoundError
 from starcast.support.paths import data_folder
 

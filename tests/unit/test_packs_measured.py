@@ -8,7 +8,7 @@ import query_packs
 from query_packs import FASTER, SLOW, faster_library
 
 from starcast.queries import find, load_queries
-from starcast.queries.measured import (
+from starcast.queries.pack import (
     LARGEST,
     SIZES,
     Figures,

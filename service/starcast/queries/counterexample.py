@@ -33,13 +33,9 @@ MATCH (sender:Node {topology: $topology, label: $sender})-[link:LINK]-\
 OPTIONAL MATCH (sender)-[send:SEND {schedule: $schedule, step: $step, tree: $tree}]->(receiver)
 RETURN send.step AS step, sender, link, send, receiver, send.tree AS tree, send.unit AS unit
 ORDER BY step, sender.rank, send.port, tree, unit""",
-    ("schedule", "node"): """\
-MATCH (sender:Node)-[send:SEND {schedule: $schedule, step: $step, tree: $tree}]->(receiver:Node)
-WHERE $node IN [sender.label, receiver.label]
-RETURN send.step AS step, sender, send, receiver, send.tree AS tree, send.unit AS unit
-ORDER BY step, sender.rank, send.port, tree, unit""",
     ("schedule", "part"): """\
 MATCH (sender:Node)-[send:SEND {schedule: $schedule, step: $step, tree: $tree}]->(receiver:Node)
+WHERE $node IN [sender.label, receiver.label]
 RETURN send.step AS step, sender, send, receiver, send.tree AS tree, send.unit AS unit
 ORDER BY step, sender.rank, send.port, tree, unit""",
     ("forest", "sender"): """\
@@ -213,12 +209,13 @@ def _query(at: Location) -> str:
         "topology": at.network.spec, "forest": at.forest or None, "schedule": at.schedule or None,
         "nodes": [*at.nodes], "node": next(iter(at.nodes), None), "sender": sender,
         "receiver": receiver, "step": at.step, "tree": at.tree,
-        "part": at.tree if at.step is None else at.step,
+        "part": next((part for part in (at.step, at.tree, *at.nodes) if part is not None), None),
     }  # fmt: skip
     known = {name: value for name, value in values.items() if value is not None}
     query = next(query for needs, query in _QUERIES.items() if known.keys() >= {*needs})
-    # Properties without a value are not conditions of the pattern.
-    query = re.sub(r", \w+: \$(\w+)", lambda name: name[0] if name[1] in known else "", query)
+    # Properties and conditions without a value are left out.
+    condition = r"(?:, \w+: |\nWHERE )\$(\w+)(?: IN .*)?"
+    query = re.sub(condition, lambda name: name[0] if name[1] in known else "", query)
     # Parameters would have no values in Neo4j Browser.
     return re.sub(r"\$(\w+)", lambda name: _literal(known[name[1]]), query)
 

@@ -8,8 +8,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from starcast.queries.pack import Query
 from starcast.queries.parameters import STORED, Parameter, bind, values_of_type
+from starcast.queries.query import Query
 from starcast.stores.graph.connection import Graph, QueryResult
 from starcast.stores.graph.schema import ELEMENTS, INDEXES, GraphState
 from starcast.support.errors import InputError, LimitError, NotFoundError

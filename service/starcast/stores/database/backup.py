@@ -30,7 +30,7 @@ from sqlalchemy import URL, Connection, Engine, inspect, text
 from sqlalchemy.dialects.postgresql import BYTEA
 
 from starcast.stores.database import migrations, sessions
-from starcast.stores.database.watched import TCP_OPTIONS, WatchedConnection, is_pooled
+from starcast.stores.database.watched import TCP_OPTIONS, is_pooled
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, RejectedError, StarcastError, UnavailableError
 from starcast.support.limited import open_archive, read_member
@@ -102,17 +102,11 @@ class Manifest(pydantic.BaseModel):
         """Total number of rows."""
         return sum(table.rows for table in self.tables.values())
 
-    @property
-    def postgres_major(self) -> int:
-        """The major version of the server."""
-        return int(re.split("[^0-9]", self.postgres)[0])
-
 
 def server_major(engine: Engine) -> int:
     """Return the major version of the server."""
-    with sessions.translated_errors(engine.url), engine.connect() as connection:
-        number = connection.scalar(text("select current_setting('server_version_num')::int"))
-    return int(number or 0) // 10_000
+    major, *_ = engine.dialect.server_version_info or (0,)
+    return int(major)
 
 
 def count_rows(engine: Engine) -> dict[str, int]:
@@ -252,12 +246,9 @@ def check_empty(engine: Engine) -> None:
     """Check that a starcast store holds no data.
 
     Raises:
-        RejectedError: the store holds data, or the database belongs to another program.
+        RejectedError: the store holds data.
     """
-    if sessions.known_revision(engine) is None:
-        return
-    rows = count_rows(engine)
-    if rows:
+    if rows := count_rows(engine):
         found = [f"{pluralize(count, 'row')} in {name}" for name, count in rows.items()]
         listed = ", ".join(found if len(found) <= _LISTED else [*found[:_LISTED], "..."])
         raise RejectedError(
@@ -276,8 +267,7 @@ def _check_direct(engine: Engine) -> None:
         InputError: the server is behind a connection pooler.
     """
     with sessions.translated_errors(engine.url), engine.connect() as connection:
-        driver = connection.connection.driver_connection
-        if isinstance(driver, WatchedConnection) and is_pooled(driver):
+        if is_pooled(connection):
             raise InputError(
                 f"PostgreSQL at {engine.url.host}:{engine.url.port} is behind a connection pooler,"
                 " and pg_dump and pg_restore would change the settings of other sessions",
@@ -289,7 +279,7 @@ def _check_direct(engine: Engine) -> None:
 def _check_target(engine: Engine, manifest: Manifest) -> None:
     sessions.check_known(manifest.revision, f"the backup has schema {manifest.revision}, which")
     major = server_major(engine)
-    if manifest.postgres_major > major:
+    if int(re.split("[^0-9]", manifest.postgres)[0]) > major:
         raise RejectedError(
             f"the backup comes from PostgreSQL {manifest.postgres}, but this server is"
             f" PostgreSQL {major}",
@@ -321,8 +311,7 @@ def _verify(engine: Engine, manifest: Manifest) -> None:
 
 def _describe(connection: Connection) -> Manifest:
     # Checksums are computed from text, which must not depend on the server's configuration.
-    for statement in _FORMATS.split(";"):
-        connection.execute(text(statement))
+    connection.exec_driver_sql(_FORMATS, execution_options={"no_parameters": True})
     revision = sessions.revision_of(connection)
     if revision is None:
         raise RejectedError(

@@ -83,11 +83,8 @@ def drop_experiment(session: Session, name: str) -> None:
 
 def load_runs(session: Session, experiment: int) -> list[models.Run]:
     """Return the runs of an experiment with their costs, in the order in which they were stored."""
-    return list(
-        session.scalars(
-            select(models.Run).where(models.Run.experiment == experiment).order_by(models.Run.id)
-        )
-    )
+    query = select(models.Run).filter_by(experiment=experiment).order_by(models.Run.id)
+    return list(session.scalars(query))
 
 
 def load_run(session: Session, number: int) -> models.Run:
@@ -133,9 +130,5 @@ def copy_steps(
 
 def load_profile(session: Session, run: int) -> list[models.StepProfile]:
     """Return the step profile of a run in order."""
-    query = (
-        select(models.StepProfile)
-        .where(models.StepProfile.run == run)
-        .order_by(models.StepProfile.step)
-    )
+    query = select(models.StepProfile).filter_by(run=run).order_by(models.StepProfile.step)
     return list(session.scalars(query))

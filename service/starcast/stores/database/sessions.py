@@ -17,7 +17,6 @@ from starcast.stores.database.watched import (
     CANCEL_SECONDS,
     TCP_OPTIONS,
     WatchedConnection,
-    connect_watched,
 )
 from starcast.stores.servers import ROLE_NAMES
 from starcast.support.errors import BusyError, RejectedError, StarcastError, UnavailableError
@@ -83,7 +82,9 @@ def connect(url: URL) -> Engine:
             **TCP_OPTIONS,
         },
     )
-    event.listen(engine, "do_connect", connect_watched)
+    event.listen(
+        engine, "do_connect", lambda *given: WatchedConnection.connect(*given[2], **given[3])
+    )
     with translated_errors(engine.url), engine.connect():
         return engine
 
