@@ -132,18 +132,13 @@ def test_check_without_a_server_checks_only_the_files(starcast: Starcast) -> Non
     assert f"{len(load_queries())} files are valid; plans were not checked" in result.err
 
 
-@pytest.mark.parametrize("target", ["overlap/shared-links", "shared-links"])
-def test_one_query_can_be_checked(starcast: Starcast, target: str) -> None:
-    assert [row["query"] for row in starcast(f"query check {target} -f json").json] == [
-        "overlap/shared-links"
-    ]
-
-
-def test_check_accepts_a_pack_a_file_or_a_folder_of_packs(
+def test_check_accepts_a_query_a_pack_a_file_or_a_folder_of_packs(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     path = write(tmp_path / "folder" / "other" / "nodes.cypher")
     for target, names in {
+        "overlap/shared-links": {"overlap/shared-links"},
+        "shared-links": {"overlap/shared-links"},
         "topology": {q for q in load_queries() if q.startswith("topology/")},
         path: {"other/nodes"},
     }.items():
@@ -160,16 +155,6 @@ def test_running_a_query_needs_a_server(starcast: Starcast) -> None:
     assert result.err.rstrip().endswith(" up'")
 
 
-def test_the_error_for_a_query_that_writes_names_the_line(
-    starcast: Starcast, tmp_path: Path
-) -> None:
-    path = write(tmp_path / "bad.cypher", OWN.replace("RETURN", "SET n.rank = 0\nRETURN"))
-    for words in (f"run {path} topology=S4", f"check {path}", f"show {path}"):
-        result = starcast(f"query {words}")
-        assert result.code == 2
-        assert f"{path}:11: queries must be read-only: SET writes" in result.err
-
-
 def test_an_invalid_query_does_not_affect_the_others(starcast: Starcast, packs: Path) -> None:
     """Listings report the invalid query. Only commands that use it or check its pack fail."""
     path = write(packs / "mine" / "evil.cypher", OWN.replace("RETURN", "DETACH DELETE n RETURN"))
@@ -180,7 +165,9 @@ def test_an_invalid_query_does_not_affect_the_others(starcast: Starcast, packs: 
     shown = starcast("query show shared-links")
     assert (shown.code, shown.out) == (0, find("shared-links").text)
     assert starcast("query check overlap").code == 0
-    for asked in ("check", "check mine", "check evil", "show mine/evil", "run evil topology=S4"):
+    asked_by_path = (f"run {path} topology=S4", f"check {path}", f"show {path}")
+    asked_by_name = ("check mine", "check evil", "show mine/evil", "run evil topology=S4")
+    for asked in ("check", *asked_by_name, *asked_by_path):
         refused = starcast(f"query {asked}")
         assert (refused.code, refused.out) == (2, "")
         assert refused.err.startswith(f"error: {words}")

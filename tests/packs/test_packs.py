@@ -121,12 +121,6 @@ def test_every_oracle_has_a_case_with_rows(name: str) -> None:
     assert any(ORACLES[name].rows(**case) for case in ORACLES[name].cases)
 
 
-def test_the_load_histogram_of_a_stored_forest_equals_that_of_its_array(graph: Graph) -> None:
-    """An earlier test compares the query with brute force; this one compares it with the array."""
-    rows = run(graph, LIBRARY.find("load-histogram"), {"forest": FOREST.id}).rows
-    assert {row["load"]: row["links"] for row in rows if row["links"]} == FOREST.load_histogram()
-
-
 def test_rows_beyond_the_limit_are_cut_off_and_reported(graph: Graph) -> None:
     query = LIBRARY.find("shared-links")
     rows = run(graph, query, {"forest": FOREST.id}).rows
@@ -134,12 +128,6 @@ def test_rows_beyond_the_limit_are_cut_off_and_reported(graph: Graph) -> None:
     assert limited.more
     assert limited.rows == rows[:-1]
     assert not run(graph, query, {"forest": FOREST.id}, row_limit=len(rows)).more
-
-
-def test_parameter_values_are_also_accepted_as_text(graph: Graph) -> None:
-    query = LIBRARY.find("shared-links")
-    from_text = run(graph, query, {"forest": FOREST.id, "min_load": "1"}).rows
-    assert from_text == run(graph, query, {"forest": FOREST.id, "min_load": 1}).rows
 
 
 @pytest.mark.parametrize(

@@ -69,20 +69,17 @@ def test_without_a_measurement_file_there_are_no_measurements(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     "change",
-    [{"queries": None}, {"queries": {"a": {}}}, {"timeout": "long"}, {"queries": {"a": 1}}],
+    [{"queries": None}, {"queries": {"a": {}}}, {"timeout": "long"}, {"queries": {"a": 1}}, None],
 )
-def test_an_invalid_measurement_file_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
-    path = written(tmp_path, {**DOCUMENT, **change})
+def test_an_invalid_measurement_file_is_refused(
+    tmp_path: Path, change: dict[str, object] | None
+) -> None:
+    path = written(tmp_path, {**DOCUMENT, **(change or {})})
+    if change is None:
+        path.write_text("seconds: 3")
     with pytest.raises(RejectedError, match="is not a valid measurement file") as caught:
         read_measurements(path)
     assert "benchmarks" in caught.value.hint
-
-
-def test_a_measurement_file_that_is_not_json_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "measured.json"
-    path.write_text("seconds: 3")
-    with pytest.raises(RejectedError):
-        read_measurements(path)
 
 
 def written(folder: Path, document: object) -> Path:

@@ -5,14 +5,13 @@ that stores the forest, schedule or topology shown.
 """
 
 import re
-import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from starcast.claims.verdict import Verdict, describe_place
 from starcast.collectives.model import EXPANDED
 from starcast.ingest.planning import parse_request
-from starcast.queries.execution import ingest_options
+from starcast.queries.execution import format_ingest, ingest_options
 from starcast.support.errors import NotFoundError, StarcastError
 from starcast.topologies import Topology, topology
 
@@ -184,22 +183,17 @@ def _ingest_command(network: Topology, of: str) -> tuple[str, str]:
     if not kind or parts[0] != network.spec:
         return "", ""
     options = ingest_options(kind, parts)
-    root = parts[-1] if parts[-1] != EXPANDED else network.label(0)
-    trees = options.get("--trees", "")
-    schedules = options.get("--schedules", "")
-    ports = options.get("--ports", "default")
+    if parts[-1] not in {EXPANDED, network.label(0)}:
+        options["root"] = parts[-1]
     # The plan shows which ids the command would store. Planning is fast, since it builds nothing.
     try:
-        plan = parse_request(network.spec, trees, schedules, root, ports)
+        plan = parse_request(network.spec, **options)  # type: ignore[arg-type]
     except StarcastError:
         return "", ""
     # Even if the command is valid, it might store a different artifact from the one to be shown.
     if of not in {artifact.id for artifact in plan.artifacts}:
         return "", ""
-    if root != network.label(0):
-        options["--root"] = root
-    words = [word for option in options.items() for word in option]
-    return kind, shlex.join(["starcast", "ingest", network.spec, *words])
+    return kind, format_ingest(network.spec, options)
 
 
 def _query(at: Location) -> str:

@@ -157,28 +157,33 @@ def ingest_command(kind: str, artifact_id: str) -> str:
     spec, *rest = parts = artifact_id.split(":")
     options: dict[str, str] = {}
     if kind == "forest" and len(parts) == 3 and rest[0].partition("(")[0] in constructions():
-        options = ingest_options(kind, parts) | {"--root": parts[2]}
+        options = ingest_options(kind, parts) | {"root": parts[2]}
     elif kind == "schedule" and len(parts) == 6 and rest[1] in REGISTRIES.get(rest[0], ()):
         options = ingest_options(kind, parts)
         if parts[5] != EXPANDED:
-            options["--root"] = parts[5]
+            options["root"] = parts[5]
     elif kind != "topology" or rest:
         return f"starcast {kind} list"
-    words = [word for option in options.items() for word in option]
+    return format_ingest(spec, options)
+
+
+def format_ingest(spec: str, options: Mapping[str, str]) -> str:
+    """Return the command 'starcast ingest' with these options, given by name."""
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
     return shlex.join(["starcast", "ingest", spec, *words])
 
 
 def ingest_options(kind: str, parts: Sequence[str]) -> dict[str, str]:
-    """Return the options of 'starcast ingest', except the root, for the id of an artifact.
+    """Return the options of 'starcast ingest' by name, without root, for the id of an artifact.
 
     Args:
         kind: ``forest`` or ``schedule``.
         parts: the parts of the id.
     """
     if kind == "forest":
-        return {"--trees": parts[1]}
+        return {"trees": parts[1]}
     arguments = f"({parts[4]})" if parts[4] else ""
-    return {"--schedules": f"{parts[1]}:{parts[2]}{arguments}", "--ports": parts[3]}
+    return {"schedules": f"{parts[1]}:{parts[2]}{arguments}", "ports": parts[3]}
 
 
 def has_indexes(graph: Graph) -> bool:
