@@ -119,13 +119,11 @@ def _source(
     parameters: Sequence[Parameter], values: Mapping[str, Any], topology: Topology
 ) -> int | None:
     """Return the node from which levels are counted: the first node parameter, or else the root."""
-    for parameter in parameters:
-        if parameter.type.name == "node" and not parameter.type.many:
-            return topology.rank(values[parameter.name])
-    for parameter in parameters:
-        if parameter.type.name in STORED[1:] and not parameter.type.many:
-            root = values[parameter.name].rpartition(":")[2]
-            return topology.rank(root) if root != EXPANDED else None
+    for kinds in (("node",), STORED[1:]):
+        for parameter in parameters:
+            if parameter.type.name in kinds and not parameter.type.many:
+                label = values[parameter.name].rpartition(":")[2]
+                return topology.rank(label) if label != EXPANDED else None
     return None
 
 

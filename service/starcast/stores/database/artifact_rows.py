@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from starcast.stores.database import models
-from starcast.stores.database.repository import copy_steps
+from starcast.stores.database.repository import copy_steps, require
 from starcast.stores.database.sessions import copy_rows
 from starcast.stores.database.views import ARTIFACT
 from starcast.support.errors import NotFoundError, RejectedError
@@ -28,9 +28,7 @@ Row = dict[str, Any]
 
 #: The table of each kind of artifact.
 MODELS: dict[str, type[models.Base]] = {
-    "topology": models.Topology,
-    "forest": models.Forest,
-    "schedule": models.Schedule,
+    model.__tablename__: model for model in (models.Topology, models.Forest, models.Schedule)
 }
 _TREE_COLUMNS = ("forest", "number", "height", "leaves", "size", "parent_port")
 _VIEW = table("artifact", *map(column, ARTIFACT.columns))
@@ -153,13 +151,10 @@ def save_forest(session: Session, forest: "Forest") -> None:
         arguments=dict(forest.arguments),
         root_label=forest.topology.label(forest.root),
     )
-    figures = zip(
-        forest.heights.tolist(), forest.leaves.tolist(), forest.sizes.tolist(), strict=True
-    )
-    rows = (
-        (forest.id, number, *counts, forest.parent_port[number].data)
-        for number, counts in enumerate(figures)
-    )
+    counts = [values.tolist() for values in (forest.heights, forest.leaves, forest.sizes)]
+    ports = [row.data for row in forest.parent_port]
+    columns = enumerate(zip(*counts, ports, strict=True))
+    rows = ((forest.id, number, *values) for number, values in columns)
     copy_rows(session, models.Tree.metadata.tables["tree"], _TREE_COLUMNS, rows)
 
 
@@ -174,9 +169,8 @@ def load_forest(session: Session, forest_id: str) -> "Forest":
     from starcast.topologies import as_topology  # noqa: PLC0415
     from starcast.trees import Forest  # noqa: PLC0415
 
-    row = session.get(models.Forest, forest_id)
-    if row is None:
-        raise NotFoundError(f"no forest '{forest_id}' is stored", hint="see 'starcast forest list'")
+    stored_forest = session.get(models.Forest, forest_id)
+    row = require(stored_forest, "forest", f"'{forest_id}' is stored")
     topology = as_topology(row.topology)
     query = select(models.Tree.parent_port).filter_by(forest=forest_id)
     ports = session.scalars(query.order_by(models.Tree.number))

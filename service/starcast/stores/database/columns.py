@@ -105,21 +105,37 @@ class Base(DeclarativeBase):
                 table.append_constraint(CheckConstraint(condition, name=column.name))
 
 
-def one_of(*values: str) -> str:
-    """Return the check that a column has one of these values."""
-    listed = ", ".join(f"'{value}'" for value in values)
-    return f"{{}} in ({listed})"
+def field(
+    comment: str, *arguments: Any, check: str = "", words: Sequence[str] = (), **options: Any
+) -> MappedColumn[Any]:
+    """Return a column with a comment, which the documentation shows too.
 
-
-def field(comment: str, *arguments: Any, check: str = "", **options: Any) -> MappedColumn[Any]:
-    """Return a column with a comment, which the documentation shows too, and a check."""
+    Args:
+        comment: the comment.
+        arguments: further arguments of SQLAlchemy's ``mapped_column``.
+        check: an SQL condition on its values, in which {} is the name of the column.
+        words: the only values that it can have.
+        options: options of ``mapped_column``.
+    """
+    if words:
+        listed = ", ".join(f"'{word}'" for word in words)
+        check = f"{{}} in ({listed})"
     return mapped_column(*arguments, comment=comment, info={"check": check}, **options)
+
+
+def key(comment: str, *arguments: Any, **options: Any) -> MappedColumn[Any]:
+    """Return a column of the primary key."""
+    return field(comment, *arguments, primary_key=True, **options)
+
+
+def counts(condition: str) -> CheckConstraint:
+    """Return the constraint on the counts of a row."""
+    return CheckConstraint(condition, name="counts")
 
 
 def part_of(target: str, comment: str, **options: Any) -> MappedColumn[Any]:
     """Return a column of a primary key: the row to which a row belongs and with which it ends."""
-    reference = ForeignKey(target, ondelete="CASCADE")
-    return field(comment, reference, primary_key=True, **options)
+    return key(comment, ForeignKey(target, ondelete="CASCADE"), **options)
 
 
 def empty_object(comment: str) -> MappedColumn[Any]:
@@ -156,7 +172,7 @@ def _axis_column(name: str, axis: Axis) -> MappedColumn[Any]:
     Rows that were stored before the axis existed get the axis's usual value.
     """
     kinds: dict[Any, tuple[Any, str]] = {
-        str: (Text, one_of(*axis.words) if axis.words else _PATTERNS.get(name, "")),
+        str: (Text, _PATTERNS.get(name, "")),
         str | None: (Text, ""),
         int: (_INTEGERS[axis.bits], ""),
         Fraction: (Exact, RATIONAL),
@@ -171,6 +187,7 @@ def _axis_column(name: str, axis: Axis) -> MappedColumn[Any]:
         sort_order=-1,
         server_default=None if axis.usual is None else usual,
         check=check,
+        words=axis.words,
     )
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any, get_args
 
-from sqlalchemy import CheckConstraint, ForeignKey, Identity, Index, UniqueConstraint, text
+from sqlalchemy import ForeignKey, Identity, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, relationship
 
 from starcast.stores.database import columns
@@ -26,12 +26,13 @@ from starcast.stores.database.columns import (
     AxisColumns,
     Big,
     Small,
+    counts,
     double_of,
     empty_array,
     empty_object,
     field,
+    key,
     moment,
-    one_of,
     part_of,
 )
 from starcast.support.axes import AXES
@@ -55,9 +56,8 @@ class Store(Base):
     # A unique index on a constant allows only one row.
     __table_args__ = (Index("ix_store_one_row", text("(true)"), unique=True),)
 
-    id: Mapped[uuid.UUID] = field(
+    id: Mapped[uuid.UUID] = key(
         "random id, which the node (:Store) of the graph records too",
-        primary_key=True,
         server_default=text("gen_random_uuid()"),
     )
     created_at: Mapped[datetime] = moment("when it was created")
@@ -66,18 +66,16 @@ class Store(Base):
 class Family(Base):
     """A family of topologies. Plug-ins add theirs, so this is a table and not an enumeration."""
 
-    name: Mapped[str] = field("name of the family: star", primary_key=True)
+    name: Mapped[str] = key("name of the family: star")
     noun: Mapped[str] = field("noun for its topologies in sentences: star graphs")
 
 
 class Topology(Base):
     """An ingested topology with its counts."""
 
-    __table_args__ = (
-        CheckConstraint("nodes > 0 and links > 0 and degree > 0 and diameter > 0", name="counts"),
-    )
+    __table_args__ = (counts("nodes > 0 and links > 0 and degree > 0 and diameter > 0"),)
 
-    spec: Mapped[str] = field("name of the topology: S5, S6,3", primary_key=True, check=SPEC)
+    spec: Mapped[str] = key("name of the topology: S5, S6,3", check=SPEC)
     family: Mapped[str] = field("name of its family", ForeignKey("family.name"))
     n: Mapped[Small] = field("n of S_n and S_n,k; d of Q_d")
     k: Mapped[Small | None] = field("k of S_n,k, else null")
@@ -90,11 +88,9 @@ class Topology(Base):
 class Forest(Base):
     """An ingested forest. Its trees are in the table tree."""
 
-    __table_args__ = (
-        CheckConstraint("root >= 0 and trees > 0 and height > 0 and congestion > 0", name="counts"),
-    )
+    __table_args__ = (counts("root >= 0 and trees > 0 and height > 0 and congestion > 0"),)
 
-    id: Mapped[str] = field("id such as S5:multiple:12345", primary_key=True, check=_ARTIFACT_ID)
+    id: Mapped[str] = key("id such as S5:multiple:12345", check=_ARTIFACT_ID)
     topology: Mapped[str] = field("spec of its topology", ForeignKey("topology.spec"), index=True)
     construction: Mapped[str] = field("construction that built it: multiple", check=NAME)
     arguments: Mapped[dict[str, Any]] = empty_object("arguments of the construction, by name")
@@ -109,12 +105,10 @@ class Forest(Base):
 class Tree(Base):
     """One tree of a forest."""
 
-    __table_args__ = (
-        CheckConstraint("number >= 0 and height > 0 and leaves > 0 and size > 1", name="counts"),
-    )
+    __table_args__ = (counts("number >= 0 and height > 0 and leaves > 0 and size > 1"),)
 
     forest: Mapped[str] = part_of("forest.id", "id of its forest")
-    number: Mapped[Small] = field("number of the tree in the forest, from 0", primary_key=True)
+    number: Mapped[Small] = key("number of the tree in the forest, from 0")
     height: Mapped[Small] = field("largest level")
     leaves: Mapped[Big] = field("number of leaves")
     size: Mapped[Big] = field("number of nodes")
@@ -128,23 +122,19 @@ class Schedule(Base):
     """An ingested schedule with the results of its simulation."""
 
     __table_args__ = (
-        CheckConstraint(
-            "steps > 0 and transmissions > 0 and largest_packet > 0 and units > 0", name="counts"
-        ),
+        counts("steps > 0 and transmissions > 0 and largest_packet > 0 and units > 0"),
     )
 
-    id: Mapped[str] = field(
-        "id such as S5:broadcast:multiple:all::12345", primary_key=True, check=_ARTIFACT_ID
-    )
+    id: Mapped[str] = key("id such as S5:broadcast:multiple:all::12345", check=_ARTIFACT_ID)
     topology: Mapped[str] = field("spec of its topology", ForeignKey("topology.spec"), index=True)
     forest: Mapped[str | None] = field(
         "id of its forest; null if it uses no forest", ForeignKey("forest.id"), index=True
     )
     collective: Mapped[str] = field(
-        "broadcast, allgather, scatter, ...", check=one_of(*get_args(Collective))
+        "broadcast, allgather, scatter, ...", words=get_args(Collective)
     )
     algorithm: Mapped[str] = field("algorithm that built it", check=NAME)
-    ports: Mapped[str] = field("port model: all or one", check=one_of(*get_args(Ports)))
+    ports: Mapped[str] = field("port model: all or one", words=get_args(Ports))
     arguments: Mapped[dict[str, Any]] = empty_object("arguments of the algorithm, by name")
     root: Mapped[Big] = field("rank of the root")
     symmetric: Mapped[bool] = field(
@@ -159,7 +149,7 @@ class Schedule(Base):
 class _Step:
     """The columns of one step of a simulation."""
 
-    step: Mapped[int] = field("step number, from 1", primary_key=True)
+    step: Mapped[int] = key("step number, from 1")
     links_used: Mapped[Big] = field("directed links used")
     packets: Mapped[Big] = field("packets sent")
     largest_packet: Mapped[Big] = field("units in the largest packet")
@@ -175,21 +165,17 @@ class Materialization(Base):
     """The state of one artifact in the graph store. An artifact without a row is unknown."""
 
     __table_args__ = (
-        CheckConstraint("expected_nodes >= 0 and expected_relationships >= 0", name="counts"),
+        counts("expected_nodes >= 0 and expected_relationships >= 0"),
         Index("ix_materialization_topology", text("split_part(id, ':', 1)")),
     )
 
-    kind: Mapped[str] = field(
-        "topology, forest or schedule", primary_key=True, check=one_of(*KINDS)
-    )
-    id: Mapped[str] = field(
-        "id of the artifact", primary_key=True, check=SPEC.format("split_part({}, ':', 1)")
-    )
+    kind: Mapped[str] = key("topology, forest or schedule", words=KINDS)
+    id: Mapped[str] = key("id of the artifact", check=SPEC.format("split_part({}, ':', 1)"))
     state: Mapped[str] = field(
         "planned, loading, complete or failed",
-        check=one_of("planned", "loading", "complete", "failed"),
+        words=("planned", "loading", "complete", "failed"),
     )
-    method: Mapped[str] = field("load method: bolt or import", check=one_of("bolt", "import"))
+    method: Mapped[str] = field("load method: bolt or import", words=("bolt", "import"))
     expected_nodes: Mapped[Big] = field("its nodes")
     expected_relationships: Mapped[Big] = field("its relationships")
     found_nodes: Mapped[Big | None] = field("nodes found in the graph")
@@ -207,7 +193,7 @@ class Materialization(Base):
 class Experiment(Base):
     """A named set of runs."""
 
-    id: Mapped[int] = field("number in this store", Identity(), primary_key=True)
+    id: Mapped[int] = key("number in this store", Identity())
     name: Mapped[str] = field(
         "name, unique in this database", unique=True, check="{} ~ '^[A-Za-z0-9][A-Za-z0-9._-]*$'"
     )
@@ -228,7 +214,7 @@ class Run(Base, AxisColumns):
 
     # A run needs no ingested topology, so its topology is not a foreign key.
     __table_args__ = (
-        CheckConstraint(f"{COUNTS} and missing >= 0", name="counts"),
+        counts(f"{COUNTS} and missing >= 0"),
         # Nulls count as equal, so that two runs at the same point are duplicates even if an axis
         # has no value.
         UniqueConstraint(
@@ -238,7 +224,7 @@ class Run(Base, AxisColumns):
         Index("ix_run_algorithm", "algorithm", "collective"),
     )
 
-    id: Mapped[Big] = field("number in this store", Identity(), primary_key=True, sort_order=-3)
+    id: Mapped[Big] = key("number in this store", Identity(), sort_order=-3)
     experiment: Mapped[int] = field(
         "number of its experiment", ForeignKey("experiment.id", ondelete="CASCADE"), sort_order=-2
     )
@@ -248,7 +234,7 @@ class Run(Base, AxisColumns):
     missing: Mapped[Big] = field(
         "(node, unit) pairs that the faults left undelivered", server_default=text("0")
     )
-    status: Mapped[str] = field("complete or failed", check=one_of("complete", "failed"))
+    status: Mapped[str] = field("complete or failed", words=("complete", "failed"))
     error: Mapped[str | None] = field(
         "why it failed", check="(status = 'failed') = ({} is not null)"
     )
@@ -272,13 +258,12 @@ class Cost(Base):
     A value that the source does not give is null.
     """
 
-    __table_args__ = (CheckConstraint("steps >= 0 and transmissions >= 0", name="counts"),)
+    __table_args__ = (counts("steps >= 0 and transmissions >= 0"),)
 
     run: Mapped[int] = part_of("run.id", "number of its run")
-    kind: Mapped[str] = field(
+    kind: Mapped[str] = key(
         "closed form, simulated, lower bound",
-        primary_key=True,
-        check=one_of("closed form", "simulated", "lower bound"),
+        words=("closed form", "simulated", "lower bound"),
     )
     steps: Mapped[Big | None] = field("number of steps")
     start_ups: Mapped[Fraction | None] = field("coefficient of t_s, exact", check=RATIONAL)
@@ -302,13 +287,11 @@ class StepProfile(_Step, Base):
 class ClaimRun(Base):
     """A verification run: one stored pass over claims of the papers."""
 
-    id: Mapped[int] = field("number in this store", Identity(), primary_key=True)
+    id: Mapped[int] = key("number in this store", Identity())
     names: Mapped[list[Any]] = empty_array(
         "requested claim ids and beginnings of ids; none for all claims"
     )
-    level: Mapped[str | None] = field(
-        "quick, full or deep; null if sizes were given", check=one_of(*LEVELS)
-    )
+    level: Mapped[str | None] = field("quick, full or deep; null if sizes were given", words=LEVELS)
     sizes: Mapped[list[Any] | None] = field(
         "requested sizes, or null",
         check="(level is null) = ({} is not null)",
@@ -323,15 +306,13 @@ class _CheckedClaim:
     """The columns that identify a claim in a verification run."""
 
     claim_run: Mapped[int] = part_of("claim_run.id", "number of its run", sort_order=-2)
-    claim: Mapped[str] = field(
-        "id of the claim: TS.L5", primary_key=True, sort_order=-1, check="{} ~ '^[A-Z]+[.]'"
-    )
+    claim: Mapped[str] = key("id of the claim: TS.L5", sort_order=-1, check="{} ~ '^[A-Z]+[.]'")
 
 
 class ClaimEvidence(_CheckedClaim, Base):
     """The evidence of one claim at one size."""
 
-    size: Mapped[str] = field("size that was checked: S5", primary_key=True)
+    size: Mapped[str] = key("size that was checked: S5")
     evidence: Mapped[dict[str, Any]] = field("findings as JSON", check=OBJECT)
     seconds: Mapped[float] = field(
         "time of the check; work that several claims share is counted for the first one",
@@ -345,7 +326,7 @@ class ClaimVerdict(_CheckedClaim, Base):
     __table_args__ = (Index("ix_claim_verdict_claim", "claim", "claim_run"),)
 
     verdict: Mapped[str] = field(
-        "holds, holds as a bound, fails or not checkable", check=one_of(*VERDICT_WORDS)
+        "holds, holds as a bound, fails or not checkable", words=VERDICT_WORDS
     )
     sizes: Mapped[list[Any]] = field("sizes that were checked", check=ARRAY)
     counterexample: Mapped[dict[str, Any] | None] = field(
@@ -363,7 +344,7 @@ class StoredRecord(Base):
 
     __tablename__ = "record"
 
-    id: Mapped[str] = field("id such as congestion-trees:S4:congestion=2", primary_key=True)
+    id: Mapped[str] = key("id such as congestion-trees:S4:congestion=2")
     problem: Mapped[str] = field("search problem: one-port-broadcast")
     topology: Mapped[str] = field("spec of the topology, which need not be ingested", check=SPEC)
     arguments: Mapped[dict[str, Any]] = empty_object("arguments of the problem, by name")
@@ -376,7 +357,7 @@ class StoredRecord(Base):
     )
     verification: Mapped[str] = field(
         "result of checking the bound: verified, not made again or not checked",
-        check=one_of(*VERIFICATIONS),
+        words=VERIFICATIONS,
     )
     witness: Mapped[bytes] = field("arrays of the object, as an npz file")
     solver: Mapped[str] = field("solver with its version, or empty")

@@ -42,8 +42,8 @@ def is_pooled(connection: Connection) -> bool:
 
     A server reports the id of the process that serves the client; a pooler invents one.
     """
-    info = connection.connection.driver_connection.info  # type: ignore[union-attr]
-    return bool(connection.scalar(text("select pg_backend_pid()")) != info.backend_pid)
+    driver: Any = connection.connection.driver_connection
+    return bool(connection.scalar(text("select pg_backend_pid()")) != driver.info.backend_pid)
 
 
 class WatchedConnection(psycopg.Connection[Any]):
