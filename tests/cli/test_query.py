@@ -243,18 +243,6 @@ def test_a_query_runs_although_another_is_invalid(
     assert (result.code, result.json, result.err) == (0, [{"nodes": 24}], "")
 
 
-def test_a_path_is_printed_hop_by_hop_in_tables(starcast: Starcast, home: Path) -> None:
-    result = starcast(SHORTEST_PATH, home=home)
-    assert result.code == 0
-    assert result.err == ""
-    assert result.out.split()[:2] == ["length", "path"]
-    line = next(line for line in result.out.splitlines() if "->" in line)
-    assert line.split()[1] == "1234"
-    assert line.split()[-1] == "2143"
-    assert line.count("->") == int(line.split()[0])
-    assert "| length | path |" in starcast(f"{SHORTEST_PATH} -f markdown", home=home).out
-
-
 def test_a_path_is_two_lists_in_json_and_csv(starcast: Starcast, home: Path) -> None:
     (row,) = starcast(f"{SHORTEST_PATH} --format json", home=home).json
     assert len(row[PATH]) == len(row["ports"]) + 1 == row["length"] + 1

@@ -106,7 +106,7 @@ class Library:
         return self.queries
 
 
-def load_library(*packs: Path, stem: str | None = None) -> Library:
+def load_library(*packs: Path, stem: str | None = None, shipped: bool = True) -> Library:
     """Load starcast's packs and those in the user's folders; errors are stored as `Library.faults`.
 
     If several folders contain packs of the same name, the queries of these packs count as errors.
@@ -114,8 +114,24 @@ def load_library(*packs: Path, stem: str | None = None) -> Library:
     Args:
         packs: the user's folders of packs.
         stem: load only queries with this name, which does not include the pack.
+        shipped: whether to load starcast's packs.
     """
-    return _load_packs((data_folder("queries"), *dict.fromkeys(packs)), stem)
+    library = Library()
+    named: dict[str, list[Path]] = {}
+    for root in (*[data_folder("queries")] * shipped, *dict.fromkeys(packs)):
+        with _record_fault(library, f"{root}/"):
+            for entry in _entries(root):
+                if entry.suffix == SUFFIX:
+                    library.faults[entry.stem] = InputError(
+                        f"{entry} is not in a pack",
+                        hint="move it into a folder whose name is the name of the pack",
+                    )
+                elif _is_pack(entry):
+                    named.setdefault(entry.name, []).append(entry)
+    for name, folders in named.items():
+        with _record_fault(library, f"{name}/"):
+            _load_pack(folders, library, stem)
+    return library
 
 
 def load_queries(*packs: Path) -> dict[str, Query]:
@@ -136,7 +152,7 @@ def load_folder(directory: Path) -> dict[str, Query]:
     entries = _entries(directory)
     has_packs = any(map(_is_pack, entries))
     if has_packs or not any(entry.suffix == SUFFIX for entry in entries):
-        return _load_packs([directory]).require_valid()
+        return load_library(directory, shipped=False).require_valid()
     library = Library()
     _load_pack([directory], library)
     return library.require_valid()
@@ -193,25 +209,6 @@ def write_template(name: str, directory: Path) -> Path:
     with atomic_write(path) as file:
         file.write(text.replace("TITLE", query.replace("-", " ").capitalize()).encode())
     return path
-
-
-def _load_packs(roots: Iterable[Path], stem: str | None = None) -> Library:
-    library = Library()
-    packs: dict[str, list[Path]] = {}
-    for root in roots:
-        with _record_fault(library, f"{root}/"):
-            for entry in _entries(root):
-                if entry.suffix == SUFFIX:
-                    library.faults[entry.stem] = InputError(
-                        f"{entry} is not in a pack",
-                        hint="move it into a folder whose name is the name of the pack",
-                    )
-                elif _is_pack(entry):
-                    packs.setdefault(entry.name, []).append(entry)
-    for name, folders in packs.items():
-        with _record_fault(library, f"{name}/"):
-            _load_pack(folders, library, stem)
-    return library
 
 
 def _load_pack(folders: Sequence[Path], library: Library, stem: str | None = None) -> None:

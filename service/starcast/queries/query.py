@@ -409,11 +409,11 @@ class Query:
         Raises:
             InputError: a value cannot be computed from the parameter values.
         """
-        functions = {name: COMPUTED[name] for name in self.computed}
-        return {
-            **values,
-            **{name: make(*map(values.get, needs)) for name, (needs, make) in functions.items()},
-        }
+        computed = {}
+        for name in self.computed:
+            needs, make = COMPUTED[name]
+            computed[name] = make(*map(values.get, needs))
+        return {**values, **computed}
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -10,17 +10,17 @@ checksums.
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, Annotated, Any, Literal
+from shutil import copyfileobj
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import pydantic
@@ -151,7 +151,7 @@ def create(engine: Engine, file: Path, programs: Programs) -> Manifest:
         command += [f'--table=public."{table}"' for table in manifest.tables]
         # The dump's size is not known in advance and may exceed the 4 GB limit of plain zip.
         with archive.open(_DUMP, "w", force_zip64=True) as member:
-            _run(command, engine.url, output=member)
+            _run(command, engine.url, lambda pg_dump: copyfileobj(pg_dump.stdout, member, _CHUNK))
         archive.writestr(_MANIFEST, manifest.model_dump_json(indent=2))
     return manifest
 
@@ -290,18 +290,15 @@ def _check_target(engine: Engine, manifest: Manifest) -> None:
 
 def _restore_dump(engine: Engine, file: Path, programs: Programs) -> None:
     command = [str(programs.pg_restore), "--single-transaction", "--exit-on-error", "--no-owner"]
+    command += ["--no-privileges"]
     with _open(file) as archive, archive.open(_DUMP) as member:
-        _run([*command, "--no-privileges"], engine.url, source=member)
+        _run(command, engine.url, lambda restore: copyfileobj(member, restore.stdin, _CHUNK))
 
 
 def _verify(engine: Engine, manifest: Manifest) -> None:
     with sessions.translated_errors(engine.url), engine.begin() as connection:
         restored = _describe(connection)
-    different = [
-        table
-        for table in manifest.tables.keys() | restored.tables.keys()
-        if manifest.tables.get(table) != restored.tables.get(table)
-    ]
+    different = {table for table, _ in manifest.tables.items() ^ restored.tables.items()}
     if different:
         raise RejectedError(
             f"the restored rows differ from the backup in {', '.join(sorted(different))}",
@@ -352,16 +349,15 @@ def _content(connection: Connection, table: str) -> TableContent:
     return TableContent(rows=rows, checksum=f"{int(checksum):x}")
 
 
-def _run(
-    command: list[str],
-    url: URL,
-    *,
-    source: IO[bytes] | None = None,
-    output: IO[bytes] | None = None,
-) -> None:
-    """Run a PostgreSQL program on a database, with optional input and output streams.
+def _run(command: list[str], url: URL, copy: Callable[[Any], None]) -> None:
+    """Run a PostgreSQL program on a database.
 
     The password is passed in the environment, because every user can read command-line arguments.
+
+    Args:
+        command: the program and its options.
+        url: the database.
+        copy: writes to the standard input of the running process, or reads its standard output.
     """
     plain = url._replace(drivername="postgresql", password=None).render_as_string()
     target = make_conninfo(plain, connect_timeout=sessions.CONNECT_SECONDS, **TCP_OPTIONS)
@@ -372,19 +368,16 @@ def _run(
     with tempfile.TemporaryFile() as messages:
         with subprocess.Popen(
             [*command, f"--dbname={target}"],
-            stdin=subprocess.DEVNULL if source is None else subprocess.PIPE,
-            stdout=subprocess.DEVNULL if output is None else subprocess.PIPE,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             stderr=messages,
             env=environment,
         ) as process:
             try:
                 # A broken pipe means that the program has ended; its messages explain why.
                 with suppress(BrokenPipeError):
-                    if source is not None and process.stdin is not None:
-                        shutil.copyfileobj(source, process.stdin, _CHUNK)
-                        process.stdin.close()
-                if output is not None and process.stdout is not None:
-                    shutil.copyfileobj(process.stdout, output, _CHUNK)
+                    copy(process)
+                process.communicate()
             except BaseException:
                 process.kill()
                 raise
