@@ -14,7 +14,6 @@ from starcast.queries.pack import (
     Figures,
     Measurements,
     measurements,
-    read_measurements,
 )
 from starcast.support.errors import RejectedError
 
@@ -50,7 +49,7 @@ def test_only_queries_that_come_with_starcast_are_measured() -> None:
 
 
 def test_a_measurement_file_is_read_and_its_times_are_formatted(tmp_path: Path) -> None:
-    known = read_measurements(written(tmp_path, DOCUMENT))
+    known = measurements(written(tmp_path, DOCUMENT))
     assert (known.machine, known.neo4j) == ("2 cores", "2026.08.1")
     figures = known.queries["paths/shortest-path"]
     assert [known.format_seconds(figures, spec) for spec in (*SIZES, "S9")] == [
@@ -63,8 +62,8 @@ def test_a_measurement_file_is_read_and_its_times_are_formatted(tmp_path: Path) 
 
 
 def test_without_a_measurement_file_there_are_no_measurements(tmp_path: Path) -> None:
-    assert read_measurements(tmp_path / "measured.json") == Measurements()
-    assert read_measurements(tmp_path / "measured.json").describe(find("shortest-path")) == ""
+    assert measurements(tmp_path / "measured.json") == Measurements()
+    assert measurements(tmp_path / "measured.json").describe(find("shortest-path")) == ""
 
 
 @pytest.mark.parametrize(
@@ -78,7 +77,7 @@ def test_an_invalid_measurement_file_is_refused(
     if change is None:
         path.write_text("seconds: 3")
     with pytest.raises(RejectedError, match="is not a valid measurement file") as caught:
-        read_measurements(path)
+        measurements(path)
     assert "benchmarks" in caught.value.hint
 
 

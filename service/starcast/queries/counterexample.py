@@ -215,14 +215,12 @@ def _query(at: Location) -> str:
 
 
 def _literal(value: object) -> str:
+    """Return a value as a Cypher literal."""
     if isinstance(value, list):
         return f"[{', '.join(map(_literal, value))}]"
-    return quote_string(value) if isinstance(value, str) else str(value)
-
-
-def quote_string(text: str) -> str:
-    """Return a text as a Cypher string literal."""
-    inside = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+    if not isinstance(value, str):
+        return str(value)
+    inside = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
     return f"'{inside}'"
 
 

@@ -105,31 +105,26 @@ def require_complete(
         rows = graph.read(_STATES[kind], {"ids": ids}) if ids else []
         stored = {row["id"]: row for row in rows}
         for artifact_id in ids:
-            if artifact_id not in stored:
-                raise _missing(graph, kind, artifact_id)
-            if stored[artifact_id]["state"] != GraphState.COMPLETE:
-                raise _incomplete(kind, artifact_id, stored[artifact_id]["state"])
+            state = stored[artifact_id]["state"] if artifact_id in stored else None
+            if state != GraphState.COMPLETE:
+                raise _unusable(graph, kind, artifact_id, state)
         if kind == "forest":
             _check_trees(stored, [int(tree) for tree in values_of_type(parameters, values, "tree")])
 
 
-def _incomplete(kind: str, artifact_id: str, state: str) -> NotFoundError:
+def _unusable(graph: Graph, kind: str, artifact_id: str, state: str | None) -> NotFoundError:
+    """Return the error for an artifact that is not complete, or not stored if its state is None."""
+    subject = f"the {kind} '{artifact_id}' is not"
     command = ingest_command(kind, artifact_id)
-    return NotFoundError(
-        f"the {kind} '{artifact_id}' is not complete in the graph: its state is '{state}'",
-        hint=f"wait for the running ingest, or run '{command}', which completes it",
-    )
-
-
-def _missing(graph: Graph, kind: str, artifact_id: str) -> NotFoundError:
+    if state is not None:
+        message = f"{subject} complete in the graph: its state is '{state}'"
+        hint = f"wait for the running ingest, or run '{command}', which completes it"
+        return NotFoundError(message, hint=hint)
     # All ids are read in order to suggest a similar one.
     key = "spec" if kind == "topology" else "id"
     rows = graph.read(f"MATCH (o:{kind.capitalize()}) RETURN o.{key} AS id ORDER BY id")
     suggestion = did_you_mean(artifact_id, [row["id"] for row in rows])
-    return NotFoundError(
-        f"the {kind} '{artifact_id}' is not in the graph",
-        hint=f"{suggestion}run '{ingest_command(kind, artifact_id)}'",
-    )
+    return NotFoundError(f"{subject} in the graph", hint=f"{suggestion}run '{command}'")
 
 
 def _check_trees(forests: Mapping[str, Mapping[str, Any]], trees: Sequence[int]) -> None:

@@ -326,22 +326,14 @@ class Measurements(pydantic.BaseModel):
         return f"measured: {seconds}{comparison}"
 
 
-def measurements() -> Measurements:
-    """Return the contents of `queries/measured.json`.
-
-    Raises:
-        RejectedError: the file is not valid.
-    """
-    return read_measurements(data_folder("queries") / "measured.json")
-
-
 @cache
-def read_measurements(path: Path) -> Measurements:
-    """Read a measurement file; a missing file counts as empty.
+def measurements(file: Path | None = None) -> Measurements:
+    """Read a measurement file, by default `queries/measured.json`; a missing one counts as empty.
 
     Raises:
         RejectedError: the file is not valid.
     """
+    path = file or data_folder("queries") / "measured.json"
     try:
         return Measurements.model_validate_json(path.read_bytes())
     # The query packs can still be used if they were copied without this file.
