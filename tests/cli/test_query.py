@@ -204,19 +204,12 @@ def test_a_missing_pack_folder_is_reported_in_listings_and_fails_a_check(
     assert words in checked.err
 
 
-@pytest.mark.parametrize(
-    ("nodes", "ports", "path"),
-    [
-        (["123"], [], "123"),
-        (["123", "213"], [2], "123 -2-> 213"),
-        (["123", "213", "312"], [2, 3], "123 -2-> 213 -3-> 312"),
-        ([], [], ""),
-    ],
-)
-def test_the_hops_of_a_path_are_formatted_with_their_ports(
-    nodes: list[str], ports: list[int], path: str
-) -> None:
-    assert hops(nodes, ports) == path
+def test_the_hops_of_a_path_are_formatted_with_their_ports() -> None:
+    nodes = ["123", "213", "312"]
+    assert hops([], []) == ""
+    assert hops(nodes[:1], []) == "123"
+    assert hops(nodes[:2], [2]) == "123 -2-> 213"
+    assert hops(nodes, [2, 3]) == "123 -2-> 213 -3-> 312"
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 
@@ -10,27 +11,15 @@ from starcast.queries.execution import ingest_command
 from starcast.stores.graph.connection import Graph
 from starcast.stores.servers import GraphAddress
 from starcast.support.errors import InputError, LimitError, NotFoundError
-from support.packs import (
-    oracle_tools,
-    oracles_faults,
-    oracles_overlap,
-    oracles_paths,
-    oracles_schedules,
-    oracles_topology,
-    oracles_trees,
-)
+from support.packs import oracle_tools, oracles_paths
 from support.packs.oracle_tools import ORACLES, Case
 from support.packs.stored_data import forests, loaded
 
 #: The modules of oracles, one per query pack. Importing a module registers its oracles.
-PACKS = (
-    oracles_faults,
-    oracles_overlap,
-    oracles_paths,
-    oracles_schedules,
-    oracles_topology,
-    oracles_trees,
-)
+PACKS = [
+    import_module(f"support.packs.oracles_{pack}")
+    for pack in ("faults", "overlap", "paths", "schedules", "topology", "trees")
+]
 #: The query library, loaded once rather than for every case.
 LIBRARY = load_library()
 QUERIES = LIBRARY.require_valid()
@@ -167,13 +156,10 @@ def test_a_tree_number_that_the_forest_does_not_have_is_refused(graph: Graph) ->
         ("neighbours", {"topology": "S3", "node": "123"}, "(o:Topology {spec: 'S3'})"),
         ("load-histogram", {"forest": "S3:multiple:123"}, "(o:Forest {id: 'S3:multiple:123'})"),
         ("load-histogram", {"forest": "S3:multiple:123"}, "(o:Topology {spec: 'S3'})"),
-        (
-            "deliveries",
-            {"schedule": "S3:broadcast:multiple:one:segments=1:123", "node": "321"},
-            "(o:Schedule {id: 'S3:broadcast:multiple:one:segments=1:123'})",
-        ),
+        ("deliveries", {"schedule": "S3:broadcast:multiple:one:segments=1:123", "node": "321"},
+         "(o:Schedule {id: 'S3:broadcast:multiple:one:segments=1:123'})"),
     ],
-)
+)  # fmt: skip
 def test_queries_refuse_incomplete_artifacts(
     graph: Graph, name: str, values: Case, pattern: str
 ) -> None:
