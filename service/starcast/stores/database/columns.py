@@ -50,9 +50,10 @@ SPEC = "{} ~ '^[A-Z][A-Za-z_-]*[0-9]+([,x][0-9]+)*$'"
 NAME = r"{} ~ '^[a-z][a-z0-9-]*(\([^()]+\))?$'"
 #: A non-negative rational number.
 RATIONAL = r"{} ~ '^\d+(/[1-9]\d*)?$'"
-_PATTERNS = {"topology": SPEC, "algorithm": NAME}
 OBJECT = "jsonb_typeof({}) = 'object'"
 ARRAY = "jsonb_typeof({}) = 'array'"
+#: The checks of axes whose values are names.
+_PATTERNS = {"topology": SPEC, "algorithm": NAME}
 #: Types of integers with 16 and with 64 bits; other integers have 32.
 Small = Annotated[int, 16]
 Big = Annotated[int, 64]
