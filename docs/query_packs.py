@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from starcast.queries import Query, load_queries
-from starcast.queries.header import Column
-from starcast.queries.measured import LARGEST, SIZES, Figures, Measurements, measurements
+from starcast.queries.pack import LARGEST, SIZES, Figures, Measurements, measurements
 from starcast.queries.parameters import KINDS
+from starcast.queries.query import Column
 
 #: Cypher is the wrong tool if it takes more than SLOW seconds and another library is at least
 #: FASTER times faster.

@@ -25,7 +25,7 @@ from starcast.collectives import Schedule, schedule
 from starcast.collectives.model import COLUMNS
 from starcast.experiments.design import read_design
 from starcast.judges.simulator import Fault, simulate
-from starcast.queries.header import parse_header
+from starcast.queries.query import parse_header
 from starcast.support.errors import StarcastError
 from starcast.support.settings import Settings
 from starcast.support.spec_syntax import parse_spec

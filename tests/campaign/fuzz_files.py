@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import io
 import json
+import re
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -338,6 +339,6 @@ def backup_file(draw: Random, folder: Path) -> Case:
         print_moment = f"{found.created_at.astimezone():%Y-%m-%d %H:%M}"
         assert print_moment
         assert found.rows >= 0
-        assert found.postgres_major
+        assert int(re.split("[^0-9]", found.postgres)[0])
 
     return what, read

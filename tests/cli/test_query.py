@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from starcast.lab.answers import hops
-from starcast.queries import find, load_queries, measured
-from starcast.queries.measured import Figures, Measurements
+from starcast.queries import find, load_queries
+from starcast.queries import pack as measured
+from starcast.queries.pack import Figures, Measurements
 from starcast.queries.picture import PATH
 from starcast.stores.graph.connection import Graph
 from starcast.stores.servers import GraphAddress
@@ -131,18 +132,13 @@ def test_check_without_a_server_checks_only_the_files(starcast: Starcast) -> Non
     assert f"{len(load_queries())} files are valid; plans were not checked" in result.err
 
 
-@pytest.mark.parametrize("target", ["overlap/shared-links", "shared-links"])
-def test_one_query_can_be_checked(starcast: Starcast, target: str) -> None:
-    assert [row["query"] for row in starcast(f"query check {target} -f json").json] == [
-        "overlap/shared-links"
-    ]
-
-
-def test_check_accepts_a_pack_a_file_or_a_folder_of_packs(
+def test_check_accepts_a_query_a_pack_a_file_or_a_folder_of_packs(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     path = write(tmp_path / "folder" / "other" / "nodes.cypher")
     for target, names in {
+        "overlap/shared-links": {"overlap/shared-links"},
+        "shared-links": {"overlap/shared-links"},
         "topology": {q for q in load_queries() if q.startswith("topology/")},
         path: {"other/nodes"},
     }.items():
@@ -159,16 +155,6 @@ def test_running_a_query_needs_a_server(starcast: Starcast) -> None:
     assert result.err.rstrip().endswith(" up'")
 
 
-def test_the_error_for_a_query_that_writes_names_the_line(
-    starcast: Starcast, tmp_path: Path
-) -> None:
-    path = write(tmp_path / "bad.cypher", OWN.replace("RETURN", "SET n.rank = 0\nRETURN"))
-    for words in (f"run {path} topology=S4", f"check {path}", f"show {path}"):
-        result = starcast(f"query {words}")
-        assert result.code == 2
-        assert f"{path}:11: queries must be read-only: SET writes" in result.err
-
-
 def test_an_invalid_query_does_not_affect_the_others(starcast: Starcast, packs: Path) -> None:
     """Listings report the invalid query. Only commands that use it or check its pack fail."""
     path = write(packs / "mine" / "evil.cypher", OWN.replace("RETURN", "DETACH DELETE n RETURN"))
@@ -179,7 +165,9 @@ def test_an_invalid_query_does_not_affect_the_others(starcast: Starcast, packs: 
     shown = starcast("query show shared-links")
     assert (shown.code, shown.out) == (0, find("shared-links").text)
     assert starcast("query check overlap").code == 0
-    for asked in ("check", "check mine", "check evil", "show mine/evil", "run evil topology=S4"):
+    asked_by_path = (f"run {path} topology=S4", f"check {path}", f"show {path}")
+    asked_by_name = ("check mine", "check evil", "show mine/evil", "run evil topology=S4")
+    for asked in ("check", *asked_by_name, *asked_by_path):
         refused = starcast(f"query {asked}")
         assert (refused.code, refused.out) == (2, "")
         assert refused.err.startswith(f"error: {words}")
@@ -216,19 +204,12 @@ def test_a_missing_pack_folder_is_reported_in_listings_and_fails_a_check(
     assert words in checked.err
 
 
-@pytest.mark.parametrize(
-    ("nodes", "ports", "path"),
-    [
-        (["123"], [], "123"),
-        (["123", "213"], [2], "123 -2-> 213"),
-        (["123", "213", "312"], [2, 3], "123 -2-> 213 -3-> 312"),
-        ([], [], ""),
-    ],
-)
-def test_the_hops_of_a_path_are_formatted_with_their_ports(
-    nodes: list[str], ports: list[int], path: str
-) -> None:
-    assert hops(nodes, ports) == path
+def test_the_hops_of_a_path_are_formatted_with_their_ports() -> None:
+    nodes = ["123", "213", "312"]
+    assert hops([], []) == ""
+    assert hops(nodes[:1], []) == "123"
+    assert hops(nodes[:2], [2]) == "123 -2-> 213"
+    assert hops(nodes, [2, 3]) == "123 -2-> 213 -3-> 312"
 
 
 @pytest.mark.slow
@@ -253,18 +234,6 @@ def test_a_query_runs_although_another_is_invalid(
     write(packs / "mine" / "evil.cypher", "no query")
     result = starcast("query run nodes topology=S4 -f json", home=home)
     assert (result.code, result.json, result.err) == (0, [{"nodes": 24}], "")
-
-
-def test_a_path_is_printed_hop_by_hop_in_tables(starcast: Starcast, home: Path) -> None:
-    result = starcast(SHORTEST_PATH, home=home)
-    assert result.code == 0
-    assert result.err == ""
-    assert result.out.split()[:2] == ["length", "path"]
-    line = next(line for line in result.out.splitlines() if "->" in line)
-    assert line.split()[1] == "1234"
-    assert line.split()[-1] == "2143"
-    assert line.count("->") == int(line.split()[0])
-    assert "| length | path |" in starcast(f"{SHORTEST_PATH} -f markdown", home=home).out
 
 
 def test_a_path_is_two_lists_in_json_and_csv(starcast: Starcast, home: Path) -> None:

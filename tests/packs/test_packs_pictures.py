@@ -8,9 +8,9 @@ import pytest
 from packs import test_packs  # noqa: F401 - imports the oracles
 from starcast.drawing import Subgraph, draw_subgraph
 from starcast.queries import Query, load_queries
-from starcast.queries.header import Column
 from starcast.queries.parameters import bind, named_topologies
 from starcast.queries.picture import build_subgraph, check_drawable
+from starcast.queries.query import Column
 from starcast.support.errors import InputError
 from support.packs.oracle_tools import ORACLES, labels
 

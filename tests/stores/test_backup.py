@@ -5,6 +5,7 @@ import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from shutil import copyfileobj
 
 import pytest
 from neo4j import Driver
@@ -361,7 +362,8 @@ def test_a_dump_can_be_read_without_starcast(file: Path, bare: Engine, tmp_path:
     with zipfile.ZipFile(file) as archive:
         archive.extract("postgres.dump", tmp_path)
     with (tmp_path / "postgres.dump").open("rb") as source:
-        backup._run([str(PROGRAMS.pg_restore), "--no-owner"], bare.url, source=source)
+        command = [str(PROGRAMS.pg_restore), "--no-owner"]
+        backup._run(command, bare.url, lambda process: copyfileobj(source, process.stdin))
     with sessions.open_session(bare) as session:
         assert [each.name for each in session.scalars(select(models.Experiment))] == ["e"]
 

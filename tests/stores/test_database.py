@@ -71,52 +71,32 @@ def test_an_upgrade_keeps_all_rows(engine: Engine, add_revision: Callable[[], No
     assert run_experiment(engine, "e", points, Silent()).kept == 2
 
 
-def test_revision_0010_keeps_finished_verification_runs(bare: Engine) -> None:
+@pytest.mark.parametrize(
+    ("revision", "statements", "query", "expected"),
+    [
+        ("0009", ("insert into claim_run (level, version, fingerprint, finished_at)"
+         " values ('quick', '1', 'f', now()), ('quick', '1', 'f', null)"),
+         "select id from claim_run", [1]),
+        ("0010", ("insert into experiment (name) values ('e');"
+         "insert into run (experiment, topology, collective, algorithm, ports, message_bytes,"
+         " segments, messages, t_s, t_c, status, started_at, finished_at)"
+         " select 1, 'S6,3', 'broadcast', algorithm, 'all', '64', 4, 1, '1', '1', 'complete',"
+         " now(), now() from unnest(array['nk-multiple', 'nk-greedy', 'forest']) as algorithm"),
+         "select message_units from run order by id", [20, 4, None]),
+    ],
+)  # fmt: skip
+def test_an_upgrade_converts_the_rows_of_an_earlier_revision(
+    bare: Engine, revision: str, statements: str, query: str, expected: list[int | None]
+) -> None:
+    """It deletes unfinished verification runs, and computes the units of a message."""
     with bare.begin() as connection:
-        command.upgrade(migrations._config(connection), "0009")
-        connection.execute(
-            text(
-                "insert into claim_run (level, version, fingerprint, finished_at)"
-                " values ('quick', '1', 'f', now()), ('quick', '1', 'f', null)"
-            )
-        )
+        command.upgrade(migrations._config(connection), revision)
+        for statement in statements.split(";"):
+            connection.execute(text(statement))
     migrations.upgrade(bare, Silent())
     assert migrations.differences(bare) == []
-    with sessions.open_session(bare) as session:
-        assert session.scalars(text("select id from claim_run")).all() == [1]
-
-
-def test_revision_0011_adds_the_number_of_units_per_message(bare: Engine) -> None:
-    with bare.begin() as connection:
-        command.upgrade(migrations._config(connection), "0010")
-        connection.execute(text("insert into experiment (name) values ('e')"))
-        connection.execute(
-            text(
-                "insert into run (experiment, topology, collective, algorithm, ports,"
-                " message_bytes, segments, messages, t_s, t_c, status, started_at, finished_at)"
-                " select 1, 'S6,3', 'broadcast', algorithm, 'all', '64', 4, 1, '1', '1',"
-                " 'complete', now(), now() from unnest(array['nk-multiple', 'nk-greedy', 'forest'])"
-                " as algorithm"
-            )
-        )
-    migrations.upgrade(bare, Silent())
-    assert migrations.differences(bare) == []
-    with sessions.open_session(bare) as session:
-        units = session.scalars(text("select message_units from run order by id")).all()
-    assert units == [20, 4, None]
-
-
-def test_revision_0012_allows_reductions(bare: Engine) -> None:
-    listed = text(
-        "select pg_get_constraintdef(oid) from pg_constraint"
-        " where conname in ('ck_schedule_collective', 'ck_run_collective')"
-    )
-    with bare.begin() as connection:
-        command.upgrade(migrations._config(connection), "0011")
-        assert not any("reduce" in each for each in connection.scalars(listed))
-    migrations.upgrade(bare, Silent())
     with bare.connect() as connection:
-        assert all("allreduce" in each for each in connection.scalars(listed).all())
+        assert connection.scalars(text(query)).all() == expected
 
 
 def test_revision_0013_stores_large_sizes_and_heights(bare: Engine) -> None:

@@ -22,7 +22,7 @@ from starcast.ingest.loading import STAGES
 from starcast.ingest.stores import lock_stores
 from starcast.ingest.verification import check_artifact
 from starcast.stores.database import sessions
-from starcast.stores.database.listing import columns, describe_artifact, list_artifacts
+from starcast.stores.database.artifact_rows import columns, describe_artifact, list_artifacts
 from starcast.stores.database.sessions import open_session
 from starcast.stores.servers import Role
 from starcast.support.errors import (

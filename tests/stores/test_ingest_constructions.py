@@ -7,7 +7,7 @@ from sqlalchemy import select
 from starcast.ingest import Stores, ingest
 from starcast.ingest.verification import check_artifact
 from starcast.stores.database import artifact_rows, models
-from starcast.stores.database.listing import describe_artifact, list_artifacts
+from starcast.stores.database.artifact_rows import describe_artifact, list_artifacts
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import InputError
 from starcast.support.spec_syntax import format_spec, parse_spec

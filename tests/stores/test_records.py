@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import URL, Engine, text
+from sqlalchemy import URL, Engine, select, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -19,7 +19,8 @@ from starcast.records import (
     shipped_folder,
     shipped_record,
 )
-from starcast.stores.database.records import list_stored, load_stored, store_all
+from starcast.stores.database.models import StoredRecord
+from starcast.stores.database.records import as_record, list_stored, store_all
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import InputError, RejectedError
 from starcast.support.vocabulary import Verification
@@ -29,6 +30,11 @@ from support.fix_cli import name_store
 def store(session: Session, *records: Record, state: Verification = "verified") -> int:
     """Store records with a verification state."""
     return store_all(session, [(record, state) for record in records])
+
+
+def load_stored(session: Session) -> list[Record]:
+    """Return all stored records."""
+    return [as_record(row) for row in session.scalars(select(StoredRecord))]
 
 
 def states(engine: Engine) -> dict[str, str]:

@@ -6,11 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sqlalchemy import (
-    Engine,
-    select,
-    text,
-)
+from sqlalchemy import Engine, select, text
 from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
 
@@ -110,16 +106,10 @@ def test_a_schedule_is_stored_with_the_results_of_its_simulation(engine: Engine)
     store(engine, built.topology, built.forest, built, built)
     with open_session(engine) as session:
         stored = session.scalars(select(models.Schedule)).one()
-    assert (stored.id, stored.forest, stored.arguments) == (
-        built.id,
-        built.forest.id,
-        {"segments": 2},
-    )
-    assert (
-        (stored.steps, stored.transmissions)
-        == (simulation.steps, simulation.transmissions)
-        == (built.steps, 6 * 23)
-    )
+    ids = (stored.id, stored.forest, stored.arguments)
+    assert ids == (built.id, built.forest.id, {"segments": 2})
+    counts = (stored.steps, stored.transmissions)
+    assert counts == (simulation.steps, simulation.transmissions) == (built.steps, 6 * 23)
     assert (stored.largest_packet, stored.units, stored.symmetric) == (2, 6, False)
 
 
@@ -131,11 +121,9 @@ def test_the_step_profile_is_stored_and_dropped_with_its_schedule(engine: Engine
     with open_session(engine) as session:
         profile = artifact_rows.load_schedule_profile(session, built.id)
         assert [step.step for step in profile] == list(range(1, simulation.steps + 1))
-        assert (
-            [step.links_used for step in profile]
-            == [step.packets for step in profile]
-            == simulation.links_used.tolist()
-        )
+        links_used = [step.links_used for step in profile]
+        assert links_used == simulation.links_used.tolist()
+        assert links_used == [step.packets for step in profile]
         assert [step.largest_packet for step in profile] == simulation.packet_sizes.tolist()
         assert profile[0].links_used == 24 * 3  # every node sends over all ports
         artifact_rows.drop(session, "schedule", built.id)

@@ -9,7 +9,7 @@ import pytest
 
 from starcast.claims import Verdict, report, select_claims, storage, verify
 from starcast.claims.check import Aside, Evidence, Finding
-from starcast.queries.counterexample import quote_string, to_cypher
+from starcast.queries.counterexample import _literal, to_cypher
 from starcast.support.errors import NotFoundError
 from starcast.support.html import inline_html
 from starcast.support.vocabulary import VERDICT_WORDS
@@ -176,7 +176,7 @@ def test_the_summary_counts_the_claims_of_a_paper(verdicts: tuple[Verdict, ...])
 
 
 def test_strings_in_queries_are_quoted() -> None:
-    assert quote_string("a'b\\c\nd") == r"'a\'b\\c\nd'"
+    assert _literal("a'b\\c\nd") == r"'a\'b\\c\nd'"
 
 
 def test_only_a_counterexample_with_a_location_has_a_query() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.queries import Query
-from starcast.queries.checks import check_reads_only, find_parameters
+from starcast.queries.query import check_reads_only, find_parameters
 from starcast.support.errors import InputError
 
 FILE = Path("/packs/mine/question.cypher")
@@ -147,22 +147,15 @@ def test_the_error_for_a_statement_names_file_and_line(body: str, message: str) 
 @pytest.mark.parametrize(
     ("body", "parameters", "columns", "message"),
     [
-        (
-            "MATCH (n:Node) WHERE n.label = '$y' RETURN $x AS a",
-            "x (int): x\ny (int): y",
-            "a: a",
-            "the parameter 'y' is declared but not used",
-        ),
-        (
-            "UNWIND $disjoint_paths AS path RETURN path AS a, $topology AS b, $source AS c",
-            "topology (topology): x\nsource (node): y",
-            "a: a",
-            "$disjoint_paths needs the parameter 'target', which is not declared",
-        ),
+        ("MATCH (n:Node) WHERE n.label = '$y' RETURN $x AS a", "x (int): x\ny (int): y", "a: a",
+         "the parameter 'y' is declared but not used"),
+        ("UNWIND $disjoint_paths AS path RETURN path AS a, $topology AS b, $source AS c",
+         "topology (topology): x\nsource (node): y", "a: a",
+         "$disjoint_paths needs the parameter 'target', which is not declared"),
         ("RETURN 1 AS a", "none", "a b", "columns: 'a b' is not a column declaration"),
     ],
     ids=["unused", "computed", "column"],
-)
+)  # fmt: skip
 def test_the_error_for_a_header_names_the_file_and_the_declaration(
     body: str, parameters: str, columns: str, message: str
 ) -> None:

@@ -5,8 +5,8 @@ from itertools import dropwhile
 
 import pytest
 
-from starcast.queries.header import Column, parse_header
 from starcast.queries.parameters import Parameter, Type
+from starcast.queries.query import Column, parse_header
 from starcast.support.errors import InputError
 
 VALID = """\
@@ -88,86 +88,44 @@ def test_title_and_question_are_required_and_no_field_can_be_empty() -> None:
         assert refusal(empty) == f"the field '{field}' is empty"
 
 
+FOLLOW = "the items must follow on the next lines, or the field must be 'none'"
+NEITHER = "a line below the field 'columns' is neither a field nor an item"
+REVISION = "the revision is not an integer of at least 1"
+LEAST = "parameters: the parameter 'least' must be an integer of at least 1, not"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("// title: A title", "// titel: A title", "unknown field 'titel'"),
-        ("// title: A title", "// Hello", "the header does not begin with a title"),
-        ("// question: How many?", "// title: Another", "the field 'title' is repeated"),
-        ("// revision: 12", "// revision: 0", "the revision is not an integer of at least 1"),
-        ("// revision: 12", "// revision: 1.2", "the revision is not an integer of at least 1"),
-        (
-            "// revision: 12",
-            f"// revision: {'9' * 5_000}",
-            "the revision is not an integer of at least 1",
-        ),
-        ("// cost: 3 s on S8", "// cost:", "the field 'cost' is empty"),
-        (
-            "// parameters:\n",
-            "// parameters: none\n",
-            "parameters: the items must follow on the next lines, or the field must be 'none'",
-        ),
-        (
-            "// columns:\n",
-            "// columns: all\n",
-            "columns: the items must follow on the next lines, or the field must be 'none'",
-        ),
-        ("//   least (int >= 1", "//   least (integer", "parameters: unknown type 'integer'"),
-        ("//   least (int >= 1", "//   least (node >= 1", "parameters: unknown type 'node >= 1'"),
-        (
-            "//   least (int >= 1, default 2): fewest",
-            "//   least: fewest",
-            "parameters: 'least: fewest (of all)' is not a parameter declaration",
-        ),
+        ("title: A title", "titel: A title", "unknown field 'titel'"),
+        ("title: A title", "Hello", "the header does not begin with a title"),
+        ("question: How many?", "title: Another", "the field 'title' is repeated"),
+        ("cost: 3 s on S8", "parameters:", "the field 'parameters' is repeated"),
+        ("columns:", "cost: 3\n// columns:", "the field 'columns' must come before 'cost'"),
+        ("revision: 12", "revision: 0", REVISION),
+        ("revision: 12", "revision: 1.2", REVISION),
+        ("revision: 12", f"revision: {'9' * 5_000}", REVISION),
+        ("cost: 3 s on S8", "cost:", "the field 'cost' is empty"),
+        ("parameters:\n", "parameters: none\n", f"parameters: {FOLLOW}"),
+        ("columns:\n", "columns: all\n", f"columns: {FOLLOW}"),
+        ("least (int >= 1", "least (integer", "parameters: unknown type 'integer'"),
+        ("least (int >= 1", "least (node >= 1", "parameters: unknown type 'node >= 1'"),
+        ("least (int >= 1, default 2): fewest", "least: fewest",
+         "parameters: 'least: fewest (of all)' is not a parameter declaration"),
         ("default 2", "default two", "parameters: the default two is not JSON"),
-        (
-            "default 2",
-            'default "2x"',
-            "parameters: the parameter 'least' must be an integer of at least 1, not '2x'",
-        ),
-        (
-            "default 2",
-            "default 0",
-            "parameters: the parameter 'least' must be an integer of at least 1, not 0",
-        ),
-        ("//   least (", "//   forest (", "parameters: 'forest' is declared twice"),
-        (
-            "//   links: how many links",
-            "//   load: how many links",
-            "columns: 'load' is declared twice",
-        ),
-        (
-            "//   links: how many links",
-            "//   links",
-            "columns: 'links' is not a column declaration",
-        ),
-        (
-            "nodes (list of node): a",
-            "nodes (list of nodes): a",
-            "columns: unknown type 'list of nodes'",
-        ),
-        (
-            "nodes (list of node): a",
-            "nodes (): a",
-            "columns: 'nodes (): a path' is not a column declaration",
-        ),
-        (
-            "// cost: 3 s on S8",
-            "// cost: 3 s\n//   on S8",
-            "the field 'cost' cannot have items",
-        ),
-        (
-            "//   links: how",
-            "//  links: how",
-            "a line below the field 'columns' is neither a field nor an item",
-        ),
-        (
-            "// cost: 3 s on S8",
-            "//cost: 3 s",
-            "a line below the field 'columns' is neither a field nor an item",
-        ),
+        ("default 2", 'default "2x"', f"{LEAST} '2x'"),
+        ("default 2", "default 0", f"{LEAST} 0"),
+        ("  least (", "  forest (", "parameters: 'forest' is declared twice"),
+        ("links: how many", "load: how many", "columns: 'load' is declared twice"),
+        ("links: how many links", "links", "columns: 'links' is not a column declaration"),
+        ("list of node): a", "list of nodes): a", "columns: unknown type 'list of nodes'"),
+        ("nodes (list of node): a", "nodes (): a",
+         "columns: 'nodes (): a path' is not a column declaration"),
+        ("cost: 3 s on S8", "cost: 3 s\n//   on S8", "the field 'cost' cannot have items"),
+        ("//   links: how", "//  links: how", NEITHER),
+        ("// cost: 3 s on S8", "//cost: 3 s", NEITHER),
     ],
-)
+)  # fmt: skip
 def test_the_error_for_an_invalid_header_names_the_field(old: str, new: str, message: str) -> None:
     assert old in VALID
     assert refusal(VALID.replace(old, new, 1)) == message

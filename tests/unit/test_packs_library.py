@@ -9,11 +9,11 @@ from unittest.mock import Mock
 import pytest
 import query_packs
 
-from starcast.queries import Query, find, load_library, load_queries
+from starcast.queries import find, load_library, load_queries
 from starcast.queries.execution import ingest_command
-from starcast.queries.header import Column
 from starcast.queries.pack import load_folder, write_template
 from starcast.queries.parameters import Parameter
+from starcast.queries.query import Column
 from starcast.support.errors import InputError, NotFoundError
 from starcast.support.paths import data_folder
 
@@ -43,19 +43,15 @@ def test_six_query_packs_come_with_starcast() -> None:
     assert packs == {"faults", "overlap", "paths", "schedules", "topology", "trees"}
 
 
-@pytest.mark.parametrize("query", load_queries().values(), ids=lambda query: query.name)
-def test_a_query_of_starcast_begins_with_its_header_and_ends_with_its_statement(
-    query: Query,
-) -> None:
-    """The file has no other text, so it can be pasted into Neo4j Browser."""
-    assert query.text.startswith("// title: ")
-    assert query.cypher == query.text.rstrip()
-    assert query.header.question.rstrip(")").endswith(("?", "."))
+def test_every_query_of_starcast_is_complete_and_can_be_pasted_into_neo4j_browser() -> None:
+    """A file contains only header and statement.
 
-
-def test_every_query_of_starcast_states_its_cost_revision_and_reference() -> None:
-    """The stated cost contains no seconds, since times are measured and listed separately."""
+    The stated cost contains no seconds, since times are measured and listed separately.
+    """
     for query in load_queries().values():
+        assert query.text.startswith("// title: ")
+        assert query.cypher == query.text.rstrip()
+        assert query.header.question.rstrip(")").endswith(("?", "."))
         assert len(query.header.cost.split()) >= 3
         assert "\n// revision: " in query.text
         assert query.header.reference
@@ -100,24 +96,6 @@ def test_a_query_given_by_its_path_can_have_any_name_and_folder(tmp_path: Path) 
     path.write_bytes(b"// title: \xff\n")
     with pytest.raises(InputError, match="not UTF-8"):
         find(str(path))
-
-
-def test_a_pack_of_the_user_with_the_name_of_a_built_in_pack_is_refused(tmp_path: Path) -> None:
-    """It is refused even if its queries have other names than those of the built-in pack."""
-    for name in ("shared-links", "something-else"):
-        own = write(tmp_path / name, f"overlap/{name}")
-        with pytest.raises(InputError, match="two packs are named 'overlap'") as caught:
-            load_queries(tmp_path / name)
-        assert str(own.parent) in caught.value.message
-        assert str(data_folder("queries") / "overlap") in caught.value.message
-
-
-def test_the_error_for_a_query_that_writes_names_file_and_line(tmp_path: Path) -> None:
-    text = VALID.replace("MATCH (n:Node)", "MATCH (n:Node)\nDETACH DELETE n")
-    path = write(tmp_path, "mine/nodes", text)
-    with pytest.raises(InputError) as caught:
-        load_queries(tmp_path)
-    assert caught.value.message == f"{path}:10: queries must be read-only: DETACH writes"
 
 
 def test_a_folder_that_cannot_be_read_is_refused(
@@ -246,33 +224,18 @@ def test_the_example_query_file_in_the_catalogue_is_valid(tmp_path: Path) -> Non
     [
         ("topology", "S6", ""),
         ("forest", "S6:multiple:123456", "--trees multiple --root 123456"),
-        (
-            "forest",
-            "S6:dimension-change(base=multiple,i=2):123456",
-            "--trees 'dimension-change(base=multiple,i=2)' --root 123456",
-        ),
-        (
-            "schedule",
-            "S5:broadcast:multiple:all:segments=4:12345",
-            "--schedules 'broadcast:multiple(segments=4)' --ports all --root 12345",
-        ),
-        (
-            "schedule",
-            "S5:allgather:dimension-change:one:base=necklace:54321",
-            "--schedules 'allgather:dimension-change(base=necklace)' --ports one --root 54321",
-        ),
-        (
-            "schedule",
-            "S4:alltoall:necklace:all::1234",
-            "--schedules alltoall:necklace --ports all --root 1234",
-        ),
-        (
-            "schedule",
-            "S4,2:allgather:nk-greedy:one::expanded",
-            "--schedules allgather:nk-greedy --ports one",
-        ),
+        ("forest", "S6:dimension-change(base=multiple,i=2):123456",
+         "--trees 'dimension-change(base=multiple,i=2)' --root 123456"),
+        ("schedule", "S5:broadcast:multiple:all:segments=4:12345",
+         "--schedules 'broadcast:multiple(segments=4)' --ports all --root 12345"),
+        ("schedule", "S5:allgather:dimension-change:one:base=necklace:54321",
+         "--schedules 'allgather:dimension-change(base=necklace)' --ports one --root 54321"),
+        ("schedule", "S4:alltoall:necklace:all::1234",
+         "--schedules alltoall:necklace --ports all --root 1234"),
+        ("schedule", "S4,2:allgather:nk-greedy:one::expanded",
+         "--schedules allgather:nk-greedy --ports one"),
     ],
-)
+)  # fmt: skip
 def test_ingest_command_suggests_the_command_that_stores_an_artifact(
     kind: str, name: str, options: str
 ) -> None:

@@ -8,13 +8,12 @@ import query_packs
 from query_packs import FASTER, SLOW, faster_library
 
 from starcast.queries import find, load_queries
-from starcast.queries.measured import (
+from starcast.queries.pack import (
     LARGEST,
     SIZES,
     Figures,
     Measurements,
     measurements,
-    read_measurements,
 )
 from starcast.support.errors import RejectedError
 
@@ -50,7 +49,7 @@ def test_only_queries_that_come_with_starcast_are_measured() -> None:
 
 
 def test_a_measurement_file_is_read_and_its_times_are_formatted(tmp_path: Path) -> None:
-    known = read_measurements(written(tmp_path, DOCUMENT))
+    known = measurements(written(tmp_path, DOCUMENT))
     assert (known.machine, known.neo4j) == ("2 cores", "2026.08.1")
     figures = known.queries["paths/shortest-path"]
     assert [known.format_seconds(figures, spec) for spec in (*SIZES, "S9")] == [
@@ -63,26 +62,23 @@ def test_a_measurement_file_is_read_and_its_times_are_formatted(tmp_path: Path) 
 
 
 def test_without_a_measurement_file_there_are_no_measurements(tmp_path: Path) -> None:
-    assert read_measurements(tmp_path / "measured.json") == Measurements()
-    assert read_measurements(tmp_path / "measured.json").describe(find("shortest-path")) == ""
+    assert measurements(tmp_path / "measured.json") == Measurements()
+    assert measurements(tmp_path / "measured.json").describe(find("shortest-path")) == ""
 
 
 @pytest.mark.parametrize(
     "change",
-    [{"queries": None}, {"queries": {"a": {}}}, {"timeout": "long"}, {"queries": {"a": 1}}],
+    [{"queries": None}, {"queries": {"a": {}}}, {"timeout": "long"}, {"queries": {"a": 1}}, None],
 )
-def test_an_invalid_measurement_file_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
-    path = written(tmp_path, {**DOCUMENT, **change})
+def test_an_invalid_measurement_file_is_refused(
+    tmp_path: Path, change: dict[str, object] | None
+) -> None:
+    path = written(tmp_path, {**DOCUMENT, **(change or {})})
+    if change is None:
+        path.write_text("seconds: 3")
     with pytest.raises(RejectedError, match="is not a valid measurement file") as caught:
-        read_measurements(path)
+        measurements(path)
     assert "benchmarks" in caught.value.hint
-
-
-def test_a_measurement_file_that_is_not_json_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "measured.json"
-    path.write_text("seconds: 3")
-    with pytest.raises(RejectedError):
-        read_measurements(path)
 
 
 def written(folder: Path, document: object) -> Path:

@@ -16,7 +16,7 @@ from starcast.embedded.home import Home
 from starcast.embedded.jars import JarSet
 from starcast.embedded.neo4j import Neo4j
 from starcast.stores.database import sessions
-from starcast.stores.database.watched import WatchedConnection, is_pooled
+from starcast.stores.database.watched import is_pooled
 from starcast.stores.graph import ownership
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.schema import VERSION
@@ -191,8 +191,7 @@ def _postgres(settings: Settings) -> ServerFindings:
         with engine.connect() as connection:
             reported = str(connection.scalar(text("SHOW server_version")))
             address = f"{url.host}:{url.port or 5432}/{url.database}"
-            driver = connection.connection.driver_connection
-            if isinstance(driver, WatchedConnection) and is_pooled(driver):
+            if is_pooled(connection):
                 address = f"{address}, behind a connection pooler"
             number = int(connection.scalar(text("SHOW server_version_num")) or 0)
             server = _finding(

@@ -11,7 +11,7 @@ from starcast.ingest.load_methods import ChosenMethod, choose_deletion
 from starcast.ingest.loading import discard, find_dependents, recover
 from starcast.ingest.offline import check_space, import_remaining
 from starcast.ingest.stores import Stores, delete_row, lock_stores
-from starcast.stores.database.listing import find
+from starcast.stores.database.artifact_rows import find
 from starcast.stores.graph import audit, ownership
 from starcast.support.errors import LimitError, RejectedError
 from starcast.support.progress import Reporter, Silent

@@ -27,7 +27,7 @@ from starcast.ingest.loading import find_artifacts, is_well_formed
 from starcast.ingest.sample import WHOLE_STORE, Problem, Sample, compare_counts
 from starcast.ingest.stores import LoadState, Stores
 from starcast.stores.database import models
-from starcast.stores.database.listing import find
+from starcast.stores.database.artifact_rows import find
 from starcast.stores.graph import audit, reader
 from starcast.stores.graph.artifacts import GraphArtifact
 from starcast.stores.graph.ownership import (

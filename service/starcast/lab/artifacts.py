@@ -221,14 +221,14 @@ class Artifacts(Connection):
 
     def _named(self, artifact_id: str, kind: str | None) -> tuple[str, str]:
         """Return the normalized id of an artifact, and its kind."""
-        from starcast.stores.database.listing import find_kind
+        from starcast.stores.database.artifact_rows import find
         from starcast.support.spec_syntax import normalize_id
 
         name = normalize_id(artifact_id)
         if kind is not None:
             return name, kind
         with self._session() as session:
-            return name, find_kind(session, name)
+            return name, find(session, None, name).kind
 
     def topologies(self) -> Table:
         """List the stored topologies and their states."""
@@ -257,7 +257,7 @@ class Artifacts(Connection):
         return self._list("schedule", topology)
 
     def _list(self, kind: str, topology: StoredTopology) -> Table:
-        from starcast.stores.database.listing import columns, list_artifacts
+        from starcast.stores.database.artifact_rows import columns, list_artifacts
 
         spec = None
         if topology is not None:
@@ -284,7 +284,7 @@ class Artifacts(Connection):
             NotFoundError: no such artifact is stored.
             RejectedError: ``verify`` is given, and the graph has other counts or checksums.
         """
-        from starcast.stores.database.listing import describe_artifact
+        from starcast.stores.database.artifact_rows import describe_artifact
 
         name, kind = self._named(artifact_id, kind)
         with self._session() as session:
@@ -304,12 +304,11 @@ class Artifacts(Connection):
             NotFoundError: no such forest is stored.
         """
         from starcast.stores.database import artifact_rows
-        from starcast.stores.database.listing import find
         from starcast.support.spec_syntax import normalize_id
 
         name = normalize_id(forest_id)
         with self._session() as session:
-            find(session, "forest", name)
+            artifact_rows.find(session, "forest", name)
             return artifact_rows.load_forest(session, name)
 
     def schedule_steps(self, schedule_id: ArtifactId) -> Table:
@@ -323,12 +322,11 @@ class Artifacts(Connection):
         """
         from starcast.comparison.listing import list_profile
         from starcast.stores.database import artifact_rows
-        from starcast.stores.database.listing import find
         from starcast.support.spec_syntax import normalize_id
 
         name = normalize_id(schedule_id)
         with self._session() as session:
-            find(session, "schedule", name)
+            artifact_rows.find(session, "schedule", name)
             return list_profile(artifact_rows.load_schedule_profile(session, name))
 
     def verify(

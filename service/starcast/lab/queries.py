@@ -44,7 +44,7 @@ class Queries(Connection):
             $ starcast query list congestion
         """
         from starcast.queries import load_library
-        from starcast.queries.measured import list_queries
+        from starcast.queries.pack import list_queries
 
         library = load_library(*self.settings.packs)
         skipped = (f"skipped: {each.message}; {each.hint}" for each in library.faults.values())
@@ -61,7 +61,7 @@ class Queries(Connection):
             InputError: the query is invalid.
         """
         from starcast.queries import find
-        from starcast.queries.measured import measurements
+        from starcast.queries.pack import measurements
 
         found = find(str(query), *self.settings.packs)
         if sentence := measurements().describe(found):
@@ -197,8 +197,8 @@ class Queries(Connection):
         row_limit: int | None,
         timeout: float | None,
     ) -> Answer:
-        from starcast.queries.checks import check_statement
         from starcast.queries.execution import find_unknown_names
+        from starcast.queries.query import check_statement
 
         rows, seconds = self._limits(row_limit, timeout)
         cypher = check_statement(text, values, Path(source))

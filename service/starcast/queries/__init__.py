@@ -1,6 +1,7 @@
 """Query packs: Cypher queries that are checked when loaded and run in read-only transactions."""
 
 from starcast.queries.execution import run
-from starcast.queries.pack import Library, Query, find, load_library, load_queries
+from starcast.queries.pack import Library, find, load_library, load_queries
+from starcast.queries.query import Query
 
 __all__ = ["Library", "Query", "find", "load_library", "load_queries", "run"]

@@ -4,15 +4,14 @@ A query contains labels and ids as literals. A comment above it gives the 'starc
 that stores the forest, schedule or topology shown.
 """
 
-import shlex
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from starcast.claims.verdict import Verdict, describe_place
 from starcast.collectives.model import EXPANDED
 from starcast.ingest.planning import parse_request
-from starcast.queries.execution import ingest_options
-from starcast.stores.graph.schema import FOREST, LINK, NODE, ON, SCHEDULE, SEND, TOPOLOGY, TREE_EDGE
+from starcast.queries.execution import format_ingest, ingest_options
 from starcast.support.errors import NotFoundError, StarcastError
 from starcast.topologies import Topology, topology
 
@@ -22,6 +21,60 @@ _NODES = ("node", "other", "source", "root")
 #: The keys under which a counterexample gives the number of a tree. The value is the number of the
 #: first tree.
 _TREES = {"tree": 0, "subtree": 2, "i": 1}
+#: Cypher by the values that it needs; the first query whose values are all known is shown.
+_QUERIES = {
+    # The link is shown even if nothing is sent over it.
+    ("schedule", "sender"): """\
+MATCH (sender:Node {topology: $topology, label: $sender})-[link:LINK]-\
+(receiver:Node {topology: $topology, label: $receiver})
+OPTIONAL MATCH (sender)-[send:SEND {schedule: $schedule, step: $step, tree: $tree}]->(receiver)
+RETURN send.step AS step, sender, link, send, receiver, send.tree AS tree, send.unit AS unit
+ORDER BY step, sender.rank, send.port, tree, unit""",
+    ("schedule", "part"): """\
+MATCH (sender:Node)-[send:SEND {schedule: $schedule, step: $step, tree: $tree}]->(receiver:Node)
+WHERE $node IN [sender.label, receiver.label]
+RETURN send.step AS step, sender, send, receiver, send.tree AS tree, send.unit AS unit
+ORDER BY step, sender.rank, send.port, tree, unit""",
+    ("forest", "sender"): """\
+MATCH (first:Node {topology: $topology, label: $sender})-[link:LINK]-\
+(second:Node {topology: $topology, label: $receiver})
+OPTIONAL MATCH (first)-[edge:TREE_EDGE {forest: $forest}]-(second)
+WITH first, link, second, edge ORDER BY edge.tree
+// Trees with the first node as parent of the second (down), and vice versa (up).
+RETURN first, link, second,
+  collect(CASE WHEN startNode(edge) = first THEN edge.tree END) AS down,
+  collect(CASE WHEN startNode(edge) = second THEN edge.tree END) AS up""",
+    ("sender",): """\
+MATCH (first:Node {topology: $topology, label: $sender})-[link:LINK]-\
+(second:Node {topology: $topology, label: $receiver})
+RETURN first, link, second""",
+    ("forest", "tree", "node"): """\
+MATCH (node:Node {topology: $topology, label: $node})-\
+[edge:TREE_EDGE {forest: $forest, tree: $tree}]-()
+WITH startNode(edge) AS parent, edge, endNode(edge) AS child
+// The largest level is the height of the tree.
+RETURN parent, edge, child, edge.level AS level ORDER BY level DESC, child.rank""",
+    ("forest", "tree"): """\
+MATCH (parent:Node)-[edge:TREE_EDGE {forest: $forest, tree: $tree}]->(child:Node)
+// The largest level is the height of the tree.
+RETURN parent, edge, child, edge.level AS level ORDER BY level DESC, child.rank""",
+    ("node",): """\
+MATCH (node:Node {topology: $topology})-[link:LINK]-(neighbour:Node)
+WHERE node.label IN $nodes
+RETURN node, link, neighbour ORDER BY node.rank, neighbour.rank""",
+    ("forest",): """\
+MATCH (forest:Forest {id: $forest})-[on:ON]->(topology:Topology)
+RETURN forest, on, topology, forest.trees AS trees, forest.height AS height,
+  forest.congestion AS congestion""",
+    ("schedule",): """\
+MATCH (schedule:Schedule {id: $schedule})
+MATCH (topology:Topology {spec: schedule.topology})
+RETURN schedule, topology, schedule.steps AS steps, schedule.units AS units""",
+    (): """\
+MATCH (topology:Topology {spec: $topology})
+RETURN topology, topology.nodes AS nodes, topology.degree AS degree,
+  topology.diameter AS diameter""",
+}
 
 
 @dataclass(frozen=True)
@@ -60,7 +113,7 @@ def to_cypher(verdict: Verdict) -> str:
     if verdict.of:
         note = ", which cannot be ingested, so the query shows only the location in the topology"
         lines.append(f"// of {_one_line(verdict.of)}{'' if at.command else note}")
-    lines += [f"// {at.command or f'starcast ingest {at.network.spec}'}", "", *_query(at)]
+    lines += [f"// {at.command or f'starcast ingest {at.network.spec}'}", "", _query(at)]
     return "\n".join(lines)
 
 
@@ -128,137 +181,44 @@ def _ingest_command(network: Topology, of: str) -> tuple[str, str]:
     if not kind or parts[0] != network.spec:
         return "", ""
     options = ingest_options(kind, parts)
-    root = parts[-1] if parts[-1] != EXPANDED else network.label(0)
-    trees = options.get("--trees", "")
-    schedules = options.get("--schedules", "")
-    ports = options.get("--ports", "default")
+    if parts[-1] not in {EXPANDED, network.label(0)}:
+        options["root"] = parts[-1]
     # The plan shows which ids the command would store. Planning is fast, since it builds nothing.
     try:
-        plan = parse_request(network.spec, trees, schedules, root, ports)
+        plan = parse_request(network.spec, **options)  # type: ignore[arg-type]
     except StarcastError:
         return "", ""
     # Even if the command is valid, it might store a different artifact from the one to be shown.
     if of not in {artifact.id for artifact in plan.artifacts}:
         return "", ""
-    if root != network.label(0):
-        options["--root"] = root
-    words = [word for option in options.items() for word in option]
-    return kind, shlex.join(["starcast", "ingest", network.spec, *words])
+    return kind, format_ingest(network.spec, options)
 
 
-def _query(at: Location) -> list[str]:
-    has_detail = at.step is not None or at.tree is not None or at.link or at.nodes
-    if at.schedule and has_detail:
-        return _sends_query(at)
-    if at.link:
-        return _link_query(at, *at.link)
-    if at.tree is not None and at.forest:
-        return _tree_query(at)
-    if at.nodes:
-        labels = ", ".join(map(quote_string, at.nodes))
-        node = f"(node:{NODE.name} {_properties(topology=at.network.spec)})"
-        return [
-            f"MATCH {node}-[link:{LINK.name}]-(neighbour:{NODE.name})",
-            f"WHERE node.label IN [{labels}]",
-            "RETURN node, link, neighbour ORDER BY node.rank, neighbour.rank",
-        ]
-    return _summary_query(at)
+def _query(at: Location) -> str:
+    """Return the query that shows a location in the most detail, with literals for parameters."""
+    sender, receiver = at.link or (None, None)
+    values = {
+        "topology": at.network.spec, "forest": at.forest or None, "schedule": at.schedule or None,
+        "nodes": [*at.nodes], "node": next(iter(at.nodes), None), "sender": sender,
+        "receiver": receiver, "step": at.step, "tree": at.tree,
+        "part": next((part for part in (at.step, at.tree, *at.nodes) if part is not None), None),
+    }  # fmt: skip
+    known = {name: value for name, value in values.items() if value is not None}
+    query = next(query for needs, query in _QUERIES.items() if known.keys() >= {*needs})
+    # Properties and conditions without a value are left out.
+    condition = r"(?:, \w+: |\nWHERE )\$(\w+)(?: IN .*)?"
+    query = re.sub(condition, lambda name: name[0] if name[1] in known else "", query)
+    # Parameters would have no values in Neo4j Browser.
+    return re.sub(r"\$(\w+)", lambda name: _literal(known[name[1]]), query)
 
 
-def _link_query(at: Location, first: str, second: str) -> list[str]:
-    ends = f"{_node(at, 'first', first)}-[link:{LINK.name}]-{_node(at, 'second', second)}"
-    if not at.forest:
-        return [f"MATCH {ends}", "RETURN first, link, second"]
-    edge = f"edge:{TREE_EDGE.name} {_properties(forest=at.forest)}"
-    return [
-        f"MATCH {ends}",
-        f"OPTIONAL MATCH (first)-[{edge}]-(second)",
-        "WITH first, link, second, edge ORDER BY edge.tree",
-        "// Trees with the first node as parent of the second (down), and vice versa (up).",
-        "RETURN first, link, second,",
-        "  collect(CASE WHEN startNode(edge) = first THEN edge.tree END) AS down,",
-        "  collect(CASE WHEN startNode(edge) = second THEN edge.tree END) AS up",
-    ]
-
-
-def _tree_query(at: Location) -> list[str]:
-    edge = f"edge:{TREE_EDGE.name} {_properties(forest=at.forest, tree=at.tree)}"
-    lines = [f"MATCH (parent:{NODE.name})-[{edge}]->(child:{NODE.name})"]
-    if at.nodes:
-        lines = [
-            f"MATCH {_node(at, 'node', at.nodes[0])}-[{edge}]-()",
-            "WITH startNode(edge) AS parent, edge, endNode(edge) AS child",
-        ]
-    return [
-        *lines,
-        "// The largest level is the height of the tree.",
-        "RETURN parent, edge, child, edge.level AS level ORDER BY level DESC, child.rank",
-    ]
-
-
-def _sends_query(at: Location) -> list[str]:
-    given = _properties(schedule=at.schedule, step=at.step, tree=at.tree)
-    send = f"[send:{SEND.name} {given}]"
-    columns = "sender, send, receiver"
-    if at.link:  # the link is shown even if nothing is sent over it
-        sender = _node(at, "sender", at.link[0])
-        receiver = _node(at, "receiver", at.link[1])
-        columns = "sender, link, send, receiver"
-        lines = [
-            f"MATCH {sender}-[link:{LINK.name}]-{receiver}",
-            f"OPTIONAL MATCH (sender)-{send}->(receiver)",
-        ]
-    else:
-        lines = [f"MATCH (sender:{NODE.name})-{send}->(receiver:{NODE.name})"]
-        if at.nodes:
-            lines.append(f"WHERE {quote_string(at.nodes[0])} IN [sender.label, receiver.label]")
-    return [
-        *lines,
-        f"RETURN send.step AS step, {columns}, send.tree AS tree, send.unit AS unit",
-        "ORDER BY step, sender.rank, send.port, tree, unit",
-    ]
-
-
-def _summary_query(at: Location) -> list[str]:
-    """Return a query that shows the main properties of a forest, schedule or topology."""
-    if at.forest:
-        forest = f"(forest:{FOREST.name} {_properties(id=at.forest)})"
-        return [
-            f"MATCH {forest}-[on:{ON.name}]->(topology:{TOPOLOGY.name})",
-            "RETURN forest, on, topology, forest.trees AS trees, forest.height AS height,",
-            "  forest.congestion AS congestion",
-        ]
-    if at.schedule:
-        return [
-            f"MATCH (schedule:{SCHEDULE.name} {_properties(id=at.schedule)})",
-            f"MATCH (topology:{TOPOLOGY.name} {{spec: schedule.topology}})",
-            "RETURN schedule, topology, schedule.steps AS steps, schedule.units AS units",
-        ]
-    return [
-        f"MATCH (topology:{TOPOLOGY.name} {_properties(spec=at.network.spec)})",
-        "RETURN topology, topology.nodes AS nodes, topology.degree AS degree,",
-        "  topology.diameter AS diameter",
-    ]
-
-
-def _node(at: Location, name: str, label: str) -> str:
-    return f"({name}:{NODE.name} {_properties(topology=at.network.spec, label=label)})"
-
-
-def _properties(**values: str | int | None) -> str:
-    """Return those properties that are not None as a Cypher map with literals."""
-    given = [
-        f"{name}: {quote_string(value) if isinstance(value, str) else value}"
-        for name, value in values.items()
-        if value is not None
-    ]
-    return f"{{{', '.join(given)}}}"
-
-
-def quote_string(text: str) -> str:
-    """Return a text as a Cypher string literal."""
-    # Queries have no parameters, because pasting them into Neo4j Browser would set no values.
-    inside = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+def _literal(value: object) -> str:
+    """Return a value as a Cypher literal."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_literal, value))}]"
+    if not isinstance(value, str):
+        return str(value)
+    inside = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
     return f"'{inside}'"
 
 

@@ -8,8 +8,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from starcast.queries.pack import Query
 from starcast.queries.parameters import STORED, Parameter, bind, values_of_type
+from starcast.queries.query import Query
 from starcast.stores.graph.connection import Graph, QueryResult
 from starcast.stores.graph.schema import ELEMENTS, INDEXES, GraphState
 from starcast.support.errors import InputError, LimitError, NotFoundError
@@ -105,31 +105,26 @@ def require_complete(
         rows = graph.read(_STATES[kind], {"ids": ids}) if ids else []
         stored = {row["id"]: row for row in rows}
         for artifact_id in ids:
-            if artifact_id not in stored:
-                raise _missing(graph, kind, artifact_id)
-            if stored[artifact_id]["state"] != GraphState.COMPLETE:
-                raise _incomplete(kind, artifact_id, stored[artifact_id]["state"])
+            state = stored[artifact_id]["state"] if artifact_id in stored else None
+            if state != GraphState.COMPLETE:
+                raise _unusable(graph, kind, artifact_id, state)
         if kind == "forest":
             _check_trees(stored, [int(tree) for tree in values_of_type(parameters, values, "tree")])
 
 
-def _incomplete(kind: str, artifact_id: str, state: str) -> NotFoundError:
+def _unusable(graph: Graph, kind: str, artifact_id: str, state: str | None) -> NotFoundError:
+    """Return the error for an artifact that is not complete, or not stored if its state is None."""
+    subject = f"the {kind} '{artifact_id}' is not"
     command = ingest_command(kind, artifact_id)
-    return NotFoundError(
-        f"the {kind} '{artifact_id}' is not complete in the graph: its state is '{state}'",
-        hint=f"wait for the running ingest, or run '{command}', which completes it",
-    )
-
-
-def _missing(graph: Graph, kind: str, artifact_id: str) -> NotFoundError:
+    if state is not None:
+        message = f"{subject} complete in the graph: its state is '{state}'"
+        hint = f"wait for the running ingest, or run '{command}', which completes it"
+        return NotFoundError(message, hint=hint)
     # All ids are read in order to suggest a similar one.
     key = "spec" if kind == "topology" else "id"
     rows = graph.read(f"MATCH (o:{kind.capitalize()}) RETURN o.{key} AS id ORDER BY id")
     suggestion = did_you_mean(artifact_id, [row["id"] for row in rows])
-    return NotFoundError(
-        f"the {kind} '{artifact_id}' is not in the graph",
-        hint=f"{suggestion}run '{ingest_command(kind, artifact_id)}'",
-    )
+    return NotFoundError(f"{subject} in the graph", hint=f"{suggestion}run '{command}'")
 
 
 def _check_trees(forests: Mapping[str, Mapping[str, Any]], trees: Sequence[int]) -> None:
@@ -157,28 +152,33 @@ def ingest_command(kind: str, artifact_id: str) -> str:
     spec, *rest = parts = artifact_id.split(":")
     options: dict[str, str] = {}
     if kind == "forest" and len(parts) == 3 and rest[0].partition("(")[0] in constructions():
-        options = ingest_options(kind, parts) | {"--root": parts[2]}
+        options = ingest_options(kind, parts) | {"root": parts[2]}
     elif kind == "schedule" and len(parts) == 6 and rest[1] in REGISTRIES.get(rest[0], ()):
         options = ingest_options(kind, parts)
         if parts[5] != EXPANDED:
-            options["--root"] = parts[5]
+            options["root"] = parts[5]
     elif kind != "topology" or rest:
         return f"starcast {kind} list"
-    words = [word for option in options.items() for word in option]
+    return format_ingest(spec, options)
+
+
+def format_ingest(spec: str, options: Mapping[str, str]) -> str:
+    """Return the command 'starcast ingest' with these options, given by name."""
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
     return shlex.join(["starcast", "ingest", spec, *words])
 
 
 def ingest_options(kind: str, parts: Sequence[str]) -> dict[str, str]:
-    """Return the options of 'starcast ingest', except the root, for the id of an artifact.
+    """Return the options of 'starcast ingest' by name, without root, for the id of an artifact.
 
     Args:
         kind: ``forest`` or ``schedule``.
         parts: the parts of the id.
     """
     if kind == "forest":
-        return {"--trees": parts[1]}
+        return {"trees": parts[1]}
     arguments = f"({parts[4]})" if parts[4] else ""
-    return {"--schedules": f"{parts[1]}:{parts[2]}{arguments}", "--ports": parts[3]}
+    return {"schedules": f"{parts[1]}:{parts[2]}{arguments}", "ports": parts[3]}
 
 
 def has_indexes(graph: Graph) -> bool:

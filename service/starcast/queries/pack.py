@@ -1,21 +1,27 @@
-"""Query packs: folders of ``<name>.cypher`` files, one query per file."""
+"""Query packs: folders of ``<name>.cypher`` files, one query per file; and their measured times.
+
+The times of the queries that come with starcast are in `queries/measured.json`, which
+`benchmarks/packs.py` writes and which is never edited by hand. The file contains the machine, the
+Neo4j version, and the times of one revision of each query. These are the seconds of the query's
+worst case on each topology (null if it did not finish within ``timeout`` seconds), and the seconds
+that other libraries took on the largest topology.
+"""
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cache
 from pathlib import Path
-from typing import Any
 
-from starcast.queries.checks import check_reads_only, find_parameters
-from starcast.queries.header import Column, Header, parse_header
-from starcast.queries.parameters import COMPUTED, Parameter
+import pydantic
+
+from starcast.queries.query import Query
 from starcast.support.atomic import atomic_write
-from starcast.support.errors import InputError, NotFoundError, unreadable
-from starcast.support.limited import read_text
+from starcast.support.errors import InputError, NotFoundError, RejectedError
 from starcast.support.paths import data_folder
+from starcast.support.table import Table
 from starcast.support.text import did_you_mean
 
 SUFFIX = ".cypher"
@@ -23,143 +29,6 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _NAME_HINT = "names consist of lower-case letters and digits joined by '-', such as shared-links"
 #: The file that `write_template` copies; its title is replaced.
 _TEMPLATE = Path(__file__).with_name("template.cypher")
-
-
-@dataclass(frozen=True)
-class Query:
-    """A query: a header and a Cypher statement, checked when the object is created.
-
-    Args:
-        path: the file from which the query was read.
-        text: the text of the file, which is sent to the server with its comments.
-
-    Raises:
-        InputError: the header is not valid, the Cypher statement writes, or its parameters are not
-            those declared in the header; the message names the file.
-    """
-
-    path: Path
-    text: str = field(repr=False)
-
-    def __post_init__(self) -> None:
-        check_reads_only(self.text, self.path)
-        declared = [parameter.name for parameter in self.parameters]
-        # The server reports a missing parameter only when the query runs, and never an unused one.
-        used = find_parameters(self.text)
-        add = "add it to the header's parameters"
-        for name in self.computed:
-            message = f"${name} needs the parameter '{{}}', which is not declared"
-            self._require(COMPUTED[name][0], declared, message, add)
-        known = [*declared, *self.computed]
-        self._require(used, known, "the parameter ${} is not declared", add)
-        unused = "the parameter '{}' is declared but not used"
-        self._require(declared, used, unused, "use it or remove the declaration")
-
-    def check_columns(self, returned: Sequence[str]) -> None:
-        """Check that the columns returned by the server are those declared in the header.
-
-        Raises:
-            InputError: the columns have other names or another order.
-        """
-        declared = [column.name for column in self.columns]
-        if not returned:
-            hint = f"end with RETURN {', '.join(declared)}"
-            raise self._error("the query has no RETURN clause", hint)
-        missing = "the column '{}' is declared but not returned"
-        self._require(declared, returned, missing, "add it to RETURN")
-        surplus = "the column '{}' is returned but not declared"
-        self._require(returned, declared, surplus, "add it to the header's columns")
-        if list(returned) != declared:
-            message = "the columns of RETURN and of the header are in a different order"
-            raise self._error(message, f"declare them in the order {', '.join(returned)}")
-
-    def _require(self, names: Iterable[str], known: Sequence[str], message: str, hint: str) -> None:
-        """Raise an error about the first name that is not known."""
-        for name in names:
-            if name not in known:
-                raise self._error(message.format(name), hint)
-
-    def _error(self, message: str, hint: str) -> InputError:
-        return InputError(f"{self.path}: {message}", hint=hint)
-
-    @staticmethod
-    def read(path: Path) -> "Query":
-        """Read a query file.
-
-        Raises:
-            InputError: the file cannot be read, or its query is not valid.
-        """
-        try:
-            return _checked(path, read_text(path))
-        except UnicodeDecodeError:
-            raise InputError(
-                f"{path}: the file is not UTF-8 text", hint="save it as UTF-8"
-            ) from None
-        except OSError as error:
-            raise unreadable(path, error) from None
-
-    @cached_property
-    def header(self) -> Header:
-        """The parsed header of the query."""
-        try:
-            return parse_header(self.text)
-        except InputError as error:
-            raise self._error(error.message, error.hint) from None
-
-    @property
-    def pack(self) -> str:
-        """The name of the query's pack, which is the name of its folder."""
-        return self.path.parent.name
-
-    @property
-    def name(self) -> str:
-        """The full name of the query, such as ``overlap/shared-links``."""
-        return f"{self.pack}/{self.path.stem}"
-
-    @property
-    def summary(self) -> str:
-        """The query's name, title and question in lower case, for searching."""
-        return f"{self.name} {self.header.title} {self.header.question}".casefold()
-
-    @property
-    def cypher(self) -> str:
-        """The statement that is sent to the server."""
-        return self.text.rstrip().removesuffix(";")
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters declared in the header."""
-        return self.header.parameters
-
-    @property
-    def computed(self) -> list[str]:
-        """The names of the values in `COMPUTED` that the query uses."""
-        declared = {parameter.name for parameter in self.parameters}
-        used = find_parameters(self.text)
-        return [name for name in used if name in COMPUTED and name not in declared]
-
-    def compute(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Add the computed values that the statement needs to the parameter values.
-
-        Raises:
-            InputError: a value cannot be computed from the parameter values.
-        """
-        functions = {name: COMPUTED[name] for name in self.computed}
-        return {
-            **values,
-            **{name: make(*map(values.get, needs)) for name, (needs, make) in functions.items()},
-        }
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of the result, as declared in the header."""
-        return self.header.columns
-
-
-@lru_cache(maxsize=1_000)
-def _checked(path: Path, text: str) -> Query:
-    """Create and check a query, or return the cached one if the file has not changed."""
-    return Query(path, text)
 
 
 @dataclass(frozen=True)
@@ -237,7 +106,7 @@ class Library:
         return self.queries
 
 
-def load_library(*packs: Path, stem: str | None = None) -> Library:
+def load_library(*packs: Path, stem: str | None = None, shipped: bool = True) -> Library:
     """Load starcast's packs and those in the user's folders; errors are stored as `Library.faults`.
 
     If several folders contain packs of the same name, the queries of these packs count as errors.
@@ -245,8 +114,24 @@ def load_library(*packs: Path, stem: str | None = None) -> Library:
     Args:
         packs: the user's folders of packs.
         stem: load only queries with this name, which does not include the pack.
+        shipped: whether to load starcast's packs.
     """
-    return _load_packs((data_folder("queries"), *dict.fromkeys(packs)), stem)
+    library = Library()
+    named: dict[str, list[Path]] = {}
+    for root in (*[data_folder("queries")] * shipped, *dict.fromkeys(packs)):
+        with _record_fault(library, f"{root}/"):
+            for entry in _entries(root):
+                if entry.suffix == SUFFIX:
+                    library.faults[entry.stem] = InputError(
+                        f"{entry} is not in a pack",
+                        hint="move it into a folder whose name is the name of the pack",
+                    )
+                elif _is_pack(entry):
+                    named.setdefault(entry.name, []).append(entry)
+    for name, folders in named.items():
+        with _record_fault(library, f"{name}/"):
+            _load_pack(folders, library, stem)
+    return library
 
 
 def load_queries(*packs: Path) -> dict[str, Query]:
@@ -267,7 +152,7 @@ def load_folder(directory: Path) -> dict[str, Query]:
     entries = _entries(directory)
     has_packs = any(map(_is_pack, entries))
     if has_packs or not any(entry.suffix == SUFFIX for entry in entries):
-        return _load_packs([directory]).require_valid()
+        return load_library(directory, shipped=False).require_valid()
     library = Library()
     _load_pack([directory], library)
     return library.require_valid()
@@ -326,25 +211,6 @@ def write_template(name: str, directory: Path) -> Path:
     return path
 
 
-def _load_packs(roots: Iterable[Path], stem: str | None = None) -> Library:
-    library = Library()
-    packs: dict[str, list[Path]] = {}
-    for root in roots:
-        with _record_fault(library, f"{root}/"):
-            for entry in _entries(root):
-                if entry.suffix == SUFFIX:
-                    library.faults[entry.stem] = InputError(
-                        f"{entry} is not in a pack",
-                        hint="move it into a folder whose name is the name of the pack",
-                    )
-                elif _is_pack(entry):
-                    packs.setdefault(entry.name, []).append(entry)
-    for name, folders in packs.items():
-        with _record_fault(library, f"{name}/"):
-            _load_pack(folders, library, stem)
-    return library
-
-
 def _load_pack(folders: Sequence[Path], library: Library, stem: str | None = None) -> None:
     """Load the queries of a pack; record errors instead if several folders contain the pack."""
     files = [path for each in folders for path in _entries(each) if path.suffix == SUFFIX]
@@ -396,3 +262,105 @@ def _entries(directory: Path) -> list[Path]:
             "packs",
         ) from None
     return entries
+
+
+SIZES = ("S6", "S7", "S8")
+LARGEST = SIZES[-1]
+
+
+class Figures(pydantic.BaseModel):
+    """Measured times of one query.
+
+    Attributes:
+        revision: the revision of the query that was measured.
+        seconds: the query's seconds by topology; None if it did not finish.
+        others: the seconds of other libraries on the topology `LARGEST`, by library.
+    """
+
+    model_config = pydantic.ConfigDict(frozen=True)
+
+    revision: int
+    seconds: dict[str, float | None]
+    others: dict[str, float]
+
+
+class Measurements(pydantic.BaseModel):
+    """All measured times and the machine used; empty if there is no file of measurements.
+
+    Attributes:
+        timeout: the time-out of the measured queries in seconds.
+    """
+
+    model_config = pydantic.ConfigDict(frozen=True)
+
+    machine: str = ""
+    neo4j: str = ""
+    timeout: float = 30.0
+    queries: dict[str, Figures] = {}
+
+    def find(self, query: Query) -> Figures | None:
+        """Return a query's times, or None if this revision of the query was not measured."""
+        figures = self.queries.get(query.name)
+        # A query of the user may have the same name as one that comes with starcast.
+        is_shipped = query.path.is_relative_to(data_folder("queries"))
+        if figures is None or not is_shipped or figures.revision != query.header.revision:
+            return None
+        return figures
+
+    def format_seconds(self, figures: Figures | None, spec: str) -> str:
+        """Return the seconds on a topology as text: ``0.012``, ``> 30``, or empty if unknown."""
+        if figures is None or spec not in figures.seconds:
+            return ""
+        seconds = figures.seconds[spec]
+        return f"> {self.timeout:g}" if seconds is None else f"{seconds:.2g}"
+
+    def describe(self, query: Query) -> str:
+        """Return the times of a query as one sentence; empty if it was not measured."""
+        figures = self.find(query)
+        if figures is None:
+            return ""
+        measured = [spec for spec in SIZES if spec in figures.seconds]
+        seconds = ", ".join(f"{spec} {self.format_seconds(figures, spec)} s" for spec in measured)
+        others = ", ".join(f"{name} {value:.2g} s" for name, value in figures.others.items())
+        comparison = f"; the same question on {LARGEST}: {others}" if others else ""
+        return f"measured: {seconds}{comparison}"
+
+
+@cache
+def measurements(file: Path | None = None) -> Measurements:
+    """Read a measurement file, by default `queries/measured.json`; a missing one counts as empty.
+
+    Raises:
+        RejectedError: the file is not valid.
+    """
+    path = file or data_folder("queries") / "measured.json"
+    try:
+        return Measurements.model_validate_json(path.read_bytes())
+    # The query packs can still be used if they were copied without this file.
+    except FileNotFoundError:
+        return Measurements()
+    except (OSError, pydantic.ValidationError):
+        raise RejectedError(
+            f"{path} is not a valid measurement file",
+            hint="run 'python -m benchmarks packs --write'",
+        ) from None
+
+
+def list_queries(queries: Iterable[Query], note: str = "") -> Table:
+    """Return a table of queries with their parameters and the seconds on S6, S7 and S8."""
+    seconds_columns = {f"seconds_{spec.lower()}": spec for spec in SIZES}
+    known = measurements()
+    rows = []
+    for query in queries:
+        figures = known.find(query)
+        row = {
+            "query": query.name,
+            "question": query.header.question,
+            "parameters": "; ".join(f"{p.name} ({p.declaration})" for p in query.parameters),
+            "cost": query.header.cost,
+        }
+        for column, spec in seconds_columns.items():
+            row[column] = known.format_seconds(figures, spec)
+        rows.append(row)
+    columns = ["query", "question", "parameters", "cost", *seconds_columns]
+    return Table.of(rows, columns, note, spare=("cost",))

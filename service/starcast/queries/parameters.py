@@ -49,18 +49,11 @@ def _number(given: object) -> float:
 
 
 def _boolean(given: object) -> bool:
-    if isinstance(given, str) and given.lower() in {"true", "false"}:
-        return given.lower() == "true"
+    if isinstance(given, str):
+        given = {"true": True, "false": False}.get(given.lower())
     if not isinstance(given, bool):
         raise ValueError  # noqa: TRY004
     return given
-
-
-def _tree(given: object) -> int:
-    number = _integer(given)
-    if number < 0:
-        raise ValueError
-    return number
 
 
 def _text(given: object) -> str:
@@ -85,6 +78,36 @@ def _link(given: object) -> str:
     return text
 
 
+def _check_node(network: "Topology", label: str) -> None:
+    network.rank(label)
+
+
+def _check_link(network: "Topology", link: str) -> None:
+    first, _, second = link.partition("-")
+    rank = network.rank(first)
+    network.rank(second)
+    ranks = [int(network.neighbours(port, [rank])[0]) for port in network.ports]
+    neighbours = network.labels(ranks).tolist()
+    if second not in neighbours:
+        raise InputError(
+            f"'{link}' is not a link of {network.spec}: the two nodes are not adjacent",
+            hint=f"{first} is adjacent to {', '.join(neighbours)}",
+        )
+
+
+def _check_pattern(network: "Topology", pattern: str) -> None:
+    example = network.label(0)
+    # A single label need not contain every symbol: on S5,2, a label has two of the five. Of large
+    # topologies, only about a thousand evenly spaced labels are read; they contain all symbols.
+    ranks = range(0, network.nodes, max(1, network.nodes // 1_000))
+    symbols = set("".join(network.labels(ranks).tolist()))
+    if len(pattern) != len(example) or not set(pattern) <= symbols | {"*"}:
+        raise InputError(
+            f"'{pattern}' is not a label pattern of {network.spec}",
+            hint=f"write {len(example)} characters, each * or one of {' '.join(sorted(symbols))}",
+        )
+
+
 class Kind(NamedTuple):
     """The values of one type.
 
@@ -92,11 +115,15 @@ class Kind(NamedTuple):
         expected: a description of a value for error messages.
         read: converts text or a Python value; raises ValueError for any other value.
         sample: a valid value, so that a query can be planned without arguments.
+        check: raises an InputError for a value that does not belong to a topology.
+        least: the smallest valid number, or None if there is none.
     """
 
     expected: str
     read: Callable[[object], Any] = _text
     sample: Any = ""
+    check: Callable[["Topology", str], None] | None = None
+    least: int | None = None
 
 
 KINDS = {
@@ -109,12 +136,17 @@ KINDS = {
     "schedule": Kind(
         "the id of a schedule, such as S5:broadcast:multiple:all:segments=4:12345", _artifact_id
     ),
-    "node": Kind("the label of a node, such as 54321", _label),
+    "node": Kind("the label of a node, such as 54321", _label, check=_check_node),
     "link": Kind(
-        "a link as two labels joined by '-' in either order, such as 12345-21345", _link, "1-2"
+        "a link as two labels joined by '-' in either order, such as 12345-21345",
+        _link,
+        "1-2",
+        _check_link,
     ),
-    "tree": Kind("the number of a tree in its forest, from 0", _tree, 0),
-    "pattern": Kind("a label with * in the free positions, such as ****5", _label),
+    "tree": Kind("the number of a tree in its forest, from 0", _integer, 0, least=0),
+    "pattern": Kind(
+        "a label with * in the free positions, such as ****5", _label, check=_check_pattern
+    ),
 }
 
 
@@ -183,8 +215,9 @@ class Type:
         return [sample] if self.many else sample
 
     def _convert(self, given: object) -> Any:
-        value = KINDS[self.name].read(given)
-        if self.least is not None and value < self.least:
+        kind = KINDS[self.name]
+        value = kind.read(given)
+        if any(least is not None and value < least for least in (self.least, kind.least)):
             raise ValueError
         return value
 
@@ -313,12 +346,12 @@ def _check_membership(parameters: Sequence[Parameter], values: Mapping[str, Any]
 
     Otherwise the server would return an empty result without giving the reason.
     """
-    checked = ("topology", *_MEMBERSHIP_CHECKS)
-    if not any(values_of_type(parameters, values, kind) for kind in checked):
+    checks = {name: kind.check for name, kind in KINDS.items() if kind.check is not None}
+    if not any(values_of_type(parameters, values, name) for name in ("topology", *checks)):
         return
     topologies = named_topologies(parameters, values)
-    for kind, check in _MEMBERSHIP_CHECKS.items():
-        for value in values_of_type(parameters, values, kind):
+    for name, check in checks.items():
+        for value in values_of_type(parameters, values, name):
             errors = []
             for network in topologies:
                 try:
@@ -328,41 +361,3 @@ def _check_membership(parameters: Sequence[Parameter], values: Mapping[str, Any]
             # A query about two topologies may name a node of either one.
             if errors and len(errors) == len(topologies):
                 raise errors[0]
-
-
-def _check_node(network: "Topology", label: str) -> None:
-    network.rank(label)
-
-
-def _check_link(network: "Topology", link: str) -> None:
-    first, _, second = link.partition("-")
-    rank = network.rank(first)
-    network.rank(second)
-    ranks = [int(network.neighbours(port, [rank])[0]) for port in network.ports]
-    neighbours = network.labels(ranks).tolist()
-    if second not in neighbours:
-        raise InputError(
-            f"'{link}' is not a link of {network.spec}: the two nodes are not adjacent",
-            hint=f"{first} is adjacent to {', '.join(neighbours)}",
-        )
-
-
-def _check_pattern(network: "Topology", pattern: str) -> None:
-    example = network.label(0)
-    # A single label need not contain every symbol: on S5,2, a label has two of the five. Of large
-    # topologies, only about a thousand evenly spaced labels are read; they contain all symbols.
-    ranks = range(0, network.nodes, max(1, network.nodes // 1_000))
-    symbols = set("".join(network.labels(ranks).tolist()))
-    if len(pattern) != len(example) or not set(pattern) <= symbols | {"*"}:
-        raise InputError(
-            f"'{pattern}' is not a label pattern of {network.spec}",
-            hint=f"write {len(example)} characters, each * or one of {' '.join(sorted(symbols))}",
-        )
-
-
-#: For each type that depends on a topology, a function that raises an InputError for other values.
-_MEMBERSHIP_CHECKS: dict[str, Callable[["Topology", str], None]] = {
-    "node": _check_node,
-    "link": _check_link,
-    "pattern": _check_pattern,
-}

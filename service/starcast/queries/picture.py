@@ -16,9 +16,8 @@ from typing import Any
 
 from starcast.collectives.model import EXPANDED
 from starcast.drawing import Link, Subgraph
-from starcast.queries.header import Column
-from starcast.queries.pack import Query
 from starcast.queries.parameters import STORED, Parameter, named_topologies
+from starcast.queries.query import Query
 from starcast.support.errors import InputError
 from starcast.topologies import Topology
 
@@ -63,11 +62,12 @@ def build_subgraph(
     """
     topology = check_drawable(query, values)
     columns = _node_columns(query)
+    has_port = any(column.name == "port" for column in query.columns)
     # The results are kept, because rows name the same few nodes many times.
     rank_of = cache(topology.rank)
     ports_of = cache(partial(_ports, topology))
-    named = [{column.name: _ranks(rank_of, row[column.name]) for column in columns} for row in rows]
-    source = _path_start(named) if _has_paths(query) else None
+    named = [{name: _ranks(rank_of, row[name]) for name in columns} for row in rows]
+    source = _path_start(named) if columns.get(PATH) else None
     if source is None:
         source = _source(query.parameters, values, topology)
     nodes: dict[int, None] = {}
@@ -75,7 +75,10 @@ def build_subgraph(
     for row in named:
         for members in row.values():
             nodes |= dict.fromkeys(members)
-        links.update(_row_links(ports_of, query, row, source))
+        if columns.get(PATH):
+            links.update(_links(ports_of, row[PATH]))
+        ends = [row[name] for name, many in columns.items() if not many]
+        links.update(_row_links(ports_of, ends, source if has_port else None))
     given = {each.name: values[each.name] for each in query.parameters}
     caption = " ".join(f"{name}={_format(value)}" for name, value in given.items())
     return Subgraph(topology, query.header.title, caption, tuple(nodes), links, source)
@@ -100,15 +103,10 @@ def _ports(topology: Topology, rank: int) -> dict[int, int]:
     return {int(topology.neighbours(port, [rank])[0]): port for port in topology.ports}
 
 
-def _node_columns(query: Query) -> list[Column]:
-    return [each for each in query.columns if each.type is not None and each.type.name == "node"]
-
-
-def _has_paths(query: Query) -> bool:
-    return any(
-        column.name == PATH and column.type is not None and column.type.many
-        for column in _node_columns(query)
-    )
+def _node_columns(query: Query) -> dict[str, bool]:
+    """Return the names of the columns of nodes, and whether their values are lists."""
+    types = {column.name: column.type for column in query.columns}
+    return {name: kind.many for name, kind in types.items() if kind and kind.name == "node"}
 
 
 def _path_start(rows: Sequence[Mapping[str, Sequence[int]]]) -> int | None:
@@ -121,31 +119,28 @@ def _source(
     parameters: Sequence[Parameter], values: Mapping[str, Any], topology: Topology
 ) -> int | None:
     """Return the node from which levels are counted: the first node parameter, or else the root."""
-    for parameter in parameters:
-        if parameter.type.name == "node" and not parameter.type.many:
-            return topology.rank(values[parameter.name])
-    for parameter in parameters:
-        if parameter.type.name in STORED[1:] and not parameter.type.many:
-            root = values[parameter.name].rpartition(":")[2]
-            return topology.rank(root) if root != EXPANDED else None
+    for kinds in (("node",), STORED[1:]):
+        for parameter in parameters:
+            if parameter.type.name in kinds and not parameter.type.many:
+                label = values[parameter.name].rpartition(":")[2]
+                return topology.rank(label) if label != EXPANDED else None
     return None
 
 
-def _row_links(
-    ports_of: PortsOf, query: Query, row: Mapping[str, list[int]], source: int | None
-) -> Iterator[Link]:
-    columns = _node_columns(query)
-    single = [each.name for each in columns if each.type is not None and not each.type.many]
-    if _has_paths(query):
-        yield from _links(ports_of, row[PATH])
-    ends = [end for name in single for end in row[name]]
-    has_port = any(column.name == "port" for column in query.columns)
-    # If a node is null, as it can be after OPTIONAL MATCH, the row has only one node and no link is
-    # drawn.
-    if len(single) == len(ends) == 2:
-        yield from _links(ports_of, ends)
-    elif len(single) == len(ends) == 1 and source is not None and has_port:
-        yield from (link._replace(arrow=False) for link in _links(ports_of, [source, *ends]))
+def _row_links(ports_of: PortsOf, ends: Sequence[list[int]], source: int | None) -> Iterator[Link]:
+    """Yield the links of a row, given the nodes of its columns of single nodes.
+
+    Args:
+        ports_of: the ports to the neighbours of a node.
+        ends: a list for each column, with one node or, for null, none.
+        source: the node at the other end of a row with one node, or None.
+    """
+    # If a node is null, as it can be after OPTIONAL MATCH, no link is drawn.
+    match ends:
+        case [[first], [second]]:
+            yield from _links(ports_of, [first, second])
+        case [[end]] if source is not None:
+            yield from (link._replace(arrow=False) for link in _links(ports_of, [source, end]))
 
 
 def _format(value: Any) -> str:

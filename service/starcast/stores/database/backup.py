@@ -10,17 +10,17 @@ checksums.
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, Annotated, Any, Literal
+from shutil import copyfileobj
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import pydantic
@@ -30,7 +30,7 @@ from sqlalchemy import URL, Connection, Engine, inspect, text
 from sqlalchemy.dialects.postgresql import BYTEA
 
 from starcast.stores.database import migrations, sessions
-from starcast.stores.database.watched import TCP_OPTIONS, WatchedConnection, is_pooled
+from starcast.stores.database.watched import TCP_OPTIONS, is_pooled
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, RejectedError, StarcastError, UnavailableError
 from starcast.support.limited import open_archive, read_member
@@ -102,17 +102,11 @@ class Manifest(pydantic.BaseModel):
         """Total number of rows."""
         return sum(table.rows for table in self.tables.values())
 
-    @property
-    def postgres_major(self) -> int:
-        """The major version of the server."""
-        return int(re.split("[^0-9]", self.postgres)[0])
-
 
 def server_major(engine: Engine) -> int:
     """Return the major version of the server."""
-    with sessions.translated_errors(engine.url), engine.connect() as connection:
-        number = connection.scalar(text("select current_setting('server_version_num')::int"))
-    return int(number or 0) // 10_000
+    major, *_ = engine.dialect.server_version_info or (0,)
+    return int(major)
 
 
 def count_rows(engine: Engine) -> dict[str, int]:
@@ -157,7 +151,7 @@ def create(engine: Engine, file: Path, programs: Programs) -> Manifest:
         command += [f'--table=public."{table}"' for table in manifest.tables]
         # The dump's size is not known in advance and may exceed the 4 GB limit of plain zip.
         with archive.open(_DUMP, "w", force_zip64=True) as member:
-            _run(command, engine.url, output=member)
+            _run(command, engine.url, lambda pg_dump: copyfileobj(pg_dump.stdout, member, _CHUNK))
         archive.writestr(_MANIFEST, manifest.model_dump_json(indent=2))
     return manifest
 
@@ -252,12 +246,9 @@ def check_empty(engine: Engine) -> None:
     """Check that a starcast store holds no data.
 
     Raises:
-        RejectedError: the store holds data, or the database belongs to another program.
+        RejectedError: the store holds data.
     """
-    if sessions.known_revision(engine) is None:
-        return
-    rows = count_rows(engine)
-    if rows:
+    if rows := count_rows(engine):
         found = [f"{pluralize(count, 'row')} in {name}" for name, count in rows.items()]
         listed = ", ".join(found if len(found) <= _LISTED else [*found[:_LISTED], "..."])
         raise RejectedError(
@@ -276,8 +267,7 @@ def _check_direct(engine: Engine) -> None:
         InputError: the server is behind a connection pooler.
     """
     with sessions.translated_errors(engine.url), engine.connect() as connection:
-        driver = connection.connection.driver_connection
-        if isinstance(driver, WatchedConnection) and is_pooled(driver):
+        if is_pooled(connection):
             raise InputError(
                 f"PostgreSQL at {engine.url.host}:{engine.url.port} is behind a connection pooler,"
                 " and pg_dump and pg_restore would change the settings of other sessions",
@@ -289,7 +279,7 @@ def _check_direct(engine: Engine) -> None:
 def _check_target(engine: Engine, manifest: Manifest) -> None:
     sessions.check_known(manifest.revision, f"the backup has schema {manifest.revision}, which")
     major = server_major(engine)
-    if manifest.postgres_major > major:
+    if int(re.split("[^0-9]", manifest.postgres)[0]) > major:
         raise RejectedError(
             f"the backup comes from PostgreSQL {manifest.postgres}, but this server is"
             f" PostgreSQL {major}",
@@ -300,18 +290,15 @@ def _check_target(engine: Engine, manifest: Manifest) -> None:
 
 def _restore_dump(engine: Engine, file: Path, programs: Programs) -> None:
     command = [str(programs.pg_restore), "--single-transaction", "--exit-on-error", "--no-owner"]
+    command += ["--no-privileges"]
     with _open(file) as archive, archive.open(_DUMP) as member:
-        _run([*command, "--no-privileges"], engine.url, source=member)
+        _run(command, engine.url, lambda restore: copyfileobj(member, restore.stdin, _CHUNK))
 
 
 def _verify(engine: Engine, manifest: Manifest) -> None:
     with sessions.translated_errors(engine.url), engine.begin() as connection:
         restored = _describe(connection)
-    different = [
-        table
-        for table in manifest.tables.keys() | restored.tables.keys()
-        if manifest.tables.get(table) != restored.tables.get(table)
-    ]
+    different = {table for table, _ in manifest.tables.items() ^ restored.tables.items()}
     if different:
         raise RejectedError(
             f"the restored rows differ from the backup in {', '.join(sorted(different))}",
@@ -321,8 +308,7 @@ def _verify(engine: Engine, manifest: Manifest) -> None:
 
 def _describe(connection: Connection) -> Manifest:
     # Checksums are computed from text, which must not depend on the server's configuration.
-    for statement in _FORMATS.split(";"):
-        connection.execute(text(statement))
+    connection.exec_driver_sql(_FORMATS, execution_options={"no_parameters": True})
     revision = sessions.revision_of(connection)
     if revision is None:
         raise RejectedError(
@@ -363,16 +349,15 @@ def _content(connection: Connection, table: str) -> TableContent:
     return TableContent(rows=rows, checksum=f"{int(checksum):x}")
 
 
-def _run(
-    command: list[str],
-    url: URL,
-    *,
-    source: IO[bytes] | None = None,
-    output: IO[bytes] | None = None,
-) -> None:
-    """Run a PostgreSQL program on a database, with optional input and output streams.
+def _run(command: list[str], url: URL, copy: Callable[[Any], None]) -> None:
+    """Run a PostgreSQL program on a database.
 
     The password is passed in the environment, because every user can read command-line arguments.
+
+    Args:
+        command: the program and its options.
+        url: the database.
+        copy: writes to the standard input of the running process, or reads its standard output.
     """
     plain = url._replace(drivername="postgresql", password=None).render_as_string()
     target = make_conninfo(plain, connect_timeout=sessions.CONNECT_SECONDS, **TCP_OPTIONS)
@@ -383,19 +368,16 @@ def _run(
     with tempfile.TemporaryFile() as messages:
         with subprocess.Popen(
             [*command, f"--dbname={target}"],
-            stdin=subprocess.DEVNULL if source is None else subprocess.PIPE,
-            stdout=subprocess.DEVNULL if output is None else subprocess.PIPE,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             stderr=messages,
             env=environment,
         ) as process:
             try:
                 # A broken pipe means that the program has ended; its messages explain why.
                 with suppress(BrokenPipeError):
-                    if source is not None and process.stdin is not None:
-                        shutil.copyfileobj(source, process.stdin, _CHUNK)
-                        process.stdin.close()
-                if output is not None and process.stdout is not None:
-                    shutil.copyfileobj(process.stdout, output, _CHUNK)
+                    copy(process)
+                process.communicate()
             except BaseException:
                 process.kill()
                 raise

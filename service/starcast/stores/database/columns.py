@@ -7,7 +7,7 @@ dump can be restored in any order.
 import inspect
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any
@@ -42,12 +42,18 @@ NAMING = {
     "ck": "ck_%(table_name)s_%(constraint_name)s",
     "ix": "ix_%(table_name)s_%(column_0_name)s",
 }
-#: Regular expression for a topology's spec, such as ``S5``: the letters of its family, then its
-#: sizes. Specs of plug-in families match as well.
-SPEC = r"^[A-Z][A-Za-z_-]*[0-9]+([,x][0-9]+)*$"
-#: Regular expression for the name of a construction or algorithm, which can have arguments:
-#: ``forest(base=greedy)``.
-NAME = r"^[a-z][a-z0-9-]*(\([^()]+\))?$"
+# Checks of columns: SQL conditions in which {} is the name of the column.
+#: A topology's spec, such as ``S5``: the letters of its family, then its sizes. Specs of plug-in
+#: families match as well.
+SPEC = "{} ~ '^[A-Z][A-Za-z_-]*[0-9]+([,x][0-9]+)*$'"
+#: The name of a construction or algorithm, which can have arguments: ``forest(base=greedy)``.
+NAME = r"{} ~ '^[a-z][a-z0-9-]*(\([^()]+\))?$'"
+#: A non-negative rational number.
+RATIONAL = r"{} ~ '^\d+(/[1-9]\d*)?$'"
+OBJECT = "jsonb_typeof({}) = 'object'"
+ARRAY = "jsonb_typeof({}) = 'array'"
+#: The checks of axes whose values are names.
+_PATTERNS = {"topology": SPEC, "algorithm": NAME}
 #: Types of integers with 16 and with 64 bits; other integers have 32.
 Small = Annotated[int, 16]
 Big = Annotated[int, 64]
@@ -81,8 +87,8 @@ class Base(DeclarativeBase):
         float: Double,
         datetime: DateTime(timezone=True),
         Fraction: Exact,
-        dict[str, Any]: JSONB,
-        list[Any]: JSONB,
+        dict[str, Any]: JSONB(none_as_null=True),
+        list[Any]: JSONB(none_as_null=True),
     }
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -92,54 +98,55 @@ class Base(DeclarativeBase):
         super().__init_subclass__(**options)
         # Comments in PostgreSQL are plain text, so the docstring loses its markup.
         plain = re.sub(r"`+", "", inspect.cleandoc(cls.__doc__ or ""))
-        cls.metadata.tables[cls.__tablename__].comment = " ".join(plain.split())
+        table = cls.metadata.tables[cls.__tablename__]
+        table.comment = " ".join(plain.split())
+        for column in table.columns:
+            if check := column.info["check"]:
+                condition = check.format(column.name)
+                table.append_constraint(CheckConstraint(condition, name=column.name))
 
 
-def one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
-    """Return a constraint that requires a column to have one of these values."""
-    listed = ", ".join(f"'{value}'" for value in values)
-    return CheckConstraint(f"{column} in ({listed})", name=column)
+def field(
+    comment: str, *arguments: Any, check: str = "", words: Sequence[str] = (), **options: Any
+) -> MappedColumn[Any]:
+    """Return a column with a comment, which the documentation shows too.
+
+    Args:
+        comment: the comment.
+        arguments: further arguments of SQLAlchemy's ``mapped_column``.
+        check: an SQL condition on its values, in which {} is the name of the column.
+        words: the only values that it can have.
+        options: options of ``mapped_column``.
+    """
+    if words:
+        listed = ", ".join(f"'{word}'" for word in words)
+        check = f"{{}} in ({listed})"
+    return mapped_column(*arguments, comment=comment, info={"check": check}, **options)
 
 
-def matches(column: str, pattern: str) -> CheckConstraint:
-    """Return a constraint that requires a column to match a regular expression."""
-    return CheckConstraint(f"{column} ~ '{pattern}'", name=column)
+def key(comment: str, *arguments: Any, **options: Any) -> MappedColumn[Any]:
+    """Return a column of the primary key."""
+    return field(comment, *arguments, primary_key=True, **options)
 
 
-def rational(column: str) -> CheckConstraint:
-    """Return a constraint that requires a column to hold a non-negative rational number."""
-    return matches(column, r"^\d+(/[1-9]\d*)?$")
-
-
-def json_type(column: str, kind: str) -> CheckConstraint:
-    """Return a constraint that requires a JSON column to hold an ``array`` or an ``object``."""
-    return CheckConstraint(f"jsonb_typeof({column}) = '{kind}'", name=column)
-
-
-def belongs_to_topology() -> CheckConstraint:
-    """Return a constraint that requires an artifact's id to begin with its topology's spec."""
-    return CheckConstraint("starts_with(id, topology || ':')", name="id")
-
-
-def field(comment: str, *arguments: Any, **options: Any) -> MappedColumn[Any]:
-    """Return a column with a comment, which the documentation shows too."""
-    return mapped_column(*arguments, comment=comment, **options)
+def counts(condition: str) -> CheckConstraint:
+    """Return the constraint on the counts of a row."""
+    return CheckConstraint(condition, name="counts")
 
 
 def part_of(target: str, comment: str, **options: Any) -> MappedColumn[Any]:
     """Return a column of a primary key: the row to which a row belongs and with which it ends."""
-    reference = ForeignKey(target, ondelete="CASCADE")
-    return field(comment, reference, primary_key=True, **options)
+    return key(comment, ForeignKey(target, ondelete="CASCADE"), **options)
 
 
 def empty_object(comment: str) -> MappedColumn[Any]:
     """Return a column of JSON objects, empty by default."""
-    return field(comment, server_default=text("'{}'::jsonb"))
+    return field(comment, server_default=text("'{}'::jsonb"), check=OBJECT)
 
 
 def empty_array(comment: str) -> MappedColumn[Any]:
     """Return a column of JSON arrays, empty by default."""
-    return field(comment, server_default=text("'[]'::jsonb"))
+    return field(comment, server_default=text("'[]'::jsonb"), check=ARRAY)
 
 
 def moment(comment: str) -> MappedColumn[Any]:
@@ -160,38 +167,33 @@ def double_of(column: str) -> Mapped[float | None]:
     return field(comment, Double, Computed(ratio, persisted=True))
 
 
-def _axis_column(axis: Axis) -> MappedColumn[Any]:
+def _axis_column(name: str, axis: Axis) -> MappedColumn[Any]:
     """Return the column for an axis (a parameter of runs).
 
     Rows that were stored before the axis existed get the axis's usual value.
     """
-    kinds: dict[Any, Any] = {
-        str: Text, str | None: Text, int: _INTEGERS[axis.bits],
-        Fraction: Exact, Sequence[str]: JSONB,
-    }  # fmt: skip
+    kinds: dict[Any, tuple[Any, str]] = {
+        str: (Text, _PATTERNS.get(name, "")),
+        str | None: (Text, ""),
+        int: (_INTEGERS[axis.bits], ""),
+        Fraction: (Exact, RATIONAL),
+        Sequence[str]: (JSONB, ARRAY),
+    }
+    kind, check = kinds[axis.type]
     usual = json.dumps(axis.usual) if isinstance(axis.usual, tuple) else str(axis.usual)
     return field(
         f"{axis.meaning}, exact" if axis.type is Fraction else axis.meaning,
-        kinds[axis.type],
+        kind,
         nullable=axis.type == str | None,
         sort_order=-1,
         server_default=None if axis.usual is None else usual,
+        check=check,
+        words=axis.words,
     )
 
 
-def axis_checks() -> Iterator[CheckConstraint]:
-    """Yield the constraints on the axis columns, and one on ``missing``, which is not negative."""
-    for name, axis in AXES.items():
-        if axis.words:
-            yield one_of(name, axis.words)
-        elif axis.type is Fraction:
-            yield rational(name)
-        elif axis.type == Sequence[str]:
-            yield json_type(name, "array")
-    counts = [f"{name} >= {axis.least}" for name, axis in AXES.items() if axis.type is int]
-    yield CheckConstraint(" and ".join([*counts, "missing >= 0"]), name="counts")
-
-
+#: The check of all axis columns of integers.
+COUNTS = " and ".join(f"{name} >= {axis.least}" for name, axis in AXES.items() if axis.type is int)
 #: The columns of the table ``run`` for the axes.
 if TYPE_CHECKING:
     AxisColumns = Parameters
@@ -200,6 +202,6 @@ else:
     AxisColumns = type(
         "AxisColumns",
         (),
-        {name: _axis_column(axis) for name, axis in AXES.items()}
+        {name: _axis_column(name, axis) for name, axis in AXES.items()}
         | {f"{name}_value": double_of(name) for name in AXES if AXES[name].type is Fraction},
     )

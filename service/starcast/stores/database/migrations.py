@@ -9,7 +9,6 @@ revision that changes the columns of a view drops the view first.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import psycopg
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
@@ -43,6 +42,8 @@ _OBSTACLES = ("23", "2BP01")
 #: Tables that only migrations change.
 _OWNED = ("store", VERSION_TABLE)
 _ROLES = text("select rolname from pg_roles where rolname = any(:names)")
+#: The roles that get rights, and whether they may write.
+_GRANTED = {ROLE_NAMES["reader"]: False, ROLE_NAMES["writer"]: True}
 _INVALID_TABLE_DEFINITION = "42P16"
 
 
@@ -141,17 +142,14 @@ def declare(connection: Connection) -> None:
     for view in VIEWS:
         _create(connection, view)
     statements = [*_comments()]
-    present = set(connection.scalars(_ROLES, {"names": list(ROLE_NAMES.values())}))
-    if ROLE_NAMES["reader"] in present:
-        statements += _grants(ROLE_NAMES["reader"], writes=False)
-    if ROLE_NAMES["writer"] in present:
-        statements += _grants(ROLE_NAMES["writer"], writes=True)
-    # The driver is called directly to send all statements at once. If arguments were passed, even
-    # an empty list, the server would accept only one statement.
-    driver = connection.connection.driver_connection
-    if not isinstance(driver, psycopg.Connection):
-        raise TypeError("the declaration needs psycopg")
-    driver.execute(sql.SQL("; ").join(statements))
+    present = set(connection.scalars(_ROLES, {"names": [*_GRANTED]}))
+    for role, writes in _GRANTED.items():
+        if role in present:
+            statements += _grants(role, writes=writes)
+    # All statements are sent at once. If parameters were passed, even an empty list, the server
+    # would accept only one statement.
+    no_parameters = {"no_parameters": True}
+    connection.exec_driver_sql("; ".join(statements), execution_options=no_parameters)
 
 
 def _create(connection: Connection, view: View) -> None:
@@ -168,33 +166,25 @@ def _create(connection: Connection, view: View) -> None:
         connection.exec_driver_sql(f"create view {view.name} as {view.query}")
 
 
-def _comments() -> Iterator[sql.Composed]:
+def _comments() -> Iterator[str]:
     commented = [
         ("table", table.name, table.comment, {each.name: each.comment for each in table.columns})
         for table in Base.metadata.sorted_tables
     ]
     commented += [("view", view.name, view.meaning, dict(view.columns)) for view in VIEWS]
     for kind, name, meaning, columns in commented:
-        own = sql.Identifier(name)
-        yield sql.SQL("comment on {} {} is {}").format(sql.SQL(kind), own, sql.Literal(meaning))
+        yield f"comment on {kind} {name} is {sql.quote(meaning)}"
         for column, comment in columns.items():
-            names = own, sql.Identifier(column)
-            yield sql.SQL("comment on column {}.{} is {}").format(*names, sql.Literal(comment))
+            yield f'comment on column {name}."{column}" is {sql.quote(comment)}'
 
 
-def _grants(role: str, *, writes: bool) -> Iterator[sql.Composed]:
-    name = sql.Identifier(role)
+def _grants(role: str, *, writes: bool) -> Iterator[str]:
     tables = [table.name for table in Base.metadata.sorted_tables]
     readable = [*tables, VERSION_TABLE, *(view.name for view in VIEWS)]
-    yield sql.SQL("grant usage on schema public to {}").format(name)
-    yield sql.SQL("grant select on {} to {}").format(_listed(readable), name)
+    yield f"grant usage on schema public to {role}"
+    yield f"grant select on {', '.join(readable)} to {role}"
     # pg_dump also reads the sequences of identity columns.
-    yield sql.SQL("grant select on all sequences in schema public to {}").format(name)
+    yield f"grant select on all sequences in schema public to {role}"
     if writes:
         written = [table for table in tables if table not in _OWNED]
-        statement = "grant insert, update, delete on {} to {}"
-        yield sql.SQL(statement).format(_listed(written), name)
-
-
-def _listed(names: list[str]) -> sql.Composed:
-    return sql.SQL(", ").join(sql.Identifier(name) for name in names)
+        yield f"grant insert, update, delete on {', '.join(written)} to {role}"

@@ -12,28 +12,28 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any, get_args
 
-from sqlalchemy import CheckConstraint, ForeignKey, Identity, Index, UniqueConstraint, text
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy import ForeignKey, Identity, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, relationship
 
 from starcast.stores.database import columns
 from starcast.stores.database.columns import (
+    ARRAY,
+    COUNTS,
     NAME,
+    OBJECT,
+    RATIONAL,
     SPEC,
     AxisColumns,
     Big,
     Small,
-    axis_checks,
+    counts,
     double_of,
     empty_array,
     empty_object,
     field,
-    json_type,
-    matches,
+    key,
     moment,
-    one_of,
     part_of,
-    rational,
 )
 from starcast.support.axes import AXES
 from starcast.support.vocabulary import LEVELS, VERDICT_WORDS, VERIFICATIONS, Collective, Ports
@@ -41,14 +41,10 @@ from starcast.support.vocabulary import LEVELS, VERDICT_WORDS, VERIFICATIONS, Co
 #: The base class of all tables.
 Base = columns.Base
 
-PORTS: tuple[str, ...] = get_args(Ports)
-COLLECTIVES: tuple[str, ...] = get_args(Collective)
 #: Kinds of artifacts, in the order in which they are built.
 KINDS = ("topology", "forest", "schedule")
-STATES = ("planned", "loading", "complete", "failed")
-METHODS = ("bolt", "import")
-STATUSES = ("complete", "failed")
-COSTS = ("closed form", "simulated", "lower bound")
+#: The check of the id of a forest or schedule.
+_ARTIFACT_ID = "starts_with({}, topology || ':')"
 
 
 class Store(Base):
@@ -60,9 +56,8 @@ class Store(Base):
     # A unique index on a constant allows only one row.
     __table_args__ = (Index("ix_store_one_row", text("(true)"), unique=True),)
 
-    id: Mapped[uuid.UUID] = field(
+    id: Mapped[uuid.UUID] = key(
         "random id, which the node (:Store) of the graph records too",
-        primary_key=True,
         server_default=text("gen_random_uuid()"),
     )
     created_at: Mapped[datetime] = moment("when it was created")
@@ -71,19 +66,16 @@ class Store(Base):
 class Family(Base):
     """A family of topologies. Plug-ins add theirs, so this is a table and not an enumeration."""
 
-    name: Mapped[str] = field("name of the family: star", primary_key=True)
+    name: Mapped[str] = key("name of the family: star")
     noun: Mapped[str] = field("noun for its topologies in sentences: star graphs")
 
 
 class Topology(Base):
     """An ingested topology with its counts."""
 
-    __table_args__ = (
-        CheckConstraint("nodes > 0 and links > 0 and degree > 0 and diameter > 0", name="counts"),
-        matches("spec", SPEC),
-    )
+    __table_args__ = (counts("nodes > 0 and links > 0 and degree > 0 and diameter > 0"),)
 
-    spec: Mapped[str] = field("name of the topology: S5, S6,3", primary_key=True)
+    spec: Mapped[str] = key("name of the topology: S5, S6,3", check=SPEC)
     family: Mapped[str] = field("name of its family", ForeignKey("family.name"))
     n: Mapped[int] = field("n of S_n and S_n,k; d of Q_d")
     k: Mapped[int | None] = field("k of S_n,k, else null")
@@ -96,16 +88,11 @@ class Topology(Base):
 class Forest(Base):
     """An ingested forest. Its trees are in the table tree."""
 
-    __table_args__ = (
-        CheckConstraint("root >= 0 and trees > 0 and height > 0 and congestion > 0", name="counts"),
-        columns.belongs_to_topology(),
-        matches("construction", NAME),
-        json_type("arguments", "object"),
-    )
+    __table_args__ = (counts("root >= 0 and trees > 0 and height > 0 and congestion > 0"),)
 
-    id: Mapped[str] = field("id such as S5:multiple:12345", primary_key=True)
+    id: Mapped[str] = key("id such as S5:multiple:12345", check=_ARTIFACT_ID)
     topology: Mapped[str] = field("spec of its topology", ForeignKey("topology.spec"), index=True)
-    construction: Mapped[str] = field("construction that built it: multiple")
+    construction: Mapped[str] = field("construction that built it: multiple", check=NAME)
     arguments: Mapped[dict[str, Any]] = empty_object("arguments of the construction, by name")
     root: Mapped[Big] = field("rank of the root")
     root_label: Mapped[str] = field("label of the root: 12345")
@@ -118,12 +105,10 @@ class Forest(Base):
 class Tree(Base):
     """One tree of a forest."""
 
-    __table_args__ = (
-        CheckConstraint("number >= 0 and height > 0 and leaves > 0 and size > 1", name="counts"),
-    )
+    __table_args__ = (counts("number >= 0 and height > 0 and leaves > 0 and size > 1"),)
 
     forest: Mapped[str] = part_of("forest.id", "id of its forest")
-    number: Mapped[Small] = field("number of the tree in the forest, from 0", primary_key=True)
+    number: Mapped[Small] = key("number of the tree in the forest, from 0")
     height: Mapped[int] = field("largest level")
     leaves: Mapped[Big] = field("number of leaves")
     size: Mapped[Big] = field("number of nodes")
@@ -137,24 +122,19 @@ class Schedule(Base):
     """An ingested schedule with the results of its simulation."""
 
     __table_args__ = (
-        one_of("ports", PORTS),
-        one_of("collective", COLLECTIVES),
-        CheckConstraint(
-            "steps > 0 and transmissions > 0 and largest_packet > 0 and units > 0", name="counts"
-        ),
-        columns.belongs_to_topology(),
-        matches("algorithm", NAME),
-        json_type("arguments", "object"),
+        counts("steps > 0 and transmissions > 0 and largest_packet > 0 and units > 0"),
     )
 
-    id: Mapped[str] = field("id such as S5:broadcast:multiple:all::12345", primary_key=True)
+    id: Mapped[str] = key("id such as S5:broadcast:multiple:all::12345", check=_ARTIFACT_ID)
     topology: Mapped[str] = field("spec of its topology", ForeignKey("topology.spec"), index=True)
     forest: Mapped[str | None] = field(
         "id of its forest; null if it uses no forest", ForeignKey("forest.id"), index=True
     )
-    collective: Mapped[str] = field("broadcast, allgather, scatter, ...")
-    algorithm: Mapped[str] = field("algorithm that built it")
-    ports: Mapped[str] = field("port model: all or one")
+    collective: Mapped[str] = field(
+        "broadcast, allgather, scatter, ...", words=get_args(Collective)
+    )
+    algorithm: Mapped[str] = field("algorithm that built it", check=NAME)
+    ports: Mapped[str] = field("port model: all or one", words=get_args(Ports))
     arguments: Mapped[dict[str, Any]] = empty_object("arguments of the algorithm, by name")
     root: Mapped[Big] = field("rank of the root")
     symmetric: Mapped[bool] = field(
@@ -169,7 +149,7 @@ class Schedule(Base):
 class _Step:
     """The columns of one step of a simulation."""
 
-    step: Mapped[int] = field("step number, from 1", primary_key=True)
+    step: Mapped[int] = key("step number, from 1")
     links_used: Mapped[Big] = field("directed links used")
     packets: Mapped[Big] = field("packets sent")
     largest_packet: Mapped[Big] = field("units in the largest packet")
@@ -185,19 +165,17 @@ class Materialization(Base):
     """The state of one artifact in the graph store. An artifact without a row is unknown."""
 
     __table_args__ = (
-        one_of("kind", KINDS),
-        one_of("state", STATES),
-        one_of("method", METHODS),
-        CheckConstraint(f"split_part(id, ':', 1) ~ '{SPEC}'", name="id"),
-        json_type("plugins", "object"),
-        CheckConstraint("expected_nodes >= 0 and expected_relationships >= 0", name="counts"),
+        counts("expected_nodes >= 0 and expected_relationships >= 0"),
         Index("ix_materialization_topology", text("split_part(id, ':', 1)")),
     )
 
-    kind: Mapped[str] = field("topology, forest or schedule", primary_key=True)
-    id: Mapped[str] = field("id of the artifact", primary_key=True)
-    state: Mapped[str] = field("planned, loading, complete or failed")
-    method: Mapped[str] = field("load method: bolt or import")
+    kind: Mapped[str] = key("topology, forest or schedule", words=KINDS)
+    id: Mapped[str] = key("id of the artifact", check=SPEC.format("split_part({}, ':', 1)"))
+    state: Mapped[str] = field(
+        "planned, loading, complete or failed",
+        words=("planned", "loading", "complete", "failed"),
+    )
+    method: Mapped[str] = field("load method: bolt or import", words=("bolt", "import"))
     expected_nodes: Mapped[Big] = field("its nodes")
     expected_relationships: Mapped[Big] = field("its relationships")
     found_nodes: Mapped[Big | None] = field("nodes found in the graph")
@@ -215,17 +193,13 @@ class Materialization(Base):
 class Experiment(Base):
     """A named set of runs."""
 
-    __table_args__ = (
-        matches("name", r"^[A-Za-z0-9][A-Za-z0-9._-]*$"),
-        json_type("grid", "object"),
-        CheckConstraint("points > 0", name="points"),
+    id: Mapped[int] = key("number in this store", Identity())
+    name: Mapped[str] = field(
+        "name, unique in this database", unique=True, check="{} ~ '^[A-Za-z0-9][A-Za-z0-9._-]*$'"
     )
-
-    id: Mapped[int] = field("number in this store", Identity(), primary_key=True)
-    name: Mapped[str] = field("name, unique in this database", unique=True)
     grid: Mapped[dict[str, Any]] = empty_object("its grids; {} for a collection of single runs")
     points: Mapped[int | None] = field(
-        "points in its grids; null without grids, and before revision 0002"
+        "points in its grids; null without grids, and before revision 0002", check="{} > 0"
     )
     created_at: Mapped[datetime] = moment("when its first run was stored")
 
@@ -240,13 +214,7 @@ class Run(Base, AxisColumns):
 
     # A run needs no ingested topology, so its topology is not a foreign key.
     __table_args__ = (
-        *axis_checks(),
-        one_of("status", STATUSES),
-        matches("topology", SPEC),
-        matches("algorithm", NAME),
-        json_type("timings", "object"),
-        json_type("provenance", "object"),
-        CheckConstraint("(status = 'failed') = (error is not null)", name="error"),
+        counts(f"{COUNTS} and missing >= 0"),
         # Nulls count as equal, so that two runs at the same point are duplicates even if an axis
         # has no value.
         UniqueConstraint(
@@ -256,7 +224,7 @@ class Run(Base, AxisColumns):
         Index("ix_run_algorithm", "algorithm", "collective"),
     )
 
-    id: Mapped[Big] = field("number in this store", Identity(), primary_key=True, sort_order=-3)
+    id: Mapped[Big] = key("number in this store", Identity(), sort_order=-3)
     experiment: Mapped[int] = field(
         "number of its experiment", ForeignKey("experiment.id", ondelete="CASCADE"), sort_order=-2
     )
@@ -266,8 +234,10 @@ class Run(Base, AxisColumns):
     missing: Mapped[Big] = field(
         "(node, unit) pairs that the faults left undelivered", server_default=text("0")
     )
-    status: Mapped[str] = field("complete or failed")
-    error: Mapped[str | None] = field("why it failed")
+    status: Mapped[str] = field("complete or failed", words=("complete", "failed"))
+    error: Mapped[str | None] = field(
+        "why it failed", check="(status = 'failed') = ({} is not null)"
+    )
     timings: Mapped[dict[str, Any]] = empty_object(
         "seconds of each phase: build, verify, simulate, price"
     )
@@ -288,22 +258,20 @@ class Cost(Base):
     A value that the source does not give is null.
     """
 
-    __table_args__ = (
-        one_of("kind", COSTS),
-        rational("start_ups"),
-        rational("bytes"),
-        rational("time"),
-        CheckConstraint("steps >= 0 and transmissions >= 0", name="counts"),
-    )
+    __table_args__ = (counts("steps >= 0 and transmissions >= 0"),)
 
     run: Mapped[int] = part_of("run.id", "number of its run")
-    kind: Mapped[str] = field("closed form, simulated, lower bound", primary_key=True)
+    kind: Mapped[str] = key(
+        "closed form, simulated, lower bound",
+        words=("closed form", "simulated", "lower bound"),
+    )
     steps: Mapped[Big | None] = field("number of steps")
-    start_ups: Mapped[Fraction | None] = field("coefficient of t_s, exact")
+    start_ups: Mapped[Fraction | None] = field("coefficient of t_s, exact", check=RATIONAL)
     transmissions: Mapped[Big | None] = field("times that units cross links")
-    bytes: Mapped[Fraction | None] = field("coefficient of t_c, exact")
+    bytes: Mapped[Fraction | None] = field("coefficient of t_c, exact", check=RATIONAL)
     time: Mapped[Fraction] = field(
-        "start_ups * t_s + bytes * t_c, exact; for a lower bound the larger of the two"
+        "start_ups * t_s + bytes * t_c, exact; for a lower bound the larger of the two",
+        check=RATIONAL,
     )
     source: Mapped[str] = field("paper and number in the paper, or simulated")
     bytes_value: Mapped[float | None] = double_of("bytes")
@@ -319,18 +287,15 @@ class StepProfile(_Step, Base):
 class ClaimRun(Base):
     """A verification run: one stored pass over claims of the papers."""
 
-    __table_args__ = (
-        one_of("level", LEVELS),
-        CheckConstraint("(level is null) = (sizes is not null)", name="sizes"),
-        json_type("names", "array"),
-    )
-
-    id: Mapped[int] = field("number in this store", Identity(), primary_key=True)
+    id: Mapped[int] = key("number in this store", Identity())
     names: Mapped[list[Any]] = empty_array(
         "requested claim ids and beginnings of ids; none for all claims"
     )
-    level: Mapped[str | None] = field("quick, full or deep; null if sizes were given")
-    sizes: Mapped[list[Any] | None] = field("requested sizes, or null", JSONB(none_as_null=True))
+    level: Mapped[str | None] = field("quick, full or deep; null if sizes were given", words=LEVELS)
+    sizes: Mapped[list[Any] | None] = field(
+        "requested sizes, or null",
+        check="(level is null) = ({} is not null)",
+    )
     version: Mapped[str] = field("version of starcast")
     revision: Mapped[str | None] = field("git revision, or null outside a checkout")
     dirty: Mapped[bool | None] = field("whether the checkout had changes; null outside a checkout")
@@ -341,40 +306,32 @@ class _CheckedClaim:
     """The columns that identify a claim in a verification run."""
 
     claim_run: Mapped[int] = part_of("claim_run.id", "number of its run", sort_order=-2)
-    claim: Mapped[str] = field("id of the claim: TS.L5", primary_key=True, sort_order=-1)
+    claim: Mapped[str] = key("id of the claim: TS.L5", sort_order=-1, check="{} ~ '^[A-Z]+[.]'")
 
 
 class ClaimEvidence(_CheckedClaim, Base):
     """The evidence of one claim at one size."""
 
-    __table_args__ = (
-        matches("claim", r"^[A-Z]+[.]"),
-        json_type("evidence", "object"),
-        CheckConstraint("seconds >= 0", name="seconds"),
-    )
-
-    size: Mapped[str] = field("size that was checked: S5", primary_key=True)
-    evidence: Mapped[dict[str, Any]] = field("findings as JSON")
+    size: Mapped[str] = key("size that was checked: S5")
+    evidence: Mapped[dict[str, Any]] = field("findings as JSON", check=OBJECT)
     seconds: Mapped[float] = field(
-        "time of the check; work that several claims share is counted for the first one"
+        "time of the check; work that several claims share is counted for the first one",
+        check="{} >= 0",
     )
 
 
 class ClaimVerdict(_CheckedClaim, Base):
     """The verdict on one claim in one verification run."""
 
-    __table_args__ = (
-        one_of("verdict", VERDICT_WORDS),
-        CheckConstraint("counterexample is null or verdict = 'fails'", name="counterexample"),
-        matches("claim", r"^[A-Z]+[.]"),
-        json_type("sizes", "array"),
-        Index("ix_claim_verdict_claim", "claim", "claim_run"),
-    )
+    __table_args__ = (Index("ix_claim_verdict_claim", "claim", "claim_run"),)
 
-    verdict: Mapped[str] = field("holds, holds as a bound, fails or not checkable")
-    sizes: Mapped[list[Any]] = field("sizes that were checked")
+    verdict: Mapped[str] = field(
+        "holds, holds as a bound, fails or not checkable", words=VERDICT_WORDS
+    )
+    sizes: Mapped[list[Any]] = field("sizes that were checked", check=ARRAY)
     counterexample: Mapped[dict[str, Any] | None] = field(
-        "where the claim fails; null unless it fails", JSONB(none_as_null=True)
+        "where the claim fails; null unless it fails",
+        check="{} is null or verdict = 'fails'",
     )
     detail: Mapped[str] = field("description of the findings")
     subject: Mapped[str] = field(
@@ -386,34 +343,26 @@ class StoredRecord(Base):
     """The best known object of a search problem on a topology, with witness and proof."""
 
     __tablename__ = "record"
-    __table_args__ = (
-        matches("topology", SPEC),
-        json_type("arguments", "object"),
-        json_type("tried", "array"),
-        CheckConstraint("optimal = (value = bound)", name="optimal"),
-        CheckConstraint("seconds >= 0", name="seconds"),
-        one_of("verification", VERIFICATIONS),
-    )
 
-    id: Mapped[str] = field("id such as congestion-trees:S4:congestion=2", primary_key=True)
+    id: Mapped[str] = key("id such as congestion-trees:S4:congestion=2")
     problem: Mapped[str] = field("search problem: one-port-broadcast")
-    topology: Mapped[str] = field("spec of the topology, which need not be ingested")
+    topology: Mapped[str] = field("spec of the topology, which need not be ingested", check=SPEC)
     arguments: Mapped[dict[str, Any]] = empty_object("arguments of the problem, by name")
     value: Mapped[int] = field("value of the witness")
     bound: Mapped[int] = field("proven bound: no object has a better value")
-    optimal: Mapped[bool] = field("whether value and bound agree")
+    optimal: Mapped[bool] = field("whether value and bound agree", check="{} = (value = bound)")
     reason: Mapped[str] = field("why the bound holds")
     proof: Mapped[dict[str, Any] | None] = field(
         "evidence for the bound with SHA-256 and checker; null if it follows from theory",
-        JSONB(none_as_null=True),
     )
     verification: Mapped[str] = field(
-        "result of checking the bound: verified, not made again or not checked"
+        "result of checking the bound: verified, not made again or not checked",
+        words=VERIFICATIONS,
     )
     witness: Mapped[bytes] = field("arrays of the object, as an npz file")
     solver: Mapped[str] = field("solver with its version, or empty")
     version: Mapped[str] = field("version of starcast")
-    seconds: Mapped[float] = field("time of all its searches")
+    seconds: Mapped[float] = field("time of all its searches", check="{} >= 0")
     command: Mapped[str] = field("command that searches again")
     tried: Mapped[list[Any]] = empty_array("searches: method, target, result, seconds")
     stored_at: Mapped[datetime] = moment("when it was stored")

@@ -67,15 +67,6 @@ def _is_stronger(state: Verification, other: str) -> bool:
     return [*VERIFICATIONS].index(state) < [*map(str, VERIFICATIONS)].index(other)
 
 
-def load_stored(session: Session) -> list[Record]:
-    """Return all stored records, sorted by problem and topology.
-
-    Raises:
-        InputError: a row was edited manually and is not a valid record.
-    """
-    return [as_record(row) for row in session.scalars(_ALL)]
-
-
 def list_stored(session: Session, problem: str | None = None) -> Table:
     """Return a table of all records, or of one problem's, with their verification states."""
     rows = []

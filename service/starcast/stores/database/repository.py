@@ -5,7 +5,7 @@ Every function works in the given session and leaves the commit to
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
@@ -17,8 +17,21 @@ from starcast.support.errors import NotFoundError
 if TYPE_CHECKING:
     from starcast.judges.simulator.simulation import Profile
 
+Stored = TypeVar("Stored", bound=models.Base)
+
 #: The maximum value of PostgreSQL's type bigint.
 _MAX_ID = 2**63 - 1
+
+
+def require(row: Stored | None, noun: str, missing: str) -> Stored:
+    """Return a row unless it is None.
+
+    Raises:
+        NotFoundError: the row is None; the message is ``no`` with the noun and ``missing``.
+    """
+    if row is None:
+        raise NotFoundError(f"no {noun} {missing}", hint=f"see 'starcast {noun} list'")
+    return row
 
 
 def find_experiment(session: Session, name: str) -> models.Experiment | None:
@@ -32,12 +45,7 @@ def load_experiment(session: Session, name: str) -> models.Experiment:
     Raises:
         NotFoundError: no such experiment is stored.
     """
-    experiment = find_experiment(session, name)
-    if experiment is None:
-        raise NotFoundError(
-            f"no experiment '{name}' is stored", hint="see 'starcast experiment list'"
-        )
-    return experiment
+    return require(find_experiment(session, name), "experiment", f"'{name}' is stored")
 
 
 def list_experiments(session: Session) -> list[models.Experiment]:
@@ -52,11 +60,7 @@ def experiment_name(session: Session, number: int) -> str:
         NotFoundError: no such experiment is stored.
     """
     experiment = session.get(models.Experiment, number)
-    if experiment is None:
-        raise NotFoundError(
-            f"no experiment has the number {number}", hint="see 'starcast experiment list'"
-        )
-    return experiment.name
+    return require(experiment, "experiment", f"has the number {number}").name
 
 
 def count_runs(session: Session) -> dict[int, tuple[int, int]]:
@@ -83,11 +87,8 @@ def drop_experiment(session: Session, name: str) -> None:
 
 def load_runs(session: Session, experiment: int) -> list[models.Run]:
     """Return the runs of an experiment with their costs, in the order in which they were stored."""
-    return list(
-        session.scalars(
-            select(models.Run).where(models.Run.experiment == experiment).order_by(models.Run.id)
-        )
-    )
+    query = select(models.Run).filter_by(experiment=experiment).order_by(models.Run.id)
+    return list(session.scalars(query))
 
 
 def load_run(session: Session, number: int) -> models.Run:
@@ -98,9 +99,7 @@ def load_run(session: Session, number: int) -> models.Run:
     """
     # For larger numbers PostgreSQL raises an error instead of finding no row.
     run = session.get(models.Run, number) if abs(number) <= _MAX_ID else None
-    if run is None:
-        raise NotFoundError(f"no run {number} is stored", hint="see 'starcast run list'")
-    return run
+    return require(run, "run", f"{number} is stored")
 
 
 def save_run(session: Session, run: models.Run, steps: "Profile" = ()) -> None:
@@ -133,9 +132,5 @@ def copy_steps(
 
 def load_profile(session: Session, run: int) -> list[models.StepProfile]:
     """Return the step profile of a run in order."""
-    query = (
-        select(models.StepProfile)
-        .where(models.StepProfile.run == run)
-        .order_by(models.StepProfile.step)
-    )
+    query = select(models.StepProfile).filter_by(run=run).order_by(models.StepProfile.step)
     return list(session.scalars(query))

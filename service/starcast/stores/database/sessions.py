@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import psycopg
 from psycopg import sql
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
@@ -17,7 +16,6 @@ from starcast.stores.database.watched import (
     CANCEL_SECONDS,
     TCP_OPTIONS,
     WatchedConnection,
-    connect_watched,
 )
 from starcast.stores.servers import ROLE_NAMES
 from starcast.support.errors import BusyError, RejectedError, StarcastError, UnavailableError
@@ -83,7 +81,9 @@ def connect(url: URL) -> Engine:
             **TCP_OPTIONS,
         },
     )
-    event.listen(engine, "do_connect", connect_watched)
+    event.listen(
+        engine, "do_connect", lambda *given: WatchedConnection.connect(*given[2], **given[3])
+    )
     with translated_errors(engine.url), engine.connect():
         return engine
 
@@ -167,18 +167,16 @@ def advisory_lock(
         # This last statement has no parameters: with parameters, its snapshot would stay open.
         query = "select pg_backend_pid()"
         pid = connection.exec_driver_sql(query, execution_options={"no_parameters": True}).scalar()
-        driver = connection.connection.driver_connection
+        driver: Any = connection.connection.driver_connection
         try:
             yield Lock(name, int(pid or 0))
         except BaseException:
             # The server may have stopped answering, so allow less time for ending the transaction.
-            if isinstance(driver, WatchedConnection):
-                driver.patience = CANCEL_SECONDS
+            driver.patience = CANCEL_SECONDS
             raise
         finally:
             _release(connection)
-            if isinstance(driver, WatchedConnection):
-                driver.patience = None
+            driver.patience = None
 
 
 def _release(connection: Connection) -> None:
@@ -237,7 +235,11 @@ def translated_errors(url: URL) -> Iterator[None]:
         if isinstance(error, DBAPIError) and _is_connection_error(error):
             raise _unavailable(url, str(error.orig)) from None
         if isinstance(error, DBAPIError) and sqlstate(error) in _NO_RIGHT:
-            raise _refused(url, error) from None
+            raise UnavailableError(
+                f"PostgreSQL at {_place(url)} refuses '{url.username}': {first_line(error)}",
+                hint=f"log in as another role: {ROLE_NAMES['writer']} may store and delete,"
+                f" {ROLE_NAMES['owner']} may migrate",
+            ) from None
         raise
 
 
@@ -251,9 +253,7 @@ def copy_rows(
     statement = sql.SQL("copy {} ({}) from stdin (format binary)").format(
         sql.Identifier(table.name), sql.SQL(", ").join(map(sql.Identifier, names))
     )
-    driver = session.connection().connection.driver_connection
-    if not isinstance(driver, psycopg.Connection):
-        raise TypeError("COPY needs psycopg")
+    driver: Any = session.connection().connection.driver_connection
     with driver.cursor().copy(statement) as copy:
         # Binary COPY converts nothing, so psycopg has to know the type of each column.
         copy.set_types(types)
@@ -283,14 +283,6 @@ def _place(url: URL) -> str:
 def first_line(error: DBAPIError) -> str:
     """Return the first line of a server's error message."""
     return str(error.orig).strip().partition("\n")[0]
-
-
-def _refused(url: URL, error: DBAPIError) -> UnavailableError:
-    return UnavailableError(
-        f"PostgreSQL at {_place(url)} refuses '{url.username}': {first_line(error)}",
-        hint=f"log in as another role: {ROLE_NAMES['writer']} may store and delete,"
-        f" {ROLE_NAMES['owner']} may migrate",
-    )
 
 
 def _unavailable(url: URL, message: str) -> UnavailableError:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg import errors, waiting
 from psycopg.conninfo import make_conninfo
+from sqlalchemy import Connection, text
 
 #: Seconds of silence before the server is probed, and seconds allowed for its answer. Including one
 #: attempt to reconnect, a command ends after 30 seconds.
@@ -36,13 +37,13 @@ Result = TypeVar("Result")
 Protocol = Generator[Any, Any, Result]
 
 
-def is_pooled(connection: psycopg.Connection[Any]) -> bool:
+def is_pooled(connection: Connection) -> bool:
     """Return whether a pooler is between the connection and the server.
 
     A server reports the id of the process that serves the client; a pooler invents one.
     """
-    row = connection.execute("select pg_backend_pid()").fetchone()
-    return row is None or row[0] != connection.info.backend_pid
+    driver: Any = connection.connection.driver_connection
+    return bool(connection.scalar(text("select pg_backend_pid()")) != driver.info.backend_pid)
 
 
 class WatchedConnection(psycopg.Connection[Any]):
@@ -108,13 +109,3 @@ class WatchedConnection(psycopg.Connection[Any]):
         except psycopg.OperationalError:
             return False
         return True
-
-
-def connect_watched(
-    dialect: object,  # noqa: ARG001 - SQLAlchemy's event do_connect
-    record: object,  # noqa: ARG001
-    args: tuple[Any, ...],
-    parameters: dict[str, Any],
-) -> WatchedConnection:
-    """Open a connection that detects a silent server, for SQLAlchemy."""
-    return WatchedConnection.connect(*args, **parameters)

@@ -1,0 +1,427 @@
+"""A query file: its header, the statements that it may contain, and the checked query.
+
+The header consists of ``//`` comments that people can read and starcast parses strictly. The fields
+have a fixed order, and each occurs once; `docs/queries.md` shows the form.
+
+Statements that write are refused before they are sent to the server. The server refuses writes too:
+statements run in read transactions, and the embedded server restricts procedures and LOAD CSV. This
+second check needs no server, and protects servers whose settings allow more. It refuses keywords
+anywhere in the text, so a name that is also a keyword needs backticks.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from starcast.queries.parameters import COMPUTED, Parameter, Type
+from starcast.support.errors import InputError, unreadable
+from starcast.support.limited import read_text
+from starcast.support.text import did_you_mean
+
+_FIELD = re.compile(r"// ([a-z]+):(?: +(.*))?")
+_ITEM = re.compile(r"// {3}(\S.*)")
+_CONTINUED = re.compile(r"\n// {4,}(?=\S)")
+_PARAMETER = re.compile(r"([A-Za-z]\w*) \(([^,()]+)(?:, default (.+))?\): (.+)", re.ASCII)
+_COLUMN = re.compile(r"([A-Za-z]\w*)(?: \(([^()]+)\))?: (.+)", re.ASCII)
+_HINT = "see docs/queries.md for the format of a query file"
+
+
+class Column(NamedTuple):
+    """A column of a query's result, as declared in the header.
+
+    Attributes:
+        name: the name of the column.
+        meaning: its description.
+        type: the type of its values, declared only if they are nodes or links.
+    """
+
+    name: str
+    meaning: str
+    type: Type | None = None
+
+
+@dataclass(frozen=True)
+class Header:
+    """The fields of the header of a query file, in order; those with a default are optional."""
+
+    title: str
+    question: str
+    parameters: tuple[Parameter, ...]
+    columns: tuple[Column, ...]
+    cost: str = ""
+    revision: int = 1
+    reference: str = ""
+
+
+FIELDS = tuple(Header.__dataclass_fields__)
+
+
+def parse_header(text: str) -> Header:
+    """Parse the header of a query file.
+
+    Raises:
+        InputError: the header is not valid; the message names the field.
+    """
+    fields = _read_fields(text)
+    for name in FIELDS:
+        if name not in fields and not hasattr(Header, name):
+            raise InputError(f"the header has no field '{name}'", hint=_HINT)
+    values = {name: _parse_field(name, *lines) for name, lines in fields.items()}
+    if not values["columns"]:
+        raise InputError("the header declares no columns", hint=_HINT)
+    return Header(**values)
+
+
+def _read_fields(text: str) -> dict[str, list[str]]:
+    """Return the lines of each field by name: its text, then its items."""
+    lines = takewhile(lambda line: line.startswith("//"), text.splitlines())
+    header = "\n".join(line.rstrip() for line in lines)
+    fields: dict[str, list[str]] = {}
+    name = ""
+    # Continued lines are joined first, so that each remaining line is a field or an item.
+    for line in _CONTINUED.sub(" ", header).splitlines():
+        if field := _FIELD.fullmatch(line):
+            name = field[1]
+            _check_order(name, fields)
+            fields[name] = [field[2] or ""]
+        elif not name:
+            message = "the header does not begin with a title"
+            raise InputError(message, hint="begin with '// title: ...'")
+        elif item := _ITEM.fullmatch(line):
+            fields[name].append(item[1])
+        else:
+            message = f"a line below the field '{name}' is neither a field nor an item"
+            raise InputError(message, hint=_HINT)
+    return fields
+
+
+def _check_order(name: str, fields: dict[str, list[str]]) -> None:
+    if name not in FIELDS:
+        hint = f"{did_you_mean(name, FIELDS)}the fields are {', '.join(FIELDS)}"
+        raise InputError(f"unknown field '{name}'", hint=hint)
+    if name in fields:
+        raise InputError(f"the field '{name}' is repeated", hint="remove one of them")
+    for later in FIELDS[FIELDS.index(name) :]:
+        if later in fields:
+            message = f"the field '{name}' must come before '{later}'"
+            raise InputError(message, hint=f"write the fields in the order {', '.join(FIELDS)}")
+
+
+def _parse_field(name: str, text: str, *items: str) -> Any:
+    if name in _ITEM_PARSERS:
+        return _parse_items(name, text, items)
+    if items:
+        hint = "to continue its text on the next line, indent the line further: '//     text'"
+        raise InputError(f"the field '{name}' cannot have items", hint=hint)
+    if not text:
+        raise InputError(f"the field '{name}' is empty", hint=f"write '// {name}: ...' on one line")
+    if name != "revision":
+        return text
+    # `int` alone would also accept signs, underscores and any number of digits.
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
+        message = "the revision is not an integer of at least 1"
+        raise InputError(message, hint="write 1 in a new file, and add 1 with every change")
+    return int(text)
+
+
+def _parse_items(name: str, text: str, lines: Sequence[str]) -> tuple[Any, ...]:
+    """Parse the items of a field; error messages name the field."""
+    if text not in {"", "none"} or bool(text) == bool(lines):
+        message = f"{name}: the items must follow on the next lines, or the field must be 'none'"
+        raise InputError(message, hint=_HINT)
+    items: dict[str, Any] = {}
+    for line in lines:
+        try:
+            item = _ITEM_PARSERS[name](line)
+        except InputError as error:
+            raise InputError(f"{name}: {error.message}", hint=error.hint) from None
+        if item.name in items:
+            message = f"{name}: '{item.name}' is declared twice"
+            raise InputError(message, hint="remove one of the declarations")
+        items[item.name] = item
+    return tuple(items.values())
+
+
+def _parse_parameter(line: str) -> Parameter:
+    match = _PARAMETER.fullmatch(line)
+    if match is None:
+        hint = "write '//   name (type, default VALUE): meaning'"
+        raise InputError(f"'{line}' is not a parameter declaration", hint=hint)
+    name, written, default, meaning = match.groups()
+    kind = Type.parse(written)
+    if default is None:
+        return Parameter(name, kind, meaning)
+    try:
+        # Thousands of nested brackets raise RecursionError in Python's `json`, not ValueError.
+        return Parameter(name, kind, meaning, json.loads(default), required=False)
+    except (ValueError, RecursionError):
+        message = f"the default {default} is not JSON"
+        raise InputError(message, hint='write strings as "text"') from None
+    except InputError as error:
+        raise InputError(error.message, hint="correct the default or the type") from None
+
+
+def _parse_column(line: str) -> Column:
+    match = _COLUMN.fullmatch(line)
+    if match is None:
+        hint = "write '//   name: meaning' or '//   name (type): meaning'"
+        raise InputError(f"'{line}' is not a column declaration", hint=hint)
+    name, written, meaning = match.groups()
+    return Column(name, meaning, Type.parse(written) if written else None)
+
+
+#: The fields with items, and the function that parses an item.
+_ITEM_PARSERS: dict[str, Callable[[str], Parameter | Column]] = {
+    "parameters": _parse_parameter,
+    "columns": _parse_column,
+}
+
+
+#: Text that is not searched for keywords: comments, strings, parameters and names in backticks.
+#: Possessive quantifiers prevent backtracking on literals that are never closed.
+_LITERAL = re.compile(
+    r"""//[^\r\n]*+
+    |\$(?P<parameter>\w+|`[^`]*`)
+    |(?P<opened>/\*(?:(?!\*/).)*+|'(?:[^'\\]|\\.?)*+|"(?:[^"\\]|\\.?)*+|`[^`]*+)
+     (?P<closed>\*/|['"`])?""",
+    re.DOTALL | re.VERBOSE,
+)
+_FIRST = ("MATCH", "OPTIONAL", "UNWIND", "WITH", "CALL", "RETURN")
+_WRITES = (
+    "CREATE|MERGE|INSERT|SET|DELETE|REMOVE|DETACH|NODETACH|FOREACH"
+    "|DROP|ALTER|RENAME|GRANT|DENY|REVOKE"
+)
+_BACKTICKS = "remove the clause; if the word is a name, put it in `backticks`"
+#: A pattern for each problem, with its error message and hint.
+_PROBLEMS = (
+    (
+        rf"\A\s*+(?!(?:{'|'.join(_FIRST)})\b)",
+        "a query must begin with a reading clause",
+        f"begin with one of {', '.join(_FIRST)}",
+    ),
+    # A quote that remains after `_blank` was never closed; the text after it has not been searched.
+    (r"/\*|['\"`]", "{} is not closed", "close it"),
+    (r";(?=\s*\S)", "a query must be a single statement", "remove the text after ';'"),
+    (rf"\b(?:{_WRITES})\b", "queries must be read-only: {} writes", _BACKTICKS),
+    (
+        r"\bLOAD(?=\s+CSV\b)",
+        "queries must be read-only: LOAD CSV reads files of the server",
+        _BACKTICKS,
+    ),
+    (
+        r"\bCALL\b(?!\s*[({])",
+        "queries must be read-only: CALL of a procedure may write",
+        _BACKTICKS,
+    ),
+    (r"\bTRANSACTIONS?\b", "queries must be read-only: IN TRANSACTIONS commits", _BACKTICKS),
+)
+
+
+def check_reads_only(cypher: str, source: Path) -> None:
+    """Refuse texts with clauses that write, with procedure calls, or with several statements.
+
+    Args:
+        cypher: a statement, with comments.
+        source: the file that error messages name.
+
+    Raises:
+        InputError: the statement may write; the message names file and line.
+    """
+    # Some servers replace Unicode escapes before they parse comments and strings, which are not
+    # searched here.
+    if "\\u" in cypher:
+        message = f"{source}: Unicode escapes are not allowed"
+        raise InputError(message, hint="write the character itself")
+    keywords = _LITERAL.sub(_blank, cypher)
+    for pattern, message, hint in _PROBLEMS:
+        if match := re.search(pattern, keywords, re.IGNORECASE):
+            line = keywords.count("\n", 0, match.end()) + 1
+            problem = message.format(match[0].upper())
+            raise InputError(f"{source}:{line}: {problem}", hint=hint)
+
+
+def _blank(literal: re.Match[str]) -> str:
+    """Replace a comment by spaces and any other literal by ``#``, keeping line breaks."""
+    # An unclosed literal stays unchanged, so that the pattern for unclosed literals matches it.
+    if literal["opened"] and not literal["closed"]:
+        return literal[0]
+    # Comments are replaced by spaces, because they may also precede the first clause or follow `;`.
+    is_comment = literal[0].startswith("/")
+    return re.sub(r"[^\n]", " " if is_comment else "#", literal[0])
+
+
+def find_parameters(cypher: str) -> list[str]:
+    """Return the parameter names of a statement in order of first use."""
+    names = [match["parameter"] for match in _LITERAL.finditer(cypher)]
+    return list(dict.fromkeys(name.strip("`") for name in names if name))
+
+
+def check_statement(statement: str, values: Mapping[str, Any], source: Path) -> str:
+    """Check a statement and its parameter values, and return the statement without a final ``;``.
+
+    Args:
+        statement: one Cypher statement without a header.
+        values: the values of its parameters.
+        source: the file that error messages name.
+
+    Raises:
+        InputError: the text writes, calls a procedure or is not a single statement; a parameter has
+            no value; or a value belongs to no parameter.
+    """
+    check_reads_only(statement, source)
+    used = find_parameters(statement)
+    for name in used:
+        if name not in values:
+            raise InputError(
+                f"the parameter ${name} has no value",
+                hint=f"add {name}=TEXT, or {name}:=JSON for a number, a list, true or false",
+            )
+    for name in values:
+        if name not in used:
+            raise InputError(
+                f"the statement has no parameter ${name}",
+                hint=f"{did_you_mean(name, used)}remove it, or write ${name} in the statement",
+            )
+    return statement.rstrip().removesuffix(";")
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query: a header and a Cypher statement, checked when the object is created.
+
+    Args:
+        path: the file from which the query was read.
+        text: the text of the file, which is sent to the server with its comments.
+
+    Raises:
+        InputError: the header is not valid, the Cypher statement writes, or its parameters are not
+            those declared in the header; the message names the file.
+    """
+
+    path: Path
+    text: str = field(repr=False)
+
+    def __post_init__(self) -> None:
+        check_reads_only(self.text, self.path)
+        declared = [parameter.name for parameter in self.parameters]
+        # The server reports a missing parameter only when the query runs, and never an unused one.
+        used = find_parameters(self.text)
+        add = "add it to the header's parameters"
+        for name in self.computed:
+            message = f"${name} needs the parameter '{{}}', which is not declared"
+            self._require(COMPUTED[name][0], declared, message, add)
+        known = [*declared, *self.computed]
+        self._require(used, known, "the parameter ${} is not declared", add)
+        unused = "the parameter '{}' is declared but not used"
+        self._require(declared, used, unused, "use it or remove the declaration")
+
+    def check_columns(self, returned: Sequence[str]) -> None:
+        """Check that the columns returned by the server are those declared in the header.
+
+        Raises:
+            InputError: the columns have other names or another order.
+        """
+        declared = [column.name for column in self.columns]
+        if not returned:
+            hint = f"end with RETURN {', '.join(declared)}"
+            raise self._error("the query has no RETURN clause", hint)
+        missing = "the column '{}' is declared but not returned"
+        self._require(declared, returned, missing, "add it to RETURN")
+        surplus = "the column '{}' is returned but not declared"
+        self._require(returned, declared, surplus, "add it to the header's columns")
+        if list(returned) != declared:
+            message = "the columns of RETURN and of the header are in a different order"
+            raise self._error(message, f"declare them in the order {', '.join(returned)}")
+
+    def _require(self, names: Iterable[str], known: Sequence[str], message: str, hint: str) -> None:
+        """Raise an error about the first name that is not known."""
+        for name in names:
+            if name not in known:
+                raise self._error(message.format(name), hint)
+
+    def _error(self, message: str, hint: str) -> InputError:
+        return InputError(f"{self.path}: {message}", hint=hint)
+
+    @staticmethod
+    def read(path: Path) -> "Query":
+        """Read a query file.
+
+        Raises:
+            InputError: the file cannot be read, or its query is not valid.
+        """
+        try:
+            return _checked(path, read_text(path))
+        except UnicodeDecodeError:
+            raise InputError(
+                f"{path}: the file is not UTF-8 text", hint="save it as UTF-8"
+            ) from None
+        except OSError as error:
+            raise unreadable(path, error) from None
+
+    @cached_property
+    def header(self) -> Header:
+        """The parsed header of the query."""
+        try:
+            return parse_header(self.text)
+        except InputError as error:
+            raise self._error(error.message, error.hint) from None
+
+    @property
+    def pack(self) -> str:
+        """The name of the query's pack, which is the name of its folder."""
+        return self.path.parent.name
+
+    @property
+    def name(self) -> str:
+        """The full name of the query, such as ``overlap/shared-links``."""
+        return f"{self.pack}/{self.path.stem}"
+
+    @property
+    def summary(self) -> str:
+        """The query's name, title and question in lower case, for searching."""
+        return f"{self.name} {self.header.title} {self.header.question}".casefold()
+
+    @property
+    def cypher(self) -> str:
+        """The statement that is sent to the server."""
+        return self.text.rstrip().removesuffix(";")
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters declared in the header."""
+        return self.header.parameters
+
+    @property
+    def computed(self) -> list[str]:
+        """The names of the values in `COMPUTED` that the query uses."""
+        declared = {parameter.name for parameter in self.parameters}
+        used = find_parameters(self.text)
+        return [name for name in used if name in COMPUTED and name not in declared]
+
+    def compute(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Add the computed values that the statement needs to the parameter values.
+
+        Raises:
+            InputError: a value cannot be computed from the parameter values.
+        """
+        computed = {}
+        for name in self.computed:
+            needs, make = COMPUTED[name]
+            computed[name] = make(*map(values.get, needs))
+        return {**values, **computed}
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of the result, as declared in the header."""
+        return self.header.columns
+
+
+@lru_cache(maxsize=1_000)
+def _checked(path: Path, text: str) -> Query:
+    """Create and check a query, or return the cached one if the file has not changed."""
+    return Query(path, text)
