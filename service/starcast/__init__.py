@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from starcast.lab import Lab, connect
     from starcast.topologies import Topology, topology
     from starcast.topologies.families import family
-    from starcast.trees.catalogue import forest
-    from starcast.trees.construction import construction, constructions
+    from starcast.trees.construction import construction, constructions, forest
     from starcast.trees.model import Forest
 
 __all__ = [

@@ -14,7 +14,7 @@ from oracles import paper_costs, rotation, star_graph
 from oracles.paper_costs import Asked
 from starcast import costs
 from starcast.collectives import algorithms
-from starcast.costs import counts
+from starcast.costs import bounds, fragopoulou_akl, pipelines
 from starcast.support.integers import ceil_div
 from starcast.topologies import as_topology
 from starcast.topologies.necklaces import necklace_count, necklaces
@@ -116,7 +116,7 @@ def test_necklace_counts_and_distance_sums_are_computed_without_enumeration() ->
     for n in range(2, 7):
         page = rotation.necklaces(n)
         assert necklace_count(n) == len(page)
-        assert counts.necklace_distance_sum(n, paper_costs.star(n).t) == sum(
+        assert fragopoulou_akl.necklace_distance_sum(n, paper_costs.star(n).t) == sum(
             rotation.necklace_distances(n)
         )
         assert sum(map(len, page)) == factorial(n) - 1
@@ -127,7 +127,7 @@ def test_necklace_counts_on_s8_equal_those_of_the_arrays(n: int) -> None:
     topology, result = as_topology(f"S{n}"), necklaces(n)
     leaders = [leader for leader in set(result.leader.tolist()) if leader]
     assert necklace_count(n) == len(leaders)
-    assert counts.necklace_distance_sum(n, topology.distance_sum) == int(
+    assert fragopoulou_akl.necklace_distance_sum(n, topology.distance_sum) == int(
         topology.distances()[leaders].sum(dtype=int)
     )
 
@@ -136,7 +136,7 @@ def test_necklace_counts_on_s8_equal_those_of_the_arrays(n: int) -> None:
 def test_the_heights_of_single_trees_are_computed_without_building_them(n: int) -> None:
     topology = as_topology(f"S{n}")
     for name in single_trees(topology):
-        assert counts.tree_height(topology, name) == forest(topology, name).height, name
+        assert pipelines.tree_height(topology, name) == forest(topology, name).height, name
 
 
 @pytest.mark.parametrize("n", range(2, 7))
@@ -163,7 +163,7 @@ def test_the_closed_form_of_dimension_change_uses_the_height_of_its_base(n: int)
 
 def test_logarithms_and_quotients_are_rounded_up_exactly() -> None:
     for value in [1, 2, 3, 4, 5, 119, 120, 127, 128, 129, factorial(20), 2**100, 2**100 + 1]:
-        assert counts.ceil_log2(value) == star_graph.ceil_log2(value)
+        assert bounds.ceil_log2(value) == star_graph.ceil_log2(value)
         assert ceil_div(value, 7) == next(
             q for q in range(value // 7, value // 7 + 2) if 7 * q >= value
         )

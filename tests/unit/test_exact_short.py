@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from oracles import exact_alltoall as page
 from oracles import star_graph
 from oracles.rotation import cycles
-from starcast.collectives import exact_alltoall
-from starcast.collectives.exact_alltoall import (
+from starcast.collectives import alltoall
+from starcast.collectives.alltoall import (
     _group_begins,
     choose_entries,
     plan_opening,
@@ -163,13 +163,13 @@ def test_the_opening_has_an_idle_cell_per_dimension_for_every_excess_step(
 
 def test_missing_idle_cells_are_an_internal_error() -> None:
     """Three words take 3 steps, one more than the minimum, but dimension 2 has no idle step."""
-    words = [exact_alltoall.Word(node, 0, (2,)) for node in range(1, 4)]
+    words = [alltoall.Word(node, 0, (2,)) for node in range(1, 4)]
     with refused("fewer than 1 idle steps", exit_code=1):
-        exact_alltoall._idle_steps(3, words, [(1,), (2,), (3,)], 3)
+        alltoall._idle_steps(3, words, [(1,), (2,), (3,)], 3)
 
 
 def test_too_few_full_necklaces_are_an_internal_error() -> None:
-    begun = exact_alltoall.Opening((), (), 9, np.zeros((3, 4), dtype=np.int64))
+    begun = alltoall.Opening((), (), 9, np.zeros((3, 4), dtype=np.int64))
     length = np.array([1, 2])
     with refused("2 groups of full necklaces are too few for 4 idle cells", exit_code=1):
         _group_begins(length, np.array([True, True]), begun)

@@ -4,7 +4,7 @@ import pytest
 
 from starcast import schedule, simulate, topology
 from starcast.collectives.doubling import SUBSTAR
-from starcast.costs.counts import ceil_log2
+from starcast.costs.bounds import ceil_log2
 from starcast.costs.forms import substar_doubling
 from starcast.records import load_all, shipped_folder
 from starcast.search.broadcast import OnePortBroadcast

@@ -4,13 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack, get_args
 
-from starcast.catalogue.declarations import (
+from starcast.catalogue.entries import (
+    Argument,
+    Entry,
     Function,
+    Registry,
     check_declaration,
     check_options,
     read_arguments,
 )
-from starcast.catalogue.entries import Argument, Entry, Registry
 from starcast.catalogue.origin import Located, Origin, run_guarded
 from starcast.collectives.columns import REQUIRED, schedule_from_columns
 from starcast.collectives.model import (

@@ -10,7 +10,6 @@ from starcast.collectives import (  # noqa: F401
     allgather,
     scatter,
     alltoall,
-    exact_alltoall,
     edge_disjoint,
     yardsticks,
     doubling,

@@ -23,7 +23,7 @@ from starcast.collectives.rows import Columns, concatenate_rows, flood_units
 from starcast.support.integers import ceil_div
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
-from starcast.trees.hamiltonian_paths import cycle_word
+from starcast.trees.multinode import cycle_word
 
 
 def rotate_messages(

@@ -9,8 +9,8 @@ from typing import Any
 from starcast.collectives import catalogue, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import check_collective, check_ports
-from starcast.costs import bounds, hypercube, nk_star, tseng_sheu
-from starcast.costs.bounds import bottleneck_cut, lower_bound
+from starcast.costs import bounds, pipelines
+from starcast.costs.bounds import bottleneck_cut, ceil_log2, lower_bound
 from starcast.costs.forms import FORMS, closed_form, find_optimum, optimal_pieces
 from starcast.costs.machine import (
     Cost,
@@ -25,6 +25,7 @@ from starcast.support.axes import check_execution
 from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.support.integers import check_count
 from starcast.topologies import Topology, as_topology
+from starcast.topologies.cayley_families import Hypercube
 
 # Rows of the papers' tables that are not algorithms of starcast
 #
@@ -61,6 +62,21 @@ class PrintedRow:
     unit_messages: bool = False
     copies: int = 1
     note: str = ""
+
+
+def comparable_hypercube(topology: Topology, dimension: int | None = None) -> Topology:
+    """Return the hypercube to compare a topology with.
+
+    For some topologies, such as S_12, it is larger than the largest hypercube that has a spec. This
+    is possible because no array is built for it.
+
+    Args:
+        dimension: the dimension of the hypercube; by default a hypercube is compared with itself,
+            and any other topology with the smallest hypercube that has at least as many nodes.
+    """
+    if dimension is not None:
+        return Hypercube(dimension)
+    return topology if topology.family == "hypercube" else Hypercube(ceil_log2(topology.nodes))
 
 
 def bound_name(copies: int, *subjects: str) -> str:
@@ -107,7 +123,7 @@ def printed_rows(
             copies.
     """
     rows = [*_CITED.get((topology.family, collective, ports), ())]
-    cube = hypercube.comparable_hypercube(topology, dimension)
+    cube = comparable_hypercube(topology, dimension)
     # Duplicates are removed, because with one copy both bounds give the same row.
     for count in dict.fromkeys((1, copies)):
         rows.append(_bound_row(topology, collective, ports, count))
@@ -157,38 +173,38 @@ _NK_TABLE_1 = "Li, Chen, Xiang & Yao, Table 1"
 #: The rows by topology family, collective and port model.
 _CITED = {
     ("star", "broadcast", "all"): (
-        PrintedRow("Day & Tripathi [7]", _TABLE_1, tseng_sheu.day_tripathi, split=True),
+        PrintedRow("Day & Tripathi [7]", _TABLE_1, pipelines.day_tripathi, split=True),
     ),
     ("star", "broadcast", "one"): (
-        PrintedRow("Misic & Jovanovic [13]", _TABLE_1, tseng_sheu.misic_jovanovic),
-        PrintedRow("Akl et al. [2]", _TABLE_1, tseng_sheu.akl),
-        PrintedRow("Mendia & Sarkar [12]", _TABLE_1, tseng_sheu.mendia_sarkar),
-        PrintedRow("Sheu et al. [17]", _TABLE_1, tseng_sheu.sheu_1995, split=True),
+        PrintedRow("Misic & Jovanovic [13]", _TABLE_1, pipelines.misic_jovanovic),
+        PrintedRow("Akl et al. [2]", _TABLE_1, pipelines.akl),
+        PrintedRow("Mendia & Sarkar [12]", _TABLE_1, pipelines.mendia_sarkar),
+        PrintedRow("Sheu et al. [17]", _TABLE_1, pipelines.sheu_1995, split=True),
         PrintedRow(
             "Qiu [14]", f"{_TABLE_1} [14]", None,
             note="only orders are given: O(n^2 T_s + (n log n + m) T_c), with about n! segments",
         ),
     ),
     ("star", "allgather", "all"): (
-        PrintedRow("Fragopoulou & Akl [8] HAM", _TABLE_2, tseng_sheu.hamiltonian_paths),
-        PrintedRow("Fragopoulou & Akl [8] NL", _TABLE_2, tseng_sheu.necklaces),
+        PrintedRow("Fragopoulou & Akl [8] HAM", _TABLE_2, pipelines.hamiltonian_paths),
+        PrintedRow("Fragopoulou & Akl [8] NL", _TABLE_2, pipelines.necklaces),
     ),
     ("star", "allgather", "one"): (
-        PrintedRow("Misic & Jovanovic [13]", _TABLE_2, tseng_sheu.misic_allgather),
+        PrintedRow("Misic & Jovanovic [13]", _TABLE_2, pipelines.misic_allgather),
     ),
     ("nk-star", "broadcast", "all"): (
-        PrintedRow("Y.S. Chen & Tai [4]", _NK_TABLE_1, partial(nk_star.chen, ports="all")),
+        PrintedRow("Y.S. Chen & Tai [4]", _NK_TABLE_1, partial(pipelines.chen, ports="all")),
         PrintedRow(
-            "one tree SP, as printed", _NK_TABLE_1, nk_star.greedy_as_printed, cited=False,
+            "one tree SP, as printed", _NK_TABLE_1, pipelines.nk_greedy_as_printed, cited=False,
             split=True, note="Theorem 2 has one start-up less",
         ),
         PrintedRow(
-            "trees MT, as printed", _NK_TABLE_1, nk_star.multiple_as_printed, cited=False,
+            "trees MT, as printed", _NK_TABLE_1, pipelines.nk_multiple_as_printed, cited=False,
             note="Theorem 8 has m/(n-1): the row repeats Table 2",
         ),
     ),
     ("nk-star", "broadcast", "one"): (
-        PrintedRow("Y.S. Chen & Tai [4]", _NK_TABLE_1, partial(nk_star.chen, ports="one")),
+        PrintedRow("Y.S. Chen & Tai [4]", _NK_TABLE_1, partial(pipelines.chen, ports="one")),
     ),
 }  # fmt: skip
 

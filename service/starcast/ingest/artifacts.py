@@ -28,7 +28,7 @@ from starcast.support.text import pluralize
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, forest
-from starcast.trees.catalogue import count_edges, forest_from_id
+from starcast.trees.construction import count_edges, forest_from_id
 
 Structure = Topology | Forest | Schedule
 

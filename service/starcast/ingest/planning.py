@@ -30,7 +30,7 @@ from starcast.support.spec_syntax import parse_spec, split_specs
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, plain_constructions
-from starcast.trees.catalogue import find_difference
+from starcast.trees.construction import find_difference
 
 ALL = "all"
 BOTH = "both"

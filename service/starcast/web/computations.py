@@ -22,8 +22,7 @@ from starcast.support.vocabulary import Format
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, constructions
-from starcast.trees.catalogue import forest_from_id
-from starcast.trees.construction import plain_constructions
+from starcast.trees.construction import forest_from_id, plain_constructions
 
 if TYPE_CHECKING:
     from starcast.claims import Verdict
