@@ -12,8 +12,7 @@ from starcast.support.errors import StarcastError
 
 if TYPE_CHECKING:
     from starcast.claims.verify import check
-    from starcast.collectives.algorithm import algorithm
-    from starcast.collectives.catalogue import algorithms, schedule
+    from starcast.collectives.algorithm import algorithm, algorithms, schedule
     from starcast.collectives.columns import schedule_from_columns, schedule_from_csv
     from starcast.collectives.model import Schedule
     from starcast.formats import export, schedule_from_goal, schedule_from_msccl

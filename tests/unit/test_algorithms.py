@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from starcast.catalogue.entries import FAMILIES
 from starcast.collectives import Schedule, algorithms, schedule
-from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.algorithm import Algorithm, algorithms_on
 from starcast.collectives.model import COLLECTIVES, COLUMNS, MULTI_SOURCE
 from starcast.judges.simulator import simulate
 from starcast.topologies import topology

@@ -22,8 +22,7 @@ from oracles import (
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest, constructions, forest
 from starcast.trees.balanced import running_numbers
-from starcast.trees.common import translate_ports
-from starcast.trees.construction import CONSTRUCTIONS, count_edges
+from starcast.trees.construction import CONSTRUCTIONS, count_edges, translate_ports
 from starcast.trees.multinode import (
     cycle_word,
     generators,

@@ -10,7 +10,7 @@ import pytest
 
 from oracles.simulator import execute_all
 from starcast import Fault, Schedule, schedule, schedule_from_columns, simulate, timing
-from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.algorithm import algorithms_on
 from starcast.collectives.reductions import reverse_schedule
 from starcast.collectives.scatter import build_scatter
 from starcast.formats import export, read_schedule

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives import catalogue as collectives
+from starcast.collectives import algorithm as collectives
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator import FaultLike, Simulation, simulate

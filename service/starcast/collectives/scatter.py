@@ -20,7 +20,7 @@ from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 from starcast.trees import Forest
 from starcast.trees.balanced import running_numbers
-from starcast.trees.common import numbered_dimensions
+from starcast.trees.construction import numbered_dimensions
 from starcast.trees.metrics import root_ports
 
 

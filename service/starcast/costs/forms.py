@@ -9,8 +9,7 @@ from fractions import Fraction
 from functools import partial
 from math import isqrt, sqrt
 
-from starcast.collectives import catalogue
-from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.algorithm import Algorithm, find_algorithm
 from starcast.collectives.doubling import LARGEST_OPTIMAL
 from starcast.collectives.reductions import REVERSED
 from starcast.costs import fragopoulou_akl, pipelines
@@ -397,7 +396,7 @@ def _square(price: Price, machine: Machine, first: int, period: int) -> Fraction
 
 
 def _find(topology: Topology, collective: str, name: str) -> tuple[Algorithm, Entry]:
-    algorithm = catalogue.find(collective, name, topology)
+    algorithm = find_algorithm(collective, name, topology)
     if (collective, name) not in FORMS:
         raise InputError(
             f"{algorithm} has no closed form",

@@ -6,8 +6,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from starcast.collectives import catalogue, schedule
-from starcast.collectives.algorithm import Algorithm
+from starcast.collectives import schedule
+from starcast.collectives.algorithm import Algorithm, algorithms_on, find_algorithm
 from starcast.collectives.model import check_collective, check_ports
 from starcast.costs import bounds, pipelines
 from starcast.costs.bounds import bottleneck_cut, ceil_log2, lower_bound
@@ -323,7 +323,7 @@ def build_table(problem: Problem) -> tuple[CostRow, ...]:
         rows.append(CostRow(BOTTLENECK_CUT, cut.source, cited=False, cost=cut, bound=cut))
     rows += [
         _algorithm_row(problem, algorithm)
-        for algorithm in catalogue.algorithms_on(topology, problem.collective)
+        for algorithm in algorithms_on(topology, problem.collective)
         if problem.ports in algorithm.ports
     ]
     printed = printed_rows(
@@ -353,7 +353,7 @@ def execute_row(problem: Problem, row: CostRow, max_rows: int) -> Cost | None:
         return None
     topology = problem.topology
     collective = problem.collective
-    algorithm = catalogue.find(collective, row.name)
+    algorithm = find_algorithm(collective, row.name)
     # Every node but the root receives at least one unit, so there are at least this many rows. The
     # check avoids building trees on huge topologies.
     too_large = topology.nodes > max_rows

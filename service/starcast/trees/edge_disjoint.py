@@ -35,8 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.topologies import Topology
-from starcast.trees.common import Positions, Slab, slabs, translate_ports
-from starcast.trees.construction import construction
+from starcast.trees.construction import Positions, Slab, construction, slabs, translate_ports
 from starcast.trees.model import Forest
 
 

@@ -33,8 +33,12 @@ from starcast.support.arrays import freeze
 from starcast.topologies import Topology, permutations
 from starcast.topologies.permutations import Perms, Ranks
 from starcast.topologies.stars import ArrangementGraph
-from starcast.trees.common import reroot, translate_ports, write_first_differences
-from starcast.trees.construction import construction
+from starcast.trees.construction import (
+    construction,
+    reroot,
+    translate_ports,
+    write_first_differences,
+)
 from starcast.trees.model import Forest
 
 # Number of labels processed at a time, so that they and their tables fit into the cache.

@@ -42,8 +42,7 @@ from numpy.typing import NDArray
 from starcast.topologies import Topology, permutations
 from starcast.topologies.necklaces import necklaces, rotated_dimension, rotation
 from starcast.topologies.permutations import Perms, Ranks
-from starcast.trees.common import numbered_dimensions, translate_ports
-from starcast.trees.construction import construction
+from starcast.trees.construction import construction, numbered_dimensions, translate_ports
 from starcast.trees.model import Forest
 
 Word = NDArray[np.uint8]

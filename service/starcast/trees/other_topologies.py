@@ -25,8 +25,7 @@ leads closer to the root.
 import numpy as np
 
 from starcast.topologies import Topology
-from starcast.trees.common import translate_ports
-from starcast.trees.construction import construction
+from starcast.trees.construction import construction, translate_ports
 from starcast.trees.greedy import greedy_tree, rerooted_trees
 from starcast.trees.model import Forest
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from starcast import drawing
 from starcast.collectives import Schedule
-from starcast.collectives.catalogue import algorithms_on, parse_schedule_id
+from starcast.collectives.algorithm import algorithms_on, parse_schedule_id
 from starcast.drawing import explorer, layouts
 from starcast.judges.simulator import Fault, Simulation, find_executed, simulate
 from starcast.support.errors import InputError, LimitError
