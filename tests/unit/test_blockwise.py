@@ -24,7 +24,7 @@ from starcast.judges.blockwise import (
     sources,
     verify_blocks,
 )
-from starcast.judges.blockwise.ports import build_tables
+from starcast.judges.blockwise.formulas import build_tables
 from starcast.judges.blockwise.verification import RESULT_SHAPE, examine_range, read_result
 from starcast.records import checkers
 from starcast.support import shards
@@ -358,4 +358,4 @@ def test_locate_finds_the_block_of_a_node_and_its_index_in_the_block() -> None:
     for block in (0, 17, source.count - 1):
         nodes, _, _ = judge.read_block(source.blocks, build_tables(4), block)
         for index in (0, 5, 23):
-            assert sources.locate(source, nodes[index], 0) == (block, 0, index)
+            assert sources.locate(nodes[index], 0, source.blocks.m) == (block, 0, index)

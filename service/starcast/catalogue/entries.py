@@ -12,7 +12,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
-from starcast.catalogue.origin import ORIGINS, Located, Origin
+from starcast.catalogue.origin import ORIGINS, Origin, located
 from starcast.support.errors import InputError
 from starcast.support.integers import check_count
 from starcast.support.text import did_you_mean
@@ -360,7 +360,7 @@ def check_declaration(
         )
     subject = f"the {kind} '{name}'"
     check_options(origin, subject, {"families": families, **options})
-    with Located(subject, origin):
+    with located(subject, origin):
         for family in families:
             FAMILIES.find(family)
     return origin

@@ -16,7 +16,7 @@ from starcast.catalogue.entries import (
     check_options,
     read_arguments,
 )
-from starcast.catalogue.origin import Located, Origin, run_guarded
+from starcast.catalogue.origin import Origin, located, run_guarded
 from starcast.collectives.columns import REQUIRED, schedule_from_columns
 from starcast.collectives.model import (
     BYTES_PER_ROW,
@@ -277,7 +277,7 @@ def _read_schedule(noun: str, origin: Origin, result: Any, declared: Mapping[str
             f"{noun} ({origin}) returned a value of type {type(result).__name__}, not a schedule",
             hint=f"return a mapping with the columns {', '.join(REQUIRED)}, or a Schedule",
         )
-    with Located(noun, origin):
+    with located(noun, origin):
         return schedule_from_columns(columns, **declared)
 
 

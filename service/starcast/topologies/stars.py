@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from starcast.support.errors import InputError
 from starcast.topologies import blocks, permutations
-from starcast.topologies.base import RankedValueReader, Topology, ValueReader, kept_table
+from starcast.topologies.base import Topology, ValueReader, kept_table, read_by_rank
 from starcast.topologies.families import family
 from starcast.topologies.permutations import Perms, Ranks
 
@@ -96,7 +96,7 @@ class ArrangementGraph(Topology):
         neighbours = self._neighbour_array(self._check_port(port))
         if neighbours.within_prefix:
             return neighbours.read_values
-        return RankedValueReader(neighbours.part)
+        return read_by_rank(neighbours.part)
 
     def chunks(self) -> list[slice]:
         """Return slices that together cover all ranks, each of several complete blocks."""
