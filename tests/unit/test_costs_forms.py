@@ -4,7 +4,6 @@ from fractions import Fraction
 from functools import cache
 from itertools import product
 from math import factorial
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -185,22 +184,6 @@ def test_messages_of_negative_length_and_unknown_arguments_are_refused(
         costs.closed_form(topology, *key, ports, Fraction(1), unit_machine, pieces=2)
     with refused("pieces"):
         costs.unit_bytes(topology, *key, Fraction(1), pieces=2)
-
-
-def test_messages_and_copies_must_be_whole_numbers_of_at_least_1() -> None:
-    cases: list[Any] = ["messages", "copies"]
-    for name in cases:
-        others: list[Any] = [0, -1, 1.5, "2", True, None]
-        for wrong in others:
-            with refused(name):
-                costs.closed_form(
-                    "S5", "broadcast", "edge-disjoint", "all", Fraction(1), ONE, **{name: wrong}
-                )
-            with refused(name):
-                costs.unit_bytes("S5", "broadcast", "edge-disjoint", Fraction(1), **{name: wrong})
-
-
-ONE = costs.Machine(Fraction(1), Fraction(1))
 
 
 def test_the_source_of_a_closed_form_is_the_paper_that_states_it() -> None:

@@ -61,9 +61,7 @@ from starcast.trees import Forest
 )  # fmt: skip
 def _build_necklace(topology: Topology, root: int, ports: Ports) -> Draft:
     """Build the alltoall of Rule 9, which sends the messages to each necklace as one group."""
-    forest = trees.forest(topology, "near-balanced")
-    units = assign_trees(forest, 1)
-    return _build(forest, units, _departures_by_necklace(forest, units, 1), 1)
+    return _serve_necklaces(topology, "near-balanced", 1)
 
 
 @algorithm(
@@ -79,9 +77,7 @@ def _build_perfectly_balanced(
     Messages leave in groups; a group has one message in each of the n-1 trees. With M messages per
     destination, a necklace of p nodes is served by M p/(n-1) groups.
     """
-    forest = trees.forest(topology, "perfectly-balanced")
-    units = assign_trees(forest, messages)
-    return _build(forest, units, _departures_by_necklace(forest, units, messages), messages)
+    return _serve_necklaces(topology, "perfectly-balanced", messages)
 
 
 @algorithm(
@@ -100,28 +96,27 @@ def _build_one_port(topology: Topology, root: int, ports: Ports, messages: Messa
     return _build(forest, units, departure, messages)
 
 
-def _departures_by_necklace(forest: Forest, units: Units, messages: int) -> Integers:
-    """Return the step in which each unit leaves the source, int64 ``[units]``.
+def _serve_necklaces(topology: Topology, construction: str, messages: int) -> Draft:
+    """Return the schedule that sends the messages to each necklace in groups.
 
     A node that is in k trees receives its M messages in M/k groups of k messages, so message i is
     in group i // k. A group leaves when the previous group has arrived. Necklaces are served in the
     order of their distance, and those at the same distance in the order of their lowest rank.
     """
+    forest = trees.forest(topology, construction)
+    units = assign_trees(forest, messages)
     distance = forest.topology.distances().astype(np.int64)
     # The root is in no tree. The value 1 avoids a division by zero.
     trees_per_node = np.maximum(count_trees(forest), 1)
     leader = necklaces(forest.topology.n).leader
-    leaders = _nearest_first(leader[1:], distance)
+    leaders = np.unique(leader[1:])
+    leaders = leaders[np.argsort(distance[leaders], kind="stable")]
     duration = distance[leaders] * (messages // trees_per_node[leaders])
     begin = np.zeros(forest.topology.nodes, dtype=np.int64)
     begin[leaders] = np.cumsum(duration) - duration
     group = units.unit % messages // trees_per_node[units.destination]
-    return begin[leader[units.destination]] + group * distance[units.destination] + 1
-
-
-def _nearest_first(leader: NDArray[np.int32], distance: NDArray[np.int64]) -> NDArray[np.int32]:
-    leaders = np.unique(leader)
-    return leaders[np.argsort(distance[leaders], kind="stable")]
+    departure = begin[leader[units.destination]] + group * distance[units.destination] + 1
+    return _build(forest, units, departure, messages)
 
 
 def _build(forest: Forest, units: Units, departure: Integers, messages: int) -> Draft:
