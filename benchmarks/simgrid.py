@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from starcast import schedule, timing
-from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.algorithm import algorithms_on
 from starcast.judges.simulator.simgrid import SimGridRequest, run_simgrid_batch
 from starcast.support.errors import StarcastError
 from starcast.support.vocabulary import EXECUTION_MODELS

@@ -15,7 +15,7 @@ import numpy as np
 from marked import fill_tables, head, row
 
 from starcast.collectives import Schedule, schedule
-from starcast.collectives.exact_alltoall import full_necklaces, plan_opening
+from starcast.collectives.alltoall import full_necklaces, plan_opening
 from starcast.support.integers import ceil_div
 from starcast.topologies import topology
 

@@ -10,8 +10,7 @@ from typing import get_args
 from marked import fill_tables, head, row
 
 from starcast.collectives import Schedule, schedule
-from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.catalogue import algorithms_on, find
+from starcast.collectives.algorithm import Algorithm, algorithms_on, find_algorithm
 from starcast.collectives.model import REDUCTIONS
 from starcast.costs import Machine, execute_in_model, price_simulation
 from starcast.judges.simulator import Simulation, simulate, timing
@@ -129,7 +128,7 @@ def _least_time(n: int, name: str, ports: Ports, model: ExecutionModel, m: int) 
 
 @cache
 def _broadcast(n: int, name: str, ports: Ports, segments: int) -> Schedule:
-    argument = str(find("broadcast", name).split_argument)
+    argument = str(find_algorithm("broadcast", name).split_argument)
     return schedule(f"S{n}", "broadcast", name, ports, **{argument: segments})
 
 

@@ -174,7 +174,7 @@ carry each message; *base* is the construction that `dimension-change` starts fr
 
 def algorithms_page() -> str:
     """Return the page of the algorithms of each collective."""
-    from starcast.collectives.catalogue import algorithms
+    from starcast.collectives.algorithm import algorithms
     from starcast.collectives.model import COLLECTIVES
 
     parts = [f"# Algorithms\n\n{NOTE}", _ALGORITHMS, _ROWS]

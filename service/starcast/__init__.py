@@ -12,8 +12,7 @@ from starcast.support.errors import StarcastError
 
 if TYPE_CHECKING:
     from starcast.claims.verify import check
-    from starcast.collectives.algorithm import algorithm
-    from starcast.collectives.catalogue import algorithms, schedule
+    from starcast.collectives.algorithm import algorithm, algorithms, schedule
     from starcast.collectives.columns import schedule_from_columns, schedule_from_csv
     from starcast.collectives.model import Schedule
     from starcast.formats import export, schedule_from_goal, schedule_from_msccl
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from starcast.lab import Lab, connect
     from starcast.topologies import Topology, topology
     from starcast.topologies.families import family
-    from starcast.trees.catalogue import forest
-    from starcast.trees.construction import construction, constructions
+    from starcast.trees.construction import construction, constructions, forest
     from starcast.trees.model import Forest
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from starcast.collectives import algorithms, schedule
-from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.algorithm import algorithms_on
 from starcast.collectives.model import COLUMNS
 from starcast.judges.simulator import Fault, simulate
 from starcast.judges.simulator import simgrid as external

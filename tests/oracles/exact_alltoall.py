@@ -2,26 +2,19 @@
 
 The checkers follow the definition of the problem and do not use necklaces: every message must
 travel from the root to its destination over existing links, and the rows of a step must have
-different dimensions, so that the translations of all sources never share a directed link. One
-checker is plain Python; the other uses arrays and can handle S_8. Both return the violations as
-text.
+different dimensions, so that the translations of all sources never share a directed link. They
+return the violations as text.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import groupby, pairwise, permutations
+from itertools import pairwise
 from math import factorial
 from operator import attrgetter
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from oracles.rotation import Cycle, cycles, necklaces
 from oracles.schedule_rows import Row
 from oracles.star_graph import Node, ceil_div, distance_sum_formula, identity, nodes, swap
-
-Integers = NDArray[np.integer[Any]]
 
 
 def fewest_steps(n: int, messages: int) -> int:
@@ -73,75 +66,6 @@ def journey_problems(hops: Sequence[Row], destination: Node) -> set[str]:
         result.add("the sender does not hold the message")
     if hops[-1].receiver != destination:
         result.add("not at its destination")
-    return result
-
-
-def array_problems(
-    step: Integers,
-    sender: Integers,
-    port: Integers,
-    receiver: Integers,
-    unit: Integers,
-    n: int,
-    messages: int,
-) -> set[str]:
-    """Return the same violations as `problems`, computed with arrays for all units at once."""
-    all_nodes = np.array(list(permutations(range(1, n + 1))), dtype=np.int8)
-    order = np.lexsort((step, unit))
-    step, sender, port, receiver, unit = (
-        c[order].astype(np.int64) for c in (step, sender, port, receiver, unit)
-    )
-    first = np.r_[True, unit[1:] != unit[:-1]]
-    last = np.r_[first[1:], True]
-    exchanged = all_nodes[sender]
-    row = np.arange(len(step))
-    exchanged[row, 0], exchanged[row, port - 1] = all_nodes[sender, port - 1], all_nodes[sender, 0]
-    checks = {
-        "not exactly the messages to all other nodes": not np.array_equal(
-            unit[first], np.arange(messages, factorial(n) * messages)
-        ),
-        "a step before the first": bool((step < 1).any()),
-        "not in increasing steps": bool((np.diff(step)[~first[1:]] <= 0).any()),
-        "no link": bool((port < 2).any()) or not np.array_equal(exchanged, all_nodes[receiver]),
-        "the sender does not hold the message": bool(sender[first].any())
-        or bool((sender[1:] != receiver[:-1])[~first[1:]].any()),
-        "not at its destination": not np.array_equal(receiver[last], unit[last] // messages),
-        "not a shortest path": len(step) != messages * distance_sum_formula(n),
-        "a dimension twice in a step": len(np.unique(step * (n + 1) + port)) < len(step),
-        "not the fewest steps": int(step.max()) != fewest_steps(n, messages),
-    }
-    return {what for what, wrong in checks.items() if wrong}
-
-
-def exchanged(rows: Sequence[Row], n: int, messages: int) -> set[str]:
-    """Execute the schedule of all sources step by step, and return its violations.
-
-    Unit ``(source * n! + destination) * messages + i`` is message i between nodes with these ranks.
-    A message is at one node at a time: a node that forwards it no longer has it.
-    """
-    all_nodes = nodes(n)
-    pairs = [
-        (source, destination)
-        for source in all_nodes
-        for destination in all_nodes
-        for _ in range(messages)
-    ]
-    place = [source for source, _ in pairs]
-    result = set[str]()
-    for _, together in groupby(sorted(rows, key=attrgetter("step")), key=attrgetter("step")):
-        now = list(together)
-        if len({(row.sender, row.port) for row in now}) < len(now):
-            result.add("a directed link twice in a step")
-        if len({row.unit for row in now}) < len(now):
-            result.add("a message twice in a step")
-        if any(place[row.unit] != row.sender for row in now):
-            result.add("the sender does not hold the message")
-        if any(row.port < 2 or swap(row.sender, row.port) != row.receiver for row in now):
-            result.add("no link")
-        for row in now:
-            place[row.unit] = row.receiver
-    if place != [destination for _, destination in pairs]:
-        result.add("a message is missing")
     return result
 
 

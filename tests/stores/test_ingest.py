@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sqlalchemy import URL, text
 
-from starcast.collectives.catalogue import ScheduleParameters, find
+from starcast.collectives.algorithm import ScheduleParameters, find_algorithm
 from starcast.ingest import Plan, Stores, artifacts, drop, ingest, offline
 from starcast.ingest.artifacts import (
     Artifact,
@@ -255,12 +255,12 @@ def test_a_schedule_with_a_violation_is_not_stored(
     """Rows of an all-port schedule violate the one-port model."""
     import dataclasses
 
-    from starcast.collectives import catalogue, schedule
+    from starcast.collectives import algorithm, schedule
 
     def wrong(*words: object, **options: object) -> object:
         return dataclasses.replace(schedule(*words, **options), step=np.ones(23, dtype=np.int32))  # type: ignore[arg-type]
 
-    monkeypatch.setattr(catalogue, "schedule", wrong)
+    monkeypatch.setattr(algorithm, "schedule", wrong)
     with pytest.raises(RejectedError, match="violates a rule: step 1"):
         ingest(stores, plan("S4", schedules="greedy"))
     assert stored_counts(stores)["schedule"] == 0
@@ -273,7 +273,7 @@ def test_an_incomplete_schedule_is_not_stored(
     """The schedule has no violation but leaves units undelivered."""
     import dataclasses
 
-    from starcast.collectives import catalogue, schedule
+    from starcast.collectives import algorithm, schedule
 
     def short(*words: object, **options: object) -> object:
         original = schedule(*words, **options)  # type: ignore[arg-type]
@@ -282,7 +282,7 @@ def test_an_incomplete_schedule_is_not_stored(
         )
 
     things_columns = ("step", "sender", "port", "receiver", "tree", "unit")
-    monkeypatch.setattr(catalogue, "schedule", short)
+    monkeypatch.setattr(algorithm, "schedule", short)
     with pytest.raises(RejectedError, match="leaves 1 unit undelivered: "):
         ingest(stores, plan("S4", schedules="greedy"))
     assert stored_counts(stores)["schedule"] == 0
@@ -473,7 +473,9 @@ def test_a_drop_keeps_other_artifacts(stores: Stores) -> None:
     drop(stores, "forest", "S4:multiple:1234", cascade=True)
     left = plan("S4", "greedy,recursive-substar", "recursive-substar", ports="both")
     kept = schedule_artifact(
-        ScheduleParameters(find("broadcast", "greedy"), topology("S4"), 0, "all", {"segments": 1})
+        ScheduleParameters(
+            find_algorithm("broadcast", "greedy"), topology("S4"), 0, "all", {"segments": 1}
+        )
     )
     assert_stored(stores, Plan((*left.artifacts, kept)))
 

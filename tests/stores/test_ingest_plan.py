@@ -3,7 +3,7 @@
 import pytest
 
 from starcast.collectives import schedule
-from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.algorithm import algorithms_on
 from starcast.collectives.model import COLLECTIVES
 from starcast.ingest.artifacts import Artifact, forest_artifact
 from starcast.ingest.load_methods import (

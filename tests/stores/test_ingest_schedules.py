@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from starcast.collectives import Schedule, schedule
-from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.algorithm import algorithms_on
 from starcast.ingest import Stores, ingest
 from starcast.judges.simulator import simulate
 from starcast.stores.database import artifact_rows

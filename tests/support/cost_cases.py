@@ -7,8 +7,7 @@ from typing import NamedTuple
 from oracles.paper_costs import Asked
 from starcast import costs
 from starcast.collectives import Schedule, schedule
-from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.catalogue import algorithms, algorithms_on
+from starcast.collectives.algorithm import Algorithm, algorithms, algorithms_on
 from starcast.judges.simulator import Simulation, simulate
 from starcast.topologies import as_topology
 

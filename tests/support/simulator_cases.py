@@ -14,7 +14,7 @@ from oracles.schedule_rows import Row
 from oracles.simulator import Faults, Outcome, Plan, execute_all, world
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
-from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.algorithm import algorithms_on
 from starcast.collectives.model import (
     COLLECTIVES,
     COLUMNS,

@@ -18,8 +18,7 @@ from oracles import (
 from oracles import edge_disjoint_schedules as copies
 from oracles.schedule_rows import Row, backwards, by_dimension, of_all_sources, pipelined
 from starcast.collectives import algorithms, schedule
-from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.catalogue import find
+from starcast.collectives.algorithm import Algorithm, find_algorithm
 from starcast.topologies import Topology, topology
 from support.meeting import places, plain_rows
 from unit.test_constructions import ORACLES as TREES
@@ -177,12 +176,12 @@ def assert_rows_equal_those_of_the_oracle(case: Case) -> None:
     ranks = sorted({0, last // 3, last}) if network.nodes <= 24 else [last]
     if case.algorithm in ALLGATHERS and case.collective == "allgather":
         ranks = [0]
-    for arguments, rank in product(arguments_on(network, find(*key)), ranks):
+    for arguments, rank in product(arguments_on(network, find_algorithm(*key)), ranks):
         root = places(network)[rank]
         built = schedule(network, *key, case.ports, rank, **arguments)
         expected = sorted(ORACLES[key](network, root, case.ports, **arguments))
         assert sorted(plain_rows(built)) == expected
-        assert len(built) == find(*key).count(network, case.ports, arguments)
+        assert len(built) == find_algorithm(*key).count(network, case.ports, arguments)
         if case.collective == "scatter":
             gather = schedule(network, "gather", case.algorithm, case.ports, rank, **arguments)
             assert sorted(plain_rows(gather)) == sorted(backwards(expected))
@@ -193,7 +192,7 @@ def assert_rows_equal_those_of_the_oracle(case: Case) -> None:
 def test_an_expanded_alltoall_has_the_rows_of_all_sources(n: int, algorithm: str) -> None:
     """The schedule of any source expands to the same rows."""
     network = topology(f"S{n}")
-    arguments = next(arguments_on(network, find("alltoall", algorithm)))
+    arguments = next(arguments_on(network, find_algorithm("alltoall", algorithm)))
     single = schedule(network, "alltoall", algorithm, root=network.nodes - 1, **arguments)
     rows = scatter.EXCHANGED[algorithm](star_graph.identity(n), arguments.get("messages", 1))
     expected = of_all_sources(rows, single.units, addressed=True)
@@ -211,4 +210,4 @@ def test_every_algorithm_of_a_paper_has_an_oracle() -> None:
         if entry.origin.is_shipped
     }
     assert shipped == ORACLES.keys() | WITHOUT_ORACLE
-    assert all(find(*key).ports == ports_of(key[1]) for key in ORACLES)
+    assert all(find_algorithm(*key).ports == ports_of(key[1]) for key in ORACLES)

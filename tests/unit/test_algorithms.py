@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from starcast.catalogue.entries import FAMILIES
 from starcast.collectives import Schedule, algorithms, schedule
-from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.algorithm import Algorithm, algorithms_on
 from starcast.collectives.model import COLLECTIVES, COLUMNS, MULTI_SOURCE
 from starcast.judges.simulator import simulate
 from starcast.topologies import topology
+from starcast.trees import forest
 from starcast.trees.construction import CONSTRUCTIONS, single_trees
 from support.meeting import refused
 
@@ -288,3 +288,12 @@ def test_the_number_of_messages_has_a_default() -> None:
         if entry.split_argument is not None and entry.supports(topology("S5")):
             expected = 4 if entry.name == "perfectly-balanced" else 1
             assert entry.default_arguments(topology("S5"))[entry.split_argument] == expected
+
+
+@pytest.mark.parametrize("spec", ["S2", "S4", "S5,1", "S5,2", "S5,3", "S5,4", "S6,3"])
+def test_packets_of_several_units_occur_only_where_trees_share_links(spec: str) -> None:
+    """A single tree sends one unit per link and step."""
+    prefix = "nk-" if "," in spec else ""
+    assert not schedule(spec, "broadcast", f"{prefix}greedy", segments=2).packets
+    many = schedule(spec, "broadcast", f"{prefix}multiple", segments=2)
+    assert many.packets == (forest(spec, f"{prefix}multiple").congestion > 1)

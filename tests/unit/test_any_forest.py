@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from starcast import forest, schedule, simulate, topology
-from starcast.collectives.any_forest import spanning_constructions
-from starcast.collectives.catalogue import algorithms_on, find
+from starcast.collectives.algorithm import algorithms_on, find_algorithm
 from starcast.collectives.model import PORT_MODELS
 from starcast.collectives.scatter import build_scatter
+from starcast.collectives.yardsticks import spanning_constructions
 from starcast.support.vocabulary import Collective
 from support.meeting import refused
 
@@ -40,7 +40,7 @@ def assert_complete(spec: str, base: str, collective: Collective) -> None:
     """Simulate the schedules along the forest of one construction."""
     network = topology(spec)
     height = forest(network, base).height
-    entry = find(collective, "forest")
+    entry = find_algorithm(collective, "forest")
     for ports, pieces in product(PORT_MODELS, (1, 3)):
         values: dict[str, int | str] = {"base": base, SPLITS[collective]: pieces}
         for root in {0, network.nodes - 1}:

@@ -21,10 +21,9 @@ from starcast.judges.blockwise import (
     combine,
     judge,
     plan_ranges,
-    sources,
     verify_blocks,
 )
-from starcast.judges.blockwise.ports import build_tables
+from starcast.judges.blockwise.formulas import build_tables
 from starcast.judges.blockwise.verification import RESULT_SHAPE, examine_range, read_result
 from starcast.records import checkers
 from starcast.support import shards
@@ -351,11 +350,3 @@ def test_damaged_shards_are_refused(written: list[Path], tmp_path: Path) -> None
 def test_an_invalid_shard_number_is_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         shards.Shard.parse(text)
-
-
-def test_locate_finds_the_block_of_a_node_and_its_index_in_the_block() -> None:
-    source = closed_form("S7", "greedy", m=4)
-    for block in (0, 17, source.count - 1):
-        nodes, _, _ = judge.read_block(source.blocks, build_tables(4), block)
-        for index in (0, 5, 23):
-            assert sources.locate(source, nodes[index], 0) == (block, 0, index)

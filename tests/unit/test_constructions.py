@@ -22,11 +22,16 @@ from oracles import (
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest, constructions, forest
 from starcast.trees.balanced import running_numbers
-from starcast.trees.catalogue import count_edges
-from starcast.trees.common import translate_ports
-from starcast.trees.construction import CONSTRUCTIONS
-from starcast.trees.hamiltonian_paths import cycle_word, path_word, walk
-from starcast.trees.multinode import generators, numbering, phase_1_word, phase_2_ports
+from starcast.trees.construction import CONSTRUCTIONS, count_edges, translate_ports
+from starcast.trees.multinode import (
+    cycle_word,
+    generators,
+    numbering,
+    path_word,
+    phase_1_word,
+    phase_2_ports,
+    walk,
+)
 from support.meeting import places, refused
 
 #: Trees as dictionaries of parents, given the root and the n of the topology.

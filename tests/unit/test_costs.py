@@ -37,20 +37,7 @@ def closed(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.Pric
     )
 
 
-def test_unknown_names_and_negative_amounts_are_refused() -> None:
-    t, unit_machine = topology("S5"), costs.Machine(t_s=Fraction(1), t_c=Fraction(1))
-    with refused("gready"):
-        costs.closed_form(t, "broadcast", "gready", "all", Fraction(1), unit_machine)
-    with refused("broadcats"):
-        costs.closed_form(t, "broadcats", "greedy", "all", Fraction(1), unit_machine)
-    with refused("pieces"):
-        costs.closed_form(t, "broadcast", "greedy", "all", Fraction(1), unit_machine, pieces=2)
-    with refused("both"):
-        costs.closed_form(t, "broadcast", "greedy", "both", Fraction(1), unit_machine)
-    with refused("one"):
-        costs.closed_form(t, "alltoall", "exact", "one", Fraction(1), unit_machine)
-    with refused("-1"):
-        costs.closed_form(t, "broadcast", "greedy", "all", Fraction(-1), unit_machine)
+def test_negative_times_of_a_machine_are_refused() -> None:
     with refused("t_s"):
         costs.Machine(t_s=Fraction(-1), t_c=Fraction(1))
     with refused("t_c"):

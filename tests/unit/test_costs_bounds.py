@@ -15,7 +15,6 @@ from oracles import paper_costs, star_graph
 from oracles.paper_costs import Asked
 from starcast import costs
 from starcast.collectives.model import COLLECTIVES
-from starcast.costs.tables import BOTTLENECK_CUT, Problem, build_table
 from starcast.formats.convert import to_networkx
 from starcast.topologies import as_topology
 from support.cost_cases import MACHINE, MESSAGE, SMALL
@@ -62,37 +61,6 @@ def test_bounds_on_steps_and_transmissions_equal_those_of_the_tables(
     )
     assert result.steps == paper_costs.least_steps(size, collective, asked)
     assert result.transmissions == paper_costs.least_transmissions(size, collective, asked)
-
-
-@pytest.mark.parametrize("n", range(3, 13))
-def test_bounds_on_star_graphs_equal_fa_table_4_and_edt_table_1(n: int) -> None:
-    """By FA Table 4, the one-port bounds are N-1 steps, and t_n for an alltoall.
-
-    The all-port bounds are these numbers divided by n-1 and rounded up. For n-1 copies of M
-    messages, EDT Table 1 has M(N-1) steps, M t_n for an alltoall, and M + D - 1 for a broadcast.
-    """
-    spec, size = f"S{n}", paper_costs.star(n)
-    for collective in ("allgather", "scatter", "gather"):
-        assert bound(spec, collective, "one", messages=1).steps == size.nodes - 1
-        assert bound(spec, collective, "all", messages=1).steps == -(-(size.nodes - 1) // (n - 1))
-        assert bound(spec, collective, "all", messages=5, copies=n - 1).steps == 5 * (
-            size.nodes - 1
-        )
-    assert bound(spec, "alltoall", "one", messages=1).steps == size.t
-    assert bound(spec, "alltoall", "all", messages=1).steps == -(-size.t // (n - 1))
-    assert bound(spec, "alltoall", "all", messages=5, copies=n - 1).steps == 5 * size.t
-    assert bound(spec, "broadcast", "all", messages=5, copies=n - 1).steps == 5 + size.diameter - 1
-
-
-def test_bounds_on_hypercubes_equal_fa_table_5_and_edt_table_3() -> None:
-    for k in range(1, 12):
-        spec = f"Q{k}"
-        assert bound(spec, "alltoall", "all", messages=3, copies=k).steps == 3 * k * 2 ** (k - 1)
-        assert bound(spec, "alltoall", "one", messages=1).steps == k * 2 ** (k - 1)
-        assert bound(spec, "alltoall", "all", messages=1).transmissions == k * 2 ** (2 * k - 1)
-        assert bound(spec, "allgather", "all", messages=1).transmissions == 2**k * (2**k - 1)
-        assert bound(spec, "scatter", "all", messages=1).transmissions == k * 2 ** (k - 1)
-        assert bound(spec, "broadcast", "all", messages=7, copies=1).steps == -(-7 // k) + k - 1
 
 
 def test_the_one_port_allgather_bound_corrects_the_logarithm_of_li_et_al() -> None:
@@ -169,17 +137,10 @@ def test_the_source_of_a_bound_is_the_paper_that_states_it() -> None:
         ("S5,2", "allgather", "all", {}, "Li, Chen, Xiang & Yao, Lemma 2"),
         ("Q4", "gather", "one", {}, "Fragopoulou & Akl 1993, Table 5"),
         ("Q4", "broadcast", "all", {"messages": 9}, "Fragopoulou & Akl 1996, Table 3"),
+        ("S5,2", "alltoall", "all", {}, "starcast"),  # no paper states it
+        ("Q4", "broadcast", "one", {}, "starcast"),
     ]:
-        assert bound(spec, collective, ports, **arguments).source == source
-
-
-@pytest.mark.parametrize(
-    ("spec", "collective", "ports"), [("S5,2", "alltoall", "all"), ("Q4", "broadcast", "one")]
-)
-def test_the_source_of_a_bound_that_no_paper_states_is_starcast(
-    spec: str, collective: str, ports: str
-) -> None:
-    assert bound(spec, collective, ports).source.startswith("starcast")
+        assert bound(spec, collective, ports, **arguments).source.partition(":")[0] == source
 
 
 def test_bad_input_is_refused() -> None:
@@ -266,15 +227,3 @@ def test_the_bottleneck_cut_of_star_graphs_is_the_number_of_other_nodes_per_link
     assert found.start_ups == 0
     assert found.steps is None
     assert found.source.startswith("ForestColl")
-
-
-@pytest.mark.parametrize(("collective", "ports"), [("allgather", "one"), ("broadcast", "all")])
-def test_only_tables_of_the_all_port_allgather_have_the_bottleneck_cut(
-    collective: str, ports: str
-) -> None:
-    def names(collective: str, ports: str) -> list[str]:
-        problem = Problem(as_topology("S4"), collective, ports, MESSAGE, MACHINE)
-        return [row.name for row in build_table(problem)]
-
-    assert BOTTLENECK_CUT in names("allgather", "all")
-    assert BOTTLENECK_CUT not in names(collective, ports)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from oracles import paper_costs, star_graph
 from starcast import costs
 from starcast.collectives import schedule
-from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.algorithm import algorithms_on
 from starcast.collectives.model import COLLECTIVES, PORT_MODELS
 from starcast.costs import tables
 from starcast.costs.tables import BOTTLENECK_CUT, CostRow, Problem, build_table, execute_row

@@ -96,16 +96,6 @@ def test_a_number_sign_distinguishes_a_rank_from_a_label(tmp_path: Path) -> None
         assert schedule_from_csv(file, "S3", "broadcast").sender.tolist() == [0, 1]
 
 
-def test_the_simulator_detects_a_missing_row_and_a_wrong_row(tmp_path: Path) -> None:
-    text = written(schedule("S4", "broadcast", "greedy"))
-    lines = text.splitlines()
-    file = tmp_path / "mine.csv"
-    file.write_text("\n".join(lines[:-1]))
-    assert not simulate(schedule_from_csv(file, "S4", "broadcast")).complete
-    file.write_text("\n".join([*lines, "1,4321,2,3421,0,0"]))
-    assert simulate(schedule_from_csv(file, "S4", "broadcast")).violation
-
-
 def test_a_unit_that_is_never_sent_is_counted() -> None:
     """In a scatter the root keeps its own unit, which here has the largest number, 23."""
     built = schedule("S4", "scatter", "balanced", "all", 23)

@@ -31,24 +31,18 @@ def exact(n: int, messages: int = 1) -> Schedule:
     return build(f"S{n}", "alltoall", "exact", messages=messages)
 
 
-def array_problems(schedule: Schedule) -> set[str]:
-    """Return the violations that the array checker finds in a schedule."""
-    messages = schedule.units // schedule.topology.nodes
-    columns = (schedule.step, schedule.sender, schedule.port, schedule.receiver, schedule.unit)
-    return page.array_problems(*columns, schedule.topology.n, messages)
-
-
 @pytest.mark.parametrize(
     ("n", "messages"), [*SMALL, (7, 1), (7, 2), (7, 5), (7, 6), (7, 7), (8, 1), (8, 2), (8, 3)]
 )
 def test_all_messages_arrive_in_the_minimum_number_of_steps(n: int, messages: int) -> None:
-    """Two checkers find no problem, and the simulator counts M n! t_n transmissions.
+    """The checker finds no problem, and the simulator counts M n! t_n transmissions.
 
-    Here t_n is the sum of the distances from one node. Over all steps, the links of a node are idle
-    fewer than n-1 times in total.
+    With this many transmissions, all paths are shortest paths. On larger stars, where the checker
+    is slow, the simulator alone checks links, deliveries and the steps of all dimensions. Here t_n
+    is the sum of the distances from one node. Over all steps, the links of a node are idle fewer
+    than n-1 times in total.
     """
     schedule = exact(n, messages)
-    assert array_problems(schedule) == set()
     if n < 7 or (n, messages) == (7, 1):
         assert page.problems(plain_rows(schedule), n, messages) == set()
     run, nodes = simulate(schedule), schedule.topology.nodes
@@ -69,22 +63,10 @@ def test_alltoall_of_one_message_takes_the_known_numbers_of_steps() -> None:
 
 
 @given(st.integers(2, 5), st.integers(1, 60))
-@max_examples(30)
+@max_examples(15)
 def test_any_number_of_messages_takes_the_minimum_number_of_steps(n: int, messages: int) -> None:
-    assert array_problems(build(f"S{n}", "alltoall", "exact", messages=messages)) == set()
-
-
-@pytest.mark.parametrize(
-    ("n", "messages"),
-    [(2, 1), (2, 3), (3, 1), (3, 2), (3, 3), (3, 5), (4, 1), (4, 2), (4, 4), (5, 1)],
-)
-def test_messages_of_different_sources_never_use_a_link_in_the_same_step(
-    n: int, messages: int
-) -> None:
-    """With all sources, a link carries at most one message per step, and all messages arrive."""
-    everything = exact(n, messages).expand()
-    assert len(everything) == len(exact(n, messages)) * everything.topology.nodes
-    assert page.exchanged(plain_rows(everything), n, messages) == set()
+    schedule = build(f"S{n}", "alltoall", "exact", messages=messages)
+    assert page.problems(plain_rows(schedule), n, messages) == set()
 
 
 def rows(schedule: Schedule, chosen: object) -> Schedule:
@@ -159,19 +141,11 @@ CORRUPTIONS: dict[str, tuple[Callable[[Schedule], Schedule], str]] = {
 }
 
 
-def test_both_checkers_find_every_corruption() -> None:
+def test_the_checker_finds_every_corruption() -> None:
     for corrupt, expected in CORRUPTIONS.values():
         broken = corrupt(exact(4))
-        for result in (page.problems(plain_rows(broken), 4, 1), array_problems(broken)):
-            assert any(problem.startswith(expected) for problem in result), result
-
-
-def test_the_checker_of_all_sources_finds_two_messages_on_a_link_in_one_step() -> None:
-    """A row moved from step 5 to step 4 on S_3 uses links that are already busy in step 4."""
-    schedule = exact(3)
-    crowded = changed(schedule, "step", int(np.flatnonzero(schedule.step == 5)[0]), 4)
-    result = page.exchanged(plain_rows(crowded.expand()), 3, 1)
-    assert "a directed link twice in a step" in result
+        result = page.problems(plain_rows(broken), 4, 1)
+        assert any(problem.startswith(expected) for problem in result), result
 
 
 def test_all_links_are_busy_after_the_opening() -> None:

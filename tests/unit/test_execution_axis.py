@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from starcast import costs, timing
 from starcast.collectives import schedule
-from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.algorithm import Algorithm, algorithms_on
 from starcast.comparison.compare import compare
 from starcast.costs.tables import Problem, build_table, execute_row
 from starcast.experiments.execution import execute, price_run

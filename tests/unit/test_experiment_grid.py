@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast import costs
-from starcast.collectives.catalogue import find
+from starcast.collectives.algorithm import find_algorithm
 from starcast.experiments.design import check_name
 from starcast.experiments.grid import Grid, grid_command, group_by_structure
 from starcast.experiments.point import resolve_faults
@@ -89,7 +89,7 @@ def expected_points(grid: Grid, spec: str, name: str, m: Fraction) -> set[tuple[
     """
     network, rule, machine = (
         topology(spec),
-        find("allgather", name),
+        find_algorithm("allgather", name),
         costs.Machine(Fraction(100), Fraction(1)),
     )
     found = set[tuple[object, ...]]()
@@ -222,7 +222,7 @@ def test_the_value_best_is_an_optimal_number_of_segments_or_messages() -> None:
             "topology": "S5", "algorithm": algorithm, "segments": "best",
             "message_bytes": [7, 900], "t_s": [3, 80],
         })  # fmt: skip
-        name = str(find("broadcast", algorithm).split_argument)
+        name = str(find_algorithm("broadcast", algorithm).split_argument)
         for point in grid.points():
             machine, network = costs.Machine(point.t_s, point.t_c), topology("S5")
             times = [

@@ -18,7 +18,7 @@ from starcast import (
     simulate,
     timing,
 )
-from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.algorithm import algorithms_on
 from starcast.collectives.model import COLUMNS
 from starcast.formats import msccl_elements, render
 from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError

@@ -16,7 +16,7 @@ from starcast import forest, schedule, simulate, topology
 from starcast.catalogue import plugins
 from starcast.catalogue.origin import ORIGINS
 from starcast.claims import object_cache
-from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.algorithm import algorithms_on
 from starcast.costs import Machine
 from starcast.costs.tables import Problem, build_table, execute_row
 from starcast.drawing import draw_forest
@@ -171,6 +171,7 @@ def test_loading_a_plug_in_again_replaces_the_names_that_it_declared(
             "the port models of 'f' are invalid: ['two']",
         ),
         ("@starcast.family('star', pattern=r'T(\\d+)', source='x')\ndef f(n): ...", "exists alr"),
+        ("@starcast.algorithm('broadcast', 'greedy', source='x')\ndef f(): ...", "exists alr"),
         ("@starcast.family('t', pattern=r'S(\\d+)', source='x')\ndef f(n): ...", "matches 'S1'"),
         ("@starcast.family('t', pattern=r'T', source='x')\ndef f(n): ...", "has no group"),
         ("@starcast.family('t', pattern=r'T(', source='x')\ndef f(n): ...", "is malformed"),
@@ -179,7 +180,7 @@ def test_loading_a_plug_in_again_replaces_the_names_that_it_declared(
 def test_mistakes_in_declarations_are_refused(
     load: Callable[[str], None], body: str, sentence: str
 ) -> None:
-    with refused(sentence):
+    with refused("mine.py", sentence):
         load(body)
 
 
@@ -246,15 +247,6 @@ def test_plug_ins_that_cannot_be_found_are_refused(name: str) -> None:
         plugins.load([name])
 
 
-def test_two_plug_ins_cannot_share_a_name(load: Callable[[str], None], tmp_path: Path) -> None:
-    body = "@starcast.construction('f', source='x')\ndef f(topology, root): ..."
-    load(body)
-    other = tmp_path / "other.py"
-    other.write_text(f"import starcast\n{body}", encoding="utf-8")
-    with refused("other.py:2: the construction 'f' exists already", "mine.py:2"):
-        plugins.load([str(other)])
-
-
 def test_claim_verification_ignores_plug_ins() -> None:
     star = topology("S4")
     known = object_cache.single_trees(star), object_cache.algorithms_on(star, "broadcast")
@@ -319,29 +311,16 @@ def test_ctrl_c_interrupts_a_plug_in(load: Callable[[str], None], kind: str) -> 
         load("raise KeyboardInterrupt")
 
 
-@pytest.mark.parametrize(
-    "declaration",
-    [
-        "construction('greedy', source='x')\ndef f(topology, root): ...",
-        "algorithm('broadcast', 'greedy', source='x')\ndef f(topology, root, ports): ...",
-        "family('star', pattern=r'T(\\d+)', source='x')\ndef f(n): ...",
-    ],
-)
-def test_the_error_for_a_name_in_use_names_the_file_that_declares_it(
-    load: Callable[[str], None], declaration: str
+@pytest.mark.parametrize("kind", BODIES)
+def test_two_plug_ins_cannot_share_a_name(
+    load: Callable[[str], None], tmp_path: Path, kind: str
 ) -> None:
-    with refused("mine.py:2", "exists already"):
-        load(f"@starcast.{declaration}")
-
-
-def test_two_plug_ins_cannot_share_a_family(load: Callable[[str], None], tmp_path: Path) -> None:
-    body = "@starcast.family('f', pattern=r'{0}(\\d+)', source='x')\ndef f(n): return [[2, 1]]"
-    load(body.format("F"))
-    load(body.format("G"))
-    assert topology("G2").nodes == 2
+    load(f"{BODIES[kind]}...")
+    load(f"{BODIES[kind].replace('F', 'G')}return [[2, 1]]")
+    assert kind != "family" or topology("G2").nodes == 2
     other = tmp_path / "other.py"
-    other.write_text(f"import starcast\n{body.format('H')}", encoding="utf-8")
-    with refused("other.py:2: the family 'f' exists already", "mine.py:2"):
+    other.write_text(f"import starcast\n{BODIES[kind].replace('F', 'H')}...", encoding="utf-8")
+    with refused("other.py:2: the ", "'f' exists already", "mine.py:2"):
         plugins.load([str(other)])
 
 

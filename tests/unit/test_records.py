@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from starcast import forest, schedule, simulate
-from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.algorithm import algorithms_on
 from starcast.records import (
     PROBLEM_NAMES,
     Record,

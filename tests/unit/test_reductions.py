@@ -10,7 +10,7 @@ import pytest
 
 from oracles.simulator import execute_all
 from starcast import Fault, Schedule, schedule, schedule_from_columns, simulate, timing
-from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.algorithm import algorithms_on
 from starcast.collectives.reductions import reverse_schedule
 from starcast.collectives.scatter import build_scatter
 from starcast.formats import export, read_schedule
@@ -40,35 +40,6 @@ def test_a_reduction_is_the_reversed_broadcast_or_allgather(spec: str, collectiv
             assert again.id == forward.id
             for name, column in forward.columns.present().items():
                 assert np.array_equal(getattr(again, name), column)
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "ports", "share", "steps"),
-    [
-        ("greedy", "all", 1, 8),
-        ("greedy", "all", 12, 2 * 4 + 12 - 1),  # the broadcast starts once the root has segment 1
-        ("recursive-substar", "all", 12, 2 * 5 + 12 - 1),
-        ("multiple", "all", 12, 2 * 8 + 12 - 1),
-    ],
-)
-def test_an_allreduce_along_trees_pipelines_its_reduce_with_its_broadcast(
-    algorithm: str, ports: str, share: int, steps: int
-) -> None:
-    """With height h and p segments, it takes 2h + p - 1 steps.
-
-    The first segment takes h steps up and h steps down, and each further segment one step more.
-    """
-    argument = "messages" if algorithm == "recursive-substar" else "segments"
-    both = schedule("S4", "allreduce", algorithm, ports, **{argument: share})
-    assert simulate(both).complete
-    assert both.steps == steps
-
-
-@pytest.mark.parametrize(("spec", "nodes"), [("S3", 6), ("S4", 24), ("Q3", 8)])
-def test_a_ring_allreduce_takes_the_published_steps(spec: str, nodes: int) -> None:
-    """There are 2(N-1) steps, about half as many in both directions (Patarasuk & Yuan 2009)."""
-    assert schedule(spec, "allreduce", "ring", "one").steps == 2 * (nodes - 1)
-    assert schedule(spec, "allreduce", "ring", "all").steps == 2 * (nodes // 2)
 
 
 def test_recursive_halving_and_doubling_take_the_published_steps() -> None:

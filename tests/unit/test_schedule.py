@@ -60,29 +60,6 @@ def test_an_unknown_port_model_is_refused() -> None:
             replace(broadcast(4, "greedy", "all", 1), ports=ports)  # type: ignore[arg-type]
 
 
-def test_the_error_for_an_unknown_collective_names_the_known_ones() -> None:
-    for collective in ["", "brodcast", "reduction"]:
-        with pytest.raises(StarcastError, match="collective") as refusal:
-            build("S4", collective, "greedy")
-        assert "broadcast" in refusal.value.hint
-
-
-def test_the_error_for_an_unknown_algorithm_names_the_known_ones() -> None:
-    for algorithm in ["", "gredy", "Multiple"]:
-        with pytest.raises(StarcastError, match="algorithm") as refusal:
-            build("S4", "broadcast", algorithm)
-        assert "multiple" in refusal.value.hint
-
-
-@pytest.mark.parametrize("segments", [10**7, 10**12])
-def test_more_units_than_fit_into_memory_are_refused_before_anything_is_built(
-    segments: int,
-) -> None:
-    with pytest.raises(LimitError, match="rows") as refusal:
-        build("S4", "broadcast", "greedy", segments=segments)
-    assert refusal.value.hint
-
-
 def test_columns_are_read_only_and_writable_arrays_are_copied() -> None:
     s = build("S4", "broadcast", "multiple", segments=2)
     step = s.step.copy()

@@ -13,6 +13,7 @@ from starcast import Schedule, schedule, timing
 from starcast.judges.simulator import Fault
 from starcast.judges.simulator import simgrid as runner
 from starcast.judges.simulator.execution_models import make_ticks
+from starcast.judges.simulator.packets import Number
 from starcast.judges.simulator.simgrid import (
     SimGridProblem,
     SimGridRequest,
@@ -21,7 +22,6 @@ from starcast.judges.simulator.simgrid import (
     run_simgrid_batch,
 )
 from starcast.judges.simulator.simulation import execute
-from starcast.judges.simulator.ticks import Number
 from starcast.support.errors import RejectedError, StarcastError, UnavailableError
 from starcast.support.vocabulary import EXECUTION_MODELS, Collective, ExecutionModel
 from support.simgrid_cases import assert_same_clocks

@@ -126,36 +126,6 @@ def test_a_node_sends_and_receives_until_the_step_before_it_dies(base: Base) -> 
         ).transmissions == len(schedule)
 
 
-def test_a_row_in_the_first_step_of_a_fault_is_lost_but_earlier_rows_are_not() -> None:
-    schedule = build("S4", "broadcast", "recursive-substar")
-    first, other = int(schedule.sender[0]), int(schedule.receiver[0])
-    at = int(schedule.step[0])
-    assert simulate(schedule, [Fault((first, other), at)]).missing > 0
-    assert simulate(schedule, [Fault((other, first), at)]).missing > 0
-    assert simulate(schedule, [Fault((first, other), at + 1)]).complete
-
-
-def test_a_node_that_dies_after_the_last_step_need_not_receive() -> None:
-    """The schedule lacks the row that delivers the unit of the last receiver.
-
-    Without a fault, this unit is missing. With the fault, nothing is missing, because a node that
-    dies at any time is owed nothing.
-    """
-    schedule = build("S4", "scatter", "balanced")
-    last = int(schedule.receiver[-1])
-    lacking = kept(schedule, np.flatnonzero((schedule.receiver != last) | (schedule.unit != last)))
-    assert simulate(lacking).missing == 1
-    assert simulate(lacking, [Fault(last, 10**6)]).complete
-
-
-def test_if_a_link_and_its_end_node_fail_the_earlier_fault_counts() -> None:
-    """The node fails in step 2 and the link in step 5, or the other way round."""
-    schedule = build("S4", "broadcast", "edge-disjoint", messages=6)
-    for node, link in ((2, 5), (5, 2)):
-        faults = [Fault(6, node).on(schedule.topology), Fault((0, 6), link).on(schedule.topology)]
-        assert_same_verdict(schedule, faults)
-
-
 def test_if_a_fault_is_given_twice_the_earlier_step_counts() -> None:
     """The order of the faults does not matter, nor do the notation and the order of the ends."""
     schedule = build("S4", "alltoall", "edge-disjoint")
@@ -254,49 +224,6 @@ def test_units_of_dead_nodes_are_not_required(
     sources = {unit // schedule.units for _, unit in run.undelivered}
     assert not sources & ranks
     assert simulate(schedule, [("1234", "2134")]).remarks == ()
-
-
-def test_a_dead_leaf_of_a_gather_has_no_effect() -> None:
-    """The units of the leaf are not required, and no node sends through the leaf."""
-    schedule = build("S4", "gather", "balanced")
-    assert schedule.forest is not None
-    inner = set(schedule.forest.parents()[0].tolist())
-    leaf = next(rank for rank in range(24) if rank not in inner)
-    run = assert_same_verdict(schedule, [Fault(leaf).on(schedule.topology)])
-    assert run.complete
-    assert run.missing == 0
-
-
-@pytest.mark.parametrize("collective", ["broadcast", "allgather"])
-def test_two_copies_survive_any_single_fault_but_one_copy_does_not(collective: str) -> None:
-    """The test tries all links of S4 and all nodes (except the root of a broadcast)."""
-    first, two = (
-        built(("S4", collective, "edge-disjoint", "all"), copies=copies) for copies in (1, 2)
-    )
-    topology = first.topology
-    nodes = range(1 if collective == "broadcast" else 0, topology.nodes)
-    links = {
-        tuple(sorted((rank, int(other))))
-        for port in topology.ports
-        for rank, other in enumerate(topology.neighbours(port))
-    }
-    faults: list[FaultLike] = [*nodes, *((a, b) for a, b in links)]
-    assert all(simulate(two, [fault]).complete for fault in faults)
-    assert not all(simulate(first, [fault]).complete for fault in faults)
-
-
-def test_simulator_and_oracle_agree_under_many_faults() -> None:
-    """Every third node and some links fail, at different times."""
-    schedule = build("S4", "allgather", "edge-disjoint", copies=3)
-    topology = schedule.topology
-    faults = [Fault(rank, 1 + rank % 5).on(topology) for rank in range(0, 24, 3)]
-    faults += [
-        Fault((rank, int(topology.neighbours(2, [rank])[0])), 2).on(topology)
-        for rank in range(1, 24, 7)
-    ]
-    run = assert_same_verdict(schedule, faults)
-    assert run.missing > 0
-    assert run.transmissions < len(schedule) * 24
 
 
 def test_columns_may_have_any_integer_type() -> None:

@@ -3,8 +3,7 @@
 import pytest
 
 from starcast import schedule, simulate, topology
-from starcast.collectives.doubling import SUBSTAR
-from starcast.costs.counts import ceil_log2
+from starcast.costs.bounds import ceil_log2
 from starcast.costs.forms import substar_doubling
 from starcast.records import load_all, shipped_folder
 from starcast.search.broadcast import OnePortBroadcast
@@ -16,7 +15,7 @@ SPECS = [f"S{n},{k}" for n in range(2, 7) for k in range(1, n)]
 def test_the_broadcast_takes_as_many_rounds_as_its_closed_form_states(spec: str) -> None:
     graph = topology(spec)
     for root in {0, graph.nodes - 1}:
-        result = simulate(schedule(graph, "broadcast", SUBSTAR, "one", root=root))
+        result = simulate(schedule(graph, "broadcast", "substar-doubling", "one", root=root))
         assert (result.violation, result.complete) == (None, True)
         assert result.steps == substar_doubling(graph, "one").start_ups
 

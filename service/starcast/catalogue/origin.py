@@ -2,7 +2,8 @@
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -170,23 +171,19 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {next(iter(text.splitlines()), 'no message')}"
 
 
-class Located:
-    """Context manager for reading a function's result; its errors name the plug-in's function."""
-
-    def __init__(self, noun: str, origin: Origin) -> None:
-        self.prefix = f"{noun} ({origin})"
-        self.is_shipped = origin.is_shipped
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if self.is_shipped:
-            return
+@contextmanager
+def located(noun: str, origin: Origin) -> Iterator[None]:
+    """Read a function's result in this context; its errors then name the plug-in's function."""
+    try:
+        yield
+    except Exception as error:
+        if origin.is_shipped:
+            raise
         if isinstance(error, InputError):
-            raise InputError(f"{self.prefix}: {error.message}", hint=error.hint) from None
-        if isinstance(error, Exception) and not isinstance(error, StarcastError):
-            raise InputError(
-                f"{self.prefix} returned a value that cannot be read: {describe(error)}",
-                hint="correct the plug-in; STARCAST_DEBUG=1 shows its traceback",
-            ) from error
+            raise InputError(f"{noun} ({origin}): {error.message}", hint=error.hint) from None
+        if isinstance(error, StarcastError):
+            raise
+        raise InputError(
+            f"{noun} ({origin}) returned a value that cannot be read: {describe(error)}",
+            hint="correct the plug-in; STARCAST_DEBUG=1 shows its traceback",
+        ) from error

@@ -184,21 +184,16 @@ def _pack(name: str) -> ShippedPlugin:
         ) from None
 
 
-@cache
-def _folder() -> Path:
+@cache  # the object must live as long as the process, because deleting it deletes the folder
+def _folder() -> "tempfile.TemporaryDirectory[str]":
     """Return a folder for plug-in files, which exists until this process ends."""
-    # The object must live as long as the process, because deleting it deletes the folder.
-    _kept.append(tempfile.TemporaryDirectory(prefix="starcast-plugins-"))
-    return Path(_kept[0].name)
-
-
-_kept: list["tempfile.TemporaryDirectory[str]"] = []
+    return tempfile.TemporaryDirectory(prefix="starcast-plugins-")
 
 
 def _file(name: str, source: bytes) -> str:
     """Write the source of a plug-in to a file, and return the path of the file."""
     # The folder's name depends on the source, so versions of a plug-in do not overwrite each other.
-    folder = _folder() / hashlib.sha256(source).hexdigest()[:16]
+    folder = Path(_folder().name) / hashlib.sha256(source).hexdigest()[:16]
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}.py"
     path.write_bytes(source)

@@ -7,13 +7,13 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.collectives import catalogue as collectives
+from starcast.collectives import algorithm as collectives
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator import FaultLike, Simulation, simulate
 from starcast.topologies import Topology, topology
 from starcast.topologies.permutations import Ranks
-from starcast.trees import catalogue as trees
+from starcast.trees import construction as trees
 from starcast.trees.construction import CONSTRUCTIONS
 from starcast.trees.construction import single_trees as all_single_trees
 from starcast.trees.model import Forest

@@ -152,7 +152,7 @@ def collectives(incomplete: str) -> list[str]:
 
 def algorithms(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return the algorithms of the collective in the command line, or else of all collectives."""
-    from starcast.collectives.catalogue import algorithms as listed
+    from starcast.collectives.algorithm import algorithms as listed
 
     collective = ctx.params.get("collective")
     names = (each.name for each in listed(collective if isinstance(collective, str) else None))
@@ -161,7 +161,7 @@ def algorithms(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def schedules(incomplete: str) -> list[str]:
     """Complete the last item of a comma-separated list with ``collective:algorithm``."""
-    from starcast.collectives.catalogue import algorithms as listed
+    from starcast.collectives.algorithm import algorithms as listed
 
     named = (f"{algorithm.collective}:{algorithm.name}" for algorithm in listed())
     return _in_list(("all", *(f"{name}:all" for name in get_args(Collective)), *named), incomplete)

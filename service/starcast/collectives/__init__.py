@@ -1,6 +1,20 @@
 """Collectives, and the algorithms that build their schedules."""
 
-from starcast.collectives.catalogue import algorithms, schedule
+# Each module declares its algorithms; `starcast` lists them in this order.
+# isort: off
+from starcast.collectives import (  # noqa: F401
+    broadcast,
+    allgather,
+    scatter,
+    alltoall,
+    edge_disjoint,
+    doubling,
+    yardsticks,
+    reductions,
+)
+
+# isort: on
+from starcast.collectives.algorithm import algorithms, schedule
 from starcast.collectives.columns import schedule_from_columns, schedule_from_csv
 from starcast.collectives.model import Schedule
 

@@ -44,8 +44,7 @@ from starcast.topologies.necklaces import rotated_dimension, rotation
 from starcast.trees import Forest
 from starcast.trees.change import dimension_change
 from starcast.trees.construction import CONSTRUCTIONS, single_trees
-from starcast.trees.hamiltonian_paths import cycle_word, walk
-from starcast.trees.multinode import numbering
+from starcast.trees.multinode import cycle_word, numbering, walk
 
 Base = Annotated[
     str,

@@ -7,7 +7,29 @@ the paths to them. So messages sent to them at the same time use different dimen
 In the one-port model, all nodes use the same dimension in a step.
 
 Reference: Fragopoulou & Akl 1993, sections 7 and 8.
+
+**The exact alltoall** of S_n takes ceil(M t_n / (n-1)) steps, where t_n is the distance sum and M
+the number of messages per destination. No schedule is faster, and none has fewer transmissions.
+Fragopoulou & Akl (1993, section 9) leave the existence of such a schedule open;
+docs/exact-alltoall.md describes the construction and proves it. In short, for M <= n-1:
+
+1. The *opening*: the nodes of *short* necklaces, which have fewer than n-1 nodes, are served in T_s
+   steps. The entries into the cycles of these nodes are chosen by a bipartite flow, so that no
+   dimension is crossed too often.
+2. A group is one message to each of the n-1 nodes of a *full* necklace. The path to the smallest
+   node is that of the near-balanced tree, and the other paths are its rotations, so the n-1
+   dimensions of a hop differ. The first groups cross their first dimensions in *idle cells* of the
+   opening: dimensions that are unused in a step.
+3. All remaining hops follow after T_s, in steps in which every dimension is busy.
+
+If M > n-1, messages are sent in rounds of n-1, each of which takes t_n steps with all dimensions
+busy, and a last round of the remaining messages.
 """
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from heapq import heappop, heappush
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +37,7 @@ from numpy.typing import NDArray
 from starcast import trees
 from starcast.collectives.algorithm import Messages, algorithm
 from starcast.collectives.model import Draft
-from starcast.collectives.rows import Integers, Units, route_units
+from starcast.collectives.rows import Columns, Integers, Units, concatenate_rows, route_units
 from starcast.collectives.scatter import (
     SMALLEST_BALANCED,
     MultipleMessages,
@@ -24,9 +46,12 @@ from starcast.collectives.scatter import (
     count_trees,
     refuse_uneven,
 )
+from starcast.support.errors import StarcastError
+from starcast.support.integers import ceil_div
 from starcast.support.vocabulary import Ports
-from starcast.topologies import Topology
-from starcast.topologies.necklaces import necklaces
+from starcast.topologies import Topology, permutations
+from starcast.topologies.necklaces import necklaces, rotated_dimension, rotation, short_necklaces
+from starcast.topologies.permutations import Perms, Ranks
 from starcast.trees import Forest
 
 
@@ -36,9 +61,7 @@ from starcast.trees import Forest
 )  # fmt: skip
 def _build_necklace(topology: Topology, root: int, ports: Ports) -> Draft:
     """Build the alltoall of Rule 9, which sends the messages to each necklace as one group."""
-    forest = trees.forest(topology, "near-balanced")
-    units = assign_trees(forest, 1)
-    return _build(forest, units, _departures_by_necklace(forest, units, 1), 1)
+    return _serve_necklaces(topology, "near-balanced", 1)
 
 
 @algorithm(
@@ -54,9 +77,7 @@ def _build_perfectly_balanced(
     Messages leave in groups; a group has one message in each of the n-1 trees. With M messages per
     destination, a necklace of p nodes is served by M p/(n-1) groups.
     """
-    forest = trees.forest(topology, "perfectly-balanced")
-    units = assign_trees(forest, messages)
-    return _build(forest, units, _departures_by_necklace(forest, units, messages), messages)
+    return _serve_necklaces(topology, "perfectly-balanced", messages)
 
 
 @algorithm(
@@ -75,31 +96,345 @@ def _build_one_port(topology: Topology, root: int, ports: Ports, messages: Messa
     return _build(forest, units, departure, messages)
 
 
-def _departures_by_necklace(forest: Forest, units: Units, messages: int) -> Integers:
-    """Return the step in which each unit leaves the source, int64 ``[units]``.
+def _serve_necklaces(topology: Topology, construction: str, messages: int) -> Draft:
+    """Return the schedule that sends the messages to each necklace in groups.
 
     A node that is in k trees receives its M messages in M/k groups of k messages, so message i is
     in group i // k. A group leaves when the previous group has arrived. Necklaces are served in the
     order of their distance, and those at the same distance in the order of their lowest rank.
     """
+    forest = trees.forest(topology, construction)
+    units = assign_trees(forest, messages)
     distance = forest.topology.distances().astype(np.int64)
     # The root is in no tree. The value 1 avoids a division by zero.
     trees_per_node = np.maximum(count_trees(forest), 1)
     leader = necklaces(forest.topology.n).leader
-    leaders = _nearest_first(leader[1:], distance)
+    leaders = np.unique(leader[1:])
+    leaders = leaders[np.argsort(distance[leaders], kind="stable")]
     duration = distance[leaders] * (messages // trees_per_node[leaders])
     begin = np.zeros(forest.topology.nodes, dtype=np.int64)
     begin[leaders] = np.cumsum(duration) - duration
     group = units.unit % messages // trees_per_node[units.destination]
-    return begin[leader[units.destination]] + group * distance[units.destination] + 1
-
-
-def _nearest_first(leader: NDArray[np.int32], distance: NDArray[np.int64]) -> NDArray[np.int32]:
-    leaders = np.unique(leader)
-    return leaders[np.argsort(distance[leaders], kind="stable")]
+    departure = begin[leader[units.destination]] + group * distance[units.destination] + 1
+    return _build(forest, units, departure, messages)
 
 
 def _build(forest: Forest, units: Units, departure: Integers, messages: int) -> Draft:
     """Return the symmetric schedule in which every unit moves one hop per step."""
     rows = route_units(forest, units.tree, units.destination, departure, units.unit)
     return Draft(rows, forest.topology.nodes * messages, forest, symmetric=True)
+
+
+Cycle = tuple[int, ...]
+
+
+class Word(NamedTuple):
+    """A word: the path of one message, as the sequence of the dimensions that it crosses.
+
+    Attributes:
+        node: the rank of its destination.
+        message: the number of the message.
+        dimensions: the dimensions that it crosses, from the root on.
+    """
+
+    node: int
+    message: int
+    dimensions: tuple[int, ...]
+
+
+class Opening(NamedTuple):
+    """The opening: the first steps, which serve the nodes of necklaces with fewer than n-1 nodes.
+
+    Attributes:
+        words: the paths to these nodes, sorted by node, then by message.
+        steps: the steps in which each word crosses its dimensions, ascending from 1.
+        length: T_s, the number of first steps; 0 if there are no words.
+        idle: int64 ``[n-1, a]``, for each dimension from 2 on, the first a steps in which no word
+            crosses it. Every dimension is guaranteed a = T_s - ceil(M L / (n-1)) idle steps.
+    """
+
+    words: tuple[Word, ...]
+    steps: tuple[tuple[int, ...], ...]
+    length: int
+    idle: NDArray[np.int64]
+
+
+def plan_opening(n: int, messages: int) -> Opening:
+    """Return the first steps on S_n: ``messages`` messages to each node of short necklaces."""
+    words = short_words(n, messages)
+    steps = schedule_words([word.dimensions for word in words])
+    length = max((word_steps[-1] for word_steps in steps), default=0)
+    return Opening(words, steps, length, _idle_steps(n, words, steps, length))
+
+
+def short_words(n: int, messages: int) -> tuple[Word, ...]:
+    """Return the paths to the nodes of short necklaces, with balanced entries into their cycles."""
+    nodes = short_necklaces(n)
+    ranks = permutations.rank(nodes).tolist()
+    cycles_of = dict(zip(ranks, map(_displaced_cycles, nodes), strict=True))
+    bundles = [(rank, message, cycles_of[rank]) for rank in ranks for message in range(messages)]
+    cycles = [cycle for _, _, bundle in bundles for cycle in bundle]
+    # Entries are chosen for all messages together, because their loads on a dimension add up.
+    entry = iter(choose_entries(cycles, _entry_capacities(n, cycles)))
+    words = []
+    for rank, message, bundle in bundles:
+        crossed = [dim for cycle in bundle for dim in _crossed_dimensions(cycle, next(entry))]
+        words.append(Word(rank, message, tuple(crossed)))
+    return tuple(words)
+
+
+def choose_entries(cycles: Sequence[Cycle], capacity: Mapping[int, int]) -> list[int]:
+    """Choose one symbol of each cycle as its entry, each symbol s at most ``capacity[s]`` times.
+
+    The choice is a bipartite flow, found by augmenting paths. Cycles are served in their order and
+    symbols are tried in ascending order, so the choice is deterministic.
+
+    Raises:
+        StarcastError: no such choice exists.
+    """
+    holders: dict[int, list[int]] = {symbol: [] for symbol in capacity}
+
+    def assign(cycle: int, tried: set[int]) -> bool:
+        for symbol in sorted(cycles[cycle]):
+            # Each symbol is tried only once per augmenting path, since otherwise two symbols at
+            # their capacity could replace each other forever.
+            if symbol not in tried:
+                tried.add(symbol)
+                if len(holders[symbol]) < capacity[symbol] or vacate(symbol, tried):
+                    holders[symbol].append(cycle)
+                    return True
+        return False
+
+    def vacate(symbol: int, tried: set[int]) -> bool:
+        leaving = next((cycle for cycle in holders[symbol] if assign(cycle, tried)), None)
+        if leaving is not None:
+            holders[symbol].remove(leaving)
+        return leaving is not None
+
+    if not all(assign(cycle, set()) for cycle in range(len(cycles))):
+        raise internal_error("the entries into the cycles of short necklaces cannot be balanced")
+    chosen = {cycle: symbol for symbol, placed in holders.items() for cycle in placed}
+    return [chosen[cycle] for cycle in range(len(cycles))]
+
+
+def schedule_words(words: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    """Return the steps in which each word crosses its dimensions, by list scheduling.
+
+    In each step every dimension serves one of the words that have to cross it next: the word with
+    the most dimensions left, or the first such word. A word waits for only one dimension at a time,
+    so the result is the same as if each step went through all words in that order.
+    """
+    waiting: dict[int, list[tuple[int, int]]] = {
+        dimension: [] for word in words for dimension in word
+    }
+    for index, word in enumerate(words):
+        # Lengths are negated, because the heap yields the smallest entry first.
+        heappush(waiting[word[0]], (-len(word), index))
+    steps: list[list[int]] = [[] for _ in words]
+    step = 0
+    while any(waiting.values()):
+        step += 1
+        served = [heappop(queue)[1] for queue in waiting.values() if queue]
+        for index in served:
+            steps[index].append(step)
+            word = words[index]
+            crossed = len(steps[index])
+            if crossed < len(word):
+                heappush(waiting[word[crossed]], (crossed - len(word), index))
+    return tuple(map(tuple, steps))
+
+
+def internal_error(what: str) -> StarcastError:
+    """Return the error for a state that the proof in docs/exact-alltoall.md excludes."""
+    return StarcastError(
+        f"the exact alltoall cannot be built: {what}",
+        hint="this is a defect of starcast: please report it",
+    )
+
+
+def _displaced_cycles(node: Perms) -> list[Cycle]:
+    """Return the cycles of two or more symbols, each as (s, x_s, ..) for its smallest symbol s."""
+    cycles = permutations.cycles(node - np.uint8(1))
+    return [tuple(position + 1 for position in cycle) for cycle in cycles if len(cycle) > 1]
+
+
+def _entry_capacities(n: int, cycles: Sequence[Cycle]) -> dict[int, int]:
+    """Return how often each symbol may be an entry: the limit less the other crossings."""
+    crossed = Counter(symbol for cycle in cycles for symbol in cycle)
+    limit = ceil_div(crossed.total() + len(cycles), n - 1)
+    return {symbol: limit - crossed[symbol] for symbol in range(2, n + 1)}
+
+
+def _crossed_dimensions(cycle: Cycle, entry: int) -> Iterator[int]:
+    """Yield the dimensions that build a cycle which the path from the root enters at ``entry``."""
+    start = cycle.index(entry)
+    yield entry
+    yield from reversed((*cycle[start:], *cycle[:start]))
+
+
+def _idle_steps(
+    n: int, words: Sequence[Word], steps: Sequence[Sequence[int]], length: int
+) -> NDArray[np.int64]:
+    """Return the first guaranteed idle steps of each dimension; see `Opening.idle`."""
+    busy = {
+        cell
+        for word, crossed in zip(words, steps, strict=True)
+        for cell in zip(word.dimensions, crossed, strict=True)
+    }
+    guaranteed = length - ceil_div(sum(map(len, steps)), n - 1)
+    idle = [
+        [step for step in range(1, length + 1) if (dimension, step) not in busy]
+        for dimension in range(2, n + 1)
+    ]
+    if min(map(len, idle)) < guaranteed:
+        raise internal_error(f"a dimension has fewer than {guaranteed} idle steps")
+    return np.array([cells[:guaranteed] for cells in idle], dtype=np.int64)
+
+
+class FullNecklaces(NamedTuple):
+    """The path to the smallest node of each full necklace (of n-1 nodes).
+
+    Paths are sorted by distance, then by node.
+
+    Attributes:
+        length: int64 ``[necklaces]``, the distances, ascending.
+        nodes: int32 ``[diameter + 1, necklaces]``, the node reached after each hop, starting with
+            the root; column k is valid up to row ``length[k]``.
+        dimensions: uint8 ``[diameter, necklaces]``, the dimension crossed in each hop.
+    """
+
+    length: NDArray[np.int64]
+    nodes: Ranks
+    dimensions: NDArray[np.uint8]
+
+
+@algorithm(
+    "alltoall", "exact", families=["star"],
+    source="starcast, docs/exact-alltoall.md; an open question of Fragopoulou & Akl 1993, section "
+    "9", rows=count_rows,
+)  # fmt: skip
+def _build_exact_alltoall(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
+    """Build the alltoall of ceil(M t_n / (n-1)) steps, for every n >= 2 and M >= 1 messages.
+
+    t_n is the sum of the distances from a node to all nodes.
+    """
+    rounds, rest = divmod(messages, topology.degree)
+    full = full_necklaces(topology)
+    parts = []
+    if rounds:
+        once = _build_round(topology, full, topology.degree, messages)
+        parts.append(_repeat(once, rounds, topology))
+    if rest:
+        parts.append(_delay(_build_round(topology, full, rest, messages), rounds, topology))
+    return Draft(concatenate_rows(parts), topology.nodes * messages, symmetric=True)
+
+
+def full_necklaces(topology: Topology) -> FullNecklaces:
+    """Return paths to the full necklaces of S_n, taken from the near-balanced tree."""
+    rings = necklaces(topology.n)
+    distances = topology.distances()
+    is_leader = (rings.leader == np.arange(topology.nodes)) & (rings.period == topology.degree)
+    leaders = np.flatnonzero(is_leader)
+    # The identity is removed: in S_2 its necklace also has n-1 nodes.
+    leaders = leaders[leaders > 0].astype(np.int32)
+    leaders = leaders[np.argsort(distances[leaders], kind="stable")]
+    length = distances[leaders].astype(np.int64)
+    parent_port = trees.forest(topology, "near-balanced").parent_port[0]
+    nodes = np.zeros((topology.diameter + 1, len(leaders)), dtype=np.int32)
+    dimensions = np.zeros((topology.diameter, len(leaders)), dtype=np.uint8)
+    node = leaders.copy()
+    for hop in range(topology.diameter, 0, -1):
+        longer = slice(int(np.searchsorted(length, hop)), None)
+        nodes[hop, longer] = node[longer]
+        dimensions[hop - 1, longer] = parent_port[node[longer]]
+        node[longer] = topology.step(dimensions[hop - 1, longer], node[longer])
+    return FullNecklaces(length, nodes, dimensions)
+
+
+def _build_round(topology: Topology, full: FullNecklaces, messages: int, total: int) -> Columns:
+    """Return the rows of one round: ``messages <= n-1`` of the ``total`` messages to each node."""
+    opening = plan_opening(topology.n, messages)
+    short_rows = _serve_short_necklaces(topology, opening, total)
+    full_rows = _serve_full_necklaces(topology, full, opening, messages, total)
+    return concatenate_rows([*short_rows, *full_rows])
+
+
+def _serve_short_necklaces(topology: Topology, opening: Opening, total: int) -> Iterator[Columns]:
+    """Yield the rows that serve the short necklaces, in batches; batch h has hop h of each word."""
+    words = opening.words
+    node = np.zeros(len(words), dtype=np.int32)
+    unit = np.array([word.node * total + word.message for word in words], dtype=np.int64)
+    for hop in range(max((len(word.dimensions) for word in words), default=0)):
+        longer = [index for index, word in enumerate(words) if len(word.dimensions) > hop]
+        step = np.array([opening.steps[index][hop] for index in longer])
+        port = np.array([words[index].dimensions[hop] for index in longer], dtype=np.uint8)
+        sender = node[longer]
+        node[longer] = topology.step(port, sender)
+        yield _rows(step, sender, port, node[longer], unit[longer])
+
+
+def _serve_full_necklaces(
+    topology: Topology, full: FullNecklaces, opening: Opening, messages: int, total: int
+) -> Iterator[Columns]:
+    """Yield the rows that serve the full necklaces: one hop of a group per step after the opening.
+
+    A group is one message to each of the n-1 nodes of a necklace. The first groups cross their
+    first dimensions in idle cells of the opening.
+    """
+    group = np.arange(len(full.length) * messages)
+    necklace, message = np.divmod(group, messages)
+    length = full.length[necklace]
+    early = group < opening.idle.shape[1]
+    begin = _group_begins(length, early, opening)
+    target = full.nodes[full.length, np.arange(len(full.length))]
+    image = np.arange(topology.nodes, dtype=np.int32)
+    rotated = rotation(topology.n)
+    for turns in range(topology.degree):
+        unit = image[target[necklace]].astype(np.int64) * total + message
+        for hop in range(1, int(length.max()) + 1):
+            longer = slice(int(np.searchsorted(length, hop)), None)
+            path = necklace[longer]
+            port = rotated_dimension(full.dimensions[hop - 1, path], turns, topology.n)
+            step = begin[longer] + hop
+            if hop == 1:
+                step[early] = opening.idle[port[early] - 2, group[early]]
+            sender = image[full.nodes[hop - 1, path]]
+            receiver = image[full.nodes[hop, path]]
+            yield _rows(step, sender, port, receiver, unit[longer])
+        image = rotated[image]
+
+
+def _group_begins(
+    length: NDArray[np.int64], early: NDArray[np.bool_], opening: Opening
+) -> NDArray[np.int64]:
+    """Return, for each group, the step number s such that hop h takes place in step s + h.
+
+    For groups that cross their first dimension in the opening, this does not hold for hop 1.
+    """
+    idle_cells = opening.idle.shape[1]
+    if np.count_nonzero(early) < idle_cells:
+        raise internal_error(
+            f"{len(length)} groups of full necklaces are too few for {idle_cells} idle cells"
+        )
+    return np.asarray(opening.length + np.cumsum(length - early) - length)
+
+
+def _rows(
+    step: Integers, sender: Ranks, port: Integers, receiver: Ranks, unit: Integers
+) -> Columns:
+    tree = np.zeros(len(step), dtype=np.uint8)
+    return Columns(step.astype(np.int32), sender, port, receiver, tree, unit.astype(np.int32))
+
+
+def _repeat(once: Columns, rounds: int, topology: Topology) -> Columns:
+    """Repeat the rows of one round for several rounds of n-1 messages, one after another."""
+    repeated = once.apply(lambda column: np.tile(column, rounds))
+    round_number = np.repeat(np.arange(rounds, dtype=np.int32), len(once.step))
+    return _delay(repeated, round_number, topology)
+
+
+def _delay(rows: Columns, rounds: int | NDArray[np.int32], topology: Topology) -> Columns:
+    """Move rows to later rounds of n-1 messages, by changing their steps and units."""
+    step = rows.step + rounds * topology.distance_sum
+    unit = rows.unit + rounds * topology.degree
+    return rows._replace(step=step, unit=unit)

@@ -1,4 +1,7 @@
-"""One-port broadcasts in which the number of informed nodes doubles.
+"""One-port broadcasts: the optimum, where a record has it, and doubling.
+
+**Optimal** broadcasts are records: stored search results that come with starcast, proven optimal.
+They are rooted at the identity and translated to other roots.
 
 **Substar doubling** on S_{n,k} informs larger and larger substars (docs/records.md has the proof).
 The substar A_j has the nodes that agree with the root at the positions j+1..k. A_1 is a complete
@@ -25,6 +28,7 @@ that is proven optimal (n <= 9), which each of them then executes.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,11 +37,39 @@ from numpy.typing import NDArray
 from starcast.collectives.algorithm import algorithm
 from starcast.collectives.broadcast import build_rounds
 from starcast.collectives.model import Draft
-from starcast.collectives.yardsticks import BROADCAST, record_witness
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology, permutations
 
-SUBSTAR = "substar-doubling"
+FAMILIES = ("star", "nk-star", "hypercube")
+_BROADCAST = "one-port-broadcast"
+
+
+def record_witness(problem: str, spec: str) -> Mapping[str, NDArray[Any]]:
+    """Return the arrays of a record (stored search result) that comes with starcast."""
+    # This module is imported only when needed, because it loads pydantic.
+    from starcast.records import shipped_record  # noqa: PLC0415
+
+    return shipped_record(problem, spec).witness
+
+
+def missing_reason(problem: str, topology: Topology) -> str | None:
+    """Return why no record on a topology is proven optimal, or None if one is."""
+    from starcast.records import files  # noqa: PLC0415
+
+    return files.missing_reason(problem, topology.spec, optimal=True)
+
+
+@algorithm(
+    "broadcast", "optimal", families=FAMILIES, ports=["one"],
+    source="starcast: records of one-port-broadcast",
+    exclusion=partial(missing_reason, _BROADCAST),
+)  # fmt: skip
+def _build_recorded_broadcast(topology: Topology, root: int, ports: Ports) -> Draft:
+    """Build the broadcast of a record, which gives the round in which each node is informed."""
+    witness = record_witness(_BROADCAST, topology.spec)
+    return build_rounds(topology, witness["parent_port"], witness["round"])
+
+
 _Integers = NDArray[np.int64]
 
 
@@ -166,7 +198,9 @@ def _replace_by_sender(nodes: _Integers, centre: int, n: int, own: int) -> _Inte
     return number
 
 
-@algorithm("broadcast", SUBSTAR, families=["nk-star"], ports=["one"], source="starcast: records")
+@algorithm(
+    "broadcast", "substar-doubling", families=["nk-star"], ports=["one"], source="starcast: records"
+)
 def _build_substar_doubling(topology: Topology, root: int, ports: Ports) -> Draft:
     informer, rounds = _substar_rounds(topology)
     parent_port = np.zeros(topology.nodes, dtype=np.uint8)
@@ -176,7 +210,6 @@ def _build_substar_doubling(topology: Topology, root: int, ports: Ports) -> Draf
     return build_rounds(topology, parent_port, rounds)
 
 
-SYMBOL, OPTIMAL_SUBSTARS = "symbol-doubling", "optimal-substars"
 #: The largest n for which starcast has a record of a broadcast on S_n that is proven optimal.
 LARGEST_OPTIMAL = 9
 _Labels = NDArray[np.uint8]
@@ -262,16 +295,16 @@ def _symbol_rounds(
     return parent_port, rounds
 
 
-@algorithm("broadcast", SYMBOL, families=["star"], ports=["one"], source="starcast")
+@algorithm("broadcast", "symbol-doubling", families=["star"], ports=["one"], source="starcast")
 def _build_symbol_doubling(topology: Topology, root: int, ports: Ports) -> Draft:
     return build_rounds(topology, *_symbol_rounds(topology, substar=1))
 
 
 @algorithm(
-    "broadcast", OPTIMAL_SUBSTARS, families=["star"], ports=["one"], smallest=3,
+    "broadcast", "optimal-substars", families=["star"], ports=["one"], smallest=3,
     source="starcast: records of one-port-broadcast",
 )  # fmt: skip
 def _build_optimal_substars(topology: Topology, root: int, ports: Ports) -> Draft:
     substar = min(topology.n, LARGEST_OPTIMAL)
-    record = record_witness(BROADCAST, f"S{substar}")
+    record = record_witness(_BROADCAST, f"S{substar}")
     return build_rounds(topology, *_symbol_rounds(topology, substar, record))

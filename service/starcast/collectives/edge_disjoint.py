@@ -76,30 +76,31 @@ def count_copies(topology: Topology, arguments: Arguments) -> int:
     return int(arguments["copies"]) * count_messages(topology, arguments)
 
 
-@algorithm(
-    "broadcast", _NAME, families=["star"],
-    source="Fragopoulou & Akl 1996, sections 4.2 and 4.3", rows=count_copies,
-    forest_construction=lambda *_: _NAME,
-)  # fmt: skip
-def _build_broadcast(
-    topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
-) -> Draft:
-    """Build the broadcast down the n-1 trees of EDT on S_n (sections 4.2 and 4.3)."""
-    return _build_pipeline(trees.forest(topology, _NAME), messages, copies)
+def _declare_broadcast(name: str, source: str, family: str, smallest: int) -> None:
+    """Declare the broadcast of copies down the edge-disjoint trees of a construction.
 
-
-@algorithm(
-    "broadcast", "edge-disjoint-binomial", families=["hypercube"], source="Johnsson & Ho 1989",
-    smallest=1, rows=count_copies, forest_construction=lambda *_: "edge-disjoint-binomial",
-)  # fmt: skip
-def _build_broadcast_on_cube(
-    topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
-) -> Draft:
-    """Build the broadcast down the d edge-disjoint binomial trees of Q_d.
-
-    On Q_d, the paths to a node in different trees also have no inner node in common.
+    Unit q of a tree crosses the links to level l in step q + l. With M messages and x copies it
+    takes ceil(Mx / trees) + height - 1 steps, as all trees have the same height. On Q_d, too, the
+    paths to a node in different trees have no inner node in common.
     """
-    return _build_pipeline(trees.forest(topology, "edge-disjoint-binomial"), messages, copies)
+
+    @algorithm(
+        "broadcast", name, families=[family], source=source, smallest=smallest, rows=count_copies,
+        forest_construction=lambda *_: name,
+    )  # fmt: skip
+    def build(
+        topology: Topology, root: int, ports: Ports, messages: Messages, copies: Copies
+    ) -> Draft:
+        forest = trees.forest(topology, name)
+        assignment = assign_round_robin(messages, copies, forest.trees)
+        rows = flood_units(
+            forest, assignment.tree, assignment.position, assignment.message, forest.levels()
+        )
+        return Draft(rows, messages, forest)
+
+
+_declare_broadcast(_NAME, "Fragopoulou & Akl 1996, sections 4.2 and 4.3", "star", smallest=2)
+_declare_broadcast("edge-disjoint-binomial", "Johnsson & Ho 1989", "hypercube", smallest=1)
 
 
 @algorithm(
@@ -127,19 +128,6 @@ def _build_allgather(
         forest, assignment.tree, assignment.position, assignment.message, first=first
     )
     return Draft(rows, messages, forest, symmetric=True)
-
-
-def _build_pipeline(forest: Forest, messages: int, copies: int) -> Draft:
-    """Build the broadcast in which unit q of a tree crosses the links to level l in step q + l.
-
-    With M messages and x copies it takes ceil(Mx / trees) + height - 1 steps, as all trees have the
-    same height.
-    """
-    assignment = assign_round_robin(messages, copies, forest.trees)
-    rows = flood_units(
-        forest, assignment.tree, assignment.position, assignment.message, first=forest.levels()
-    )
-    return Draft(rows, messages, forest)
 
 
 def hop_numbers(forest: Forest) -> Ranks:

@@ -23,7 +23,7 @@ from starcast.support.spec_syntax import format_arguments
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
-from starcast.trees.common import translate_forest
+from starcast.trees.construction import translate_forest
 from starcast.trees.model import UNNAMED
 
 COLLECTIVES: tuple[Collective, ...] = get_args(Collective)

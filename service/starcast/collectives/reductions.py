@@ -12,6 +12,7 @@ JPDC 69(2), 2009; E. Chan, M. Heimlich, A. Purkayastha and R. van de Geijn, "Col
 communication: theory, practice, and experience", CCPE 19(13), 2007.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -65,23 +66,6 @@ def reverse_schedule(schedule: Schedule) -> Schedule:
         combine=np.ones(len(schedule), dtype=bool) if collective in REDUCTIONS else None,
     )
     return schedule.replace_rows(rows, collective=collective)
-
-
-def _declare_reversed(algorithm: Algorithm) -> None:
-    """Declare the reverse of an algorithm, with the same arguments, port models and trees."""
-
-    def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:
-        return reverse_schedule(algorithm.build(topology, root, ports, **arguments))
-
-    collective = REVERSED[algorithm.collective]
-    REGISTRIES[collective].register(replace(algorithm, collective=collective, build=build))
-
-
-# This loop runs when the module is imported, before plug-ins are loaded. So algorithms of plug-ins
-# are not reversed.
-for _collective in REVERSED:
-    for _algorithm in REGISTRIES[_collective].values():
-        _declare_reversed(_algorithm)
 
 
 def build_allreduce(spread: Schedule) -> Schedule:
@@ -159,20 +143,33 @@ def _busy(schedule: Schedule) -> list[NDArray[np.bool_]]:
     return busy
 
 
-def _declare_allreduce(algorithm: Algorithm) -> None:
-    """Declare the allreduce that runs an allgather or a broadcast backwards, then forwards."""
+def _declare(
+    algorithm: Algorithm,
+    collective: Collective,
+    turn: Callable[[Schedule], Schedule],
+    passes: int = 1,
+) -> None:
+    """Declare the algorithm that turns each schedule of another into one of this collective.
+
+    It has the same arguments, port models and trees, and ``passes`` times as many rows.
+    """
 
     def build(topology: Topology, root: int, ports: Ports, **arguments: int | str) -> Schedule:
-        return build_allreduce(algorithm.build(topology, root, ports, **arguments))
+        return turn(algorithm.build(topology, root, ports, **arguments))
 
     def count_rows(topology: Topology, arguments: Arguments) -> int:
-        return 2 * algorithm.rows(topology, arguments)
+        return passes * algorithm.rows(topology, arguments)
 
-    REGISTRIES["allreduce"].register(
-        replace(algorithm, collective="allreduce", build=build, rows=count_rows)
+    REGISTRIES[collective].register(
+        replace(algorithm, collective=collective, build=build, rows=count_rows)
     )
 
 
+# These loops run when the module is imported, before plug-ins are loaded. So algorithms of plug-ins
+# are not reversed.
+for _collective, _reversed in REVERSED.items():
+    for _algorithm in REGISTRIES[_collective].values():
+        _declare(_algorithm, _reversed, reverse_schedule)
 # If an allgather and a broadcast have the same name, the allreduce uses the allgather.
 for _algorithm in {**REGISTRIES["broadcast"], **REGISTRIES["allgather"]}.values():
-    _declare_allreduce(_algorithm)
+    _declare(_algorithm, "allreduce", build_allreduce, passes=2)

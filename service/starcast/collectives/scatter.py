@@ -20,7 +20,7 @@ from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 from starcast.trees import Forest
 from starcast.trees.balanced import running_numbers
-from starcast.trees.common import numbered_dimensions
+from starcast.trees.construction import numbered_dimensions
 from starcast.trees.metrics import root_ports
 
 
@@ -154,14 +154,16 @@ def _scatter_balanced(topology: Topology, root: int, ports: Ports, messages: Mes
     return build_scatter(balanced_forest(topology, messages), ports, messages)
 
 
-@algorithm(
-    "scatter", "near-balanced", families=["star"], source="Fragopoulou & Akl 1993, Def. 13, Rule 5",
-    rows=count_rows, forest_construction=lambda *_: "near-balanced",
-)  # fmt: skip
-def _scatter_near_balanced(
-    topology: Topology, root: int, ports: Ports, messages: Messages
-) -> Draft:
-    return build_scatter(trees.forest(topology, "near-balanced"), ports, messages)
+def _declare_near_balanced(name: str, source: str, ports: Ports) -> None:
+    @algorithm(
+        "scatter", name, families=["star"], ports=[ports], source=source, rows=count_rows,
+        forest_construction=lambda *_: "near-balanced",
+    )  # fmt: skip
+    def build(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
+        return build_scatter(trees.forest(topology, "near-balanced"), ports, messages)
+
+
+_declare_near_balanced("near-balanced", "Fragopoulou & Akl 1993, Def. 13, Rule 5", "all")
 
 
 @algorithm(
@@ -175,10 +177,4 @@ def _scatter_perfectly_balanced(
     return build_scatter(trees.forest(topology, "perfectly-balanced"), ports, messages)
 
 
-@algorithm(
-    "scatter", "one-port", families=["star"], ports=["one"],
-    source="Fragopoulou & Akl 1993, section 6, Rule 8", rows=count_rows,
-    forest_construction=lambda *_: "near-balanced",
-)  # fmt: skip
-def _scatter_one_port(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
-    return build_scatter(trees.forest(topology, "near-balanced"), ports, messages)
+_declare_near_balanced("one-port", "Fragopoulou & Akl 1993, section 6, Rule 8", "one")

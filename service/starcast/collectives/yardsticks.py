@@ -1,29 +1,34 @@
-"""Algorithms for comparison: standard algorithms of libraries, and optimal results of searches.
+"""Algorithms for comparison: rings, recursive doubling, and any forest.
 
 The ring needs a Hamiltonian cycle, which starcast builds for star graphs and hypercubes only;
-recursive doubling needs a hypercube. Records are stored search results that come with starcast;
-those used here are proven optimal. They are rooted at the identity and translated to other roots.
+recursive doubling needs a hypercube. Records are stored search results that come with starcast.
+With the algorithm ``forest``, a new construction can be compared with those of the papers: units
+that cross a link in the same step travel as one packet, since the trees of a forest may share
+links.
 
 References: P. Patarasuk and X. Yuan, JPDC 69(2), 2009 (ring); R. Thakur, R. Rabenseifner and
 W. Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 19(1), 2005.
 """
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast import trees
-from starcast.collectives.algorithm import Messages, algorithm
-from starcast.collectives.broadcast import build_rounds
+from starcast.catalogue.entries import Argument
+from starcast.collectives import allgather, scatter
+from starcast.collectives.algorithm import Arguments, Messages, Segments, algorithm
+from starcast.collectives.broadcast import build_pipeline
+from starcast.collectives.doubling import FAMILIES, missing_reason, record_witness
 from starcast.collectives.model import Draft
-from starcast.collectives.rows import Columns, concatenate_rows, flood_units
+from starcast.collectives.rows import Columns, Units, concatenate_rows, flood_units, serialize_ports
 from starcast.support.integers import ceil_div
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
-from starcast.trees.hamiltonian_paths import cycle_word
+from starcast.trees.construction import CONSTRUCTIONS, plain_constructions
+from starcast.trees.multinode import cycle_word
 
 
 def rotate_messages(
@@ -117,39 +122,13 @@ def _build_doubling(topology: Topology, root: int, ports: Ports) -> Draft:
     return Draft(rows, 1, forest, packets=True, symmetric=True)
 
 
-_FAMILIES = ("star", "nk-star", "hypercube")
-BROADCAST, _CYCLES = "one-port-broadcast", "hamiltonian-decomposition"
-
-
-def record_witness(problem: str, spec: str) -> Mapping[str, NDArray[Any]]:
-    """Return the arrays of a record (stored search result) that comes with starcast."""
-    # This module is imported only when needed, because it loads pydantic.
-    from starcast.records import shipped_record  # noqa: PLC0415
-
-    return shipped_record(problem, spec).witness
-
-
-def _missing_reason(problem: str, topology: Topology) -> str | None:
-    from starcast.records.files import missing_reason  # noqa: PLC0415
-
-    return missing_reason(problem, topology.spec, optimal=True)
+_CYCLES = "hamiltonian-decomposition"
 
 
 @algorithm(
-    "broadcast", "optimal", families=_FAMILIES, ports=["one"],
-    source="starcast: records of one-port-broadcast",
-    exclusion=partial(_missing_reason, BROADCAST),
-)  # fmt: skip
-def _build_recorded_broadcast(topology: Topology, root: int, ports: Ports) -> Draft:
-    """Build the broadcast of a record, which gives the round in which each node is informed."""
-    witness = record_witness(BROADCAST, topology.spec)
-    return build_rounds(topology, witness["parent_port"], witness["round"])
-
-
-@algorithm(
-    "allgather", "hamiltonian-decomposition", families=_FAMILIES,
+    "allgather", "hamiltonian-decomposition", families=FAMILIES,
     source="starcast: records of hamiltonian-decomposition",
-    exclusion=partial(_missing_reason, _CYCLES), sources=lambda topology, _ports: topology.nodes,
+    exclusion=partial(missing_reason, _CYCLES), sources=lambda topology, _ports: topology.nodes,
 )  # fmt: skip
 def _build_decomposition(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
     """Build the allgather that sends each message in both directions along a Hamiltonian cycle.
@@ -167,3 +146,84 @@ def _build_decomposition(topology: Topology, root: int, ports: Ports, messages: 
         for rows in rotate_messages(topology, path, range(number, messages, len(paths)), messages)
     ]
     return Draft(concatenate_rows(parts), messages * topology.nodes)
+
+
+def spanning_constructions(topology: Topology) -> tuple[str, ...]:
+    """Return the names of the constructions of spanning trees that take no arguments."""
+    names = plain_constructions(topology)
+    return tuple(name for name in names if not CONSTRUCTIONS[name].partial)
+
+
+Base = Annotated[
+    str,
+    Argument(
+        "base",
+        "a construction of spanning trees without arguments, such as 'multiple'",
+        kind="construction",
+        choices=spanning_constructions,
+        noun="a construction of spanning trees without arguments",
+    ),
+]
+
+
+def _count_stream_rows(topology: Topology, arguments: Arguments) -> int:
+    construction = CONSTRUCTIONS[str(arguments["base"])]
+    return int(arguments["segments"]) * construction.count_spanning_edges(topology)
+
+
+def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:
+    """Return the number of rows: per message, the level of its destination in the tree it uses."""
+    # The trees must be built, because a construction does not declare the sum of their levels.
+    levels = trees.forest(topology, str(arguments["base"])).levels()
+    number, node = np.indices(levels.shape)
+    each, more = divmod(int(arguments["messages"]), len(levels))
+    # Tree t carries message i for destination d if d + i = t modulo the number of trees.
+    return int((levels * (each + ((number - node) % len(levels) < more))).sum())
+
+
+_declare = partial(
+    algorithm,
+    name="forest",
+    ports=["all", "one"],
+    source="starcast: pipelined along arbitrary trees",
+    forest_construction=lambda _topology, _ports, arguments: str(arguments["base"]),
+)
+
+
+@_declare("broadcast", rows=_count_stream_rows)
+def _build_broadcast(
+    topology: Topology, root: int, ports: Ports, base: Base, segments: Segments
+) -> Draft:
+    """Build the broadcast that pipelines the segments of each tree down that tree."""
+    return build_pipeline(trees.forest(topology, base, root), ports, segments, packets=True)
+
+
+@_declare("allgather", rows=_count_stream_rows, sources=allgather.count_sources)
+def _build_allgather(
+    topology: Topology, root: int, ports: Ports, base: Base, segments: Segments
+) -> Draft:
+    """Build the allgather that pipelines the segments of each source down its translated trees."""
+    return allgather.build_packets(trees.forest(topology, base), ports, segments)
+
+
+@_declare("scatter", rows=_count_scatter_rows)
+def _build_scatter(
+    topology: Topology, root: int, ports: Ports, base: Base, messages: Messages
+) -> Draft:
+    """Build the scatter down k trees; message i of destination d uses tree (d + i) mod k.
+
+    Messages down a single tree follow Rules 5 and 8 of Fragopoulou & Akl 1993. Several trees may
+    share links, and a node may be on different levels in them, so in the one-port model each step
+    becomes one sub-slot per port.
+    """
+    forest = trees.forest(topology, base, root)
+    destination = np.repeat(np.delete(np.arange(topology.nodes), root), messages)
+    message = np.tile(np.arange(messages), topology.nodes - 1)
+    tree = (destination + message) % forest.trees
+    units = Units(tree, destination, destination * messages + message)
+    if forest.trees == 1:
+        return scatter.build_scatter(forest, ports, messages, units)
+    draft = scatter.build_scatter(forest, "all", messages, units)._replace(packets=True)
+    if ports == "one":
+        return draft._replace(rows=serialize_ports(topology, draft.rows))
+    return draft

@@ -8,7 +8,6 @@ and the diameter D_n = floor(3(n-1)/2).
 """
 
 from starcast.costs.bounds import bottleneck_cut, lower_bound
-from starcast.costs.counts import greatest_proper_divisor, multiple_height
 from starcast.costs.forms import FORMS, closed_form, optimal_pieces, unit_bytes
 from starcast.costs.machine import (
     Cost,
@@ -17,6 +16,7 @@ from starcast.costs.machine import (
     execute_in_model,
     price_simulation,
 )
+from starcast.costs.pipelines import greatest_proper_divisor, multiple_height
 
 __all__ = [
     "FORMS",

@@ -10,10 +10,14 @@ from fractions import Fraction
 from math import ceil
 
 from starcast.collectives.model import check_collective, check_ports
-from starcast.costs.counts import ceil_log2
 from starcast.costs.machine import Cost, Machine, check_message
 from starcast.support.integers import check_count
 from starcast.topologies import Topology, as_topology
+
+
+def ceil_log2(value: Fraction | int) -> int:
+    """Return the smallest integer c >= 0 with 2^c >= value; the result is exact."""
+    return max(ceil(value) - 1, 0).bit_length()
 
 
 @dataclass(frozen=True)

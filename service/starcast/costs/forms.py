@@ -9,17 +9,11 @@ from fractions import Fraction
 from functools import partial
 from math import isqrt, sqrt
 
-from starcast.collectives import catalogue
-from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.algorithm import Algorithm, find_algorithm
 from starcast.collectives.doubling import LARGEST_OPTIMAL
 from starcast.collectives.reductions import REVERSED
-from starcast.costs import (
-    fragopoulou_akl,
-    hypercube,
-    nk_star,
-    tseng_sheu,
-)
-from starcast.costs.counts import ceil_log2, phases
+from starcast.costs import fragopoulou_akl, pipelines
+from starcast.costs.bounds import ceil_log2
 from starcast.costs.machine import Cost, Form, Machine, check_message, stepwise_form
 from starcast.records import shipped_record
 from starcast.support.errors import InputError
@@ -107,7 +101,7 @@ def optimal_substars(topology: Topology, _ports: str) -> Form:
 
 
 def _symbol_rounds(n: int) -> int:
-    return n - 1 + phases(n - 1)
+    return n - 1 + pipelines.phases(n - 1)
 
 
 def hamiltonian_decomposition(topology: Topology, _ports: str, messages: int) -> Form:
@@ -210,23 +204,23 @@ def _twice(half: Form) -> Form:
 
 FORMS = {
     **{key: Entry(partial(row.form, key[0])) for key, row in fragopoulou_akl.ROWS.items()},
-    ("broadcast", "greedy"): Entry(tseng_sheu.greedy),
-    ("broadcast", "multiple"): Entry(tseng_sheu.multiple, each_tree=True),
-    ("broadcast", "recursive-substar"): Entry(tseng_sheu.recursive_substar),
+    ("broadcast", "greedy"): Entry(pipelines.greedy),
+    ("broadcast", "multiple"): Entry(pipelines.multiple, each_tree=True),
+    ("broadcast", "recursive-substar"): Entry(pipelines.recursive_substar),
     ("broadcast", "edge-disjoint"): Entry(fragopoulou_akl.broadcast),
-    ("broadcast", "nk-greedy"): Entry(nk_star.greedy),
-    ("broadcast", "nk-multiple"): Entry(nk_star.multiple, each_tree=True),
-    ("broadcast", "binomial"): Entry(hypercube.binomial),
-    ("broadcast", "edge-disjoint-binomial"): Entry(hypercube.edge_disjoint_binomial),
+    ("broadcast", "nk-greedy"): Entry(pipelines.nk_greedy),
+    ("broadcast", "nk-multiple"): Entry(pipelines.nk_multiple, each_tree=True),
+    ("broadcast", "binomial"): Entry(pipelines.binomial),
+    ("broadcast", "edge-disjoint-binomial"): Entry(pipelines.edge_disjoint_binomial),
     ("broadcast", "optimal"): Entry(optimal_broadcast),
     ("broadcast", "substar-doubling"): Entry(substar_doubling),
     ("broadcast", "symbol-doubling"): Entry(symbol_doubling),
     ("broadcast", "optimal-substars"): Entry(optimal_substars),
-    ("allgather", "dimension-change"): Entry(tseng_sheu.dimension_change, each_tree=True),
+    ("allgather", "dimension-change"): Entry(pipelines.dimension_change, each_tree=True),
     ("allgather", "edge-disjoint"): Entry(fragopoulou_akl.allgather),
     ("allgather", "hamiltonian-decomposition"): Entry(hamiltonian_decomposition),
-    ("allgather", "nk-greedy"): Entry(nk_star.greedy_allgather),
-    ("allgather", "nk-multiple"): Entry(nk_star.multiple_allgather, each_tree=True),
+    ("allgather", "nk-greedy"): Entry(pipelines.nk_greedy_allgather),
+    ("allgather", "nk-multiple"): Entry(pipelines.nk_multiple_allgather, each_tree=True),
     ("scatter", "edge-disjoint"): Entry(fragopoulou_akl.scatter),
     ("allgather", "ring"): Entry(ring),
     ("allgather", "binomial"): Entry(doubling),
@@ -402,7 +396,7 @@ def _square(price: Price, machine: Machine, first: int, period: int) -> Fraction
 
 
 def _find(topology: Topology, collective: str, name: str) -> tuple[Algorithm, Entry]:
-    algorithm = catalogue.find(collective, name, topology)
+    algorithm = find_algorithm(collective, name, topology)
     if (collective, name) not in FORMS:
         raise InputError(
             f"{algorithm} has no closed form",

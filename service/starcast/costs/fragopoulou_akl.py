@@ -9,13 +9,13 @@ states otherwise.
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from math import gcd
 
 from starcast.collectives.edge_disjoint import scatter_transmissions
-from starcast.costs.counts import necklace_distance_sum
 from starcast.costs.machine import Form, stepwise_form
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
-from starcast.topologies.necklaces import necklace_count
+from starcast.topologies.necklaces import count_fixed, necklace_count
 from starcast.trees.edge_disjoint import level_sum
 
 PAPER = "Fragopoulou & Akl 1993"
@@ -70,6 +70,43 @@ def _receive_one(topology: Topology, messages: int) -> int:
 def _send_all(topology: Topology, messages: int) -> int:
     """Return ceil(M t_n/(n-1)), where t_n is the sum of the distances and n-1 the degree."""
     return ceil_div(messages * topology.distance_sum, topology.degree)
+
+
+def necklace_distance_sum(n: int, distance_sum: int) -> int:
+    """Return the sum of the distances of all necklaces of S_n from node 12..n.
+
+    All nodes of a necklace have the same distance, and the necklace contributes this distance once.
+
+    By Burnside's lemma, n-1 times this sum is obtained by counting the distance of each node once
+    for every rotation that fixes the node.
+
+    Args:
+        n: the number of symbols of the star graph S_n.
+        distance_sum: t_n, the sum of all distances from a node.
+    """
+    total = distance_sum + sum(_commuting_distances(n, j) for j in range(1, n - 1))
+    # The division is exact: by Burnside's lemma, the total is a multiple of n-1.
+    return int(total / (n - 1))
+
+
+def _commuting_distances(n: int, turns: int) -> Fraction:
+    """Return the sum of the distances of the permutations that commute with a rotation.
+
+    All these permutations fix symbol 1, so a distance is the number of misplaced symbols plus the
+    number of their cycles. The rotation has g cycles of L symbols each; a permutation that commutes
+    with it permutes these g cycles, and turns each of them by some places. If it permutes l of them
+    cyclically, and the turns add up to b places, this yields gcd(b, L) cycles on l L symbols. On
+    average the g! permutations of the cycles have 1/l cycles of length l, and all values of b are
+    equally frequent. A cycle of the rotation that is neither moved nor turned contributes no
+    distance.
+    """
+    cycles = gcd(turns, n - 1)
+    length = (n - 1) // cycles
+    splits = [gcd(b, length) for b in range(length)]  # gcd(0, L) = L
+    average = Fraction(sum(split + length for split in splits[1:]), length)
+    for permuted in range(2, cycles + 1):
+        average += Fraction(sum(splits), length * permuted) + length
+    return count_fixed(n, turns) * average
 
 
 ROWS: dict[tuple[str, str], Row] = {

@@ -7,6 +7,7 @@ numbers of a cited row come from the closed form in the paper. The tables are in
 """
 
 import tomllib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -83,6 +84,39 @@ class Case:
     copies: int = 1
 
 
+@dataclass(frozen=True, kw_only=True)
+class PaperTable(ABC):
+    """A table of a paper, of one of three kinds.
+
+    Attributes:
+        axes: the attributes of `Case` in which the cases of the table differ.
+        axis_with_1: one of the axes, or None: every case has a row or column for the value 1 of
+            this attribute. So the cases in which it is 1 need no table of their own, unless there
+            are no other cases.
+        caption: the caption, as printed.
+        source: the paper and the number of the table.
+        headings: the headings, as printed, by column; some columns are not in the paper. A column
+            without a heading has a blank or empty text.
+        lines: what is printed in the rows, in the order of the paper.
+    """
+
+    axes: ClassVar[tuple[str, ...]]
+    axis_with_1: ClassVar[str | None] = None
+
+    caption: str
+    source: str
+    headings: Mapping[str, str]
+    lines: Sequence[Any]
+
+    def rows(self, case: Case, find: Find) -> list[Row]:
+        """Return the rows, in the order of the paper."""
+        return [row for line in self.lines for row in self._rows(case, line, find)]
+
+    @abstractmethod
+    def _rows(self, case: Case, line: Any, find: Find) -> list[Row]:
+        """Return the rows of a line."""
+
+
 class TimesRow(NamedTuple):
     """A row of a `TimesTable`.
 
@@ -104,38 +138,19 @@ class TimesRow(NamedTuple):
     printed: str = ""
 
 
-@dataclass(frozen=True)
-class TimesTable:
+@dataclass(frozen=True, kw_only=True)
+class TimesTable(PaperTable):
     """A table of start-up, transmission and overall times (Tseng & Sheu; Li et al.).
 
     The papers print orders of growth. The rows of this table have the times of one case instead.
     """
 
-    axes: ClassVar[tuple[str, ...]] = ("message_bytes", "machine")
-    axis_with_1: ClassVar[str | None] = None
+    axes = ("message_bytes", "machine")
 
-    caption: str
-    source: str
     collective: Collective
     models: Mapping[Ports, str]
-    columns: Sequence[str]
-    lines: Sequence[TimesRow]
 
-    @property
-    def headings(self) -> Mapping[str, str]:
-        """The headings, as printed, by column; the last three columns are not in the paper."""
-        start_up, transmission, overall = self.columns
-        return {
-            "model": "Model", "algorithm": "Algorithm", "start_up_time": start_up,
-            "transmission_time": transmission, "overall_time": overall,
-            "basis": "Basis", "reference": "Reference", "note": "Note",
-        }  # fmt: skip
-
-    def rows(self, case: Case, find: Find) -> list[Row]:
-        """Return the rows, in the order of the paper."""
-        return [self._row(case, line, find) for line in self.lines]
-
-    def _row(self, case: Case, line: TimesRow, find: Find) -> Row:
+    def _rows(self, case: Case, line: TimesRow, find: Find) -> list[Row]:
         note = ""
         cost: Cost | RowFigures | None
         if line.algorithm:
@@ -149,7 +164,7 @@ class TimesTable:
             cost = lower_bound(topology, self.collective, line.ports, m, case.machine)
             basis = BOUND
         machine = case.machine
-        return {
+        row = {
             "model": self.models[line.ports],
             "algorithm": line.name,
             "start_up_time": None if cost is None else cost.start_ups * machine.t_s,
@@ -159,6 +174,7 @@ class TimesTable:
             "reference": line.reference or None,
             "note": note or None,
         }
+        return [row]
 
     def _printed(self, case: Case, line: TimesRow) -> tuple[Cost | None, str]:
         problem = Problem(
@@ -185,37 +201,25 @@ class MethodsRow(NamedTuple):
     many: Method | None = None
 
 
-@dataclass(frozen=True)
-class MethodsTable:
+@dataclass(frozen=True, kw_only=True)
+class MethodsTable(PaperTable):
     """A table whose cells contain a method, its time and its messages (Fragopoulou & Akl 1993)."""
 
-    axes: ClassVar[tuple[str, ...]] = ("messages",)
-    axis_with_1: ClassVar[str | None] = "messages"
+    axes = ("messages",)
+    axis_with_1 = "messages"
 
-    caption: str
-    source: str
     collective: Collective
-    lines: Sequence[MethodsRow]
 
-    @property
-    def headings(self) -> Mapping[str, str]:
-        """The printed headings, by column; a column without a heading has a blank or empty text."""
-        return {
-            "model": "", "quantity": " ", "one_message": "1-message", "many_messages": "M-messages",
-        }  # fmt: skip
-
-    def rows(self, case: Case, find: Find) -> list[Row]:
-        """Return the rows, in the order of the paper."""
+    def _rows(self, case: Case, line: MethodsRow, find: Find) -> list[Row]:
+        cells = {
+            "one_message": self._cell(line.ports, line.single, 1, find),
+            "many_messages": self._cell(line.ports, line.many, case.messages, find),
+        }
+        model = "SLA" if line.ports == "one" else "MLA"
         rows = []
-        for line in self.lines:
-            cells = {
-                "one_message": self._cell(line.ports, line.single, 1, find),
-                "many_messages": self._cell(line.ports, line.many, case.messages, find),
-            }
-            model = "SLA" if line.ports == "one" else "MLA"
-            for quantity in ("Method", "Time", "Messages", "Basis"):
-                values = {name: cell.get(quantity) for name, cell in cells.items()}
-                rows.append({"model": model, "quantity": quantity, **values})
+        for quantity in ("Method", "Time", "Messages", "Basis"):
+            values = {name: cell.get(quantity) for name, cell in cells.items()}
+            rows.append({"model": model, "quantity": quantity, **values})
         return rows
 
     def _cell(self, ports: Ports, method: Method | None, messages: int, find: Find) -> Row:
@@ -253,32 +257,17 @@ _PROBLEMS = (
 )
 
 
-@dataclass(frozen=True)
-class BoundsTable:
+@dataclass(frozen=True, kw_only=True)
+class BoundsTable(PaperTable):
     """A table of lower bounds next to the costs of an algorithm (Fragopoulou & Akl 1996)."""
 
-    axes: ClassVar[tuple[str, ...]] = ("messages", "copies")
-    axis_with_1: ClassVar[str | None] = "copies"
+    axes = ("messages", "copies")
+    axis_with_1 = "copies"
 
-    caption: str
-    source: str
     algorithm: str
     lines: Sequence[BoundsRow] = _PROBLEMS
 
-    @property
-    def headings(self) -> Mapping[str, str]:
-        """The headings, as printed, by column; the last three columns are not in the paper."""
-        return {
-            "problem": "problem", "time": "time", "transmissions": "number of transmissions",
-            "executed_time": "executed time", "executed_transmissions": "executed transmissions",
-            "basis": "basis",
-        }  # fmt: skip
-
-    def rows(self, case: Case, find: Find) -> list[Row]:
-        """Return the rows, in the order of the paper."""
-        return [self._row(case, line, find) for line in self.lines]
-
-    def _row(self, case: Case, line: BoundsRow, find: Find) -> Row:
+    def _rows(self, case: Case, line: BoundsRow, find: Find) -> list[Row]:
         copies = case.copies if line.has_copies else 1
         bound = lower_bound(
             case.topology, line.collective, "all", Fraction(1), case.machine, case.messages, copies
@@ -287,7 +276,7 @@ class BoundsTable:
             line.collective, self.algorithm, "all", messages=case.messages, copies=copies
         )
         found = find(query)
-        return {
+        row = {
             "problem": line.problem,
             "time": bound.steps,
             "transmissions": bound.transmissions,
@@ -295,14 +284,8 @@ class BoundsTable:
             "executed_transmissions": None if found is None else found.transmissions,
             "basis": BOUND if found is None else f"{BOUND}; {self.algorithm}",
         }
+        return [row]
 
-
-#: A table of a paper, of one of three kinds.
-#:
-#: Its ``axes`` are the attributes of `Case` in which its cases differ. One of them may be the
-#: ``axis_with_1``: every case has a row or column for the value 1 of this attribute. So the cases
-#: in which this attribute is 1 need no table of their own, unless there are no other cases.
-PaperTable = TimesTable | MethodsTable | BoundsTable
 
 _KINDS: dict[str, tuple[Callable[..., PaperTable], Callable[..., Any]]] = {
     "times": (TimesTable, TimesRow),

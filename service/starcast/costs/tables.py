@@ -6,11 +6,11 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from starcast.collectives import catalogue, schedule
-from starcast.collectives.algorithm import Algorithm
+from starcast.collectives import schedule
+from starcast.collectives.algorithm import Algorithm, algorithms_on, find_algorithm
 from starcast.collectives.model import check_collective, check_ports
-from starcast.costs import bounds, hypercube, nk_star, tseng_sheu
-from starcast.costs.bounds import bottleneck_cut, lower_bound
+from starcast.costs import bounds, pipelines
+from starcast.costs.bounds import bottleneck_cut, ceil_log2, lower_bound
 from starcast.costs.forms import FORMS, closed_form, find_optimum, optimal_pieces
 from starcast.costs.machine import (
     Cost,
@@ -25,6 +25,7 @@ from starcast.support.axes import check_execution
 from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.support.integers import check_count
 from starcast.topologies import Topology, as_topology
+from starcast.topologies.cayley_families import Hypercube
 
 # Rows of the papers' tables that are not algorithms of starcast
 #
@@ -63,6 +64,21 @@ class PrintedRow:
     note: str = ""
 
 
+def comparable_hypercube(topology: Topology, dimension: int | None = None) -> Topology:
+    """Return the hypercube to compare a topology with.
+
+    For some topologies, such as S_12, it is larger than the largest hypercube that has a spec. This
+    is possible because no array is built for it.
+
+    Args:
+        dimension: the dimension of the hypercube; by default a hypercube is compared with itself,
+            and any other topology with the smallest hypercube that has at least as many nodes.
+    """
+    if dimension is not None:
+        return Hypercube(dimension)
+    return topology if topology.family == "hypercube" else Hypercube(ceil_log2(topology.nodes))
+
+
 def bound_name(copies: int, *subjects: str) -> str:
     """Return the name of a lower bound, with its subjects and, above 1, the number of copies."""
     parts = ["lower bound", *subjects]
@@ -71,124 +87,44 @@ def bound_name(copies: int, *subjects: str) -> str:
     return ", ".join(parts)
 
 
-def unit_messages_bound(
-    topology: Topology, collective: str, ports: str, copies: int
-) -> Callable[[Topology, int], Form]:
-    """Return the lower bound for schedules of unit messages, as a closed form in their number M.
-
-    In an allreduce, M is the number of units in each node's part of the vector, as in a
-    reduce-scatter. The returned function ignores the topology that is passed to it. Sources:
-    Fragopoulou & Akl 1993, Tables 4 (S_n) and 5 (Q_d); Fragopoulou & Akl 1996, Tables 1 and 2 (S_n)
-    and 3 (Q_d).
-    """
-
-    def form(_: Topology, messages: int) -> Form:
-        machine = Machine(Fraction(0), Fraction(1))
-        units = messages * (topology.nodes if collective == "allreduce" else 1)
-        least = bounds.lower_bound(topology, collective, ports, Fraction(1), machine, units, copies)
-        source = bounds.steps_source(topology, collective, ports, copies)
-        packet = Fraction(1, units)
-        return stepwise_form(int(least.steps or 0), packet, least.transmissions, source)
-
-    return form
-
-
-def printed_rows(
-    topology: Topology, collective: str, ports: str, dimension: int | None = None, copies: int = 1
-) -> tuple[PrintedRow, ...]:
-    """Return the printed rows for a topology, a collective and a port model.
-
-    Args:
-        topology: the topology of the table.
-        collective: the collective of the table.
-        ports: the port model.
-        dimension: the dimension of the hypercube to compare with; see `comparable_hypercube`.
-        copies: x, the number of copies; if it exceeds 1, there are bounds for one copy and for x
-            copies.
-    """
-    rows = [*_CITED.get((topology.family, collective, ports), ())]
-    cube = hypercube.comparable_hypercube(topology, dimension)
-    # Duplicates are removed, because with one copy both bounds give the same row.
-    for count in dict.fromkeys((1, copies)):
-        rows.append(_bound_row(topology, collective, ports, count))
-        if cube != topology:
-            rows.append(_other_bound_row(cube, collective, ports, count))
-    return tuple(rows)
-
-
-def _bound_row(topology: Topology, collective: str, ports: str, copies: int) -> PrintedRow:
-    """Return the row with the lower bound for unit messages on a topology."""
-    return PrintedRow(
-        name=bound_name(copies, "unit messages"),
-        source=bounds.steps_source(topology, collective, ports, copies),
-        form=unit_messages_bound(topology, collective, ports, copies),
-        cited=False,
-        split=True,
-        unit_messages=True,
-        copies=copies,
-    )
-
-
-def _other_bound_row(cube: Topology, collective: str, ports: str, copies: int) -> PrintedRow:
-    """Return the row with the lower bound for unit messages on the hypercube to compare with.
-
-    Such bounds are in Table 6 of Fragopoulou & Akl 1993 and in Table 4 of 1996.
-    """
-    row = _bound_row(cube, collective, ports, copies)
-    row = replace(
-        row,
-        name=bound_name(copies, "unit messages", cube.spec),
-        cited=row.source != bounds.OURS,
-        other_topology=cube,
-    )
-    if copies > cube.degree:
-        note = f"{copies} copies are more than the {cube.degree} links of {cube.spec}"
-        return replace(row, form=None, note=note)
-    note = (
-        f"another network, of {cube.nodes:,} nodes of degree {cube.degree}; its gap refers to its "
-        "own lower bound"
-    )
-    return replace(row, note=note)
-
-
 _TABLE_1 = "Tseng & Sheu 1997, Table 1"
 _TABLE_2 = "Tseng & Sheu 1997, Table 2"
 _NK_TABLE_1 = "Li, Chen, Xiang & Yao, Table 1"
 #: The rows by topology family, collective and port model.
 _CITED = {
     ("star", "broadcast", "all"): (
-        PrintedRow("Day & Tripathi [7]", _TABLE_1, tseng_sheu.day_tripathi, split=True),
+        PrintedRow("Day & Tripathi [7]", _TABLE_1, pipelines.day_tripathi, split=True),
     ),
     ("star", "broadcast", "one"): (
-        PrintedRow("Misic & Jovanovic [13]", _TABLE_1, tseng_sheu.misic_jovanovic),
-        PrintedRow("Akl et al. [2]", _TABLE_1, tseng_sheu.akl),
-        PrintedRow("Mendia & Sarkar [12]", _TABLE_1, tseng_sheu.mendia_sarkar),
-        PrintedRow("Sheu et al. [17]", _TABLE_1, tseng_sheu.sheu_1995, split=True),
+        PrintedRow("Misic & Jovanovic [13]", _TABLE_1, pipelines.misic_jovanovic),
+        PrintedRow("Akl et al. [2]", _TABLE_1, pipelines.akl),
+        PrintedRow("Mendia & Sarkar [12]", _TABLE_1, pipelines.mendia_sarkar),
+        PrintedRow("Sheu et al. [17]", _TABLE_1, pipelines.sheu_1995, split=True),
         PrintedRow(
             "Qiu [14]", f"{_TABLE_1} [14]", None,
             note="only orders are given: O(n^2 T_s + (n log n + m) T_c), with about n! segments",
         ),
     ),
     ("star", "allgather", "all"): (
-        PrintedRow("Fragopoulou & Akl [8] HAM", _TABLE_2, tseng_sheu.hamiltonian_paths),
-        PrintedRow("Fragopoulou & Akl [8] NL", _TABLE_2, tseng_sheu.necklaces),
+        PrintedRow("Fragopoulou & Akl [8] HAM", _TABLE_2, pipelines.hamiltonian_paths),
+        PrintedRow("Fragopoulou & Akl [8] NL", _TABLE_2, pipelines.necklaces),
     ),
     ("star", "allgather", "one"): (
-        PrintedRow("Misic & Jovanovic [13]", _TABLE_2, tseng_sheu.misic_allgather),
+        PrintedRow("Misic & Jovanovic [13]", _TABLE_2, pipelines.misic_allgather),
     ),
     ("nk-star", "broadcast", "all"): (
-        PrintedRow("Y.S. Chen & Tai [4]", _NK_TABLE_1, partial(nk_star.chen, ports="all")),
+        PrintedRow("Y.S. Chen & Tai [4]", _NK_TABLE_1, partial(pipelines.chen, ports="all")),
         PrintedRow(
-            "one tree SP, as printed", _NK_TABLE_1, nk_star.greedy_as_printed, cited=False,
+            "one tree SP, as printed", _NK_TABLE_1, pipelines.nk_greedy_as_printed, cited=False,
             split=True, note="Theorem 2 has one start-up less",
         ),
         PrintedRow(
-            "trees MT, as printed", _NK_TABLE_1, nk_star.multiple_as_printed, cited=False,
+            "trees MT, as printed", _NK_TABLE_1, pipelines.nk_multiple_as_printed, cited=False,
             note="Theorem 8 has m/(n-1): the row repeats Table 2",
         ),
     ),
     ("nk-star", "broadcast", "one"): (
-        PrintedRow("Y.S. Chen & Tai [4]", _NK_TABLE_1, partial(nk_star.chen, ports="one")),
+        PrintedRow("Y.S. Chen & Tai [4]", _NK_TABLE_1, partial(pipelines.chen, ports="one")),
     ),
 }  # fmt: skip
 
@@ -297,23 +233,20 @@ def build_table(problem: Problem) -> tuple[CostRow, ...]:
         InputError: no number of segments is optimal because T_s is 0.
     """
     topology = problem.topology
-    bounds = {copies: _bound(problem, topology, copies) for copies in (1, problem.copies)}
+    least = {copies: _bound(problem, topology, copies) for copies in (1, problem.copies)}
     rows = [
         CostRow(bound_name(copies), bound.source, cited=False, cost=bound, bound=bound)
-        for copies, bound in bounds.items()
+        for copies, bound in least.items()
     ]
     if problem.collective == "allgather" and problem.ports == "all":
         cut = bottleneck_cut(topology, problem.message_bytes, problem.machine)
         rows.append(CostRow(BOTTLENECK_CUT, cut.source, cited=False, cost=cut, bound=cut))
     rows += [
         _algorithm_row(problem, algorithm)
-        for algorithm in catalogue.algorithms_on(topology, problem.collective)
+        for algorithm in algorithms_on(topology, problem.collective)
         if problem.ports in algorithm.ports
     ]
-    printed = printed_rows(
-        topology, problem.collective, problem.ports, problem.hypercube, problem.copies
-    )
-    rows += [_printed_row(problem, row) for row in printed]
+    rows += [_printed_row(problem, row) for row in _printed_rows(problem)]
     return tuple(sorted(rows, key=lambda row: (row.cost is None, row.cost.time if row.cost else 0)))
 
 
@@ -337,7 +270,7 @@ def execute_row(problem: Problem, row: CostRow, max_rows: int) -> Cost | None:
         return None
     topology = problem.topology
     collective = problem.collective
-    algorithm = catalogue.find(collective, row.name)
+    algorithm = find_algorithm(collective, row.name)
     # Every node but the root receives at least one unit, so there are at least this many rows. The
     # check avoids building trees on huge topologies.
     too_large = topology.nodes > max_rows
@@ -398,11 +331,68 @@ def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:
     )
 
 
+def _printed_rows(problem: Problem) -> list[PrintedRow]:
+    """Return the printed rows of a table, with the bounds for one copy and for x copies."""
+    topology = problem.topology
+    cube = comparable_hypercube(topology, problem.hypercube)
+    rows = [*_CITED.get((topology.family, problem.collective, problem.ports), ())]
+    # Duplicates are removed: with one copy both bounds give the same row, and a hypercube may be
+    # compared with itself.
+    for copies in dict.fromkeys((1, problem.copies)):
+        rows += [_bound_row(problem, each, copies) for each in dict.fromkeys((topology, cube))]
+    return rows
+
+
+def _bound_row(problem: Problem, topology: Topology, copies: int) -> PrintedRow:
+    """Return the row with the lower bound for unit messages, on the table's or another topology.
+
+    Bounds on another topology, a hypercube, are in Table 6 of Fragopoulou & Akl 1993 and in Table 4
+    of 1996.
+    """
+    source = bounds.steps_source(topology, problem.collective, problem.ports, copies)
+    form = partial(_unit_messages_bound, problem, topology, copies)
+    row = PrintedRow(
+        bound_name(copies, "unit messages"), source, form, cited=False, split=True,
+        unit_messages=True, copies=copies,
+    )  # fmt: skip
+    if topology == problem.topology:
+        return row
+    note = (
+        f"another network, of {topology.nodes:,} nodes of degree {topology.degree}; its gap refers "
+        "to its own lower bound"
+    )
+    if copies > topology.degree:
+        row = replace(row, form=None)
+        note = f"{copies} copies are more than the {topology.degree} links of {topology.spec}"
+    name = bound_name(copies, "unit messages", topology.spec)
+    cited = source != bounds.OURS
+    return replace(row, name=name, cited=cited, other_topology=topology, note=note)
+
+
+def _unit_messages_bound(
+    problem: Problem, topology: Topology, copies: int, _: Topology, messages: int
+) -> Form:
+    """Return the lower bound for schedules of M unit messages.
+
+    In an allreduce, M is the number of units in each node's part of the vector, as in a
+    reduce-scatter. Sources: Fragopoulou & Akl 1993, Tables 4 (S_n) and 5 (Q_d); Fragopoulou & Akl
+    1996, Tables 1 and 2 (S_n) and 3 (Q_d).
+    """
+    steps = Machine(Fraction(0), Fraction(1))
+    units = messages * (topology.nodes if problem.collective == "allreduce" else 1)
+    least = lower_bound(
+        topology, problem.collective, problem.ports, Fraction(1), steps, units, copies
+    )
+    source = bounds.steps_source(topology, problem.collective, problem.ports, copies)
+    return stepwise_form(int(least.steps or 0), Fraction(1, units), least.transmissions, source)
+
+
 def _printed_row(problem: Problem, row: PrintedRow) -> CostRow:
     topology = row.other_topology or problem.topology
+    build = partial(CostRow, row.name, cited=row.cited)
     if row.form is None:
         bound = _bound(problem, topology, 1)
-        return CostRow(row.name, row.source, row.cited, None, bound, note=row.note)
+        return build(row.source, cost=None, bound=bound, note=row.note)
     pieces = _requested_pieces(problem, row.unit_messages) if row.split else None
     real_pieces = None
     if row.split and pieces is None:
@@ -410,15 +400,10 @@ def _printed_row(problem: Problem, row: PrintedRow) -> CostRow:
         price = partial(_price, problem, row.form)
         real_pieces, pieces = find_optimum(price, problem.machine, period, range(1, period + 1))
     cost = _price(problem, row.form, pieces)
-    return CostRow(
-        row.name,
-        cost.source,
-        row.cited,
-        cost,
-        _bound(problem, topology, row.copies),
-        pieces,
-        real_pieces,
-        note=_note(cost, real_pieces, row.note),
+    bound = _bound(problem, topology, row.copies)
+    note = _note(cost, real_pieces, row.note)
+    return build(
+        cost.source, cost=cost, bound=bound, pieces=pieces, real_pieces=real_pieces, note=note
     )
 
 
@@ -444,11 +429,5 @@ def _price(problem: Problem, form: Callable[..., Form], pieces: int | None) -> C
 
 
 def _bound(problem: Problem, topology: Topology, copies: int) -> Cost:
-    return lower_bound(
-        topology,
-        problem.collective,
-        problem.ports,
-        problem.message_bytes,
-        problem.machine,
-        copies=copies,
-    )
+    named = (topology, problem.collective, problem.ports)
+    return lower_bound(*named, problem.message_bytes, problem.machine, copies=copies)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives import Schedule, schedule
-from starcast.collectives.catalogue import find
+from starcast.collectives.algorithm import find_algorithm
 from starcast.drawing.layouts import DESCRIPTIONS, layout, layouts
 from starcast.support.errors import InputError, LimitError
 from starcast.support.html import STATIC, inline_files
@@ -222,7 +222,7 @@ def _short_name(schedule: Schedule) -> str:
     arguments = dict(schedule.arguments)
     ports = schedule.ports
     try:
-        algorithm = find(schedule.collective, schedule.algorithm)
+        algorithm = find_algorithm(schedule.collective, schedule.algorithm)
         defaults = algorithm.resolve_arguments(schedule.topology, {})
     except InputError:
         # Defaults are unknown if there is no algorithm, as for a schedule from a file, or if an

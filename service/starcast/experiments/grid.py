@@ -9,8 +9,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from starcast.collectives import catalogue
-from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.algorithm import Algorithm, check_topology, find_algorithm
 from starcast.experiments.point import ARGUMENT_AXES, Point, Structure, resolve_faults
 from starcast.support.axes import AXES, BEST, DEGREE, NONE, POINT_AXES, drawn_faults, read_axis
 from starcast.support.errors import InputError, LimitError
@@ -117,7 +116,7 @@ class Grid:
             own = {key: value for key, value in fixed.items() if key not in ARGUMENT_AXES}
             name = format_spec(algorithm.name, own)
             topology = as_topology(spec)
-            catalogue.check_topology(algorithm, topology)
+            check_topology(algorithm, topology)
             for choice in product(*self._choices(algorithm, topology, fixed)):
                 values = dict(zip(_VARIED, choice, strict=True))
                 values["faults"], values["seed"] = values["faults"]
@@ -223,7 +222,7 @@ def _find_algorithm(collective: str, text: str) -> tuple[Algorithm, Mapping[str,
         InputError: the algorithm is unknown.
     """
     name, fixed = parse_spec(text, "algorithm")
-    return catalogue.find(collective, name), fixed
+    return find_algorithm(collective, name), fixed
 
 
 def _argument_names(algorithm: Algorithm) -> set[str]:

@@ -9,8 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from starcast.collectives import catalogue
-from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.algorithm import Algorithm, check_topology, find_algorithm
 from starcast.support.axes import (
     AXES,
     FAULTS_HINT,
@@ -41,7 +40,7 @@ class Point(Parameters):
     def __post_init__(self) -> None:
         algorithm = self.catalogue_entry
         topology = as_topology(self.topology)
-        catalogue.check_topology(algorithm, topology)
+        check_topology(algorithm, topology)
         if self.ports not in algorithm.ports:
             raise InputError(
                 f"{algorithm} has no port model '{self.ports}'",
@@ -132,7 +131,7 @@ class Point(Parameters):
     @property
     def catalogue_entry(self) -> Algorithm:
         """The algorithm's entry in the catalogue."""
-        return catalogue.find(self.collective, parse_spec(self.algorithm, "algorithm")[0])
+        return find_algorithm(self.collective, parse_spec(self.algorithm, "algorithm")[0])
 
     @property
     def arguments(self) -> dict[str, int | str]:
@@ -171,7 +170,7 @@ class Point(Parameters):
 def _with_defaults(
     spec: str, collective: str, algorithm: str, given: tuple[tuple[str, int | str], ...]
 ) -> Mapping[str, int | str]:
-    entry = catalogue.find(collective, algorithm)
+    entry = find_algorithm(collective, algorithm)
     return entry.resolve_arguments(as_topology(spec), dict(given))
 
 

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from starcast.catalogue.origin import Provenance, describe_used, require_plugins
 from starcast.collectives import Schedule
-from starcast.collectives.catalogue import ScheduleParameters, parse_schedule_id
+from starcast.collectives.algorithm import ScheduleParameters, parse_schedule_id
 from starcast.ingest.stores import LoadState
 from starcast.judges.simulator import Simulation, simulate
 from starcast.stores.database import artifact_rows, models
@@ -28,7 +28,7 @@ from starcast.support.text import pluralize
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, forest
-from starcast.trees.catalogue import count_edges, forest_from_id
+from starcast.trees.construction import count_edges, forest_from_id
 
 Structure = Topology | Forest | Schedule
 

@@ -13,9 +13,13 @@ reported.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from starcast.collectives import catalogue
-from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.catalogue import ScheduleParameters
+from starcast.collectives.algorithm import (
+    Algorithm,
+    ScheduleParameters,
+    algorithms,
+    algorithms_on,
+    find_algorithm,
+)
 from starcast.collectives.model import PORT_MODELS, check_collective, check_ports
 from starcast.ingest.artifacts import (
     Artifact,
@@ -30,7 +34,7 @@ from starcast.support.spec_syntax import parse_spec, split_specs
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, plain_constructions
-from starcast.trees.catalogue import find_difference
+from starcast.trees.construction import find_difference
 
 ALL = "all"
 BOTH = "both"
@@ -198,7 +202,7 @@ def _select_schedules(
 
 
 def _named_algorithm(topology: Topology, collective: str, name: str) -> Algorithm:
-    return catalogue.find(collective or _collective_of(name), name, topology)
+    return find_algorithm(collective or _collective_of(name), name, topology)
 
 
 def _collective_of(name: str) -> str:
@@ -206,9 +210,7 @@ def _collective_of(name: str) -> str:
 
     It is the only collective with an algorithm of this name, or broadcast if there are several.
     """
-    collectives = [
-        algorithm.collective for algorithm in catalogue.algorithms() if algorithm.name == name
-    ]
+    collectives = [algorithm.collective for algorithm in algorithms() if algorithm.name == name]
     if len(collectives) > 1 and "broadcast" not in collectives:
         words = " or ".join(f"'{collective}:{name}'" for collective in collectives)
         raise InputError(f"'{name}' is an algorithm of several collectives", hint=f"write {words}")
@@ -225,7 +227,7 @@ def _all_algorithms(
         )
     if collective:
         check_collective(collective)
-    return catalogue.algorithms_on(topology, collective or None)
+    return algorithms_on(topology, collective or None)
 
 
 def _port_models(ports: str) -> tuple[str | None, ...]:

@@ -328,7 +328,7 @@ class Costs(Connection):
             $ starcast cost optimum S7 broadcast multiple -m 1e6
             $ starcast cost optimum S6 broadcast edge-disjoint --copies 2
         """
-        from starcast.collectives.catalogue import find
+        from starcast.collectives.algorithm import find_algorithm
         from starcast.costs import closed_form, optimal_pieces
         from starcast.support.axes import read_number
 
@@ -336,7 +336,7 @@ class Costs(Connection):
         size = read_number(message_bytes, "message_bytes")
         given: dict[str, int | str] = {} if copies is None else {"copies": copies}
         real, best = optimal_pieces(topology, collective, algorithm, ports, size, machine, **given)
-        argument = str(find(collective, algorithm).split_argument)
+        argument = str(find_algorithm(collective, algorithm).split_argument)
         given[argument] = best
         cost = closed_form(topology, collective, algorithm, ports, size, machine, **given)
         row = {

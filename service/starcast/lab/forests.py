@@ -453,7 +453,7 @@ def _given(options: ForestOptions) -> dict[str, Any]:
 
 def _other_trees(source: "str | Path | Topology | Forest", forest: "Forest") -> str:
     """Return a warning if a forest's trees differ from the construction of its name, else ""."""
-    from starcast.trees.catalogue import find_difference
+    from starcast.trees.construction import find_difference
 
     difference = find_difference(forest)
     name = "the forest" if source is forest else source

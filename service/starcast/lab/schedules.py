@@ -85,7 +85,7 @@ class Schedules(Connection):
 
             $ starcast schedule algorithms S5 --collective alltoall
         """
-        from starcast.collectives.catalogue import algorithms, algorithms_on
+        from starcast.collectives.algorithm import algorithms, algorithms_on
         from starcast.collectives.model import check_collective
         from starcast.topologies import as_topology
 
@@ -260,7 +260,7 @@ def build_schedule(
         InputError: a name or an argument is wrong, or the file cannot be read.
         LimitError: the schedule does not fit into memory.
     """
-    from starcast.collectives.catalogue import schedule
+    from starcast.collectives.algorithm import schedule
     from starcast.formats import read_schedule
     from starcast.topologies import as_topology
 

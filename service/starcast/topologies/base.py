@@ -24,23 +24,21 @@ _MAX_KEPT = 2**15
 ValueReader = Callable[[NDArray[np.uint8], slice], NDArray[np.uint8]]
 
 
-class RankedValueReader:
-    """A `ValueReader` that uses the neighbours' ranks as indices.
+def read_by_rank(neighbour_ranks: Callable[[slice], Ranks]) -> ValueReader:
+    """Return a `ValueReader` that uses the neighbours' ranks as indices.
 
     It keeps the neighbours' ranks of the last chunk, since callers read several arrays per chunk.
     """
+    kept_chunk, kept_ranks = slice(0, 0), np.empty(0, dtype=np.int32)
 
-    def __init__(self, neighbour_ranks: Callable[[slice], Ranks]) -> None:
-        self._neighbour_ranks = neighbour_ranks
-        self._chunk = slice(0, 0)
-        self._ranks = np.empty(0, dtype=np.int32)
-
-    def __call__(self, values: NDArray[np.uint8], chunk: slice) -> NDArray[np.uint8]:
-        """Return the array's values at the neighbours of a chunk's nodes."""
-        if chunk != self._chunk:
-            self._chunk, self._ranks = chunk, self._neighbour_ranks(chunk)
+    def read(values: NDArray[np.uint8], chunk: slice) -> NDArray[np.uint8]:
+        nonlocal kept_chunk, kept_ranks
+        if chunk != kept_chunk:
+            kept_chunk, kept_ranks = chunk, neighbour_ranks(chunk)
         # All ranks are in range. With the mode "clip", numpy does not check this again.
-        return np.take(values, self._ranks, mode="clip")
+        return np.take(values, kept_ranks, mode="clip")
+
+    return read
 
 
 class Topology(Displayable, ABC):
@@ -185,7 +183,7 @@ class Topology(Displayable, ABC):
         Raises:
             InputError: the topology has no such port.
         """
-        return RankedValueReader(self.neighbour_ranks(port))
+        return read_by_rank(self.neighbour_ranks(port))
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
         """Return each node's neighbour across the port given for it, int32 ``[count]``.

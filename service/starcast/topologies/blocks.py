@@ -1,17 +1,16 @@
-"""Arrays over all nodes of S_n, computed block by block.
+"""Arrays over all nodes of S_n and S_{n,k}, computed block by block; S_n is the case k = n.
 
-A *block* is a run of consecutive ranks: the nodes that share a *prefix*, their first n-m symbols.
-Within a block the last m symbols, the *suffix*, take all their orders, in rank order. The effect of
-an operation on the prefix is computed once per block; its effect on the suffix is looked up in
-tables of m! entries. No array of labels is ever stored for all nodes.
-
-The *rest* of a block is the ascending list of the m symbols that the prefix lacks. A suffix is
-stored as a *pattern*: the indices of its symbols in the rest, a permutation of 0..m-1
+A *block* is a run of consecutive ranks: the nodes that share a *prefix*, their first k-m symbols.
+The *rest* of a block is the ascending list of the r = n-k+m symbols that the prefix lacks. Within a
+block the last m positions, the *suffix*, take all arrangements of these symbols, in rank order. A
+suffix is stored as a *pattern*: the indices 0..r-1 of its symbols in the rest. The effect of an
+operation on the prefix is computed once per block; its effect on the pattern is looked up in tables
+that serve all blocks. No array of labels is ever stored for all nodes
 (docs/definitions/encodings.md, docs/decisions/0005-blocks.md).
 """
 
 from functools import lru_cache
-from math import factorial
+from math import factorial, perm
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -22,27 +21,36 @@ from starcast.topologies.permutations import Perms, Ranks
 
 # Number of blocks computed together: their temporary arrays fit into the second-level cache.
 CHUNK = 64
-# Largest length of a suffix: a block's 6! = 720 values, and most tables, fit into the first-level
-# cache.
-_SUFFIX = 6
+# Maximum number of patterns per block. The 6! = 720 values of a block of S_n, and most tables, fit
+# into the first-level cache.
+_MAX_PATTERNS = 1000
 _TRIPLE = 3  # number of suffix positions whose fixed points are looked up together
+
+Indices = NDArray[np.intp]
 
 
 class _Blocks(NamedTuple):
-    m: int  # symbols of the suffix
-    size: int  # m!, the nodes of a block
-    prefix: Perms  # [blocks, n-m]
-    rest: Perms  # [blocks, m]: the other symbols, ascending
+    m: int  # positions of the suffix
+    size: int  # nodes of a block
+    patterns: Indices  # [size, m]
+    prefix: Perms  # [blocks, k-m]
+    rest: Perms  # [blocks, r]: the other symbols, ascending
+
+    def ranks(self, patterns: NDArray[np.integer]) -> Ranks:
+        """Return the ranks of patterns within a block, int32 ``[count]``."""
+        rows = (patterns + 1).astype(np.uint8)
+        return permutations.arrangement_rank(rows, self.rest.shape[1])
 
 
-@lru_cache(maxsize=4)
-def _blocks(n: int) -> _Blocks:
-    m = min(_SUFFIX, n - 1)
-    prefix = permutations.arrangements(n, n - m)
-    return _Blocks(m, factorial(m), prefix, missing_symbols(prefix, n))
+@lru_cache(maxsize=8)
+def _blocks(n: int, k: int) -> _Blocks:
+    m = max(m for m in range(k) if perm(n - k + m, m) <= _MAX_PATTERNS)
+    patterns = permutations.arrangements(n - k + m, m).astype(np.intp) - 1
+    prefix = permutations.arrangements(n, k - m)
+    return _Blocks(m, len(patterns), patterns, prefix, _missing_symbols(prefix, n))
 
 
-def missing_symbols(rows: Perms, n: int) -> Perms:
+def _missing_symbols(rows: Perms, n: int) -> Perms:
     """Return the symbols of 1..n that each row lacks, ascending, uint8 ``[count, n - length]``."""
     missing = np.ones((len(rows), n + 1), dtype=bool)
     missing[:, 0] = False
@@ -50,14 +58,10 @@ def missing_symbols(rows: Perms, n: int) -> Perms:
     return np.nonzero(missing)[1].reshape(len(rows), n - rows.shape[1]).astype(np.uint8)
 
 
-def chunks(n: int) -> list[slice]:
-    """Return slices that together cover the ranks of S_n, each of several complete blocks."""
-    return chunk_slices(len(_blocks(n).prefix), _blocks(n).size)
-
-
-def chunk_slices(count: int, size: int) -> list[slice]:
-    """Return slices that together cover the ranks of ``count`` blocks of ``size`` nodes each."""
-    step, nodes = CHUNK * size, count * size
+def chunks(n: int, k: int) -> list[slice]:
+    """Return slices that together cover the ranks, each of several complete blocks."""
+    blocks = _blocks(n, k)
+    step, nodes = CHUNK * blocks.size, len(blocks.prefix) * blocks.size
     return [slice(start, min(start + step, nodes)) for start in range(0, nodes, step)]
 
 
@@ -65,14 +69,17 @@ class NodeArray:
     """An array with one value per node, whose values are computed a few blocks at a time.
 
     Args:
-        count: the number of blocks.
-        size: the number of nodes of each block.
+        n: the number of symbols.
+        k: the length of labels.
     """
 
     dtype: ClassVar[type[np.generic]]
 
-    def __init__(self, count: int, size: int) -> None:
-        self._count, self._size = count, size
+    def __init__(self, n: int, k: int) -> None:
+        self._k = k
+        self._blocks = _blocks(n, k)
+        self._width = k - self._blocks.m
+        self._count, self._size = len(self._blocks.prefix), self._blocks.size
 
     def _fill(self, chunk: slice, out: NDArray[Any]) -> None:
         """Write the values for a slice of blocks, ``[blocks, size]``."""
@@ -102,42 +109,40 @@ class NodeArray:
         return out.reshape(-1)
 
 
-class _StarArray(NodeArray):
-    """A `NodeArray` over the nodes of S_n."""
-
-    def __init__(self, n: int) -> None:
-        self._blocks = _blocks(n)
-        super().__init__(len(self._blocks.prefix), self._blocks.size)
-
-
-class Neighbours(_StarArray):
-    """The neighbours across port ``index + 1``, which swaps positions 0 and ``index`` (from 0)."""
+class Neighbours(NodeArray):
+    """The neighbour of each node across a port."""
 
     dtype = np.int32
 
-    def __init__(self, n: int, index: int) -> None:
-        super().__init__(n)
+    def __init__(self, n: int, k: int, port: int) -> None:
+        super().__init__(n, k)
         blocks = self._blocks
-        self.within_prefix = index < n - blocks.m
+        self.within_prefix = port <= self._width
         if self.within_prefix:
             swapped = blocks.prefix.copy()
-            swapped[:, [0, index]] = swapped[:, [index, 0]]
+            swapped[:, [0, port - 1]] = swapped[:, [port - 1, 0]]
             self._first = permutations.arrangement_rank(swapped, n) * np.int32(blocks.size)
-            self._orders = np.arange(blocks.size, dtype=np.int32)
+            self._patterns = np.arange(blocks.size, dtype=np.int32)
             return
-        s = index - (n - blocks.m)
-        self._first = _first_rank_by_newcomer(n)
-        self._chosen = permutations.table(blocks.m)[:, s].astype(np.intp)
+        # The new first symbol and the new pattern depend on how many symbols of the rest are
+        # smaller than the old first symbol.
+        self._first = _first_rank_by_newcomer(n, k)
         self._smaller = (blocks.rest < blocks.prefix[:, :1]).sum(axis=1)
-        self._orders = _replacement_ranks(blocks.m)[:, s].astype(np.int32)
+        self._newcomer, self._patterns = _exchanges(n, k, port)
+        self._is_residual = port > k
 
     def _fill(self, chunk: slice, out: Ranks) -> None:
         if self.within_prefix:
-            np.add(self._first[chunk, None], self._orders, out=out)
+            np.add(self._first[chunk, None], self._patterns, out=out)
             return
-        # With numpy's default mode, "raise", `take` would fill a buffer and copy it into `out`.
-        np.take(self._first[chunk], self._chosen, axis=1, out=out, mode="clip")
-        out += np.take(self._orders, self._smaller[chunk], axis=0)
+        smaller = self._smaller[chunk]
+        if self._is_residual:
+            out[:] = np.take_along_axis(self._first[chunk], self._newcomer[smaller], axis=1)
+        else:
+            # The first symbol is exchanged with the same position in all blocks. With numpy's
+            # default mode, "raise", `take` would fill a buffer and copy it into `out`.
+            np.take(self._first[chunk], self._newcomer[0], axis=1, out=out, mode="clip")
+        out += np.take(self._patterns, smaller, axis=0)
 
     def read_values(self, values: NDArray[np.uint8], ranks: slice) -> NDArray[np.uint8]:
         """Return an array's values at a chunk's neighbours across a port within the prefix."""
@@ -146,102 +151,170 @@ class Neighbours(_StarArray):
         return np.take(values.reshape(-1, size), neighbours, axis=0, mode="clip").reshape(-1)
 
 
-@lru_cache(maxsize=2)
-def _first_rank_by_newcomer(n: int) -> Ranks:
+@lru_cache(maxsize=4)
+def _first_rank_by_newcomer(n: int, k: int) -> Ranks:
     """Return the first rank of the block reached by replacing a block's first symbol.
 
     Returns:
-        int32 ``[blocks, m]``, by the block and by the index of the new symbol in its rest.
+        int32 ``[blocks, r]``, by the block and by the index of the new symbol in its rest.
     """
-    blocks = _blocks(n)
-    return first_ranks(n, blocks.prefix, blocks.rest, blocks.size)
-
-
-def first_ranks(n: int, prefix: Perms, rest: Perms, size: int) -> Ranks:
-    """Return the first rank of each block whose first symbol is replaced by one of its rest.
-
-    Returns:
-        int32 ``[blocks, symbols of the rest]``.
-    """
-    first = np.empty(rest.shape, dtype=np.int32)
-    for index, newcomer in enumerate(rest.T):
-        changed = prefix.copy()
+    blocks = _blocks(n, k)
+    first = np.empty(blocks.rest.shape, dtype=np.int32)
+    for index, newcomer in enumerate(blocks.rest.T):
+        changed = blocks.prefix.copy()
         changed[:, 0] = newcomer
         first[:, index] = permutations.arrangement_rank(changed, n)
-    return first * np.int32(size)
+    return first * np.int32(blocks.size)
 
 
-@lru_cache(maxsize=8)
-def _replacement_ranks(m: int) -> NDArray[np.int16]:
-    """Return the ranks of suffix patterns in which a prefix symbol has replaced one of the symbols.
+@lru_cache(maxsize=64)
+def _exchanges(n: int, k: int, port: int) -> tuple[Indices, Ranks]:
+    """Return the results of `_exchange` for ``smaller`` = 0..r, stacked: ``[r + 1, size]`` each."""
+    numbers = range(_blocks(n, k).rest.shape[1] + 1)
+    newcomers, patterns = zip(*(_exchange(n, k, port, smaller) for smaller in numbers), strict=True)
+    return np.stack(newcomers), np.stack(patterns)
+
+
+def _exchange(n: int, k: int, port: int, smaller: int) -> tuple[Indices, Ranks]:
+    """Return how crossing a port changes the first symbol and the pattern.
+
+    Args:
+        n: the number of symbols.
+        k: the length of labels.
+        port: a port outside the prefix.
+        smaller: how many symbols of the rest are smaller than the old first symbol.
 
     Returns:
-        int16 ``[m+1, m, m!]``. Entry (q, s, pattern) is the rank of the new pattern if the symbol
-        at position s is replaced by one that is greater than q symbols of the old suffix.
+        For each pattern, the index in the rest of the new first symbol, and the rank of the new
+        pattern; both ``[size]``.
     """
-    out = np.empty((m + 1, m, factorial(m)), dtype=np.int16)
-    patterns = permutations.table(m).astype(np.int16)
-    for q in range(m + 1):
-        for s in range(m):
-            leaving = patterns[:, s]
-            changed = patterns - (patterns > leaving[:, None]) + (patterns >= q)
-            changed[:, s] = q - (leaving < q)
-            out[q, s] = permutations.rank((changed + 1).astype(np.uint8))
-    return out
+    blocks = _blocks(n, k)
+    patterns = blocks.patterns
+    position = port - 1 - (k - blocks.m)
+    newcomer = patterns[:, position] if port <= k else _next_in_clique(n, k, port - k, smaller)
+    after = patterns - (patterns > newcomer[:, None]) + (patterns >= smaller)
+    if port <= k:
+        after[:, position] = smaller - (newcomer < smaller)
+    return newcomer, blocks.ranks(after)
 
 
-class Images(_StarArray):
-    """The image of each node under the translation that maps the identity to the node q."""
+def _next_in_clique(n: int, k: int, steps: int, smaller: int) -> Indices:
+    """Return, for each pattern, the symbol ``steps`` places after the node's first symbol.
+
+    Places are counted cyclically through the sorted first symbols of the node's clique. The result
+    has indices in the rest, ``[size]``.
+    """
+    blocks = _blocks(n, k)
+    is_missing = np.ones((blocks.size, blocks.rest.shape[1]), dtype=bool)
+    np.put_along_axis(is_missing, blocks.patterns, values=False, axis=1)
+    others = np.nonzero(is_missing)[1].reshape(blocks.size, n - k)
+    index = (others < smaller).sum(axis=1)
+    target = (index + steps) % (n - k + 1)
+    chosen = (target - (target > index))[:, None]
+    return np.asarray(np.take_along_axis(others, chosen, axis=1)[:, 0])
+
+
+def _order(values: NDArray[np.integer]) -> Perms:
+    """Return the position that every entry has in its row after sorting."""
+    return np.argsort(np.argsort(values, axis=1), axis=1).astype(np.uint8)
+
+
+class _Relabelling(NodeArray):
+    """A `NodeArray` that depends on the patterns after their symbols are relabelled.
+
+    The subclasses set ``_order``, ``[blocks, r]``: the new index of each symbol of the rest.
+    """
+
+    _order: Perms
+
+    def _relabelled(self, chunk: slice) -> Ranks:
+        """Return the rank of each pattern after relabelling, ``[blocks, size]``."""
+        size, m = self._blocks.size, self._blocks.m
+        patterns = self._order[chunk][:, self._blocks.patterns]
+        return self._blocks.ranks(patterns.reshape(len(patterns) * size, m)).reshape(-1, size)
+
+
+class Images(_Relabelling):
+    """The image (q[p_1], .., q[p_k]) of each node p, for a permutation q of 1..n."""
 
     dtype = np.int32
 
-    def __init__(self, n: int, q: Perms) -> None:
-        super().__init__(n)
+    def __init__(self, n: int, k: int, q: Perms) -> None:
+        super().__init__(n, k)
         blocks = self._blocks
         prefix_rank = permutations.arrangement_rank(permutations.compose(q, blocks.prefix), n)
         self._first = prefix_rank * np.int32(blocks.size)
-        # Sorting twice gives the rank of each image among the images of its block.
-        order = np.argsort(np.argsort(permutations.compose(q, blocks.rest), axis=1), axis=1)
-        self._pattern = permutations.rank((order + 1).astype(np.uint8))
-        self._within = permutations.composition_table(blocks.m)
+        self._order = _order(permutations.compose(q, blocks.rest))
+        # In S_n a relabelling of the rest permutes the patterns, so a table has all results.
+        self._relabellings = blocks.ranks(self._order) if k == n else None
 
     def _fill(self, chunk: slice, out: Ranks) -> None:
-        within = np.take(self._within, self._pattern[chunk], axis=0)
+        if self._relabellings is None:
+            within = self._relabelled(chunk)
+        else:
+            compositions = permutations.composition_table(self._blocks.m)
+            within = np.take(compositions, self._relabellings[chunk], axis=0)
         np.add(self._first[chunk, None], within, out=out)
 
 
-class Distances(_StarArray):
+class Distances(_Relabelling):
     """The distance of each node from a root.
 
-    Consider the permutation that maps each position to the position of its symbol in the root. With
-    c cycles, of which f are fixed points, the distance is n + c - 2f, less 2 if the first symbol is
-    not the root's. Cycles within the prefix are counted once per block. All other paths through the
-    prefix start and end in the suffix. Together with the suffix pattern they form the other cycles.
+    Consider the mapping of each position to the position of its symbol in the root. It has c closed
+    cycles, of which f are fixed points, and beta symbols of the label are not in the root. The
+    distance is k + c - 2f + beta, plus 1 if beta > 0, less 2 if the first symbol is not the root's.
+    This is the formula M + alpha + M' + beta + [beta > 0] - 2 [p_1 != 1] of
+    docs/definitions/nk-star.md: M + M' is k - f, and alpha is c - f. In S_n, beta is 0.
+
+    Cycles within the prefix are counted once per block. All other paths through the prefix start
+    and end in the suffix. Together with the pattern they form the other cycles.
     """
 
     dtype = np.uint8
 
-    def __init__(self, n: int, root: Perms) -> None:
-        super().__init__(n)
+    def __init__(self, n: int, k: int, extended_root: Perms) -> None:
+        super().__init__(n, k)
         blocks = self._blocks
-        width = n - blocks.m
-        # home[s - 1] is the index of symbol s in the root.
-        home = permutations.inverse(root).astype(np.int16) - 1
-        prefix, rest = home[blocks.prefix - 1], home[blocks.rest - 1]
-        base, exits = through_prefix(prefix, rest, width)
-        self._base = (base + n - 2 * (blocks.prefix[:, 0] != root[0])).astype(np.uint8)
-        self._pattern = permutations.rank((exits + 1).astype(np.uint8))
-        self._cycles = permutations.cycle_count_table(blocks.m)
+        # A symbol's position in the root, from 0. Positions from k on mean that the root lacks it.
+        home = permutations.inverse(extended_root).astype(np.int16) - 1
+        prefix, self._rest = home[blocks.prefix - 1], home[blocks.rest - 1]
+        base, exits = _through_prefix(prefix, self._rest, self._width)
+        self._base = (base + k - 2 * (prefix[:, 0] != 0)).astype(np.uint8)
+        # A symbol of the rest becomes s if the path from it ends at suffix position s. Symbols
+        # whose paths end outside the label get the higher numbers.
+        self._order = _order(exits)
+        self._beta = (prefix >= k).sum(axis=1, dtype=np.uint8)
+        self._cycles = _closed_cycles(blocks.rest.shape[1], blocks.m)
+
+    def _fill(self, chunk: slice, out: NDArray[np.uint8]) -> None:
+        np.add(self._cycles[self._relabelled(chunk)], self._base[chunk, None], out=out)
+        beta = np.repeat(self._beta[chunk, None], out.shape[1], axis=1)
+        for position, chosen in enumerate(self._blocks.patterns.T):
+            rest = self._rest[chunk][:, chosen]
+            out -= 2 * (rest == self._width + position).astype(np.uint8)
+            beta += rest >= self._k
+        out += beta
+        out += beta > 0
+
+
+class StarDistances(Distances):
+    """The distances in S_n, looked up in tables of all permutations of the suffix."""
+
+    def __init__(self, n: int, root: Perms) -> None:
+        super().__init__(n, n, root)
+        m = self._blocks.m
+        self._pattern = self._blocks.ranks(self._order)
+        self._cycles = permutations.cycle_count_table(m)
         # The value m marks a position at which the root has a symbol of the prefix. Such a position
         # is never a fixed point.
-        at_home = np.full((len(prefix), blocks.m), blocks.m)
-        block, k = np.nonzero(rest >= width)
-        at_home[block, rest[block, k] - width] = k
+        at_home = np.full((len(self._rest), m), m)
+        block, k = np.nonzero(self._rest >= self._width)
+        at_home[block, self._rest[block, k] - self._width] = k
         self._gains = []
-        for start in range(0, blocks.m, _TRIPLE):
-            triple = tuple(range(start, min(start + _TRIPLE, blocks.m)))
-            column = np.ravel_multi_index(at_home[:, triple].T, (blocks.m + 1,) * len(triple))
-            self._gains.append((_fixed_point_gain(blocks.m, triple), column))
+        for start in range(0, m, _TRIPLE):
+            triple = tuple(range(start, min(start + _TRIPLE, m)))
+            column = np.ravel_multi_index(at_home[:, triple].T, (m + 1,) * len(triple))
+            self._gains.append((_fixed_point_gain(m, triple), column))
 
     def _fill(self, chunk: slice, out: NDArray[np.uint8]) -> None:
         np.take(self._cycles, self._pattern[chunk], axis=0, out=out, mode="clip")
@@ -265,7 +338,7 @@ def _fixed_point_gain(m: int, positions: tuple[int, ...]) -> NDArray[np.uint8]:
     return gain
 
 
-def through_prefix(
+def _through_prefix(
     prefix: NDArray[np.int16], rest: NDArray[np.int16], width: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
     """Follow each block's permutation through its prefix, by pointer doubling.
@@ -298,3 +371,27 @@ def through_prefix(
     closed = (target[:, :width] < width) & (smallest[:, :width] == positions)
     base = closed.sum(axis=1) - 2 * (prefix == positions).sum(axis=1)
     return base, (target.take(rest + block) - width).astype(np.int16)
+
+
+@lru_cache(maxsize=8)
+def _closed_cycles(symbols: int, m: int) -> NDArray[np.uint8]:
+    """Return the number of closed cycles of each pattern, uint8 ``[size]``.
+
+    Fixed points count as cycles.
+    """
+    counts = []
+    for row in (permutations.arrangements(symbols, m).astype(int) - 1).tolist():
+        least = [_least_of_cycle(row, start) for start in range(m)]
+        counts.append(sum(least[start] == start for start in range(m)))
+    return np.array(counts, dtype=np.uint8)
+
+
+def _least_of_cycle(row: list[int], start: int) -> int:
+    """Return the smallest index on the cycle through ``start``; -1 if the path leaves the row."""
+    least, index = start, row[start]
+    while index != start:
+        if index >= len(row):
+            return -1
+        least = min(least, index)
+        index = row[index]
+    return least

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator
 from itertools import chain, product
 from typing import Literal
 
-from starcast.catalogue.declarations import Function, check_declaration
-from starcast.catalogue.entries import FAMILIES, Family
-from starcast.catalogue.origin import Located, Origin, run_guarded
+from starcast.catalogue.entries import FAMILIES, Family, Function, check_declaration
+from starcast.catalogue.origin import Origin, located, run_guarded
 from starcast.support.errors import InputError
 from starcast.topologies.base import Topology
-from starcast.topologies.cayley import CayleyGraph
-from starcast.topologies.groups import (
+from starcast.topologies.cayley import (
+    CayleyGraph,
     EvenPermutations,
     Permutations,
     Residues,
@@ -103,7 +102,7 @@ def family(
             built = run_guarded(subject, origin, lambda: function(*numbers))
             if isinstance(built, Topology):
                 return built
-            with Located(subject, origin):
+            with located(subject, origin):
                 return CayleyGraph(spec, name, built, _GROUPS[group] or Residues(numbers))
 
         entry = Family(

@@ -10,21 +10,29 @@ of the nodes, and port k + (n-k+1-s) leads back over port k+s.
 
 Arrays over all nodes are computed block by block, in S_n in about one nanosecond per node: see
 `starcast.topologies.blocks`.
+
+The nodes at each distance are counted by cycle structure, without a node array. A polynomial is a
+list of coefficients: entry d counts the arrangements at distance d. The distance is the sum of
+these costs (docs/definitions/nk-star.md, formulas (1) and (2)):
+
+* Each cycle of two or more positions costs its length + 1.
+* All external chains (chains that begin with a symbol that the root lacks) together cost the number
+  of their positions + the number of chains + 1.
+* If position 1 is on such a cycle or chain, the distance is 2 less.
 """
 
-from abc import abstractmethod
-from collections.abc import Callable
-from math import factorial, perm
+from collections.abc import Callable, Iterable
+from itertools import zip_longest
+from math import comb, factorial, perm
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from starcast.support.errors import InputError
-from starcast.topologies import blocks, nk_blocks, permutations
-from starcast.topologies.base import RankedValueReader, Topology, ValueReader, kept_table
+from starcast.topologies import blocks, permutations
+from starcast.topologies.base import Topology, ValueReader, kept_table, read_by_rank
 from starcast.topologies.families import family
 from starcast.topologies.permutations import Perms, Ranks
-from starcast.topologies.profiles import nk_star_profile
 
 MAX_NODES = factorial(12)  # the number of nodes of the largest star graph; ranks are int32
 
@@ -42,18 +50,17 @@ class ArrangementGraph(Topology):
     length: int
     _keeps_tables = True
 
-    @abstractmethod
-    def _neighbour_array(self, port: int) -> blocks.NodeArray: ...
+    def distance_profile(self) -> tuple[int, ...]:
+        """Return the number of nodes at each distance from any node, by cycle structure."""
+        return _profile(self.n, self.length)
 
-    @abstractmethod
-    def _distance_array(self, root: int) -> blocks.NodeArray: ...
+    def reverse_port(self, port: int) -> int:
+        """Return the port that leads back; in a clique, port k + (n-k+1-s) undoes port k+s."""
+        self._check_port(port)
+        return int(port) if port <= self.length else self.n + 1 - (int(port) - self.length)
 
-    @abstractmethod
-    def _image_array(self, root: int) -> blocks.NodeArray: ...
-
-    def _cross(self, rows: Perms, port: int) -> None:
-        """Replace nodes, in place, by their neighbours across a port."""
-        rows[:, [0, port - 1]] = rows[:, [port - 1, 0]]
+    def _neighbour_array(self, port: int) -> blocks.Neighbours:
+        return blocks.Neighbours(self.n, self.length, port)
 
     def neighbours(self, port: int, ranks: ArrayLike | None = None) -> Ranks:
         """Return the neighbours across a port; see `Topology.neighbours`."""
@@ -67,7 +74,10 @@ class ArrangementGraph(Topology):
         if ranks is None:
             return self._neighbour_array(port).all()
         rows = self.rows(self._check_ranks(ranks))
-        self._cross(rows, port)
+        if port <= self.length:
+            rows[:, [0, port - 1]] = rows[:, [port - 1, 0]]
+        else:
+            rows[:, 0] = _along_clique(self.n, rows, port - self.length)
         return permutations.arrangement_rank(rows, self.n)
 
     def _fill_neighbours(self, port: int, out: Ranks) -> None:
@@ -77,17 +87,35 @@ class ArrangementGraph(Topology):
         """Return a function that takes a chunk and returns its neighbours across a port."""
         return self._neighbour_array(self._check_port(port)).part
 
+    def neighbour_values(self, port: int) -> ValueReader:
+        """Return a function that reads an array at the neighbours across a port.
+
+        A port within the prefix maps each block to another block in the same order of nodes, so
+        complete blocks are copied.
+        """
+        neighbours = self._neighbour_array(self._check_port(port))
+        if neighbours.within_prefix:
+            return neighbours.read_values
+        return read_by_rank(neighbours.part)
+
+    def chunks(self) -> list[slice]:
+        """Return slices that together cover all ranks, each of several complete blocks."""
+        return blocks.chunks(self.n, self.length)
+
     def distances(self, root: int | str = 0) -> NDArray[np.uint8]:
         """Return the distance of every node from the root; see `Topology.distances`."""
         rank = self.node(root)
         self._require_memory(1, "distances")
         return self._distance_array(rank).all()
 
+    def _distance_array(self, root: int) -> blocks.Distances:
+        return blocks.Distances(self.n, self.length, self.extension(root))
+
     def translation(self, root: int | str) -> Ranks:
         """Return the image of each node under the translation to the root."""
         rank = self.node(root)
         self._require_memory(4, "images")
-        return self._image_array(rank).all()
+        return blocks.Images(self.n, self.length, self.extension(rank)).all()
 
     def labels(self, ranks: ArrayLike | None = None) -> NDArray[np.str_]:
         """Return the labels of nodes: one character for each symbol."""
@@ -104,6 +132,25 @@ class ArrangementGraph(Topology):
     def rows(self, ranks: ArrayLike) -> Perms:
         """Return the symbols of nodes, one row per node, uint8 ``[count, length]``."""
         return permutations.arrangement_unrank(self.n, self.length, ranks)
+
+    def extension(self, root: int | str) -> Perms:
+        """Return the root's symbols and then the other symbols, ascending, uint8 ``[n]``.
+
+        Raises:
+            InputError: there is no such node.
+        """
+        row = self.rows(self.node(root))[0]
+        missing = np.setdiff1d(np.arange(1, self.n + 1, dtype=np.uint8), row)
+        return np.concatenate([row, missing])
+
+    def residual_port(self, rows: Perms, newcomer: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return the residual ports from nodes to the neighbours with given first symbols."""
+        inner = rows[:, 1:]
+        # A symbol's index in the clique is its index among all symbols less the number of smaller
+        # symbols that are not in the clique.
+        steps = newcomer.astype(np.intp) - (inner < newcomer[:, None]).sum(axis=1)
+        steps -= rows[:, 0].astype(np.intp) - (inner < rows[:, :1]).sum(axis=1)
+        return np.asarray(self.length + steps % (self.n - self.length + 1), dtype=np.uint8)
 
 
 class Star(ArrangementGraph):
@@ -128,37 +175,8 @@ class Star(ArrangementGraph):
         """The largest distance, floor(3(n-1)/2)."""
         return 3 * (self.n - 1) // 2
 
-    def distance_profile(self) -> tuple[int, ...]:
-        """Return the number of nodes at each distance from any node, by cycle structure."""
-        return nk_star_profile(self.n, self.n)
-
-    def reverse_port(self, port: int) -> int:
-        """Return the port itself, because exchanging the same two symbols twice leads back."""
-        return self._check_port(port)
-
-    def _neighbour_array(self, port: int) -> blocks.Neighbours:
-        return blocks.Neighbours(self.n, port - 1)
-
     def _distance_array(self, root: int) -> blocks.Distances:
-        return blocks.Distances(self.n, self.rows(root)[0])
-
-    def _image_array(self, root: int) -> blocks.Images:
-        return blocks.Images(self.n, self.rows(root)[0])
-
-    def neighbour_values(self, port: int) -> ValueReader:
-        """Return a function that reads an array at the neighbours across a port.
-
-        A port within the prefix maps each block to another block in the same order of nodes, so
-        complete blocks are copied.
-        """
-        neighbours = self._neighbour_array(self._check_port(port))
-        if neighbours.within_prefix:
-            return neighbours.read_values
-        return RankedValueReader(neighbours.part)
-
-    def chunks(self) -> list[slice]:
-        """Return slices that together cover all ranks, each of several complete blocks."""
-        return blocks.chunks(self.n)
+        return blocks.StarDistances(self.n, self.rows(root)[0])
 
     def step(self, ports: NDArray[np.uint8], ranks: NDArray[np.integer]) -> Ranks:
         """Return each node's neighbour across its own port; see `Topology.step`."""
@@ -212,34 +230,6 @@ class NkStar(ArrangementGraph):
         n, k = self.n, self.k
         return 2 * k - 1 if k <= n // 2 else k + (n - 1) // 2
 
-    def distance_profile(self) -> tuple[int, ...]:
-        """Return the number of nodes at each distance from any node, by cycle structure."""
-        return nk_star_profile(self.n, self.k)
-
-    def reverse_port(self, port: int) -> int:
-        """Return the port that leads back; in a clique, port k + (n-k+1-s) undoes port k+s."""
-        self._check_port(port)
-        return int(port) if port <= self.k else self.n + 1 - (int(port) - self.k)
-
-    def _neighbour_array(self, port: int) -> nk_blocks.Neighbours:
-        return nk_blocks.Neighbours(self.n, self.k, port)
-
-    def _distance_array(self, root: int) -> nk_blocks.Distances:
-        return nk_blocks.Distances(self.n, self.k, self.extension(root))
-
-    def _image_array(self, root: int) -> nk_blocks.Images:
-        return nk_blocks.Images(self.n, self.k, self.extension(root))
-
-    def _cross(self, rows: Perms, port: int) -> None:
-        if port <= self.k:
-            super()._cross(rows, port)
-        else:
-            rows[:, 0] = _along_clique(self.n, rows, port - self.k)
-
-    def chunks(self) -> list[slice]:
-        """Return slices that together cover all ranks, each of several complete blocks."""
-        return nk_blocks.chunks(self.n, self.k)
-
     def carried_ports(self, root: int | str, ports: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the ports of translated links; see `Topology.carried_ports`.
 
@@ -256,25 +246,6 @@ class NkStar(ArrangementGraph):
                 permutations.compose(q, rows), permutations.compose(q, newcomer)
             )
         return carried
-
-    def extension(self, root: int | str) -> Perms:
-        """Return the root's k symbols and then the other symbols, ascending, uint8 ``[n]``.
-
-        Raises:
-            InputError: there is no such node.
-        """
-        row = self.rows(self.node(root))[0]
-        missing = np.setdiff1d(np.arange(1, self.n + 1, dtype=np.uint8), row)
-        return np.concatenate([row, missing])
-
-    def residual_port(self, rows: Perms, newcomer: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the residual ports from nodes to the neighbours with given first symbols."""
-        inner = rows[:, 1:]
-        # A symbol's index in the clique is its index among all symbols less the number of smaller
-        # symbols that are not in the clique.
-        steps = newcomer.astype(np.intp) - (inner < newcomer[:, None]).sum(axis=1)
-        steps -= rows[:, 0].astype(np.intp) - (inner < rows[:, :1]).sum(axis=1)
-        return np.asarray(self.k + steps % (self.n - self.k + 1), dtype=np.uint8)
 
 
 def _along_clique(n: int, rows: Perms, steps: int | NDArray[np.intp]) -> NDArray[np.uint8]:
@@ -308,3 +279,59 @@ def _nk_star(n: int, k: int) -> NkStar:
             hint=f"with n = {n}, k goes from 1 to {largest_k(n)}",
         )
     return NkStar(n, k)
+
+
+Polynomial = list[int]
+
+
+def _profile(n: int, k: int) -> tuple[int, ...]:
+    """Return the number of nodes of S_{n,k} at each distance 0, 1, .. from any node.
+
+    k = n gives S_n, which has no external symbols.
+    """
+    cycles = _cycles(k)
+    chains = [_chains(length, n - k) for length in range(k + 1)]
+    free = [
+        _sum(_times(cycles[j - i], chains[i], comb(j, i)) for i in range(j + 1)) for j in range(k)
+    ]
+    at_home = free[k - 1]
+    in_cycle = (_shifted(free[k - m], m - 1, perm(k - 1, m - 1)) for m in range(2, k + 1))
+    in_chain = (_times(cycles[k - j], chains[j][2:], comb(k - 1, j - 1)) for j in range(1, k + 1))
+    counts = _sum([at_home, *in_cycle, *in_chain])
+    # Trailing zeros, which stand for distances that no node has, are removed.
+    return tuple(counts[: max(distance for distance, count in enumerate(counts) if count) + 1])
+
+
+def _cycles(largest: int) -> list[Polynomial]:
+    """Return, for each j, the polynomial that counts the permutations of j positions by cost."""
+    ways: list[Polynomial] = [[1]]
+    for j in range(1, largest + 1):
+        # The last position is a fixed point, or it is on a cycle of m positions.
+        in_cycle = (_shifted(ways[j - m], m + 1, perm(j - 1, m - 1)) for m in range(2, j + 1))
+        ways.append(_sum([ways[j - 1], *in_cycle]))
+    return ways
+
+
+def _chains(positions: int, externals: int) -> Polynomial:
+    """Return the polynomial that counts the divisions of positions into external chains by cost."""
+    if positions == 0:
+        return [1]
+    counts = [0] * (2 * positions + 2)
+    for beta in range(1, min(positions, externals) + 1):
+        # Lah number: the divisions into beta sequences, each of which begins with its own
+        # external symbol.
+        sequences = comb(positions - 1, beta - 1) * perm(positions, positions - beta)
+        counts[positions + beta + 1] = sequences * perm(externals, beta)
+    return counts
+
+
+def _sum(terms: Iterable[Polynomial]) -> Polynomial:
+    return [sum(column) for column in zip_longest(*terms, fillvalue=0)]
+
+
+def _shifted(polynomial: Polynomial, distance: int, factor: int) -> Polynomial:
+    return [0] * distance + [factor * count for count in polynomial]
+
+
+def _times(left: Polynomial, right: Polynomial, factor: int) -> Polynomial:
+    return _sum([_shifted(right, distance, factor * count) for distance, count in enumerate(left)])

@@ -1,7 +1,18 @@
 """Spanning trees: the forest array and the constructions that compute it."""
 
-from starcast.trees.catalogue import forest
-from starcast.trees.construction import constructions, plain_constructions
+# Each module declares its constructions; `starcast` lists them in this order.
+# isort: off
+from starcast.trees import (  # noqa: F401
+    greedy,
+    multinode,
+    change,
+    balanced,
+    edge_disjoint,
+    other_topologies,
+)
+
+# isort: on
+from starcast.trees.construction import constructions, forest, plain_constructions
 from starcast.trees.model import Forest
 
 __all__ = ["Forest", "constructions", "forest", "plain_constructions"]

@@ -27,8 +27,14 @@ from numpy.typing import NDArray
 
 from starcast.topologies import Topology, permutations
 from starcast.topologies.necklaces import displacements, necklaces
-from starcast.trees.common import Positions, Slab, numbered_dimensions, slabs, translate_ports
-from starcast.trees.construction import construction
+from starcast.trees.construction import (
+    Positions,
+    Slab,
+    construction,
+    numbered_dimensions,
+    slabs,
+    translate_ports,
+)
 from starcast.trees.model import Forest
 
 

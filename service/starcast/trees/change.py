@@ -24,8 +24,7 @@ from starcast.support.arrays import freeze
 from starcast.topologies import Topology, permutations
 from starcast.topologies.necklaces import rotate, rotated_dimension
 from starcast.topologies.permutations import Ranks
-from starcast.trees.common import translate_forest
-from starcast.trees.construction import construction, plain_constructions
+from starcast.trees.construction import construction, plain_constructions, translate_forest
 from starcast.trees.model import Forest
 
 Base = Annotated[

@@ -1,17 +1,25 @@
-"""The decorator that declares a construction, and the registry of constructions by name."""
+"""The decorator that declares constructions, `forest`, which builds trees, and their common parts.
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+`starcast.trees` imports the modules that declare the constructions of starcast. The helpers at the
+end are shared by constructions: translation, re-rooting, and iteration over slabs of nodes.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import factorial, perm
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.catalogue.declarations import Function, check_declaration, read_arguments
-from starcast.catalogue.entries import Entry, Registry
+from starcast.catalogue.entries import Entry, Function, Registry, check_declaration, read_arguments
 from starcast.catalogue.origin import run_guarded
+from starcast.support.arrays import freeze
 from starcast.support.errors import InputError
-from starcast.topologies import Topology, as_topology
+from starcast.support.spec_syntax import parse_construction
+from starcast.topologies import Topology, as_topology, memory
+from starcast.topologies.necklaces import necklace_count
+from starcast.topologies.permutations import Perms
 from starcast.trees.model import Forest
 
 
@@ -163,3 +171,261 @@ def single_trees(topology: Topology | str | None = None) -> tuple[str, ...]:
         for construction in entries
         if not construction.one_tree_per_port and not construction.partial
     )
+
+
+def forest(
+    topology: Topology | str, construction: str, root: int | str = 0, **arguments: int | str
+) -> Forest:
+    """Build the trees of a construction.
+
+    Args:
+        topology: a `Topology` or its spec, such as ``S5``.
+        construction: one of `constructions`, also with arguments in parentheses, such as
+            ``dimension-change(base=multiple,i=2)``.
+        root: label or rank of the root; the identity by default.
+        **arguments: the arguments that the construction declares: ``base``, the construction of the
+            trees to change, for ``label-change`` and ``dimension-change``; and ``i`` for
+            ``dimension-change``.
+
+    Returns:
+        The forest; its array ``parent_port`` is uint8 ``[trees, nodes]`` and read-only.
+
+    Raises:
+        InputError: the topology, construction or root does not exist, the construction is not
+            defined on the topology, or an argument is missing, unknown or invalid.
+        LimitError: the trees are larger than the memory of this machine.
+
+    Example:
+        >>> forest("S5", "multiple", root="54321").heights.tolist()
+        [10, 10, 10, 10]
+    """
+    topology = as_topology(topology)
+    name, given = parse_construction(str(construction), arguments)
+    entry = CONSTRUCTIONS.find(name, topology)
+    values = entry.resolve_arguments(topology, given)
+    rank = topology.node(root)
+    trees = entry.count_trees(topology)
+    # The memory is checked before the first array is allocated, so that the error message can name
+    # the trees and the size of the topology.
+    memory.require(
+        memory.forest_bytes(topology.nodes, trees),
+        f"trees of '{entry.name}' on the {topology.nodes:,} nodes of {topology.spec}",
+    )
+    # The base is built with the identity as root, because the construction itself moves it to the
+    # requested root.
+    bases = {
+        argument.name: forest(topology, str(values[argument.name]))
+        for argument in entry.arguments
+        if argument.kind == "construction"
+    }
+    return entry.build(topology, rank, **{**values, **bases})
+
+
+def forest_from_id(forest_id: str) -> Forest:
+    """Build the forest that an id names.
+
+    Args:
+        forest_id: such as ``S5:multiple:12345``; ``S5:multiple`` is short for the forest rooted at
+            the identity.
+
+    Raises:
+        InputError: the id has another form, or names something that does not exist.
+        LimitError: the trees are larger than the memory of this machine.
+
+    Example:
+        >>> forest_from_id("S4:multiple").id
+        'S4:multiple:1234'
+    """
+    parts = forest_id.split(":")
+    if not 2 <= len(parts) <= 3:
+        raise InputError(
+            f"'{forest_id}' is not the id of a forest",
+            hint="write it as S5:multiple:12345, or in short as S5:multiple",
+        )
+    spec, construction, *root = parts
+    return forest(spec, construction, root[0].lower() if root else 0)
+
+
+def find_difference(built: Forest) -> str | None:
+    """Compare a forest with the trees that its construction builds, and describe a difference.
+
+    Args:
+        built: any forest, such as one read from a file; its construction is checked, not trusted.
+
+    Returns:
+        A clause that describes the first difference, or None if the construction builds the same
+        trees or its name is unknown.
+
+    Raises:
+        LimitError: the trees of the construction are larger than the memory of this machine.
+    """
+    if built.construction not in CONSTRUCTIONS:
+        return None
+    try:
+        entry = CONSTRUCTIONS.find(built.construction, built.topology)
+        values = entry.resolve_arguments(built.topology, built.arguments)
+        meant = forest(built.topology, entry.name, built.root, **values)
+    except InputError as error:
+        return error.message
+    if meant.trees != built.trees:
+        return f"the construction builds {meant.trees} trees, not {built.trees}"
+    for tree, (row, expected) in enumerate(zip(built.parent_port, meant.parent_port, strict=True)):
+        if not np.array_equal(row, expected):
+            node = int((row != expected).argmax())
+            return (
+                f"node {built.topology.label(node)} of tree {tree} has parent port {row[node]}, "
+                f"not {expected[node]}"
+            )
+    if meant.spanning != built.spanning:
+        return f"its trees are wrongly marked as {'not ' if meant.spanning else ''}spanning"
+    return None
+
+
+def count_edges(topology: Topology | str, construction: str, **arguments: int | str) -> int:
+    """Return the number of edges of all trees that `starcast.forest` builds with these arguments.
+
+    Raises:
+        InputError: the arguments are invalid, as in `starcast.forest`.
+
+    Example:
+        >>> count_edges("S5", "multiple")
+        476
+    """
+    topology = as_topology(topology)
+    entry = CONSTRUCTIONS.find(construction, topology)
+    values = entry.resolve_arguments(topology, arguments)
+    if "base" in values:  # a label or dimension change keeps the number of edges
+        return count_edges(topology, str(values["base"]))
+    if entry.name in _PARTIAL:
+        return _PARTIAL[entry.name](topology.n)
+    return entry.count_spanning_edges(topology)
+
+
+#: The numbers of edges on S_n of the constructions whose trees do not reach all nodes.
+_PARTIAL: dict[str, Callable[[int], int]] = {
+    # SPT omits all nodes with the root's first symbol but the root (Fragopoulou & Akl 1996, Lemma
+    # 4). SPG consists of n-1 trees of 2(n-1)! nodes (Lemma 5).
+    "shortest-path": lambda n: (n - 1) * factorial(n - 1),
+    "shortest-path-graph": lambda n: (n - 1) * (2 * factorial(n - 1) - 1),
+    # Besides the root, each of the n-1 trees has one node per necklace (Fragopoulou & Akl 1993,
+    # Def. 15).
+    "perfectly-balanced": lambda n: (n - 1) * necklace_count(n),
+}
+
+
+Positions = NDArray[np.uint8]
+
+
+class Slab(NamedTuple):
+    """All nodes of S_n with the same first symbol: (n-1)! consecutive ranks.
+
+    In every slab, the other symbols occur in all their orders. So the positions in all slabs follow
+    from one table.
+
+    Attributes:
+        first: the first symbol.
+        positions: ``[n+1, (n-1)!]``: the position of each symbol in each node; row 0 is unused.
+    """
+
+    first: int
+    positions: Positions
+
+
+def translate_ports(topology: Topology, rows: NDArray[np.uint8], root: int) -> NDArray[np.uint8]:
+    """Move a forest from the identity to another root by the topology's translation.
+
+    Args:
+        topology: the topology of the forest.
+        rows: the ports towards the parents, uint8 ``[trees, nodes]``; the function may keep this
+            array.
+        root: the rank of the new root.
+
+    Returns:
+        The ports of the translated forest, read-only uint8 ``[trees, nodes]``; ``rows`` itself if
+        the root is the identity.
+    """
+    if root == 0:
+        return freeze(rows)
+    image = topology.translation(root)
+    translated = np.empty_like(rows)
+    for target, row in zip(translated, rows, strict=True):
+        target[image] = topology.carried_ports(root, row)
+    return freeze(translated)
+
+
+def translate_forest(forest: Forest, root: int) -> Forest:
+    """Translate a forest rooted at the identity to another root."""
+    rows = translate_ports(forest.topology, forest.parent_port, root)
+    # Each hub is translated like its tree, so that it still makes `verify` fast.
+    hubs = forest.verify_hubs
+    if hubs is not None:
+        hubs = tuple(forest.topology.translation(root)[list(hubs)].tolist())
+    return replace(forest, parent_port=rows, root=root, verify_hubs=hubs)
+
+
+def numbered_dimensions(n: int, numbers: NDArray[np.integer]) -> NDArray[np.uint8]:
+    """Return v(m) = (m-1) mod (n-1) + 2 for each number m >= 1; 0 for the root's number 0.
+
+    Consecutive numbers cycle through all n-1 dimensions, so the root's branches are equally large.
+
+    Reference: Fragopoulou & Akl 1993, sections 3.2 and 5.1.
+    """
+    return np.where(numbers == 0, 0, (numbers - 1) % (n - 1) + 2).astype(np.uint8)
+
+
+def reroot(topology: Topology, row: NDArray[np.uint8], root: int) -> None:
+    """Re-root a tree in place: reverse the links between the new root and the old one.
+
+    Args:
+        topology: the topology of the tree.
+        row: the ports towards the parents, uint8 ``[nodes]``.
+        root: the rank of the new root.
+    """
+    node, port, back = root, int(row[root]), 0
+    # Reversed links keep their dimensions, so only the path between the two roots changes.
+    while True:
+        row[node] = back
+        if not port:
+            return
+        node = int(topology.neighbours(port, [node])[0])
+        port, back = int(row[node]), topology.reverse_port(port)
+
+
+def write_first_differences(n: int, root: Perms, start: int, out: NDArray[np.uint8]) -> None:
+    """Write the ports of the nodes with the root's first symbol, which begin at rank ``start``.
+
+    Such a port is the first position from 2 on in which the node differs from the root.
+
+    Args:
+        n: the number of symbols of S_n or S_{n,k}.
+        root: the root's symbols.
+        start: the rank of the first of these nodes.
+        out: uint8 ``[nodes]``.
+    """
+    # `start` is the first node that agrees with the root on its first `depth` symbols.
+    for depth in range(1, len(root)):
+        symbols = sorted(set(range(1, n + 1)) - set(root[:depth].tolist()))
+        block = perm(n - depth - 1, len(root) - depth - 1)
+        out[start : start + len(symbols) * block].fill(depth + 1)
+        start += symbols.index(int(root[depth])) * block
+    out[start] = 0
+
+
+def slabs(n: int, rows: NDArray[np.uint8]) -> Iterator[tuple[Slab, NDArray[np.uint8]]]:
+    """Yield the slab of each first symbol 2..n, and a view of its nodes' columns of ``rows``."""
+    later = _position_table(n - 1) + np.uint8(1)
+    for first, part in enumerate(np.split(rows, n, axis=1)[1:], start=2):
+        yield Slab(first, np.insert(later, first, 1, axis=0)), part
+
+
+def _position_table(n: int) -> Positions:
+    """Return the position of symbol s in the permutation of rank x, uint8 ``[n+1, n!]``.
+
+    The indices are s and x; row 0 is unused.
+    """
+    table = np.zeros((1, 1), dtype=np.uint8)
+    for size in range(1, n + 1):
+        later = table + np.uint8(1)
+        parts = [np.insert(later, first, 1, axis=0) for first in range(1, size + 1)]
+        table = np.concatenate(parts, axis=1)
+    return table

@@ -23,41 +23,8 @@ parent in SPT. In EDT its parent is the neighbour whose *first symbol* is
 
 Every node of S^1 except the root has its parent in tree l across *dimension* l (case 4).
 
-**Levels in EDT**, counted without building the trees.
-
-The *detour* of a node x in tree l is its level there minus its distance from the root. Let L be the
-length of the cycle of symbol 1, (1 x_1 .. k); in S^1, L = 1. Let q = x_p be the first symbol of x's
-parent in SPT, which is across dimension p = p(x).
-
-* Nodes of S^1: the path is a hop across dimension l, then a shortest path. The detour is 0 if l is
-  displaced, and 2 if l is fixed.
-* L >= 2, tree k: the path is a shortest path, so the detour is 0.
-* L >= 2, any other tree: two hops, via the neighbour with first symbol l, remove 1 from its cycle
-  and move l to position k; the node of S^1 that they reach has l displaced. (In tree x_1 one hop
-  does so, to a node with x_1 displaced if L >= 3.) A distance is the number of cycles plus the
-  number of displaced symbols, less 2 outside S^1. The detour is thus the 1 or 2 hops plus the
-  difference of the two distances: 4 if l is fixed; 2 if l is on another cycle; on the cycle of 1, 2
-  for l = x_1, and 4 for the others except x_{x_1}.
-* Tree q is an exception unless q = k. If L = 2, one hop reaches the node of S^1, and q is displaced
-  there, so the detour is 0 instead of 2. If L = 3, q = k. If L >= 4, q = x_{x_1}, and the hop leads
-  to a node y with first symbol k, whose cycle of 1 is (1 k) and whose distance is greater by one.
-  If y has the same q, the detour is 2 by the case L = 2; otherwise it is 4.
-
-The nodes x with L >= 4 and a detour of 2 in tree q are determined by y: for each y that has L = 2
-and displaces other symbols than 1 and k, only x_1 = p(y) is possible.
-
-*Sums.* For each L >= 2 there are (n-1)! nodes. On average they have one fixed symbol and n - L - 1
-symbols on other cycles; if L = n they have neither. Hence, over all trees, the detours of all nodes
-outside S^1 add up to (n-1)! times the sum over L of 4 [L < n] + 2 (n - L - [L < n]) + (4L - 10)
-[L >= 3], which is (n-1)! (n-2) (2 + n-1 + 2(n-2)) = 3 (n-2) (n-1) (n-1)!. From this,
-2 ((n-1)! - (n-1)) is subtracted twice, once for the exceptions with L = 2 and once for those with
-L >= 4, since each exception belongs to one node y. The trees are rotations of one another. In each
-of them, S^1 has (n-2)! - 1 nodes with l fixed besides the root. The sum of the levels in each tree
-is, with the distance sum t_n,
-
-    t_n + 3 (n-2) (n-1)! - 4 (n-2)! + 4 + 2 ((n-2)! - 1) = t_n + 3 (n-2) (n-1)! - 2 (n-2)! + 2.
-
-The tests compare these counts with the levels of the trees themselves, for n = 2..8.
+**Levels in EDT** are counted without building the trees. The *detour* of a node in a tree is its
+level there minus its distance from the root; docs/definitions/edge-disjoint-trees.md derives it.
 """
 
 from collections.abc import Iterator
@@ -68,8 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.topologies import Topology
-from starcast.trees.common import Positions, Slab, slabs, translate_ports
-from starcast.trees.construction import construction
+from starcast.trees.construction import Positions, Slab, construction, slabs, translate_ports
 from starcast.trees.model import Forest
 
 

@@ -1,11 +1,27 @@
-"""The greedy tree, its re-rooted copies, and the recursive-substar tree.
+"""The greedy tree and its re-rooted copies on S_n and S_{n,k}, and the recursive-substar tree.
 
 * The greedy tree L(r) with root r routes by the first symbol (Tseng & Sheu 1997, Def. 1).
 * The n-1 trees L-hat(rho^i(r)), where rho shifts a label right by one position, are greedy trees
   with the roots rho^i(r), re-rooted at r. Together they have congestion 2 (Tseng & Sheu 1997, Def.
   2 and Lemma 6).
+* SP(r) and MT(R_i) are these trees on S_{n,k} (Li, Chen, Xiang & Yao).
 * The recursive-substar tree broadcasts in 2n-3 steps; it divides S_n into substars (Sheu, Liaw &
   Chen 1993).
+
+docs/definitions/nk-star.md corrects the definition of SP(r), the shortest-path tree with root r.
+Symbols are named by their positions in the root: v_1 = i means that the node v begins with the
+root's i-th symbol. A symbol that the root lacks is *external*. The chain of an external symbol e in
+v begins with e in position j_1. The root's symbol of position j_1 is in v's position j_2, and so
+on, until the root's symbol of position j_m is not in v. That symbol is the *desired symbol* d(e).
+The first symbol v_1 determines the link from v to its parent:
+
+* v_1 = 1: exchange positions 1 and i, for the smallest i >= 2 in which v differs from the root;
+* 2 <= v_1 <= k: exchange positions 1 and v_1;
+* v_1 external: replace v_1 by the smallest desired symbol of the *other* external symbols of v, or
+  by its own, d(v_1), if v has no other. The smallest desired symbol is the one with the lowest
+  position in the root.
+
+On S_n no symbol is external, and the rules are those of L(r).
 """
 
 from typing import NamedTuple
@@ -16,9 +32,17 @@ from numpy.typing import NDArray
 from starcast.support.arrays import freeze
 from starcast.topologies import Topology, permutations
 from starcast.topologies.permutations import Perms, Ranks
-from starcast.trees.common import reroot, translate_ports, write_first_differences
-from starcast.trees.construction import construction
+from starcast.topologies.stars import ArrangementGraph
+from starcast.trees.construction import (
+    construction,
+    reroot,
+    translate_ports,
+    write_first_differences,
+)
 from starcast.trees.model import Forest
+
+# Number of labels processed at a time, so that they and their tables fit into the cache.
+_ROWS = 2**15
 
 
 @construction(
@@ -33,9 +57,7 @@ def greedy(topology: Topology, root: int) -> Forest:
 
     Reference: Tseng & Sheu 1997, Def. 1.
     """
-    rows = np.empty((1, topology.nodes), dtype=np.uint8)
-    write_greedy_ports(topology, permutations.unrank(topology.n, root)[0], rows[0])
-    return Forest(topology, freeze(rows), root, "greedy", verify_hubs=(root,))
+    return greedy_tree(topology, root, "greedy")
 
 
 @construction(
@@ -48,36 +70,89 @@ def multiple(topology: Topology, root: int) -> Forest:
     Tree i-1 is the greedy tree of another root, re-rooted at r. The other root is rho^i(r), the
     label r shifted right by i positions.
     """
-    symbols = permutations.unrank(topology.n, root)[0]
-    old_roots = np.stack([permutations.shift(symbols, i) for i in range(1, topology.n)])
-    rows = np.empty((topology.n - 1, topology.nodes), dtype=np.uint8)
+    return rerooted_trees(topology, root, "multiple")
+
+
+def greedy_tree(topology: Topology, root: int, construction: str) -> Forest:
+    """Return L(r) on S_n, or SP(r) on S_{n,k}, as the forest of a construction."""
+    graph = _as_arrangement_graph(topology)
+    rows = np.empty((1, graph.nodes), dtype=np.uint8)
+    _write_greedy_ports(graph, graph.rows(root)[0], rows[0])
+    return Forest(graph, freeze(rows), root, construction, verify_hubs=(root,))
+
+
+def rerooted_trees(topology: Topology, root: int, construction: str) -> Forest:
+    """Return the greedy trees of n-1 shifted roots, re-rooted at r, as a construction's forest.
+
+    The label of r is extended to all n symbols, shifted right by 1..n-1 positions, and cut to the
+    length of a label again.
+    """
+    graph = _as_arrangement_graph(topology)
+    extended = graph.extension(root)
+    shifted = [permutations.shift(extended, i)[: graph.length] for i in range(1, graph.n)]
+    old_roots = np.stack(shifted)
+    rows = np.empty((graph.n - 1, graph.nodes), dtype=np.uint8)
     for row, old_root in zip(rows, old_roots, strict=True):
-        write_greedy_ports(topology, old_root, row)
-        reroot(topology, row, root)
+        _write_greedy_ports(graph, old_root, row)
+        reroot(graph, row, root)
     # In almost all nodes the parent is closer to the old root, so the old roots are good hubs.
-    hubs = tuple(permutations.rank(old_roots).tolist())
-    return Forest(topology, freeze(rows), root, "multiple", verify_hubs=hubs)
+    hubs = permutations.arrangement_rank(old_roots, graph.n)
+    return Forest(graph, freeze(rows), root, construction, verify_hubs=tuple(hubs.tolist()))
 
 
-def write_greedy_ports(topology: Topology, root: Perms, out: NDArray[np.uint8]) -> None:
+def _as_arrangement_graph(topology: Topology) -> ArrangementGraph:
+    if not isinstance(topology, ArrangementGraph):
+        raise TypeError(f"{topology.spec} is neither a star graph nor an (n,k)-star")
+    return topology
+
+
+def _write_greedy_ports(topology: ArrangementGraph, root: Perms, out: NDArray[np.uint8]) -> None:
     """Write each node's port towards its parent in the greedy tree into ``out``, 0 at the root.
 
-    In rank order the ports form runs. For the (n-1)! nodes with the same first symbol, if it is not
-    the root's, the port is the position of that symbol in the root. For the nodes with the root's
-    first symbol, it is the first position from 2 on where the node differs from the root.
+    In rank order the ports form runs. For the nodes with the same first symbol, if it is not the
+    root's but occurs in the root, the port is the position of that symbol in the root. For the
+    nodes with the root's first symbol, it is the first position from 2 on where the node differs
+    from the root.
 
     Args:
-        topology: a star graph.
-        root: the root's symbols, uint8 ``[n]``.
-        out: uint8 ``[n!]``.
-
-    Reference: Tseng & Sheu 1997, Def. 1.
+        topology: a star graph or an (n,k)-star.
+        root: the root's symbols, uint8 ``[length]``.
+        out: uint8 ``[nodes]``.
     """
-    block = topology.nodes // topology.n
+    n, block = topology.n, topology.nodes // topology.n
+    home = np.zeros(n + 1, dtype=np.uint8)  # a symbol's position in the root, 0 if it is external
+    home[root] = np.arange(1, len(root) + 1)
     # Complete runs are filled, because computing ports one by one would take n operations per node.
-    for position, symbol in enumerate(root.tolist(), start=1):
-        out[(symbol - 1) * block : symbol * block].fill(position)
-    write_first_differences(topology.n, root, (int(root[0]) - 1) * block, out)
+    for symbol in range(1, n + 1):
+        start, stop = (symbol - 1) * block, symbol * block
+        if home[symbol] == 1:
+            write_first_differences(n, root, start, out)
+        elif home[symbol]:
+            out[start:stop].fill(home[symbol])
+        else:
+            for first in range(start, stop, _ROWS):
+                nodes = np.arange(first, min(first + _ROWS, stop))
+                ports = _residual_ports(topology, root, home, topology.rows(nodes))
+                out[first : first + len(nodes)] = ports
+
+
+def _residual_ports(
+    topology: ArrangementGraph, root: Perms, home: NDArray[np.uint8], rows: Perms
+) -> NDArray[np.uint8]:
+    """Return the parent ports of nodes whose first symbol is not in the root."""
+    count, k = rows.shape
+    # The position in the node of the root's i-th symbol, 0 if the node lacks it.
+    position = np.zeros((count, k + 1), dtype=np.uint8)
+    np.put_along_axis(position, home[rows], np.arange(1, k + 1, dtype=np.uint8)[None, :], axis=1)
+    own = np.ones(count, dtype=np.uint8)
+    for _ in range(k):  # follow the chain of the first symbol
+        successor = position[np.arange(count), own]
+        own = np.where(successor > 0, successor, own)
+    desired = position == 0  # the symbols that a node lacks are the desired symbols of its chains
+    desired[:, 0] = False
+    desired[np.arange(count), own] = False
+    chosen = np.where(desired.any(axis=1), desired.argmax(axis=1), own)
+    return topology.residual_port(rows, root[chosen - 1])
 
 
 class _Front(NamedTuple):

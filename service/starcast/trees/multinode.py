@@ -1,6 +1,13 @@
 """The trees of the multinode broadcast: rotated Hamiltonian paths, MBST, and a Hamiltonian cycle.
 
-Reference: Fragopoulou & Akl 1993.
+Reference: Fragopoulou & Akl 1993; docs/definitions/fragopoulou-akl.md, A1 to A4.
+
+**Hamiltonian paths and cycles** of S_n are words: sequences of the dimensions that they cross. The
+paper (sections 3.1 and 4) does not specify them; the definitions page, A1, documents our choice.
+The path is Ehrlich's (Knuth 7.2.1.2, Algorithm E). For n = 5, 7 and 8 it does not end next to its
+start, so the cycle is constructed separately. It passes through the n substars that fix the symbol
+in one position, and recursively through each of them, down to paths in S_4 that are found by
+search.
 
 **Rotated Hamiltonian paths.** S_{n-1}^i, i = 2..n, is the set of nodes with symbol 1 in position i.
 *Phase 1* (section 3.1): the root's branch T_i across dimension i is a Hamiltonian path of
@@ -11,20 +18,12 @@ leaf, and its parent is across the position of symbol n in u.
 
 **MBST**, the multinode broadcast spanning tree (section 3.2). All nodes are numbered: m(root) = 0,
 then 1..n!-1. The parent of node number m is across dimension v(m) = (m-1) mod (n-1) + 2, and the
-node is reached in step ceil(m / (n-1)), so that the links of a step have different dimensions.
-Nodes are numbered in the order of their distance k = 1..D from the root. The necklaces (orbits of
-the rotation R) at distance k are numbered in this order:
-
-1. N_k1, the necklace of the generator G_k, which is undefined only for n odd and k = D;
-2. the necklaces of nodes that do not start with 1, sorted by their smallest node;
-3. the necklaces of nodes that start with 1, sorted likewise.
-
-Within a necklace, a first node is followed by its rotations. If a node is rotated, so are the
-dimensions of its links. So a property of the first node's link to its parent holds, rotated, for
-the whole necklace. Let v be the dimension of the next unused number. The first node of a necklace
-is the smallest node whose neighbour across v is closer to the root. In N_k1 it is the rotation of
-G_k that maps the dimension t_k, towards the parent of G_k, to v. In cycle notation (a symbol s is
-followed by x_s)
+node is reached in step ceil(m / (n-1)), so that the links of a step have different dimensions. The
+order of the nodes, necklace by necklace, is that of the definitions page, A3: N_k1, the necklace of
+the generator G_k, comes first among those at distance k. In N_k1 the first node is the rotation of
+G_k that maps the dimension t_k, towards the parent of G_k, to the dimension v of the next unused
+number; in any other necklace it is the smallest node whose neighbour across v is closer to the
+root. In cycle notation (a symbol s is followed by x_s)
 
 * G_k = (k+1, k, .., 2, 1) and t_k = k+1 for k <= n-1;
 * G_k = (n, n-1)(n-2, n-3) .. (a+2, a+1)(a, a-1, .., 1), with k+1-n pairs, and t_k = a+1 for k >= n.
@@ -32,6 +31,9 @@ followed by x_s)
 **The Hamiltonian cycle** of S_n, used as a path (section 4).
 """
 
+from functools import lru_cache
+from itertools import pairwise
+from math import factorial, isqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -40,10 +42,10 @@ from numpy.typing import NDArray
 from starcast.topologies import Topology, permutations
 from starcast.topologies.necklaces import necklaces, rotated_dimension, rotation
 from starcast.topologies.permutations import Perms, Ranks
-from starcast.trees.common import numbered_dimensions, translate_ports
-from starcast.trees.construction import construction
-from starcast.trees.hamiltonian_paths import Word, cycle_word, path_word, walk
+from starcast.trees.construction import construction, numbered_dimensions, translate_ports
 from starcast.trees.model import Forest
+
+Word = NDArray[np.uint8]
 
 
 @construction(
@@ -198,3 +200,166 @@ def hamiltonian_cycle(topology: Topology, root: int) -> Forest:
     word = cycle_word(topology.n)[:-1]
     row[0, walk(topology.n, word)[1:]] = word
     return Forest(topology, translate_ports(topology, row, root), root, "hamiltonian-cycle")
+
+
+_BASE = 4  # the smallest m with Hamiltonian paths in S_m between all nodes of opposite parity
+
+
+def path_word(m: int) -> Word:
+    """Return Ehrlich's Hamiltonian path of S_m, m >= 1, uint8 ``[m! - 1]``.
+
+    Algorithm E has a table b, initially b[j] = j, and counters c[1..m-1]. When counter k advances,
+    the path crosses dimension b[k] + 1 and b[1..k-1] is reversed. Counter k advances k times.
+    Before, between and after its advances, all lower counters run through their values. So the word
+    for counters 1..k has k + 1 copies of the word for 1..k-1, each with the table at that time.
+
+    Reference: Knuth, The Art of Computer Programming, 7.2.1.2, Algorithm E.
+    """
+    # The path's word: each entry is an index in the table b as it is when the word begins.
+    word = np.zeros(0, dtype=np.intp)
+    # For each entry of the table when the word ends, its index when the word began.
+    after = np.arange(m)
+    for k in range(1, m):
+        reversal = np.r_[0, np.arange(k - 1, 0, -1), np.arange(k, m)]
+        table = after
+        parts = [word]
+        for _ in range(k):
+            parts.append(table[k : k + 1])
+            table = table[reversal]
+            parts.append(table[word])
+            table = table[after]
+        word, after = np.concatenate(parts), table
+    return (word + 1).astype(np.uint8)
+
+
+def cycle_word(n: int) -> Word:
+    """Return a Hamiltonian cycle of S_n from the identity, including its last link, ``[n!]``."""
+    if n < _BASE:
+        return np.resize(np.arange(2, n + 1, dtype=np.uint8), factorial(n))
+    start = np.arange(1, n + 1, dtype=np.uint8)[None, :]
+    goal = start.copy()
+    goal[:, :2] = 2, 1
+    return np.append(_paths_between(start, start, goal)[0], np.uint8(2))
+
+
+def walk(n: int, word: Word) -> Ranks:
+    """Return the nodes on the path of a word from the identity, int32 ``[len(word) + 1]``."""
+    side = isqrt(len(word)) + 1
+    # Each row is a part of the word. The padding, 0, swaps a symbol with itself.
+    positions = np.zeros((side, side), dtype=np.intp)
+    positions.reshape(-1)[1 : len(word) + 1] = word - 1
+    nodes = np.empty((side, side, n), dtype=np.uint8)
+    run = np.arange(side)
+    current = np.tile(np.arange(1, n + 1, dtype=np.uint8), (side, 1))
+    # The word is divided into about sqrt(len(word)) parts. The first loop follows all parts at the
+    # same time, each from the identity. The second loop joins them. So the two loops together have
+    # only about 2 sqrt(len(word)) steps.
+    for step, position in enumerate(positions.T):
+        current[run, 0], current[run, position] = current[run, position], current[run, 0]
+        nodes[:, step] = current
+    for before, after in pairwise(nodes):
+        after[:] = permutations.compose(before[-1], after)
+    return permutations.rank(nodes.reshape(-1, n)[: len(word) + 1])
+
+
+def _paths_between(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Word:
+    """Return a Hamiltonian path of each of several substars S_m, m >= 4, uint8 ``[count, m! - 1]``.
+
+    Args:
+        position: the free positions of each substar, ascending from 1, ``[count, m]``.
+        start: the symbols of the path's first node in these positions, ``[count, m]``.
+        goal: the symbols of the path's last node in these positions, an odd permutation of
+            ``start``.
+    """
+    count, m = position.shape
+    if m == _BASE:
+        return _paths_in_s4(position, start, goal)
+    rows = np.arange(count)
+    # The last position in which start and goal differ.
+    fixed = m - 1 - np.argmax((start != goal)[:, ::-1], axis=1)
+    kept = np.arange(m - 1) + (np.arange(m - 1) >= fixed[:, None])
+    legs = _legs(
+        _visiting_order(start, start[rows, fixed], goal[rows, fixed]),
+        np.take_along_axis(start, kept, axis=1),
+        np.take_along_axis(goal, kept, axis=1),
+    )
+    inner = np.repeat(np.take_along_axis(position, kept, axis=1), m, axis=0)
+    words = np.empty((count, m, factorial(m - 1)), dtype=np.uint8)
+    words[:, :, :-1] = _paths_between(inner, *legs).reshape(count, m, -1)
+    # The last entry leads to the next substar; it is not used after the last substar.
+    words[:, :, -1] = position[rows, fixed][:, None]
+    return words.reshape(count, -1)[:, :-1]
+
+
+def _visiting_order(symbols: Perms, first: NDArray[np.uint8], last: NDArray[np.uint8]) -> Perms:
+    """Return the order in which a path visits substars, as the symbols that identify them.
+
+    Each substar fixes the symbol in one position. The path begins in the substar with the start's
+    symbol there and ends in that with the goal's symbol. It visits the others in ascending order.
+    """
+    # The sort key 256 puts the goal's symbol last, but does not fit into uint8.
+    key = symbols.astype(np.int16)
+    key[symbols == first[:, None]] = 0
+    key[symbols == last[:, None]] = 256
+    return np.take_along_axis(symbols, np.argsort(key, axis=1), axis=1)
+
+
+def _legs(order: Perms, start: Perms, goal: Perms) -> tuple[Perms, Perms]:
+    """Return where the path enters and leaves each substar, both ``[count * m, m - 1]``.
+
+    The path leaves the k-th substar at the node with the next substar's symbol first and the other
+    symbols ascending, the last two swapped if parity requires it. Crossing the fixed position then
+    brings the k-th symbol to the front. The path leaves the last substar at the goal.
+    """
+    count, m = order.shape
+    enter, leave = np.empty((2, count, m, m - 1), dtype=np.uint8)
+    first = start
+    for k in range(m):
+        last = goal if k == m - 1 else _leaving_node(order, k, first)
+        enter[:, k], leave[:, k] = first, last
+        first = np.column_stack([order[:, k], last[:, 1:]])
+    return enter.reshape(-1, m - 1), leave.reshape(-1, m - 1)
+
+
+def _leaving_node(order: Perms, k: int, entered: Perms) -> Perms:
+    others = np.sort(np.delete(order, [k, k + 1], axis=1), axis=1)
+    left = np.column_stack([order[:, k + 1], others])
+    wrong = np.flatnonzero(permutations.is_odd(left) == permutations.is_odd(entered))
+    left[wrong, -2:] = left[wrong, :-3:-1]
+    return left
+
+
+def _paths_in_s4(position: NDArray[np.uint8], start: Perms, goal: Perms) -> Word:
+    """Return Hamiltonian paths of substars S_4 to goals that are odd permutations of the starts."""
+    relative = np.argmax(start[:, :, None] == goal[:, None, :], axis=1) + 1
+    paths = _s4_paths()[permutations.rank(relative.astype(np.uint8))]
+    return np.take_along_axis(position, paths.astype(np.intp), axis=1)
+
+
+@lru_cache(maxsize=1)
+def _s4_paths() -> NDArray[np.uint8]:
+    """Return a Hamiltonian path of S_4 from the identity to each odd permutation.
+
+    Returns:
+        uint8 ``[24, 23]``, indexed by the rank of the last node: the position, 1..3, that each step
+        swaps with position 0.
+    """
+    paths = np.zeros((factorial(_BASE), factorial(_BASE) - 1), dtype=np.uint8)
+    perms = permutations.table(_BASE)
+    for rank in np.flatnonzero(permutations.is_odd(perms)):
+        paths[rank] = _search([tuple(range(_BASE))], tuple(perms[rank].tolist()))
+    return paths
+
+
+def _search(nodes: list[tuple[int, ...]], goal: tuple[int, ...]) -> list[int]:
+    """Extend a path depth first until it visits all nodes and ends at the goal."""
+    node = nodes[-1]
+    for position in range(1, _BASE):
+        neighbour = (node[position], *node[1:position], node[0], *node[position + 1 :])
+        if neighbour == goal and len(nodes) == factorial(_BASE) - 1:
+            return [position]
+        if neighbour != goal and neighbour not in nodes:
+            rest = _search([*nodes, neighbour], goal)
+            if rest:
+                return [position, *rest]
+    return []

@@ -1,4 +1,6 @@
-"""Binomial trees of hypercubes, trees from records, and breadth-first trees of any topology.
+"""Trees of (n,k)-stars and hypercubes, trees from records, and breadth-first trees.
+
+**(n,k)-stars** have the trees SP(r) and MT(R_i), which `starcast.trees.greedy` defines.
 
 **Spanning binomial trees** of the hypercube Q_d (Johnsson & Ho 1989). Ports number the bits of a
 label from the left, and c = x xor r is a node's *relative label* for the root r.
@@ -23,9 +25,36 @@ leads closer to the root.
 import numpy as np
 
 from starcast.topologies import Topology
-from starcast.trees.common import translate_ports
-from starcast.trees.construction import construction
+from starcast.trees.construction import construction, translate_ports
+from starcast.trees.greedy import greedy_tree, rerooted_trees
 from starcast.trees.model import Forest
+
+
+@construction(
+    "nk-greedy", families=["nk-star"], description="the shortest-path tree SP(r)",
+    source="Li, Chen, Xiang & Yao, Def. 3",
+)  # fmt: skip
+def nk_greedy(topology: Topology, root: int) -> Forest:
+    """Return the shortest-path tree SP(r), with its links directed away from the root.
+
+    Reference: Li, Chen, Xiang & Yao, Def. 3.
+    """
+    return greedy_tree(topology, root, "nk-greedy")
+
+
+@construction(
+    "nk-multiple", families=["nk-star"], description="the n-1 trees MT(R_i)",
+    source="Li, Chen, Xiang & Yao, Def. 4 and 5", one_tree_per_port=True,
+)  # fmt: skip
+def nk_multiple(topology: Topology, root: int) -> Forest:
+    """Return the n-1 trees MT(R_i): tree i-1 is the shortest-path tree SP(R_i(r)), re-rooted at r.
+
+    R_i(r) shifts the extension of the root r, a label of all n symbols, right by i positions; the
+    first k symbols of the result are the node.
+
+    Reference: Li, Chen, Xiang & Yao, Def. 4 and 5.
+    """
+    return rerooted_trees(topology, root, "nk-multiple")
 
 
 @construction(

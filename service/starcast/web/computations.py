@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from starcast import drawing
 from starcast.collectives import Schedule
-from starcast.collectives.catalogue import algorithms_on, parse_schedule_id
+from starcast.collectives.algorithm import algorithms_on, parse_schedule_id
 from starcast.drawing import explorer, layouts
 from starcast.judges.simulator import Fault, Simulation, find_executed, simulate
 from starcast.support.errors import InputError, LimitError
@@ -22,8 +22,7 @@ from starcast.support.vocabulary import Format
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, constructions
-from starcast.trees.catalogue import forest_from_id
-from starcast.trees.construction import plain_constructions
+from starcast.trees.construction import forest_from_id, plain_constructions
 
 if TYPE_CHECKING:
     from starcast.claims import Verdict

@@ -27,7 +27,7 @@ import numpy as np
 
 from starcast.claims.catalogue import claims as all_claims
 from starcast.claims.verify import verify_claims
-from starcast.collectives.catalogue import ScheduleParameters, parse_schedule_id
+from starcast.collectives.algorithm import ScheduleParameters, parse_schedule_id
 from starcast.collectives.model import COLLECTIVES
 from starcast.drawing import explorer
 from starcast.support.atomic import temporary_folder

@@ -14,23 +14,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from starcast.judges.blockwise.ports import (
+from starcast.judges.blockwise.formulas import (
     GREEDY,
     SUBSTAR,
     Array,
     Blocks,
     Tables,
+    edge_disjoint_levels,
     edge_disjoint_ports,
+    fill_distances,
     fill_greedy,
+    fill_substar,
+    potential_of,
     read_row,
     read_tail,
     write_order,
-)
-from starcast.judges.blockwise.potentials import (
-    edge_disjoint_levels,
-    fill_distances,
-    fill_substar,
-    potential_of,
 )
 from starcast.support.compiled import jit
 

@@ -14,7 +14,7 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.judges.blockwise.ports import EDGE_DISJOINT, GREEDY, SUBSTAR, Blocks
+from starcast.judges.blockwise.formulas import EDGE_DISJOINT, GREEDY, SUBSTAR, Blocks
 from starcast.support.errors import InputError, LimitError
 from starcast.support.spec_syntax import format_spec, parse_construction
 from starcast.topologies import permutations
@@ -197,11 +197,10 @@ def _blocks(n: int, m: int, base: str) -> tuple[Blocks, frozenset[Address]]:
         for tree, hub in enumerate(hubs):
             path, ports = _greedy_path(identity, hub)
             changes += [
-                (*_address(node, tree, m), port)
-                for node, port in zip(path, [0, *ports], strict=True)
+                (*locate(node, tree, m), port) for node, port in zip(path, [0, *ports], strict=True)
             ]
     kind = _KINDS[base]
-    root = [(*_address(identity, tree, m), 0) for tree in range(trees)]
+    root = [(*locate(identity, tree, m), 0) for tree in range(trees)]
     exceptions = frozenset((block, tree, index) for block, tree, index, _ in [*changes, *root])
     array = np.array(sorted(changes), dtype=np.int64).reshape(-1, 4)
     return Blocks(kind, n, m, homes, array), exceptions
@@ -225,7 +224,7 @@ def _greedy_path(start: Perms, root: Perms) -> tuple[Perms, list[int]]:
     return np.array(nodes, dtype=np.uint8), ports
 
 
-def _address(node: Perms, tree: int, m: int) -> Address:
+def locate(node: Perms, tree: int, m: int) -> Address:
     """Return the address of a node: its block, the tree, and the index in the block."""
     n = len(node)
     block = index = 0
@@ -242,8 +241,3 @@ def _address(node: Perms, tree: int, m: int) -> Address:
 def label(source: Source, node: NDArray[np.uint8]) -> str:
     """Return the label of the image of a node under the forest's automorphism."""
     return str(permutations.labels(source.image(node[None, :]))[0])
-
-
-def locate(source: Source, node: Perms, tree: int) -> Address:
-    """Return the address of a node in a tree of the forest that has the identity as root."""
-    return _address(node, tree, source.blocks.m)

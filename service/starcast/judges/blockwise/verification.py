@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.judges.blockwise import judge, sources
-from starcast.judges.blockwise.ports import GREEDY, build_tables
+from starcast.judges.blockwise.formulas import GREEDY, build_tables
 from starcast.judges.blockwise.sources import Address, Source, closed_form
 from starcast.support import parallel, processes
 from starcast.support.compiled import announced
@@ -346,10 +346,13 @@ class _Follower:
             if port == 0 and (np.diff(node.astype(np.int64)) == 1).all():
                 return level
             if not 2 <= port <= self._source.n:
-                raise _rejection(self._source, sources.locate(self._source, node, address[1]))
+                raise _rejection(self._source, self._address(node, address[1]))
             node[[0, port - 1]] = node[[port - 1, 0]]
-            node, port = self._node(sources.locate(self._source, node, address[1]))
+            node, port = self._node(self._address(node, address[1]))
         raise _rejection(self._source, address, "leads into a cycle and never to the root")
+
+    def _address(self, node: NDArray[np.uint8], tree: int) -> Address:
+        return sources.locate(node, tree, self._source.blocks.m)
 
     def _node(self, address: Address) -> tuple[NDArray[np.uint8], int]:
         block, tree, index = address

@@ -7,23 +7,9 @@ until the earliest arrival), and until the previous packet on its directed link 
 one-port model it waits for the previous packet at its sender and for that at its receiver instead
 of the packet on its link. A packet ends when its duration has passed. So the vector x of all end
 times is a fixed point x = F(x) of a monotone function F, which consists of maxima, minima and
-additions.
-
-*F has one fixed point.* If all durations are 0, all times are 0; otherwise all durations are
-positive. Let x and y be fixed points. Among the packets whose ends differ between x and y, let p be
-one with the smallest start in x or y, say in x. The packets that p waits for in x (of several
-deliveries, the earliest) end no later than p starts. So they start earlier than p, and by the
-choice of p they have the same ends in y. Hence p starts in y no later than in x. By the choice of p
-it does not start earlier either, so its ends in x and y are equal: a contradiction.
-
-*No packet ends later than in the synchronous model.* This follows by induction on the steps: a
-packet of step s waits only for packets of earlier steps, or for a packet of a later step that
-delivers even earlier.
-
-*Iterating F reaches the fixed point from any times between 0 and the synchronous times.* Iterates
-that start at 0 ascend, and iterates that start at the synchronous times descend. Both sequences
-consist of bounded integers, so they reach the fixed point. Since F is monotone, iterates from times
-in between stay between the two sequences.
+additions. F has one fixed point, no packet ends later than in the synchronous model, and iterating
+F reaches the fixed point from any times between 0 and the synchronous times
+(docs/execution-models.md has the proofs).
 
 If no unit is delivered twice, a packet depends on packets of earlier steps only. So a single pass
 over the steps in their order gives the exact times; all packets of a step are executed at once.
@@ -40,9 +26,8 @@ from typing import NamedTuple
 import numpy as np
 
 from starcast.judges.simulator.dependencies import Dependencies
-from starcast.judges.simulator.packets import Batch, Packets, find_previous
+from starcast.judges.simulator.packets import Batch, Packets, Ticks, Times, find_previous
 from starcast.judges.simulator.rows import Column, Indices, Mask, pack_sort, repeats_previous
-from starcast.judges.simulator.ticks import Ticks, Times
 
 
 class AsynchronousExecution:

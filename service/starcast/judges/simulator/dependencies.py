@@ -24,11 +24,10 @@ from starcast.judges.simulator.ownership import (
     make_pair_index,
     sort_rows,
 )
-from starcast.judges.simulator.packets import Packets
+from starcast.judges.simulator.packets import Packets, Times
 from starcast.judges.simulator.rows import Column, Indices, Mask, Rows, repeats_previous
 from starcast.judges.simulator.simulation import Executed
 from starcast.judges.simulator.sums import Sums
-from starcast.judges.simulator.ticks import Times
 
 #: Maximum number of hops of a unit up to which `_never_returns` can check it. In starcast's
 #: schedules, units make at most one hop more than the diameter.

@@ -18,11 +18,10 @@ from starcast.judges.simulator.asynchronous import (
 from starcast.judges.simulator.dependencies import SumDependencies, make_dependencies
 from starcast.judges.simulator.faults import FaultLike
 from starcast.judges.simulator.ownership import Postcondition
-from starcast.judges.simulator.packets import Packets
+from starcast.judges.simulator.packets import Number, Packets, Ticks, Times, exact_number
 from starcast.judges.simulator.rows import Indices
 from starcast.judges.simulator.simulation import Executed, Simulation, execute
 from starcast.judges.simulator.sums import Sums
-from starcast.judges.simulator.ticks import Number, Ticks, Times, exact_number
 from starcast.support.axes import check_execution
 from starcast.support.errors import InputError, RejectedError
 from starcast.support.vocabulary import ExecutionModel

@@ -18,7 +18,7 @@ from starcast.claims.papers.tseng_sheu.trees import check_star_size
 from starcast.claims.reference import bfs
 from starcast.claims.reference.labels import symbols
 from starcast.claims.registry import Execution, Memory, check_rows, checks, execute, executions
-from starcast.collectives.catalogue import algorithms_on
+from starcast.collectives.algorithm import algorithms_on
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.support.integers import ceil_div
 from starcast.topologies import permutations

@@ -19,9 +19,9 @@ import numpy as np
 from starcast.collectives import Schedule
 from starcast.judges.simulator.execution_models import execute_valid, make_ticks
 from starcast.judges.simulator.faults import FaultLike
+from starcast.judges.simulator.packets import Number, Ticks, simplify
 from starcast.judges.simulator.simgrid import program
 from starcast.judges.simulator.simulation import Executed
-from starcast.judges.simulator.ticks import Number, Ticks, simplify
 from starcast.support.errors import LimitError, RejectedError, StarcastError, UnavailableError
 from starcast.support.vocabulary import ExecutionModel
 

@@ -1,0 +1,369 @@
+"""Cost formulas of algorithms along spanning trees, by the papers that state them.
+
+The papers are Tseng & Sheu 1997 (S_n), Li, Chen, Xiang & Yao (S_{n,k}) and Johnsson & Ho 1989
+(Q_d). Formulas of further works are those that the tables of the first two cite.
+
+The notation is that of docs/definitions/tseng-sheu.md, A6: m bytes per message, p segments per
+tree, h the largest height of a tree, D the diameter, N the number of nodes. A slot (step) of the
+all-port model becomes ``degree`` sub-slots in the one-port model (Tseng & Sheu 1997, Theorem 2).
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import comb, factorial, gcd
+
+from starcast.costs.bounds import ceil_log2
+from starcast.costs.machine import Form, stepwise_form
+from starcast.support.integers import ceil_div
+from starcast.topologies import Topology
+from starcast.trees import forest
+
+TSENG_SHEU = "Tseng & Sheu 1997"
+LI = "Li, Chen, Xiang & Yao"
+JOHNSSON_HO = "Johnsson & Ho 1989"
+
+
+def phases(n: int) -> int:
+    """Return the sum of ceil(log2 i) for i = 2..n: the steps of a one-port broadcast by substars.
+
+    Reference:
+        Tseng & Sheu 1997, section 6.1.
+    """
+    return sum(ceil_log2(i) for i in range(2, n + 1))
+
+
+def greatest_proper_divisor(n: int) -> int:
+    """Return the largest divisor of n that is less than n, for n >= 2."""
+    # The values of gcd(n, i) are the proper divisors of n.
+    return max(gcd(n, i) for i in range(1, n))
+
+
+def multiple_height(n: int) -> int:
+    """Return h, the largest height among the multiple spanning trees of Tseng & Sheu 1997.
+
+    It is D_n + n + g - 2, where g is the largest proper divisor of n; for n = 2 it is 1.
+    """
+    return 1 if n == 2 else 3 * (n - 1) // 2 + n + greatest_proper_divisor(n) - 2
+
+
+def tree_height(topology: Topology, construction: str) -> int:
+    """Return the height of a construction's single spanning tree on S_n.
+
+    The tree is built only if no formula for its height is known.
+
+    A tree of rotated Hamiltonian paths consists of paths of (n-1)! nodes. For n >= 3, phase 2 of
+    its construction attaches a leaf to the end of one path, because the ends are rotations of one
+    another and so one of them begins with n. Tseng & Sheu (section 6.2) state a height of about
+    (n-1)!.
+    """
+    n = topology.n
+    if construction in ("greedy", "necklace", "balanced", "near-balanced"):
+        return topology.diameter
+    heights = {
+        "recursive-substar": 2 * n - 3,
+        "rotated-hamiltonian": factorial(n - 1) + (n > 2),
+        "hamiltonian-cycle": topology.nodes - 1,
+    }
+    if construction in heights:
+        return heights[construction]
+    return forest(topology, construction).height
+
+
+def _sub_slots(topology: Topology, ports: str) -> int:
+    """Return the number of sub-slots per slot: ``degree`` in the one-port model, else 1."""
+    return topology.degree if ports == "one" else 1
+
+
+def _idle_note(topology: Topology, ports: str) -> str:
+    """Return the note on one-port pipelines: their cost formulas also count idle sub-slots."""
+    if _sub_slots(topology, ports) == 1:
+        return ""
+    return "an upper bound: sub-slots in which nothing is sent are counted"
+
+
+def _pipeline(
+    topology: Topology,
+    ports: str,
+    height: int,
+    segments: int,
+    source: str,
+    note: str = "",
+    trees: int = 1,
+    packet: Fraction | None = None,
+) -> Form:
+    """Return the cost formula of segments pipelined down trees: (height + p - 1) slots.
+
+    A packet has the size ``packet`` as a multiple of the message, by default that of a segment.
+    """
+    steps = (height + segments - 1) * _sub_slots(topology, ports)
+    units = segments * trees
+    sent = units * (topology.nodes - 1)
+    return stepwise_form(steps, packet or Fraction(1, units), sent, source, note)
+
+
+def _spread(
+    topology: Topology, ports: str, start_ups: int, trees: int, source: str, note: str = ""
+) -> Form:
+    """Return the cost formula of an allgather whose links all carry the same number of bytes."""
+    others = topology.nodes - 1
+    sent = topology.nodes * trees * others
+    return Form(start_ups, _allgather_bytes(topology, ports), sent, source, start_ups, note)
+
+
+def _allgather_bytes(topology: Topology, ports: str) -> Fraction:
+    return Fraction((topology.nodes - 1) * _sub_slots(topology, ports), topology.degree)
+
+
+# Tseng & Sheu 1997
+
+
+def greedy(topology: Topology, ports: str, segments: int) -> Form:
+    """Return the cost formula of a pipelined broadcast along one tree of height D_n.
+
+    It is that of row [7] in Table 1.
+
+    In the all-port model it is (D_n + p - 1)(T_s + m/p T_c), which is exact. In the one-port model
+    it is n-1 times that. The formula counts all sub-slots of the last slot, but the execution ends
+    with the last sub-slot that is used, less than n-1 sub-slots earlier. For even n, executions end
+    with the last sub-slot of the last slot (checked for n = 2..8).
+    """
+    source = f"{TSENG_SHEU}, section 4 and Table 1 [7]"
+    note = _idle_note(topology, ports) if topology.n % 2 else ""
+    return _pipeline(topology, ports, topology.diameter, segments, source, note)
+
+
+def multiple(topology: Topology, ports: str, segments: int) -> Form:
+    """Return the cost formula of a pipelined broadcast along multiple trees, equation (3).
+
+    In the all-port model it is (h + p - 1)(T_s + 2m/(p(n-1)) T_c), where h is `multiple_height`;
+    the number of steps is exact. In the one-port model it is n-1 times that (Theorem 2), and the
+    number of steps is too large by less than n-1. The bytes are an upper bound: a step in which no
+    link is shared is shorter, and in S_2 no step has a shared link.
+    """
+    source = f"{TSENG_SHEU}, equation (3), Theorems 1 and 2"
+    note = "the bytes are an upper bound: a step in which no link is shared is shorter"
+    height, trees = multiple_height(topology.n), topology.degree
+    packet = Fraction(2, segments * trees)
+    return _pipeline(topology, ports, height, segments, source, note, trees, packet)
+
+
+def recursive_substar(topology: Topology, ports: str, messages: int) -> Form:
+    """Return the cost formula of a broadcast of M messages by recursive substars.
+
+    It is that of row [16] in Table 1.
+
+    In the all-port model it is (2n-4+M)(T_s + m/M T_c). In the one-port model it has n(n-1)/2 +
+    (M-1)(n-1) slots. Both are exact. Sheu, Liaw & Chen 1993 state O(M + n) and O(Mn + n^2); the
+    one-port number is derived in docs/definitions/tseng-sheu.md, B2.
+    """
+    n = topology.n
+    steps = n * (n - 1) // 2 + (messages - 1) * (n - 1) if ports == "one" else 2 * n - 4 + messages
+    source = f"Sheu, Liaw & Chen 1993, section 3; {TSENG_SHEU}, Table 1 [16]"
+    return stepwise_form(steps, Fraction(1, messages), messages * (topology.nodes - 1), source)
+
+
+def dimension_change(topology: Topology, ports: str, base: str) -> Form:
+    """Return the cost formula of the allgather along dimension-changed trees (Theorem 3).
+
+    In the all-port model it is D_n T_s + (n!-1)/(n-1) m T_c, in the one-port model (n-1) D_n T_s +
+    (n!-1) m T_c (section 5.2). Both are exact. If the tree has another height, that height replaces
+    D_n.
+    """
+    start_ups = tree_height(topology, base) * _sub_slots(topology, ports)
+    source = f"{TSENG_SHEU}, Theorem 3 and section 5.2"
+    return _spread(topology, ports, start_ups, topology.degree, source)
+
+
+# Cited in Table 1: pipelined broadcasts (section 6.1)
+
+
+def day_tripathi(topology: Topology, segments: int) -> Form:
+    """Return the cost formula of Day & Tripathi [7]: (D_n + p - 1)(T_s + m/p T_c) (section 6.1).
+
+    Their broadcast is pipelined along a greedy tree of height D_n.
+    """
+    steps = topology.diameter + segments - 1
+    return stepwise_form(steps, Fraction(1, segments), None, f"{TSENG_SHEU}, Table 1 [7]")
+
+
+def sheu_1995(topology: Topology, segments: int) -> Form:
+    """Return the cost formula of the pipelined broadcast of Sheu et al. [17] (section 6.1).
+
+    It is (S + (p-1)k)(T_s + m/p T_c), where S is the sum of ceil(log2 i) for i = 2..n, and k =
+    ceil(log2 n). Without segments the algorithm takes S steps, like those of [2] and [12]. Unlike
+    these, it can be pipelined, because no node receives twice. The paper writes n log2 n for S and
+    log2 n for k, which are not whole numbers of steps.
+    """
+    steps = phases(topology.n) + (segments - 1) * ceil_log2(topology.n)
+    return stepwise_form(steps, Fraction(1, segments), None, f"{TSENG_SHEU}, Table 1 [17]")
+
+
+# Cited in Tables 1 and 2, without segments (sections 6.1 and 6.2)
+
+
+def _whole_messages(steps: Callable[[Topology], int], row: str) -> Callable[[Topology], Form]:
+    """Return the cost formula of steps that send whole messages: steps * (T_s + m T_c)."""
+    return lambda topology: stepwise_form(steps(topology), 1, None, f"{TSENG_SHEU}, {row}")
+
+
+def _all_links(steps: Callable[[Topology], int], row: str) -> Callable[[Topology], Form]:
+    """Return the cost formula of an allgather on all links: steps * T_s + (n!-1)/(n-1) m T_c."""
+
+    def form(topology: Topology) -> Form:
+        count = steps(topology)
+        bytes_per_m = Fraction(topology.nodes - 1, topology.degree)
+        return Form(count, bytes_per_m, None, f"{TSENG_SHEU}, {row}", count)
+
+    return form
+
+
+misic_jovanovic = _whole_messages(lambda topology: comb(topology.n, 2), "Table 1 [13]")
+akl = _whole_messages(lambda topology: phases(topology.n), "Table 1 [2]")
+mendia_sarkar = _whole_messages(lambda topology: phases(topology.n), "Table 1 [12]")
+misic_allgather = _whole_messages(lambda topology: topology.nodes - 1, "Table 2 [13]")
+# The paper states a height of about (n-1)!.
+hamiltonian_paths = _all_links(lambda topology: factorial(topology.n - 1), "Table 2 [8] HAM")
+necklaces = _all_links(lambda topology: topology.diameter, "Table 2 [8] NL")
+
+
+# Li, Chen, Xiang & Yao: Theorems 2 to 11, and Tables 1 and 2
+#
+# The theorems give times for the optimal real number p of segments. The formulas hold for any
+# integer p.
+
+
+def nk_greedy(topology: Topology, ports: str, segments: int) -> Form:
+    """Return the cost formula of the pipelined broadcast along one tree (Theorems 2 and 3).
+
+    In the all-port model the time is (D + p - 1)(T_s + m/(p(n-1)) T_c), and the number of steps is
+    exact. In the one-port model it is n-1 times that, and the number of steps is too large by less
+    than n-1. The number of bytes is too small by a factor of n-1, because one tree carries all p
+    segments of m/p bytes.
+    """
+    note = ""
+    if topology.degree > 1:
+        note = f"the bytes are {topology.degree} times too few: one tree carries all segments"
+    source, packet = f"{LI}, Theorems 2 and 3", Fraction(1, segments * topology.degree)
+    return _pipeline(topology, ports, topology.diameter, segments, source, note, packet=packet)
+
+
+def nk_multiple(topology: Topology, ports: str, segments: int) -> Form:
+    """Return the cost formula of a pipelined broadcast along multiple trees (Theorems 8 and 9).
+
+    In the all-port model the time is (2D + p - 1)(T_s + m/(p(n-1)) T_c); in the one-port model it
+    is n-1 times that. The number of steps is an upper bound, because 2D bounds the height (Theorem
+    7). The bytes of a step are too few if trees share a link: the paper assumes one segment per
+    packet, but a packet may have as many segments as the congestion of the trees. For k = 1 and n >
+    2 both numbers are exact.
+    """
+    note = "2D can exceed the trees' height; the bytes are too few where trees share a link"
+    if topology.k == 1 and topology.n > 2:
+        note = ""
+    source = f"{LI}, Theorems 8 and 9"
+    return _pipeline(
+        topology, ports, 2 * topology.diameter, segments, source, note, topology.degree
+    )
+
+
+def nk_greedy_allgather(topology: Topology, ports: str) -> Form:
+    """Return the cost formula of the allgather along one tree per source (Theorems 4 and 5).
+
+    In the all-port model the time is D T_s + (N-1)/(n-1) m T_c. The start-ups are exact. The bytes
+    are a lower bound, attained only for k = 1, since otherwise the links of a level carry packets
+    of different sizes.
+
+    In the one-port model the time is n(n-1)D T_s + (N-1) m T_c. The bytes are exact, because all
+    links of a level and a port carry the same number. There are n times too many start-ups, and not
+    all start-ups of the last step are needed.
+    """
+    start_ups = topology.diameter * _sub_slots(topology, ports)
+    note = ""
+    if ports == "one":
+        start_ups *= topology.n
+        note = "the start-ups are n times too many"
+    elif int(topology.k or 0) > 1:
+        note = "the bytes are too few: the links of a level carry different packets"
+    return _spread(topology, ports, start_ups, 1, f"{LI}, Theorems 4 and 5", note)
+
+
+def nk_multiple_allgather(topology: Topology, ports: str) -> Form:
+    """Return the cost formula of the allgather along multiple spanning trees (Theorems 10 and 11).
+
+    In the all-port model the time is (2D-1) T_s + (N-1)/(n-1) m T_c; in the one-port model it is
+    (n-1)(2D-1) T_s + (N-1) m T_c. The start-ups can be too few or too many: 2D - 1 is one too few
+    if a tree has height 2D, and too many if all trees are lower than 2D - 1. The bytes are a lower
+    bound.
+    """
+    start_ups = (2 * topology.diameter - 1) * _sub_slots(topology, ports)
+    note = ""
+    if topology.degree > 1:
+        note = "the start-ups can be too few or too many; the bytes can be too few"
+    source = f"{LI}, Theorems 10 and 11"
+    return _spread(topology, ports, start_ups, topology.degree, source, note)
+
+
+def chen(topology: Topology, ports: str) -> Form:
+    """Return the cost formula of the broadcast of Y.S. Chen & Tai [4], as printed in Table 1.
+
+    In the all-port model it is (2D-1) T_s + 4/(n-1) m T_c; in the one-port model it is (2nk - n -
+    k^2) T_s + (2 + (n-k-2)(n-k+1)!/n!) m T_c.
+    """
+    n, k = topology.n, int(topology.k or 0)
+    source = f"{LI}, Table 1 [4]"
+    if ports == "all":
+        return Form(2 * topology.diameter - 1, Fraction(4, topology.degree), None, source, None)
+    bytes_per_m = 2 + Fraction((n - k - 2) * factorial(n - k + 1), factorial(n))
+    return Form(2 * n * k - n - k * k, bytes_per_m, None, source, None)
+
+
+def nk_greedy_as_printed(topology: Topology, segments: int) -> Form:
+    """Return the all-port cost formula of one tree in Table 1, one start-up above Theorem 2.
+
+    The printed formula is D T_s + m/(n-1) T_c + 2 sqrt(m(D-1) T_s T_c/(n-1)). As in Theorem 2, the
+    square root comes from the optimal real p. For any p the form is (D+p-1)(T_s + m/(p(n-1)) T_c) +
+    T_s.
+    """
+    theorem = nk_greedy(topology, "all", segments)
+    source = f"{LI}, Table 1 as printed"
+    return Form(theorem.start_ups + 1, theorem.bytes_per_m, None, source, None, theorem.note)
+
+
+def nk_multiple_as_printed(topology: Topology) -> Form:
+    """Return the all-port cost formula of the multiple spanning trees in Table 1, as printed.
+
+    It is (2D-1) T_s + (N-1)/(n-1) m T_c.
+
+    Theorem 8 has 1/(n-1) instead of (N-1)/(n-1): the printed row repeats the row of Table 2.
+    """
+    bytes_per_m = _allgather_bytes(topology, "all")
+    return Form(2 * topology.diameter - 1, bytes_per_m, None, f"{LI}, Table 1 as printed", None)
+
+
+# Johnsson & Ho 1989
+
+
+def binomial(topology: Topology, ports: str, segments: int) -> Form:
+    """Return the cost formula of a broadcast of p segments along a spanning binomial tree of Q_d.
+
+    In the all-port model the time is (d + p - 1)(T_s + m/p T_c), which is exact. In the one-port
+    model it is d times that, because every slot has one sub-slot per port (as in Theorem 2 of Tseng
+    & Sheu). This is an upper bound: it counts all sub-slots of the last slot, but the execution
+    ends with the last sub-slot that is used, less than d sub-slots earlier.
+    """
+    source, note = f"{JOHNSSON_HO}, spanning binomial tree", _idle_note(topology, ports)
+    return _pipeline(topology, ports, topology.n, segments, source, note)
+
+
+def edge_disjoint_binomial(topology: Topology, _ports: str, messages: int, copies: int) -> Form:
+    """Return the cost formula of a broadcast along d edge-disjoint trees of height d+1 in Q_d.
+
+    For x copies of M messages, it takes ceil(Mx/d) + d steps and Mx(2^d - 1) transmissions.
+
+    The formula is exact except on Q_1, whose only tree is a single link, where it has one step too
+    many.
+    """
+    steps = ceil_div(messages * copies, topology.degree) + topology.n
+    transmissions = messages * copies * (topology.nodes - 1)
+    source = f"{JOHNSSON_HO}, edge-disjoint spanning binomial trees"
+    note = "one step too many: the only tree is one link" if topology.n == 1 else ""
+    return stepwise_form(steps, Fraction(1, messages), transmissions, source, note)
