@@ -25,7 +25,7 @@ from starcast.records import Proof, save_record, shipped_folder, shipped_record
 from starcast.records.listing import load_files
 from starcast.support.errors import EXIT_CODES, StarcastError, UnavailableError
 from starcast.support.settings import Settings
-from starcast.web import computations, problems
+from starcast.web import computations, responses
 from starcast.web.app import create_app
 from starcast.web.service import Service
 from starcast.web.workers import Workers
@@ -302,7 +302,7 @@ def test_errors_are_problem_details_with_a_hint(
     client: TestClient, path: str, status: int, kind: str
 ) -> None:
     response = client.get(f"{API}{path}")
-    assert response.headers["content-type"] == problems.MEDIA_TYPE
+    assert response.headers["content-type"] == responses.MEDIA_TYPE
     problem = response.json()
     assert (response.status_code, problem["status"]) == (status, status), problem
     assert problem["type"] == f"urn:starcast:problem:{kind}"
@@ -333,8 +333,8 @@ def test_formats_that_a_resource_does_not_have_are_refused(
 
 
 def test_every_kind_of_error_has_an_http_status() -> None:
-    assert set(problems.KINDS) == {StarcastError, *StarcastError.__subclasses__()}
-    assert {kind.exit_code for kind in problems.KINDS} == set(EXIT_CODES) - {0, 130}
+    assert set(responses.KINDS) == {StarcastError, *StarcastError.__subclasses__()}
+    assert {kind.exit_code for kind in responses.KINDS} == set(EXIT_CODES) - {0, 130}
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
@@ -490,7 +490,7 @@ def test_a_defect_is_reported_without_a_traceback(
     def fail(*_: object) -> None:
         raise ZeroDivisionError("a number")
 
-    monkeypatch.setattr("starcast.web.api.health._check_neo4j", fail)
+    monkeypatch.setattr("starcast.web.service._check_neo4j", fail)
     response = client.get(f"{API}/health")
     assert response.status_code == 500
     assert response.json()["detail"] == "starcast itself failed: ZeroDivisionError: a number"
@@ -511,8 +511,8 @@ def test_the_openapi_document_describes_every_operation(client: TestClient) -> N
         assert operations["get"]["description"], path
         for status, response in operations["get"]["responses"].items():
             if status != "200":
-                assert set(response["content"]) == {problems.MEDIA_TYPE}
-    assert json.dumps(document).count(problems.MEDIA_TYPE) > len(document["paths"])
+                assert set(response["content"]) == {responses.MEDIA_TYPE}
+    assert json.dumps(document).count(responses.MEDIA_TYPE) > len(document["paths"])
 
 
 @pytest.fixture(scope="module")
