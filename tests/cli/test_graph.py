@@ -2,34 +2,18 @@
 
 import csv
 import io
-from pathlib import Path
 
 import pytest
-from sqlalchemy import URL
 
 from starcast.ingest import Plan, Stores, ingest
-from starcast.stores.servers import GraphAddress
 from support.checks import assert_stored
-from support.fix_cli import Starcast, name_store
+from support.fix_cli import Starcast
 from support.plans import plan
 
 TREES = "S4:multiple:1234"
 
 
-@pytest.fixture
-def starcast(
-    starcast: Starcast,
-    monkeypatch: pytest.MonkeyPatch,
-    graph_address: GraphAddress,
-    clean_database: URL,
-    tmp_path: Path,
-) -> Starcast:
-    """Return a function that runs commands on the test servers."""
-    (tmp_path / "neo4j").write_text(graph_address.password, encoding="utf-8")
-    monkeypatch.setenv("STARCAST_NEO4J_PASSWORD_FILE", str(tmp_path / "neo4j"))
-    monkeypatch.setenv("STARCAST_NEO4J_URI", graph_address.uri)
-    name_store(monkeypatch, clean_database)
-    return starcast
+pytestmark = pytest.mark.usefixtures("servers")
 
 
 @pytest.fixture

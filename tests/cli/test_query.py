@@ -131,32 +131,19 @@ def test_check_without_a_server_checks_only_the_files(starcast: Starcast) -> Non
     assert f"{len(load_queries())} files are valid; plans were not checked" in result.err
 
 
-@pytest.mark.parametrize("target", ["overlap/shared-links", "shared-links"])
-def test_one_query_can_be_checked(starcast: Starcast, target: str) -> None:
-    assert [row["query"] for row in starcast(f"query check {target} -f json").json] == [
-        "overlap/shared-links"
-    ]
-
-
-def test_check_accepts_a_pack_a_file_or_a_folder_of_packs(
+def test_check_accepts_a_query_a_pack_a_file_or_a_folder_of_packs(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     path = write(tmp_path / "folder" / "other" / "nodes.cypher")
     for target, names in {
         "topology": {q for q in load_queries() if q.startswith("topology/")},
+        "overlap/shared-links": {"overlap/shared-links"},
+        "shared-links": {"overlap/shared-links"},
         path: {"other/nodes"},
     }.items():
         rows = starcast(f"query check {target} -f json").json
         assert {row["query"] for row in rows} == names
     assert "other/nodes" in starcast(f"query check {path.parents[1]}").out
-
-
-def test_running_a_query_needs_a_server(starcast: Starcast) -> None:
-    result = starcast(SHORTEST_PATH)
-    assert result.code == 4
-    assert result.out == ""
-    assert "is not running" in result.err
-    assert result.err.rstrip().endswith(" up'")
 
 
 def test_the_error_for_a_query_that_writes_names_the_line(
@@ -387,13 +374,6 @@ def test_a_picture_can_be_drawn_in_levels_or_as_a_ring(starcast: Starcast, home:
     refused = starcast(f"{words} --layout levels", home=home)
     assert (refused.code, refused.out) == (2, "")
     assert "use --layout ring" in refused.err
-
-
-def test_a_result_without_rows_cannot_be_drawn(starcast: Starcast, home: Path) -> None:
-    words = "query run shared-links forest=S4:multiple:1234 min_load=99 -f svg"
-    result = starcast(words, home=home)
-    assert (result.code, result.out) == (2, "")
-    assert "the result has no nodes" in result.err
 
 
 def test_a_file_runs_like_a_query_of_a_pack(starcast: Starcast, home: Path, tmp_path: Path) -> None:

@@ -116,20 +116,6 @@ def test_the_number_of_rows_and_the_time_are_limited(starcast: Starcast, home: P
     assert (slow.code, slow.out) == (7, "")
 
 
-def test_the_server_refuses_writes_that_pass_the_parser(
-    graph_address: GraphAddress, home: Path
-) -> None:
-    """The check of `query ask` is bypassed, but the server refuses writes in a read transaction."""
-    del home
-    from starcast.support.errors import InputError
-
-    with (
-        Graph.open(graph_address) as graph,
-        pytest.raises(InputError, match="only reading is allowed"),
-    ):
-        graph.run("CREATE (n:Node) RETURN n")
-
-
 def test_nodes_relationships_and_paths_are_shown(starcast: Starcast, home: Path) -> None:
     words = "MATCH path = (a:Node {topology: 'S3', rank: 0})-[link:LINK {port: 2}]-(b) RETURN"
     (row,) = ask(starcast, home, f"{words} a, link, [a, b] AS both, path")

@@ -70,17 +70,6 @@ def test_simulate_prints_the_results_of_the_simulation(
     assert "missing" not in found
 
 
-def test_an_expanded_schedule_gives_the_same_results(starcast: Starcast) -> None:
-    """Without ``--expand``, the rows of one source represent those of all sources."""
-    one, every = (
-        printed(starcast(f"schedule simulate S4 allgather necklace {more} -f json"))
-        for more in ("", "--expand")
-    )
-    assert every["rows"] == 24 * one["rows"]
-    for name in ("steps", "transmissions", "largest_packet", "complete"):
-        assert every[name] == one[name]
-
-
 def test_units_missing_under_faults_are_not_an_error(starcast: Starcast) -> None:
     """Missing units are counted. If copies replace all of them, the schedule is complete."""
     words = "schedule simulate S4 broadcast 'edge-disjoint(copies=2)' -f json"
@@ -98,16 +87,6 @@ def test_a_fault_at_the_root_is_allowed_and_reported(starcast: Starcast) -> None
     result = starcast("schedule simulate S4 broadcast greedy --fault 1234 --format json")
     assert printed(result)["missing"] == 23
     assert "node 1234 is the root and dead from the start" in result.err
-
-
-def test_acknowledged_execution_loses_units_that_fixed_steps_deliver(starcast: Starcast) -> None:
-    """With acknowledgements, the allgather follows section 4.4 of Fragopoulou & Akl 1996."""
-    named = "S4 allgather edge-disjoint --copies 3"
-    words = f"schedule simulate {named} --fault 2134 -f json"
-    assert printed(starcast(words))["complete"] is True
-    waiting = starcast(f"{words} --acknowledged")
-    assert printed(waiting)["complete"] is False
-    assert "wait for an acknowledgement that never comes" in waiting.err
 
 
 def test_a_profile_has_a_row_for_each_step(starcast: Starcast) -> None:

@@ -37,12 +37,13 @@ def printed(result: Result) -> Any:
     return result.json
 
 
-def refused(result: Result, code: int) -> tuple[str, str]:
-    """Return the error and the hint, which must be the only output."""
+def refused(result: Result, code: int, *, remarks: bool = False) -> tuple[str, str]:
+    """Return the error and the hint, which must be the only output, apart from ``remarks``."""
     assert (result.code, result.out) == (code, ""), result
-    error, hint = result.err.strip().splitlines()
+    *before, error, hint = result.err.strip().splitlines()
     assert (error[:7], hint[:6]) == ("error: ", "hint: "), result.err
-    return error, hint
+    assert remarks or not before, result.err
+    return error.removeprefix("error: "), hint.removeprefix("hint: ")
 
 
 def name_store(patch: pytest.MonkeyPatch, url: URL) -> None:

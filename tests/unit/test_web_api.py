@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -29,27 +28,7 @@ from starcast.web import computations, responses
 from starcast.web.app import create_app
 from starcast.web.service import Service
 from starcast.web.workers import Workers
-from support.fix_browser import served
-
-API = "/api/v1"
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service whose embedded databases are not running."""
-    opened = Service(
-        Settings.load(home=tmp_path_factory.mktemp("home")), Workers(count=1, seconds=60)
-    )
-    yield opened
-    opened.close()
-
-
-@pytest.fixture(scope="module")
-def client(service: Service) -> TestClient:
-    """A client of the application that gets a response even after an unexpected error."""
-    return TestClient(
-        create_app(service), base_url="http://127.0.0.1:8321", raise_server_exceptions=False
-    )
+from support.fix_browser import API, get
 
 
 def array(client: TestClient, path: str) -> np.ndarray[Any, Any]:
@@ -59,13 +38,6 @@ def array(client: TestClient, path: str) -> np.ndarray[Any, Any]:
     shape = tuple(map(int, response.headers["X-Array-Shape"].split(",")))
     dtype = np.dtype(response.headers["X-Array-Dtype"]).newbyteorder("<")
     return np.frombuffer(response.content, dtype).reshape(shape)
-
-
-def get(client: TestClient, path: str) -> Any:
-    """Return the JSON at a path of the API."""
-    response = client.get(f"{API}{path}")
-    assert response.status_code == 200, response.text
-    return response.json()
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5,3", "Q3"])
@@ -513,13 +485,6 @@ def test_the_openapi_document_describes_every_operation(client: TestClient) -> N
             if status != "200":
                 assert set(response["content"]) == {responses.MEDIA_TYPE}
     assert json.dumps(document).count(responses.MEDIA_TYPE) > len(document["paths"])
-
-
-@pytest.fixture(scope="module")
-def address(service: Service) -> Iterator[str]:
-    """The address of a real server on the loopback interface."""
-    with served(create_app(service)) as address:
-        yield address
 
 
 #: Checks that do not apply: the test checks statuses of 500 or more itself, and the schema cannot

@@ -23,38 +23,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starcast.support.errors import BusyError, LimitError
 from starcast.support.settings import Settings
 from starcast.web import guard, serving
-from starcast.web.app import create_app
 from starcast.web.guard import Guard
 from starcast.web.service import Service
 from starcast.web.workers import Workers, _Worker
-from support.fix_browser import served
+from support.fix_browser import API, served
 
-API = "/api/v1"
 LARGE = bytes(20_000_000)
 PATIENCE = 30
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service without databases, with one worker process."""
-    opened = Service(Settings.load(home=tmp_path_factory.mktemp("home")), Workers(count=1))
-    yield opened
-    opened.close()
-
-
-@pytest.fixture(scope="module")
-def client(service: Service) -> TestClient:
-    """A client of the application that gets a response even after an unexpected error."""
-    return TestClient(
-        create_app(service), base_url="http://127.0.0.1:8321", raise_server_exceptions=False
-    )
-
-
-@pytest.fixture(scope="module")
-def address(service: Service) -> Iterator[str]:
-    """The URL of a real server."""
-    with served(create_app(service)) as url:
-        yield url
 
 
 @pytest.fixture

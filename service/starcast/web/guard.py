@@ -81,7 +81,11 @@ class Guard:
         if refused := self._refusal(scope):
             problem = refusal(*refused, scope["path"])
         elif self._is_busy(client):
-            problem = describe_problem(_too_many_requests(), scope["path"])
+            busy = BusyError(
+                "the server is handling as many requests as it can",
+                hint="try again in a few seconds",
+            )
+            problem = describe_problem(busy, scope["path"])
         if problem is not None:
             await problem_response(problem)(scope, receive, reply)
         else:
@@ -191,12 +195,6 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _too_many_requests() -> BusyError:
-    return BusyError(
-        "the server is handling as many requests as it can", hint="try again in a few seconds"
-    )
 
 
 def _netloc(origin: str) -> str:
