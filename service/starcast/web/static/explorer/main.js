@@ -3,7 +3,7 @@
 import { Camera } from "./camera.js";
 import { CanvasView } from "./canvas-view.js";
 import { drawCharts, moveCursors } from "./charts.js";
-import { byId, fillSelect, fillTreeList, listen } from "./controls.js";
+import { byId, element, fillSelect, fillTreeList, listen } from "./controls.js";
 import { findShownPaths } from "./disjoint-paths.js";
 import { missingText, pathsText, showFaults, showSelection } from "./details.js";
 import { ForestModel } from "./forest.js";
@@ -475,13 +475,7 @@ function problemText(error) {
 
 /** @param {string[]} problems */
 function showNotices(problems) {
-  byId("notices").replaceChildren(
-    ...problems.map((problem) => {
-      const line = document.createElement("p");
-      line.textContent = problem;
-      return line;
-    }),
-  );
+  byId("notices").replaceChildren(...problems.map((problem) => element("p", problem)));
 }
 
 /** Open the topology of the page, or show only the sentence that says why it cannot be shown. */

@@ -155,8 +155,6 @@ export class Replay {
     this.steps = data.steps;
     /** @type {number | undefined} */
     this.mostHeld = undefined;
-    this.portIndex = new Int16Array(256).fill(-1);
-    network.data.ports.forEach((port, index) => (this.portIndex[port] = index));
     // In a symmetric schedule, the rows of one source are executed as a broadcast, scatter or reduce.
     this.collective = data.collective;
     /** @type {Record<string, string>} */
@@ -286,7 +284,8 @@ export class Replay {
 
   /** @param {number} row @returns {number} */
   arcOf(row) {
-    return this.rows.sender[row] * this.network.portCount + this.portIndex[this.rows.port[row]];
+    const { network, rows } = this;
+    return rows.sender[row] * network.portCount + network.portIndex[rows.port[row]];
   }
 
   /** @returns {Float64Array} the first step in which each arc is down */
