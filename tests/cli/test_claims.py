@@ -1,7 +1,5 @@
 """`starcast claims` with and without servers: output and exit codes."""
 
-import csv
-import io
 import re
 import shlex
 from collections.abc import Iterator
@@ -64,7 +62,7 @@ def test_list_has_every_claim_in_the_order_of_the_papers(alone: Starcast) -> Non
 
 def test_show_prints_a_claim_and_the_sizes_on_which_it_is_verified(alone: Starcast) -> None:
     result = alone("claims show TS.L5 -f csv")
-    facts = dict(list(csv.reader(io.StringIO(result.out)))[1:])
+    facts = {row["property"]: row["value"] for row in result.rows}
     assert facts["statement"] == claims()["TS.L5"].statement
     assert facts["quick_sizes"].startswith("S3 S4 S5 S6")
     assert "verdict" not in facts

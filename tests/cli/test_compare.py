@@ -1,7 +1,5 @@
 """The command ``compare`` on stored runs: formats, order, crossovers, and the report."""
 
-import csv
-import io
 import json
 import re
 from pathlib import Path
@@ -48,11 +46,9 @@ def test_json_and_csv_name_the_best_and_contain_no_markup(starcast: Starcast) ->
             min(times, key=lambda name: times[name]) if len(set(times.values())) > 1 else None
         )
         assert row["gap_ours"] >= 1
-    text = starcast(f"compare {SIDES} -f csv").out
-    assert "**" not in text
-    assert [row["best"] for row in csv.DictReader(io.StringIO(text))] == [
-        row["best"] or "" for row in rows
-    ]
+    written = starcast(f"compare {SIDES} -f csv")
+    assert "**" not in written.out
+    assert [row["best"] for row in written.rows] == [row["best"] or "" for row in rows]
 
 
 @pytest.mark.usefixtures("stored")

@@ -1,7 +1,5 @@
 """`starcast cost`: tables in every format, with and without simulation, and optima."""
 
-import csv
-import io
 import re
 from fractions import Fraction
 from typing import Any
@@ -121,7 +119,7 @@ def test_schedules_that_are_too_large_are_reported_on_stderr(starcast: Starcast)
 def test_csv_and_markdown_have_the_same_rows(starcast: Starcast) -> None:
     words = "S6,3 --collective broadcast --no-simulate"
     names = [row["name"] for row in rows_of(starcast, words)]
-    written = list(csv.DictReader(io.StringIO(starcast(f"cost table {words} -f csv").out)))
+    written = starcast(f"cost table {words} -f csv").rows
     assert [row["name"] for row in written] == names
     lines = starcast(f"cost table {words} -f markdown").out.splitlines()
     assert [line.split(" | ")[3] for line in lines[2:]] == names

@@ -108,7 +108,7 @@ def trimmed(rows: list[list[int]]) -> list[list[int]]:
 def test_metrics_are_written_as_text_in_csv(starcast: Starcast) -> None:
     """The true heights on S3 are 5 and 4, although Tseng & Sheu's Lemma 5 states 5 for both."""
     result = starcast("forest show S3 multiple -f csv")
-    rows = {row["property"]: row for row in csv.DictReader(io.StringIO(result.out))}
+    rows = {row["property"]: row for row in result.rows}
     assert rows["heights"]["value"] == "5 4"
     assert rows["links_by_load"]["value"] == "3 carry 0, 8 carry 1, 1 carry 2"
     assert rows["branches"]["value"] == "5; 1 4"

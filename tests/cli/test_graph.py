@@ -1,8 +1,5 @@
 """`starcast graph`: tables, messages, seeds and exit codes."""
 
-import csv
-import io
-
 import pytest
 
 from starcast.ingest import Plan, Stores, ingest
@@ -48,7 +45,7 @@ def test_verify_lists_differences_and_rebuild_fixes_them(
     assert "LINK 1234-2134 (port 2) is missing" in found.out
     assert "error: graph verification found 3 problems" in found.err
     assert "with 'starcast graph rebuild'" in found.err
-    rows = list(csv.DictReader(io.StringIO(starcast("graph verify S4 --all --format csv").out)))
+    rows = starcast("graph verify S4 --all --format csv").rows
     assert [row["artifact"] for row in rows] == ["S4", "S4", "S4"]
     assert (
         rows[0]["problem"] == "its rows in the graph differ from those of the newly built artifact"

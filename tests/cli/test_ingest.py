@@ -1,7 +1,5 @@
 """`starcast ingest`, `topology`, `forest` and `schedule` with servers: output and exit codes."""
 
-import csv
-import io
 import socket
 import time
 from collections.abc import Iterator
@@ -96,7 +94,7 @@ def test_a_dry_run_needs_no_server(
     monkeypatch.setenv("STARCAST_POSTGRES_URI", "postgresql://nobody@127.0.0.1:1/nothing")
     result = starcast("ingest S8 --trees multiple --dry-run --format csv")
     assert result.code == 0
-    rows = list(csv.DictReader(io.StringIO(result.out)))
+    rows = result.rows
     assert [(row["id"], row["nodes"], row["relationships"]) for row in rows] == [
         ("S8", "40320", "141120"),
         ("S8:multiple:12345678", "0", str(7 * 40319)),
@@ -279,7 +277,7 @@ def test_the_list_commands_print_the_stored_artifacts(starcast: Starcast, stores
         ("S3", 6, 6, "complete"),
         ("S4", 24, 36, "complete"),
     ]
-    trees = list(csv.DictReader(io.StringIO(starcast("forest list S3 -f csv").out)))
+    trees = starcast("forest list S3 -f csv").rows
     assert [(row["id"], row["root_label"]) for row in trees] == [("S3:greedy:123", "123")]
     assert starcast("schedule list S9 -f json").json == []
     schedules = starcast("schedule list -f markdown").out.splitlines()

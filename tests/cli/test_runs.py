@@ -1,7 +1,5 @@
 """The commands `db`, `run`, `experiment` and `compare`: stdout, stderr and exit codes."""
 
-import csv
-import io
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -116,7 +114,7 @@ def test_an_experiment_runs_once_and_is_listed_shown_and_dropped(starcast: Starc
     assert {"experiment": "ours", "runs": 4, "failed": 0}.items() <= listed.items()
     assert listed["segments"] == ["1", "4"]
     shown = starcast("experiment show ours -f csv")
-    sizes = [row["message_bytes"] for row in csv.DictReader(io.StringIO(shown.out))]
+    sizes = [row["message_bytes"] for row in shown.rows]
     assert sizes == ["64", "1024", "64", "1024"]
     assert "starcast experiment run ours --collective broadcast" in shown.err
     assert starcast("experiment drop ours").code == 0
@@ -398,7 +396,7 @@ def test_option_all_and_csv_show_every_column_of_runs(
         head, _, below = table_of(lines_of(starcast, monkeypatch, 300, f"{words} --all"))
         assert head == list(rows[0])
         assert below == ""
-        assert next(csv.reader(io.StringIO(starcast(f"{words} -f csv").out))) == list(rows[0])
+        assert list(starcast(f"{words} -f csv").rows[0]) == list(rows[0])
 
 
 @pytest.mark.usefixtures("wide")

@@ -1,7 +1,5 @@
 """`starcast schedule`: algorithms, simulations, times and rows; output, remarks, exit codes."""
 
-import csv
-import io
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +96,7 @@ def test_a_profile_has_a_row_for_each_step(starcast: Starcast) -> None:
 
 def test_schedule_rows_prints_every_column_with_labels_of_nodes(starcast: Starcast) -> None:
     result = starcast("schedule rows S3 alltoall exact --format csv")
-    listed = list(csv.DictReader(io.StringIO(result.out)))
+    listed = result.rows
     built = schedule("S3", "alltoall", "exact")
     labels = built.topology.labels()
     assert list(listed[0]) == list(COLUMNS)
@@ -161,13 +159,14 @@ def test_labels_from_0_are_read_and_printed(
     starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = "schedule rows S3 broadcast greedy -f csv"
-    ones = starcast(f"{command} --root 321").out
-    zeros = starcast(f"{command} --root 210 --labels 0").out
+    from_1 = starcast(f"{command} --root 321")
+    from_0 = starcast(f"{command} --root 210 --labels 0")
+    ones, zeros = from_1.out, from_0.out
     shifted = [
         {**row, **{end: row[end].translate(str.maketrans("123", "012")) for end in ENDS}}
-        for row in csv.DictReader(io.StringIO(ones))
+        for row in from_1.rows
     ]
-    assert list(csv.DictReader(io.StringIO(zeros))) == shifted
+    assert from_0.rows == shifted
     monkeypatch.setenv("STARCAST_LABELS", "0")
     assert starcast(f"{command} --root 210").out == zeros
     assert starcast(f"{command} --root 321 --labels 1").out == ones

@@ -1,5 +1,7 @@
 """A fixture that runs starcast commands in the test's own process."""
 
+import csv
+import io
 import json
 import shlex
 import sys
@@ -25,6 +27,11 @@ class Result(NamedTuple):
     def json(self) -> Any:
         """The value that stdout holds as JSON."""
         return json.loads(self.out)
+
+    @property
+    def rows(self) -> list[dict[str, str]]:
+        """The rows that stdout holds as CSV, by column."""
+        return list(csv.DictReader(io.StringIO(self.out)))
 
 
 #: Runs a command line, which is written as in a shell. Further arguments are single words.

@@ -117,9 +117,10 @@ def root(
     ] = False,
 ) -> None:
     """Remember the global flags for the command, and load the plug-ins."""
-    context.remember(
-        ctx, home=home, neo4j_uri=neo4j_uri, postgres_uri=postgres_uri, plugins=plugin or None
-    )
+    ctx.obj = {
+        "home": home, "neo4j_uri": neo4j_uri, "postgres_uri": postgres_uri,
+        "plugins": plugin or None,
+    }  # fmt: skip
     context.load_plugins(ctx)
 
 

@@ -35,11 +35,6 @@ _is_logging = False
 HomeOption = Annotated[Path | None, typer.Option("--home", help="Folder of the embedded stack.")]
 
 
-def remember(ctx: typer.Context, **flags: Any) -> None:
-    """Store the global flags in the context, for the command to load its settings."""
-    ctx.obj = flags
-
-
 def settings(ctx: typer.Context, **flags: Any) -> "Settings":
     """Return the settings of a command; warn about unknown environment variables.
 

@@ -180,7 +180,7 @@ export function paintStep(scene, replay, step, unit, heldStep) {
   const { theme, drawing } = scene;
   const { network } = drawing;
   const sums = replay.reduces ? replay.contributionsAfter(unit, heldStep) : null;
-  const held = sums?.held ?? (unit < 0 ? replay.heldAfter(heldStep) : replay.holdersAfter(unit, heldStep));
+  const held = sums?.held ?? replay.heldAfter(heldStep, unit);
   const share = new Float64Array(drawing.count);
   const greatest = sums?.complete ?? (unit < 0 ? mostHeld(replay) : 1);
   for (let node = 0; node < network.nodeCount; node++) {
