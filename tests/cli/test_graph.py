@@ -1,35 +1,16 @@
 """`starcast graph`: tables, messages, seeds and exit codes."""
 
-import csv
-import io
-from pathlib import Path
-
 import pytest
-from sqlalchemy import URL
 
 from starcast.ingest import Plan, Stores, ingest
-from starcast.stores.servers import GraphAddress
 from support.checks import assert_stored
-from support.fix_cli import Starcast, name_store
+from support.fix_cli import Starcast
 from support.plans import plan
 
 TREES = "S4:multiple:1234"
 
 
-@pytest.fixture
-def starcast(
-    starcast: Starcast,
-    monkeypatch: pytest.MonkeyPatch,
-    graph_address: GraphAddress,
-    clean_database: URL,
-    tmp_path: Path,
-) -> Starcast:
-    """Return a function that runs commands on the test servers."""
-    (tmp_path / "neo4j").write_text(graph_address.password, encoding="utf-8")
-    monkeypatch.setenv("STARCAST_NEO4J_PASSWORD_FILE", str(tmp_path / "neo4j"))
-    monkeypatch.setenv("STARCAST_NEO4J_URI", graph_address.uri)
-    name_store(monkeypatch, clean_database)
-    return starcast
+pytestmark = pytest.mark.usefixtures("servers")
 
 
 @pytest.fixture
@@ -64,7 +45,7 @@ def test_verify_lists_differences_and_rebuild_fixes_them(
     assert "LINK 1234-2134 (port 2) is missing" in found.out
     assert "error: graph verification found 3 problems" in found.err
     assert "with 'starcast graph rebuild'" in found.err
-    rows = list(csv.DictReader(io.StringIO(starcast("graph verify S4 --all --format csv").out)))
+    rows = starcast("graph verify S4 --all --format csv").rows
     assert [row["artifact"] for row in rows] == ["S4", "S4", "S4"]
     assert (
         rows[0]["problem"] == "its rows in the graph differ from those of the newly built artifact"

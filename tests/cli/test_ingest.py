@@ -1,7 +1,5 @@
 """`starcast ingest`, `topology`, `forest` and `schedule` with servers: output and exit codes."""
 
-import csv
-import io
 import socket
 import time
 from collections.abc import Iterator
@@ -96,7 +94,7 @@ def test_a_dry_run_needs_no_server(
     monkeypatch.setenv("STARCAST_POSTGRES_URI", "postgresql://nobody@127.0.0.1:1/nothing")
     result = starcast("ingest S8 --trees multiple --dry-run --format csv")
     assert result.code == 0
-    rows = list(csv.DictReader(io.StringIO(result.out)))
+    rows = result.rows
     assert [(row["id"], row["nodes"], row["relationships"]) for row in rows] == [
         ("S8", "40320", "141120"),
         ("S8:multiple:12345678", "0", str(7 * 40319)),
@@ -131,28 +129,6 @@ def test_a_dry_run_also_estimates_an_ingest_that_is_too_large(
     assert "too large to ingest: 39,916,800 nodes" in result.err
 
 
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        ("S0", "S0"),
-        ("S13", "S13"),
-        ("S5,9", "S5,9"),
-        ("T4", "T4"),
-        ("S5 --trees no-such-tree", "no-such-tree"),
-        ("S5 --schedules no-such-algorithm", "no-such-algorithm"),
-        ("S5 --trees all --root 1234", "1234"),
-        ("S5 --trees all --root 11345", "11345"),
-        ("S5 --schedules all --segments 0", "segments is 0"),
-        ("S5 --schedules all --messages 0", "messages is 0"),
-        ("S5 --ports many", "many"),
-    ],
-)
-def test_bad_input_is_refused(starcast: Starcast, stores: Stores, words: str, named: str) -> None:
-    """The exit code is 2, the error names the wrong value, and nothing is written."""
-    assert named in refused(starcast(f"ingest {words}"), 2)[0]
-    assert untouched(stores)
-
-
 def test_an_ingest_that_is_too_large_is_refused(starcast: Starcast, stores: Stores) -> None:
     """The exit code is 7. The error states the nodes, relationships, bytes and time."""
     error, hint = refused(starcast("ingest S11"), 7)
@@ -161,14 +137,6 @@ def test_an_ingest_that_is_too_large_is_refused(starcast: Starcast, stores: Stor
     assert "rows for loading over Bolt" in error
     assert "min of writing and comparing" in error
     assert "--dry-run" in hint
-    assert {name: count for name, count in stored_counts(stores).items() if count} == {}
-
-
-def test_an_offline_import_into_an_external_server_is_refused(
-    starcast: Starcast, stores: Stores
-) -> None:
-    """The exit code is 2, because an import would stop the server. A hint names the alternative."""
-    assert "Bolt" in refused(starcast("ingest S4 --method import"), 2)[1]
     assert {name: count for name, count in stored_counts(stores).items() if count} == {}
 
 
@@ -214,15 +182,6 @@ def test_a_wrong_password_is_reported(starcast: Starcast, stores: Stores, tmp_pa
     assert "not-the-password" not in error
     assert "STARCAST_NEO4J_PASSWORD_FILE" in hint
     assert untouched(stores)
-
-
-def test_a_graph_with_nodes_not_created_by_starcast_is_refused(
-    starcast: Starcast, stores: Stores
-) -> None:
-    """The exit code is 4, the error names the labels of the graph, and the graph is unchanged."""
-    stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
-    assert ":Person" in refused(starcast("ingest S3"), 4)[0]
-    assert counts(stores.graph) == (2, 1)
 
 
 @pytest.mark.usefixtures("clean_graph")
@@ -318,18 +277,12 @@ def test_the_list_commands_print_the_stored_artifacts(starcast: Starcast, stores
         ("S3", 6, 6, "complete"),
         ("S4", 24, 36, "complete"),
     ]
-    trees = list(csv.DictReader(io.StringIO(starcast("forest list S3 -f csv").out)))
+    trees = starcast("forest list S3 -f csv").rows
     assert [(row["id"], row["root_label"]) for row in trees] == [("S3:greedy:123", "123")]
+    assert starcast("schedule list S9 -f json").json == []
     schedules = starcast("schedule list -f markdown").out.splitlines()
     assert len(schedules) == 3
     assert "S4:broadcast:greedy:all:segments=1:1234" in schedules[2]
-
-
-@pytest.mark.parametrize("noun", ["forest", "schedule"])
-def test_a_listing_on_an_invalid_topology_is_refused(starcast: Starcast, noun: str) -> None:
-    """The exit code is 2. For a valid topology that is not stored, the list is empty."""
-    assert "T9" in refused(starcast(f"{noun} list T9"), 2)[0]
-    assert starcast(f"{noun} list S9 -f json").json == []
 
 
 def test_the_show_commands_print_properties_and_can_verify_the_graph(

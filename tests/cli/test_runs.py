@@ -1,7 +1,5 @@
 """The commands `db`, `run`, `experiment` and `compare`: stdout, stderr and exit codes."""
 
-import csv
-import io
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +11,8 @@ from sqlalchemy import URL, Engine, text
 
 from starcast.collectives import Schedule, schedule
 from starcast.experiments import execution
-from starcast.experiments.point import Point
 from starcast.stores.database import sessions
-from support.fix_cli import Result, Starcast, name_store
+from support.fix_cli import Starcast, name_store, refused
 from support.fix_store import FilledDatabase
 
 GRID = "--topology S4 --segments 1 --segments 4 -m 1024 -m 64"
@@ -49,22 +46,11 @@ def two(filled_database: FilledDatabase, starcast: Starcast) -> URL:
     return filled_database("two experiments", fill)
 
 
-def error_of(result: Result) -> str:
-    """Return the error message, after checking that a hint follows and stdout is empty."""
-    lines = [line for line in result.err.splitlines() if line]
-    assert result.out == ""
-    assert lines[-2].startswith("error: ")
-    assert lines[-1].startswith("hint: ")
-    return lines[-2].removeprefix("error: ")
-
-
 @pytest.mark.usefixtures("bare_database")
 def test_db_upgrade_creates_the_schema_once_and_check_accepts_it(starcast: Starcast) -> None:
     shown = starcast("db check -f json").json
     assert shown == {"revision": None, "newest": sessions.head(), "differences": []}
-    refused = starcast("db check")
-    assert refused.code == 6
-    assert "no schema" in error_of(refused)
+    assert "no schema" in refused(starcast("db check"), 6, remarks=True)[0]
     assert f"from nothing to {sessions.head()}" in starcast("db upgrade").err
     assert "up to date" in starcast("db upgrade").err
     assert starcast("db check").code == 0
@@ -79,16 +65,7 @@ def test_db_check_rejects_tables_that_were_changed_by_hand(
     assert starcast("db upgrade").code == 0
     with bare.begin() as connection:
         connection.execute(text("alter table cost add column colour text"))
-    result = starcast("db check")
-    assert result.code == 6
-    assert "colour" in error_of(result)
-
-
-@pytest.mark.usefixtures("bare_database")
-def test_without_a_schema_commands_name_the_command_that_creates_it(starcast: Starcast) -> None:
-    result = starcast("run list")
-    assert result.code == 6
-    assert "starcast db upgrade" in result.err
+    assert "colour" in refused(starcast("db check"), 6, remarks=True)[0]
 
 
 @pytest.mark.usefixtures("database")
@@ -98,13 +75,8 @@ def test_run_once_prints_three_costs_and_stores_them(starcast: Starcast) -> None
     assert [row["cost"] for row in result.json] == ["simulated", "closed form", "lower bound"]
     assert "stored as run 1 in 'adhoc'" in result.err
     (stored,) = starcast("run list -f json").json
-    assert (stored["run"], stored["experiment"], stored["segments"], stored["status"]) == (
-        1,
-        "adhoc",
-        4,
-        "complete",
-    )
-    assert stored["time"] == result.json[0]["time"]
+    expected = {"run": 1, "experiment": "adhoc", "segments": 4, "status": "complete"}
+    assert stored.items() >= (expected | {"time": result.json[0]["time"]}).items()
 
 
 def test_run_once_without_storing_needs_no_server(starcast: Starcast, tmp_path: Path) -> None:
@@ -118,8 +90,7 @@ def test_run_once_without_storing_needs_no_server(starcast: Starcast, tmp_path: 
 @pytest.mark.parametrize("number", [str(2**31), str(2**63), "99999999999999999999"])
 def test_a_run_number_that_is_too_large_is_not_found(starcast: Starcast, number: str) -> None:
     for words in (f"run show {number}", f"compare {number} {number}"):
-        result = starcast(words)
-        assert (result.code, error_of(result)) == (3, f"no run {number} is stored")
+        assert refused(starcast(words), 3)[0] == f"no run {number} is stored"
 
 
 @pytest.mark.usefixtures("database")
@@ -140,19 +111,11 @@ def test_an_experiment_runs_once_and_is_listed_shown_and_dropped(starcast: Starc
     assert "4 runs executed and stored, 0 were stored before" in starcast(words).err
     assert "0 runs executed and stored, 4 were stored before" in starcast(words).err
     (listed,) = starcast("experiment list -f json").json
-    assert (listed["experiment"], listed["runs"], listed["failed"], listed["segments"]) == (
-        "ours",
-        4,
-        0,
-        ["1", "4"],
-    )
+    assert {"experiment": "ours", "runs": 4, "failed": 0}.items() <= listed.items()
+    assert listed["segments"] == ["1", "4"]
     shown = starcast("experiment show ours -f csv")
-    assert [row["message_bytes"] for row in csv.DictReader(io.StringIO(shown.out))] == [
-        "64",
-        "1024",
-        "64",
-        "1024",
-    ]
+    sizes = [row["message_bytes"] for row in shown.rows]
+    assert sizes == ["64", "1024", "64", "1024"]
     assert "starcast experiment run ours --collective broadcast" in shown.err
     assert starcast("experiment drop ours").code == 0
     assert starcast("run list -f json").json == []
@@ -163,21 +126,15 @@ def test_an_experiment_runs_once_and_is_listed_shown_and_dropped(starcast: Starc
 def test_messages_about_one_run_or_unit_use_the_singular(
     starcast: Starcast, engine: Engine
 ) -> None:
-    words = ("experiment", "run", "ours", "--algorithm", "multiple", "--topology", "S4", "-m", "1")
-    assert (
-        "experiment 'ours': 1 run executed and stored, 0 were stored before" in starcast(*words).err
-    )
-    assert (
-        "experiment 'ours': 0 runs executed and stored, 1 was stored before" in starcast(*words).err
-    )
+    words = "experiment run ours --algorithm multiple --topology S4 -m 1"
+    assert "'ours': 1 run executed and stored, 0 were stored before" in starcast(words).err
+    assert "'ours': 0 runs executed and stored, 1 was stored before" in starcast(words).err
     assert "all figures agree in 1 of 1 run\n" in starcast("experiment reproduce ours").err
     with engine.begin() as connection:
         connection.execute(text("update cost set time = '7' where kind = 'simulated'"))
     result = starcast("experiment reproduce ours")
-    assert (result.code, result.err.splitlines()[-2]) == (
-        6,
-        "error: 1 run differs from the stored figures",
-    )
+    assert result.code == 6
+    assert result.err.splitlines()[-2] == "error: 1 run differs from the stored figures"
     assert "deleted the experiment 'ours' with 1 run\n" in starcast("experiment drop ours").err
     # A node at maximum distance is a leaf, so a fault on its parent link cuts off no other node.
     lost = "run once S4 broadcast greedy -m 8 --no-store"
@@ -261,10 +218,8 @@ def test_a_grid_comes_from_a_file_and_options_replace_its_axes(
     assert "4 runs executed" in starcast(f"experiment run both --grid {file}").err
     assert "2 runs executed" in starcast(f"experiment run one --grid {file} -m 9").err
     rows = starcast("run list --experiment one -f json").json
-    assert [(row["algorithm"], row["message_bytes"], row["t_s"]) for row in rows] == [
-        ("greedy", 9, 7),
-        ("multiple", 9, 7),
-    ]
+    figures = [(row["algorithm"], row["message_bytes"], row["t_s"]) for row in rows]
+    assert figures == [("greedy", 9, 7), ("multiple", 9, 7)]
 
 
 @pytest.mark.usefixtures("database")
@@ -351,13 +306,8 @@ def test_run_once_executes_an_allgather_and_reports_units_lost_to_faults(
     assert result.code == 0
     assert "no unit is missing at the end" in result.err
     (row,) = starcast("run list -f json").json
-    assert (row["copies"], row["segments"], row["seed"], row["missing"], len(row["faults"])) == (
-        2,
-        2,
-        3,
-        0,
-        1,
-    )
+    assert {"copies": 2, "segments": 2, "seed": 3, "missing": 0}.items() <= row.items()
+    assert len(row["faults"]) == 1
     facts = starcast("run show 1 -f json").json
     again = facts["reproduce"].removeprefix("starcast ")
     assert starcast(f"{again} --no-store -f json").json == result.json
@@ -446,7 +396,7 @@ def test_option_all_and_csv_show_every_column_of_runs(
         head, _, below = table_of(lines_of(starcast, monkeypatch, 300, f"{words} --all"))
         assert head == list(rows[0])
         assert below == ""
-        assert next(csv.reader(io.StringIO(starcast(f"{words} -f csv").out))) == list(rows[0])
+        assert list(starcast(f"{words} -f csv").rows[0]) == list(rows[0])
 
 
 @pytest.mark.usefixtures("wide")
@@ -500,24 +450,6 @@ def test_reproduce_reports_for_every_run_whether_its_figures_agree(
 
 
 @pytest.mark.usefixtures("two")
-def test_compare_lays_two_experiments_side_by_side(starcast: Starcast) -> None:
-    result = starcast("compare ours theirs --by segments -f json")
-    rows = result.json
-    assert [(row["message_bytes"], row["segments"]) for row in rows] == [
-        (64, 1),
-        (64, 4),
-        (1024, 1),
-        (1024, 4),
-    ]
-    for row in rows:
-        assert row["change"] == pytest.approx(row["time_theirs"] - row["time_ours"])
-        assert row["verdict"] == ("better" if row["change"] < 0 else "worse")
-        assert min(row["gap_ours"], row["gap_theirs"]) >= 1
-    assert "topology S4, collective broadcast" in result.err
-    assert "algorithm multiple | recursive-substar" in result.err
-
-
-@pytest.mark.usefixtures("two")
 def test_the_commands_that_compare_prints_reproduce_the_experiments(starcast: Starcast) -> None:
     commands = starcast("compare ours theirs").err.partition("reproduce with:")[2]
     local, remote = (
@@ -532,35 +464,10 @@ def test_the_commands_that_compare_prints_reproduce_the_experiments(starcast: St
 
 
 @pytest.mark.usefixtures("two")
-@pytest.mark.parametrize("output", ["table", "json", "csv", "markdown"])
-def test_compare_writes_every_format_to_stdout(starcast: Starcast, output: str) -> None:
-    result = starcast(f"compare ours theirs -f {output} --all --by segments")
-    assert result.code == 0
-    for word in ("verdict", "start_ups", "recursive-substar", "worse"):
-        assert word in result.out
-    assert ("A = ours, B = theirs" in result.out) == (output == "table")
-
-
-@pytest.mark.usefixtures("two")
-def test_compare_of_an_experiment_with_itself_says_that_nothing_differs(starcast: Starcast) -> None:
-    result = starcast("compare ours ours -f json")
-    assert (result.code, result.json) == (0, [])
-    assert "4 of 4 rows are the same" in result.err
-
-
-@pytest.mark.usefixtures("two")
 def test_compare_accepts_run_numbers_and_a_baseline(starcast: Starcast) -> None:
     (row,) = starcast("compare 1 5 --baseline 5 -f json").json
     assert (row["algorithm_run_5"], row["algorithm_run_1"]) == ("recursive-substar", "multiple")
     assert row["change"] == row["time_run_1"] - row["time_run_5"]
-
-
-@pytest.mark.usefixtures("two")
-def test_compare_reports_runs_that_cannot_be_compared(starcast: Starcast) -> None:
-    assert starcast(f"run once {POINT} --ports one").code == 0
-    (row,) = starcast("compare 2 adhoc -f json").json
-    assert row["verdict"] == "not comparable"
-    assert row["note"] == "different ports (all, one)"
 
 
 @pytest.mark.usefixtures("database")
@@ -572,35 +479,15 @@ def test_a_failed_run_is_reported_and_stored_with_the_reason(
         return replace(built, step=np.ones_like(built.step))
 
     monkeypatch.setattr(execution, "build_schedule", early)
-    once = starcast(f"run once {POINT} --segments 2")
-    assert once.code == 6
-    assert error_of(once).startswith("the run failed: step 1: ")
+    once = refused(starcast(f"run once {POINT} --segments 2"), 6, remarks=True)
+    assert once[0].startswith("the run failed: step 1: ")
     grid = starcast(f"experiment run early --algorithm multiple {GRID}")
-    assert grid.code == 6
-    assert error_of(grid) == "4 runs failed and will not be compared"
+    error, _ = refused(grid, 6, remarks=True)
+    assert error == "4 runs failed and will not be compared"
     stored = starcast("run list -f json").json
     assert [(row["status"], row["time"]) for row in stored] == [("failed", None)] * 5
     (row,) = starcast("compare 1 2 -f json").json
     assert row["verdict"] == "not comparable"
-
-
-@pytest.mark.usefixtures("database")
-def test_ctrl_c_ends_with_exit_code_130_and_keeps_complete_runs(
-    starcast: Starcast, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = execution.execute
-
-    def impatient(point: Point) -> execution.Execution:
-        if point.segments > 1:
-            raise KeyboardInterrupt
-        return real(point)
-
-    words = f"experiment run ours --algorithm multiple {GRID}"
-    with monkeypatch.context() as patched:
-        patched.setattr(execution, "execute", impatient)
-        assert starcast(words).code == 130
-    assert len(starcast("run list -f json").json) == 2
-    assert "2 runs executed and stored, 2 were stored before" in starcast(words).err
 
 
 #: The beginning of the error message, by exit code and command line.
@@ -653,13 +540,5 @@ REFUSED = {
 def test_bad_input_is_refused_in_one_sentence_with_its_exit_code(
     starcast: Starcast, code: int, line: str, sentence: str
 ) -> None:
-    result = starcast(line)
-    assert result.code == code
-    assert error_of(result).startswith(sentence)
+    assert refused(starcast(line), code, remarks=True)[0].startswith(sentence)
     assert len(starcast("run list -f json").json) == 8
-
-
-def test_a_server_that_is_not_running_is_reported(starcast: Starcast) -> None:
-    result = starcast("--postgres-uri postgresql://me@127.0.0.1:1/none run list")
-    assert result.code == 4
-    assert error_of(result).startswith("PostgreSQL at 127.0.0.1:1 cannot be reached")

@@ -1,7 +1,5 @@
 """`starcast schedule`: algorithms, simulations, times and rows; output, remarks, exit codes."""
 
-import csv
-import io
 from pathlib import Path
 from typing import Any
 
@@ -70,17 +68,6 @@ def test_simulate_prints_the_results_of_the_simulation(
     assert "missing" not in found
 
 
-def test_an_expanded_schedule_gives_the_same_results(starcast: Starcast) -> None:
-    """Without ``--expand``, the rows of one source represent those of all sources."""
-    one, every = (
-        printed(starcast(f"schedule simulate S4 allgather necklace {more} -f json"))
-        for more in ("", "--expand")
-    )
-    assert every["rows"] == 24 * one["rows"]
-    for name in ("steps", "transmissions", "largest_packet", "complete"):
-        assert every[name] == one[name]
-
-
 def test_units_missing_under_faults_are_not_an_error(starcast: Starcast) -> None:
     """Missing units are counted. If copies replace all of them, the schedule is complete."""
     words = "schedule simulate S4 broadcast 'edge-disjoint(copies=2)' -f json"
@@ -100,16 +87,6 @@ def test_a_fault_at_the_root_is_allowed_and_reported(starcast: Starcast) -> None
     assert "node 1234 is the root and dead from the start" in result.err
 
 
-def test_acknowledged_execution_loses_units_that_fixed_steps_deliver(starcast: Starcast) -> None:
-    """With acknowledgements, the allgather follows section 4.4 of Fragopoulou & Akl 1996."""
-    named = "S4 allgather edge-disjoint --copies 3"
-    words = f"schedule simulate {named} --fault 2134 -f json"
-    assert printed(starcast(words))["complete"] is True
-    waiting = starcast(f"{words} --acknowledged")
-    assert printed(waiting)["complete"] is False
-    assert "wait for an acknowledgement that never comes" in waiting.err
-
-
 def test_a_profile_has_a_row_for_each_step(starcast: Starcast) -> None:
     found = printed(starcast("schedule profile S4 alltoall exact --format json"))
     result = simulate(schedule("S4", "alltoall", "exact"))
@@ -119,7 +96,7 @@ def test_a_profile_has_a_row_for_each_step(starcast: Starcast) -> None:
 
 def test_schedule_rows_prints_every_column_with_labels_of_nodes(starcast: Starcast) -> None:
     result = starcast("schedule rows S3 alltoall exact --format csv")
-    listed = list(csv.DictReader(io.StringIO(result.out)))
+    listed = result.rows
     built = schedule("S3", "alltoall", "exact")
     labels = built.topology.labels()
     assert list(listed[0]) == list(COLUMNS)
@@ -182,13 +159,14 @@ def test_labels_from_0_are_read_and_printed(
     starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = "schedule rows S3 broadcast greedy -f csv"
-    ones = starcast(f"{command} --root 321").out
-    zeros = starcast(f"{command} --root 210 --labels 0").out
+    from_1 = starcast(f"{command} --root 321")
+    from_0 = starcast(f"{command} --root 210 --labels 0")
+    ones, zeros = from_1.out, from_0.out
     shifted = [
         {**row, **{end: row[end].translate(str.maketrans("123", "012")) for end in ENDS}}
-        for row in csv.DictReader(io.StringIO(ones))
+        for row in from_1.rows
     ]
-    assert list(csv.DictReader(io.StringIO(zeros))) == shifted
+    assert from_0.rows == shifted
     monkeypatch.setenv("STARCAST_LABELS", "0")
     assert starcast(f"{command} --root 210").out == zeros
     assert starcast(f"{command} --root 321 --labels 1").out == ones

@@ -23,9 +23,9 @@ from starcast.support.table import Table
 from starcast.web.app import create_app
 from starcast.web.service import LABS, Service
 from starcast.web.workers import Workers
+from support.fix_browser import API, get
 from support.fix_cli import name_store
 
-API = "/api/v1"
 MINE = "S4:mine(i=2):4321"
 
 
@@ -39,13 +39,6 @@ def client(filled: Lab) -> Iterator[TestClient]:
     service = Service(Settings.load(), Workers(count=1, seconds=60))
     yield TestClient(create_app(service), base_url="http://localhost")
     service.close()
-
-
-def get(client: TestClient, path: str) -> Any:
-    """Return the JSON response for a path of the API."""
-    response = client.get(f"{API}{path}")
-    assert response.status_code == 200, response.text
-    return response.json()
 
 
 def plain(table: Table) -> Any:

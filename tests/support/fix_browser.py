@@ -1,4 +1,4 @@
-"""Fixtures for a real browser: Debian's Chromium, headless, driven by Playwright."""
+"""Fixtures for web servers, and for Debian's Chromium, headless, driven by Playwright."""
 
 import socket
 import subprocess
@@ -6,14 +6,18 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Route
+    from starlette.testclient import TestClient
     from starlette.types import ASGIApp
 
+    from starcast.web.service import Service
+
+API = "/api/v1"
 FINDER = Path(__file__).parents[1] / "docs" / "chromium"
 #: Timeout for actions on a page in milliseconds, long enough for a machine under load.
 PATIENCE = 120_000
@@ -49,6 +53,46 @@ def served(app: "ASGIApp") -> Iterator[str]:
         finally:
             server.should_exit = True
             thread.join()
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Service]":
+    """The state of a web server with one worker process, whose databases are not running."""
+    from starcast.support.settings import Settings
+    from starcast.web.service import Service
+    from starcast.web.workers import Workers
+
+    home = tmp_path_factory.mktemp("home")
+    opened = Service(Settings.load(home=home), Workers(count=1, seconds=60))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def client(service: "Service") -> "TestClient":
+    """A client of the application that gets a response even after an unexpected error."""
+    from starlette.testclient import TestClient
+
+    from starcast.web.app import create_app
+
+    app = create_app(service)
+    return TestClient(app, base_url="http://127.0.0.1:8321", raise_server_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def address(service: "Service") -> Iterator[str]:
+    """The URL of a real server on the loopback interface."""
+    from starcast.web.app import create_app
+
+    with served(create_app(service)) as url:
+        yield url
+
+
+def get(client: "TestClient", path: str) -> Any:
+    """Return the JSON at a path of the API."""
+    response = client.get(f"{API}{path}")
+    assert response.status_code == 200, response.text
+    return response.json()
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 """A fixture that runs starcast commands in the test's own process."""
 
+import csv
+import io
 import json
 import shlex
 import sys
@@ -26,6 +28,11 @@ class Result(NamedTuple):
         """The value that stdout holds as JSON."""
         return json.loads(self.out)
 
+    @property
+    def rows(self) -> list[dict[str, str]]:
+        """The rows that stdout holds as CSV, by column."""
+        return list(csv.DictReader(io.StringIO(self.out)))
+
 
 #: Runs a command line, which is written as in a shell. Further arguments are single words.
 Starcast = Callable[..., Result]
@@ -37,12 +44,13 @@ def printed(result: Result) -> Any:
     return result.json
 
 
-def refused(result: Result, code: int) -> tuple[str, str]:
-    """Return the error and the hint, which must be the only output."""
+def refused(result: Result, code: int, *, remarks: bool = False) -> tuple[str, str]:
+    """Return the error and the hint, which must be the only output, apart from ``remarks``."""
     assert (result.code, result.out) == (code, ""), result
-    error, hint = result.err.strip().splitlines()
+    *before, error, hint = result.err.strip().splitlines()
     assert (error[:7], hint[:6]) == ("error: ", "hint: "), result.err
-    return error, hint
+    assert remarks or not before, result.err
+    return error.removeprefix("error: "), hint.removeprefix("hint: ")
 
 
 def name_store(patch: pytest.MonkeyPatch, url: URL) -> None:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast import forest, topology
+from starcast.cli.commands import _global_flags
 from starcast.cli.context import named_flags
-from starcast.cli.terminal import _global_flags
 from starcast.judges.simulator import Fault
 from starcast.support.errors import InputError, StarcastError, clean_message
 from starcast.support.text import add_flags

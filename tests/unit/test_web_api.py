@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -25,31 +24,11 @@ from starcast.records import Proof, save_record, shipped_folder, shipped_record
 from starcast.records.listing import load_files
 from starcast.support.errors import EXIT_CODES, StarcastError, UnavailableError
 from starcast.support.settings import Settings
-from starcast.web import computations, problems
+from starcast.web import computations, responses
 from starcast.web.app import create_app
 from starcast.web.service import Service
 from starcast.web.workers import Workers
-from support.fix_browser import served
-
-API = "/api/v1"
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service whose embedded databases are not running."""
-    opened = Service(
-        Settings.load(home=tmp_path_factory.mktemp("home")), Workers(count=1, seconds=60)
-    )
-    yield opened
-    opened.close()
-
-
-@pytest.fixture(scope="module")
-def client(service: Service) -> TestClient:
-    """A client of the application that gets a response even after an unexpected error."""
-    return TestClient(
-        create_app(service), base_url="http://127.0.0.1:8321", raise_server_exceptions=False
-    )
+from support.fix_browser import API, get
 
 
 def array(client: TestClient, path: str) -> np.ndarray[Any, Any]:
@@ -59,13 +38,6 @@ def array(client: TestClient, path: str) -> np.ndarray[Any, Any]:
     shape = tuple(map(int, response.headers["X-Array-Shape"].split(",")))
     dtype = np.dtype(response.headers["X-Array-Dtype"]).newbyteorder("<")
     return np.frombuffer(response.content, dtype).reshape(shape)
-
-
-def get(client: TestClient, path: str) -> Any:
-    """Return the JSON at a path of the API."""
-    response = client.get(f"{API}{path}")
-    assert response.status_code == 200, response.text
-    return response.json()
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5,3", "Q3"])
@@ -302,7 +274,7 @@ def test_errors_are_problem_details_with_a_hint(
     client: TestClient, path: str, status: int, kind: str
 ) -> None:
     response = client.get(f"{API}{path}")
-    assert response.headers["content-type"] == problems.MEDIA_TYPE
+    assert response.headers["content-type"] == responses.MEDIA_TYPE
     problem = response.json()
     assert (response.status_code, problem["status"]) == (status, status), problem
     assert problem["type"] == f"urn:starcast:problem:{kind}"
@@ -333,8 +305,8 @@ def test_formats_that_a_resource_does_not_have_are_refused(
 
 
 def test_every_kind_of_error_has_an_http_status() -> None:
-    assert set(problems.KINDS) == {StarcastError, *StarcastError.__subclasses__()}
-    assert {kind.exit_code for kind in problems.KINDS} == set(EXIT_CODES) - {0, 130}
+    assert set(responses.KINDS) == {StarcastError, *StarcastError.__subclasses__()}
+    assert {kind.exit_code for kind in responses.KINDS} == set(EXIT_CODES) - {0, 130}
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
@@ -357,17 +329,15 @@ OWN_HOSTS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("host", OTHER_HOSTS)
-def test_requests_for_other_hosts_are_refused(client: TestClient, host: str) -> None:
+@pytest.mark.parametrize("host", [*OTHER_HOSTS, *OWN_HOSTS])
+def test_requests_are_served_only_for_names_of_the_loopback_interface(
+    client: TestClient, host: str
+) -> None:
     """Otherwise a page of another site could reach the server by DNS rebinding."""
-    response = client.get("/explore/S4", headers={"Host": host})
-    assert response.status_code == 400
-    assert response.json()["detail"] == f"the host '{host}' is not served here"
-
-
-@pytest.mark.parametrize("host", OWN_HOSTS)
-def test_names_of_the_loopback_interface_are_served(client: TestClient, host: str) -> None:
-    assert client.get(f"{API}/topologies/S3", headers={"Host": host}).status_code == 200
+    response = client.get(f"{API}/topologies/S3", headers={"Host": host})
+    assert response.status_code == (200 if host in OWN_HOSTS else 400)
+    if host in OTHER_HOSTS:
+        assert response.json()["detail"] == f"the host '{host}' is not served here"
 
 
 def test_a_server_with_a_host_name_accepts_requests_for_this_name_and_for_ip_addresses(
@@ -490,7 +460,7 @@ def test_a_defect_is_reported_without_a_traceback(
     def fail(*_: object) -> None:
         raise ZeroDivisionError("a number")
 
-    monkeypatch.setattr("starcast.web.api.health._check_neo4j", fail)
+    monkeypatch.setattr("starcast.web.service._check_neo4j", fail)
     response = client.get(f"{API}/health")
     assert response.status_code == 500
     assert response.json()["detail"] == "starcast itself failed: ZeroDivisionError: a number"
@@ -511,15 +481,8 @@ def test_the_openapi_document_describes_every_operation(client: TestClient) -> N
         assert operations["get"]["description"], path
         for status, response in operations["get"]["responses"].items():
             if status != "200":
-                assert set(response["content"]) == {problems.MEDIA_TYPE}
-    assert json.dumps(document).count(problems.MEDIA_TYPE) > len(document["paths"])
-
-
-@pytest.fixture(scope="module")
-def address(service: Service) -> Iterator[str]:
-    """The address of a real server on the loopback interface."""
-    with served(create_app(service)) as address:
-        yield address
+                assert set(response["content"]) == {responses.MEDIA_TYPE}
+    assert json.dumps(document).count(responses.MEDIA_TYPE) > len(document["paths"])
 
 
 #: Checks that do not apply: the test checks statuses of 500 or more itself, and the schema cannot

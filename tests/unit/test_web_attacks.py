@@ -22,39 +22,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from starcast.support.errors import BusyError, LimitError
 from starcast.support.settings import Settings
-from starcast.web import connections, guard
-from starcast.web.app import create_app
+from starcast.web import guard, serving
 from starcast.web.guard import Guard
 from starcast.web.service import Service
 from starcast.web.workers import Workers, _Worker
-from support.fix_browser import served
+from support.fix_browser import API, served
 
-API = "/api/v1"
 LARGE = bytes(20_000_000)
 PATIENCE = 30
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service without databases, with one worker process."""
-    opened = Service(Settings.load(home=tmp_path_factory.mktemp("home")), Workers(count=1))
-    yield opened
-    opened.close()
-
-
-@pytest.fixture(scope="module")
-def client(service: Service) -> TestClient:
-    """A client of the application that gets a response even after an unexpected error."""
-    return TestClient(
-        create_app(service), base_url="http://127.0.0.1:8321", raise_server_exceptions=False
-    )
-
-
-@pytest.fixture(scope="module")
-def address(service: Service) -> Iterator[str]:
-    """The URL of a real server."""
-    with served(create_app(service)) as url:
-        yield url
 
 
 @pytest.fixture
@@ -118,7 +93,7 @@ def is_open(connection: socket.socket) -> bool:
 def test_an_incomplete_request_is_ended_at_the_time_limit(
     address: str, sent: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.5)
+    monkeypatch.setattr(serving, "REQUEST_SECONDS", 0.5)
     with connect(address, sent) as connection:
         answer = read_all(connection)
     # A request with an incomplete body may already have been answered.
@@ -129,7 +104,7 @@ def test_a_request_that_arrives_byte_by_byte_is_ended_at_the_time_limit(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The timer of uvicorn would not suffice, since each byte restarts it."""
-    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.3)
+    monkeypatch.setattr(serving, "REQUEST_SECONDS", 0.3)
     with connect(address, b"GET / HTTP/1.1\r\nX: ") as connection:
         connection.settimeout(0.05)
         for _ in range(20 * PATIENCE):
@@ -150,7 +125,7 @@ def test_a_connection_is_kept_for_the_next_request(
     complete = request(f"{address}/explore/S4").replace(b"GET", b"HEAD")
     with connect(address, complete) as connection:
         assert connection.recv(1_000_000).startswith(b"HTTP/1.1 200")
-        monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.1)
+        monkeypatch.setattr(serving, "REQUEST_SECONDS", 0.1)
         for _ in range(2):
             time.sleep(0.3)
             connection.sendall(complete)
@@ -170,7 +145,7 @@ def test_a_page_is_served_while_500_connections_hang(address: str) -> None:
 def test_the_connection_that_waited_longest_is_closed_to_make_room(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 10)
+    monkeypatch.setattr(serving, "MAX_CONNECTIONS", 10)
     with ExitStack() as stack:
         hanging = [stack.enter_context(connect(address, b"GET")) for _ in range(30)]
         for _ in range(3):
@@ -183,7 +158,7 @@ def test_the_connection_that_waited_longest_is_closed_to_make_room(
 def test_the_client_address_with_the_most_connections_must_make_room(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 10)
+    monkeypatch.setattr(serving, "MAX_CONNECTIONS", 10)
     with ExitStack() as stack:
         other = stack.enter_context(connect(address, b"GET", source="127.0.0.2"))
         for _ in range(30):
@@ -197,28 +172,28 @@ def lost(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """An event that is set when the server has lost or closed a connection with unread bytes."""
     event = threading.Event()
     # Connections of earlier tests may end late, but have no unread bytes.
-    unread: list[connections.ClientConnection] = []
-    pause = connections.ClientConnection.pause_writing
-    end = connections.ClientConnection.connection_lost
+    unread: list[serving.ClientConnection] = []
+    pause = serving.ClientConnection.pause_writing
+    end = serving.ClientConnection.connection_lost
 
-    def pause_writing(self: connections.ClientConnection) -> None:
+    def pause_writing(self: serving.ClientConnection) -> None:
         unread.append(self)
         pause(self)
 
-    def connection_lost(self: connections.ClientConnection, error: Exception | None) -> None:
+    def connection_lost(self: serving.ClientConnection, error: Exception | None) -> None:
         end(self, error)
         if self in unread:
             event.set()
 
-    monkeypatch.setattr(connections.ClientConnection, "pause_writing", pause_writing)
-    monkeypatch.setattr(connections.ClientConnection, "connection_lost", connection_lost)
+    monkeypatch.setattr(serving.ClientConnection, "pause_writing", pause_writing)
+    monkeypatch.setattr(serving.ClientConnection, "connection_lost", connection_lost)
     return event
 
 
 def test_a_client_that_stops_reading_is_disconnected(
     large: str, lost: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "READ_SECONDS", 0.2)
+    monkeypatch.setattr(serving, "READ_SECONDS", 0.2)
     with connect(large, request(large)) as connection:
         assert lost.wait(PATIENCE)
         assert len(read_all(connection)) < len(LARGE)
@@ -228,7 +203,7 @@ def test_a_client_that_stops_reading_is_disconnected(
 def test_a_client_that_reads_slowly_receives_everything(
     large: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "READ_SECONDS", 1.0)
+    monkeypatch.setattr(serving, "READ_SECONDS", 1.0)
     received = 0
     last = request(large).replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
     with connect(large, last) as connection:
@@ -241,7 +216,7 @@ def test_a_client_that_reads_slowly_receives_everything(
 def test_unread_responses_of_all_connections_share_one_limit(
     large: str, lost: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "MAX_UNREAD_BYTES", 2 * len(LARGE))
+    monkeypatch.setattr(serving, "MAX_UNREAD_BYTES", 2 * len(LARGE))
     with ExitStack() as stack:
         lazy = []
         for _ in range(3):

@@ -7,19 +7,16 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from starcast.drawing.explorer import build_page, build_schedule
-from starcast.support.settings import Settings
 from starcast.topologies import topology
 from starcast.trees import forest
-from starcast.web.app import create_app
-from starcast.web.service import Service
-from starcast.web.workers import Workers
 from support.accessibility import MODES, Mode, add_style, enter_mode, find_faults
-from support.fix_browser import PATIENCE, served
+from support.fix_browser import PATIENCE
 
 LIGHT = MODES["light"]
 STATES = {
     "a step": "schedule=broadcast:multiple&step=3&node=2134&faults=3214",
     "a forest": "forest=multiple&node=4321",
+    "disjoint paths": "node=2143&from=1234",
     "loads, and what is not known": "forest=multiple&links=load&layout=hairball&node=9999",
 }
 PATHS = (
@@ -45,16 +42,6 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> str:
     path: Path = tmp_path_factory.mktemp("explorer") / "S4.html"
     path.write_text(page, encoding="utf-8")
     return path.as_uri()
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Yield the URL of a server whose embedded databases are not running."""
-    home = tmp_path_factory.mktemp("home")
-    service = Service(Settings.load(home=home), Workers(count=1, seconds=60))
-    with served(create_app(service)) as url:
-        yield url
-    service.close()
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,16 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from matplotlib.image import imread
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    WebError,
+    expect,
+)
 
 from oracles.reductions import Sums
 from starcast.collectives import Schedule
@@ -70,47 +77,29 @@ def write_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
 
 
 @pytest.fixture(scope="module")
-def tabs(browser: Browser) -> Iterator["Tabs"]:
-    """Yield the tabs of this module. They are reused: opening one takes longer than most tests."""
-    tabs = Tabs(browser.new_context())
-    yield tabs
-    tabs.window.close()
-
-
-class Tabs:
-    """The tabs of a browser window, and the errors and requests recorded in them."""
-
-    def __init__(self, window: BrowserContext) -> None:
-        self.window = window
+def window(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser window for all tests. Its tabs are reused: opening one takes longer than most."""
+    with browser.new_context() as window:
         window.set_default_timeout(PATIENCE)
-        self.tabs: list[Page] = []
-        self.problems: list[str] = []
-
-    def at(self, number: int) -> Page:
-        """Return the browser tab with this number; its errors and requests are recorded."""
-        if number == len(self.tabs):
-            tab = self.window.new_page()
-            tab.on("pageerror", lambda error: self.problems.append(str(error)))
-            tab.on("console", self.on_console)
-            tab.on("request", self.on_request)
-            self.tabs.append(tab)
-        return self.tabs[number]
-
-    def on_console(self, line: ConsoleMessage) -> None:
-        """Record an error that the page wrote to the console."""
-        if line.type == "error":
-            self.problems.append(line.text)
-
-    def on_request(self, request: Request) -> None:
-        """Record a request for a resource outside the page."""
-        if not request.url.startswith(("file:", "blob:", "data:", "about:")):
-            self.problems.append(request.url)
+        yield window
 
 
 @pytest.fixture
-def open_page(tabs: Tabs, write_page: Callable[[str], Path]) -> Iterator[Open]:
+def open_page(window: BrowserContext, write_page: Callable[[str], Path]) -> Iterator[Open]:
     """Yield a function that opens a page; no page may log an error or load other resources."""
-    used = 0
+    problems: list[str] = []
+    used: list[Page] = []
+
+    def on_console(line: ConsoleMessage) -> None:
+        if line.type == "error":
+            problems.append(line.text)
+
+    def on_request(request: Request) -> None:
+        if not request.url.startswith(("file:", "blob:", "data:", "about:")):
+            problems.append(request.url)
+
+    def on_error(error: WebError) -> None:
+        problems.append(str(error.error))
 
     def open_one(
         spec: str,
@@ -119,9 +108,9 @@ def open_page(tabs: Tabs, write_page: Callable[[str], Path]) -> Iterator[Open]:
         color_scheme: Any = "light",
         reduced_motion: Any = "reduce",
     ) -> Page:
-        nonlocal used
-        page = tabs.at(used)
-        used += 1
+        is_new = len(used) == len(window.pages)
+        page = window.new_page() if is_new else window.pages[len(used)]
+        used.append(page)
         page.set_viewport_size(viewport)
         page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
         page.goto("about:blank")  # a new state alone would not reload the page
@@ -129,11 +118,14 @@ def open_page(tabs: Tabs, write_page: Callable[[str], Path]) -> Iterator[Open]:
         page.wait_for_selector("body[data-ready]")
         return page
 
+    listeners = {"console": on_console, "request": on_request, "weberror": on_error}
+    for event, listener in listeners.items():
+        window.on(event, listener)  # type: ignore[call-overload]
     yield open_one
-    problems = tabs.problems.copy()
-    tabs.problems.clear()
-    for tab in tabs.tabs[:used]:
+    for tab in used:
         tab.goto("about:blank")
+    for event, listener in listeners.items():
+        window.remove_listener(event, listener)
     assert problems == []
 
 
@@ -562,25 +554,6 @@ def test_the_picture_can_be_saved_as_svg_and_png(open_page: Open) -> None:
     large = open_page("S7", "schedule=broadcast:multiple&step=3", viewport=SMALL)
     assert saved(large, "#save-png").startswith(b"\x89PNG")
     assert saved(large, "#save-svg").count(b"data-node") == 5_040
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("spec", "state", "scheme"),
-    [
-        ("S4", "schedule=broadcast:multiple&step=3&node=2134&faults=3214", "light"),
-        ("S4", "schedule=broadcast:multiple&step=3&node=2134&faults=3214", "dark"),
-        ("S5", "forest=multiple&node=54321", "light"),
-        ("S4", "node=2143&from=1234", "dark"),
-        ("S7", "schedule=broadcast:multiple&step=3", "dark"),
-    ],
-)
-def test_the_accessibility_checker_axe_finds_no_violations(
-    open_page: Open, spec: str, state: str, scheme: str
-) -> None:
-    page = open_page(spec, state, color_scheme=scheme)
-    found = Axe().run(page).response["violations"]
-    assert [(each["id"], [node["target"] for node in each["nodes"]][:3]) for each in found] == []
 
 
 def test_a_narrow_screen_has_no_horizontal_scroll_bar(open_page: Open) -> None:

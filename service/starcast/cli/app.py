@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from starcast.cli import commands, completion, context, flags
+from starcast.cli import commands, completion, context
 from starcast.support.errors import LimitError, StarcastError
 from starcast.support.text import add_flags
 
@@ -20,7 +20,7 @@ INTERRUPTED = 130
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
-class _Root(flags.RootGroup):
+class _Root(context.RootGroup):
     """The root command, which imports a command group only when it is used, to start quickly."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -90,7 +90,7 @@ def root(
         typer.Option(
             "--quiet",
             "-q",
-            callback=flags.set_quiet,
+            callback=context.set_quiet,
             help="Print results, warnings and errors only; may also follow a command.",
         ),
     ] = False,
@@ -100,7 +100,7 @@ def root(
             "--verbose",
             "-v",
             count=True,
-            callback=flags.set_verbose,
+            callback=context.set_verbose,
             show_default=False,
             help="Also print log events to stderr; -vv includes each Cypher statement.",
         ),
@@ -117,9 +117,10 @@ def root(
     ] = False,
 ) -> None:
     """Remember the global flags for the command, and load the plug-ins."""
-    context.remember(
-        ctx, home=home, neo4j_uri=neo4j_uri, postgres_uri=postgres_uri, plugins=plugin or None
-    )
+    ctx.obj = {
+        "home": home, "neo4j_uri": neo4j_uri, "postgres_uri": postgres_uri,
+        "plugins": plugin or None,
+    }  # fmt: skip
     context.load_plugins(ctx)
 
 
@@ -132,18 +133,18 @@ def main() -> None:
     # Shell completion is handled before logs and errors, because it must print neither.
     if completion.VARIABLE in os.environ:
         completion.complete_and_exit(app)
-    flags.reset()
+    context.reset()
     try:
         _run()
     except SystemExit as end:
         completion.finish_installation()
         if end.code == INTERRUPTED:
             print("interrupted", file=sys.stderr)
-        flags.finish(end.code if isinstance(end.code, int) else int(end.code is not None))
+        context.finish(end.code if isinstance(end.code, int) else int(end.code is not None))
         raise
     except Exception as error:  # noqa: BLE001 - the last resort
         reported = _as_starcast_error(error)
-        flags.finish(reported.exit_code, error)
+        context.finish(reported.exit_code, error)
         sys.exit(_report(reported))
 
 

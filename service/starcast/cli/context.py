@@ -1,30 +1,38 @@
-"""The settings of a command.
+"""The global flags and the settings of a command, and the log events of commands.
 
-Flags of the command override global flags; both override environment variables and settings files.
+Flags of a command override global flags; both override environment variables and settings files.
+The flags ``--quiet`` and ``--verbose`` may follow any command, although the help of commands does
+not list them. Their callbacks run after the options of a command are parsed and ``--help`` is
+handled, just before the command runs.
 """
 
+import logging
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from starcast.cli.output import warn
+from starcast.cli import output
+from starcast.support import log
+from starcast.support.errors import InputError, StarcastError, clean_message
+from starcast.support.progress import close_all
 
 if TYPE_CHECKING:
     from starcast.support.settings import Settings
 
+_start = perf_counter()
+_is_logging = False
+
 #: The flag --home, which is a global flag and also an option of commands for the embedded servers.
 HomeOption = Annotated[Path | None, typer.Option("--home", help="Folder of the embedded stack.")]
-
-
-def remember(ctx: typer.Context, **flags: Any) -> None:
-    """Store the global flags in the context, for the command to load its settings."""
-    ctx.obj = flags
 
 
 def settings(ctx: typer.Context, **flags: Any) -> "Settings":
@@ -123,4 +131,179 @@ def warn_of_unknown_variables() -> None:
 
     for name, similar in unknown_variables(os.environ).items():
         suggestion = f"; did you mean {similar}?" if similar else ""
-        warn(f"{name} is not a setting and has no effect{suggestion}")
+        output.warn(f"{name} is not a setting and has no effect{suggestion}")
+
+
+def set_quiet(value: bool) -> None:
+    """Suppress messages: print results, warnings and errors only.
+
+    Raises:
+        InputError: ``--verbose`` is given too.
+    """
+    if value:
+        output.quiet = True
+        _check_combination()
+
+
+def set_verbose(count: int) -> None:
+    """Print log events to stderr, in addition to the log file.
+
+    If the flag is given twice, events of level debug are printed, too.
+
+    Raises:
+        InputError: ``--quiet`` is given too.
+    """
+    if count:
+        output.verbosity = max(output.verbosity, count)
+        _check_combination()
+
+
+def _check_combination() -> None:
+    if output.quiet and output.verbosity:
+        raise InputError("--quiet and --verbose cannot be combined", hint="remove one of them")
+
+
+def reset() -> None:
+    """Reset the flags and the log, which an earlier command line in this process may have set."""
+    global _is_logging, _start  # noqa: PLW0603 - one command line per process, except in tests
+    output.reset()
+    log.stop()
+    _is_logging = False
+    _start = perf_counter()
+
+
+def _begin(ctx: typer.Context, count: int) -> None:
+    """Set the verbosity, and log the command that is about to start."""
+    if ctx.resilient_parsing:
+        return
+    set_verbose(count)
+    _start_log(ctx)
+    log.event("command started", command=ctx.command_path, arguments=sys.argv[1:])
+
+
+def _start_log(ctx: typer.Context | None) -> None:
+    """Open the log file that the settings name; do nothing if the settings are invalid.
+
+    The command reports invalid settings when it loads them.
+    """
+    global _is_logging  # noqa: PLW0603
+    if _is_logging:
+        return
+    _is_logging = True
+    try:
+        settings = load_settings(ctx)
+    except StarcastError:
+        return
+    failure = log.start(log.Target(settings.log_file, settings.log_level))
+    # The default location may be read-only. Only a location that the user chose causes a warning.
+    if failure is not None and settings.sources["log_file"] != "default":
+        output.warn(f"the log {settings.log_file} cannot be written: {failure.strerror}")
+    if output.verbosity:
+        output.echo_log(logging.INFO if output.verbosity == 1 else logging.DEBUG)
+
+
+def finish(code: int, error: Exception | None = None) -> None:
+    """Log the end of the command: its exit code, its duration, and the error that ended it."""
+    close_all()
+    # If the arguments were wrong, the callback that opens the log has not run.
+    if error is not None:
+        _start_log(None)
+    seconds = round(perf_counter() - _start, 3)
+    if isinstance(error, StarcastError):
+        kind = type(error).__name__
+        log.event("error", logging.ERROR, kind=kind, message=error.message, hint=error.hint)
+    elif error is not None:
+        log.error_event("internal error", error)
+    log.event("command ended", exit_code=code, seconds=seconds)
+
+
+class RootGroup(TyperGroup):
+    """The root command, which adds ``--quiet`` and ``--verbose`` to all commands."""
+
+    def add_commands(self, commands: dict[str, Any]) -> None:
+        """Add commands and command groups; give each command the flags of this module."""
+        options = _params()
+        for command in _leaves(commands):
+            command.params += options
+        self.commands.update(commands)
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Parse the words before the command.
+
+        Errors quote the input; special characters are escaped, and long input is shortened.
+        """
+        with _clean_errors():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command.
+
+        Errors quote the input; special characters are escaped, and long input is shortened.
+        """
+        with _clean_errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _clean_errors() -> Iterator[None]:
+    try:
+        yield
+    except typer.TyperException as error:
+        ctx = getattr(error, "ctx", None)
+        # If a command group is given without a command, the message is the group's help and stays
+        # unchanged.
+        if ctx is None or error.message != ctx.get_help():
+            error.message = clean_message(error.message)
+        # Only an error about an unknown option has `possibilities`.
+        if ctx is not None and hasattr(error, "possibilities"):
+            _show_place(error, ctx)
+        raise
+
+
+def _show_place(error: Any, ctx: Any) -> None:
+    """Replace the message about an unknown option, if it is an option of the root command.
+
+    The new message states that the option belongs before the command.
+    """
+    root = ctx.find_root()
+    if any(error.option_name in option.opts for option in root.command.params):
+        name, command = root.info_name, ctx.command_path.removeprefix(f"{root.info_name} ")
+        error.possibilities = None
+        error.message = (
+            f"{error.option_name} belongs before the command: "
+            f"{name} {error.option_name} ... {command}"
+        )
+
+
+def _leaves(commands: dict[str, Any]) -> Iterator[Any]:
+    """Yield the commands, including those within groups."""
+    for command in commands.values():
+        if hasattr(command, "commands"):
+            yield from _leaves(command.commands)
+        else:
+            yield command
+
+
+def _params() -> list[Any]:
+    """Return the flags as hidden options for a command."""
+    # Typer creates options only from the signature of a command, so `_flags` is made a command that
+    # never runs.
+    app = typer.Typer(add_completion=False)
+    app.command()(_flags)
+    command: Any = typer.main.get_command(app)
+    return list(command.params)
+
+
+def _flags(
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", "-q", callback=set_quiet, expose_value=False, hidden=True),
+    ] = False,
+    verbose: Annotated[
+        int,
+        typer.Option(
+            "--verbose", "-v", count=True, callback=_begin, expose_value=False, hidden=True
+        ),
+    ] = 0,
+) -> None:
+    pass

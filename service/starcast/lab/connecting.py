@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from starcast.lab.administration import Administration
 from starcast.lab.claims import Claims
-from starcast.lab.connection import Progress, as_reporter
+from starcast.lab.connection import Administration, Progress, as_reporter
 from starcast.lab.costs import Costs
 from starcast.lab.experiments import Experiments
 from starcast.lab.forests import Forests

@@ -1,24 +1,28 @@
-"""The connections of a lab: opened by the first operation that needs them, closed with the lab."""
+"""The servers of a lab: connections to them, and operations on them, their schema and backups."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from starcast.support.errors import UnavailableError
+from starcast.lab.signature import Shell
+from starcast.support.errors import RejectedError, UnavailableError
 from starcast.support.progress import ProgressLines, Reporter, Silent
-from starcast.support.table import Table
+from starcast.support.table import Facts, Table
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
     from sqlalchemy.orm import Session
 
     from starcast.ingest import Stores
+    from starcast.stores.database.backup import Manifest
     from starcast.stores.graph.connection import Graph
     from starcast.stores.servers import GraphAddress
     from starcast.support.settings import Settings
 
 #: A reporter, or a function that receives messages and progress, line by line.
 Progress = Reporter | Callable[[str], None]
+BackupFile = Annotated[Path, Shell(metavar="FILE")]
 
 
 class Connection:
@@ -217,3 +221,204 @@ def as_reporter(progress: Progress | None) -> Reporter:
     if progress is None:
         return Silent()
     return progress if isinstance(progress, Reporter) else ProgressLines(progress)
+
+
+class Administration(Connection):
+    """Operations on the servers, on the schema of PostgreSQL, and on backups."""
+
+    def status(self) -> Table:
+        """Show process, port, uptime, memory and log of the embedded servers.
+
+        In a shell, the exit code is 0 if both are running, else 4.
+        """
+        from starcast.embedded import stack
+
+        servers = [vars(server) for server in stack.status(self.settings.home)]
+        columns = ("server", "state", "pid", "port", "uptime_s", "memory_mb", "log")
+        # The error is returned with the table, so the command line can print the states and then
+        # exit with the code of the error.
+        failure = None
+        if stopped := [each for each in servers if each["state"] != "running"]:
+            named = " and ".join(each["server"] for each in stopped)
+            failure = UnavailableError(f"not running: {named}", hint="run 'starcast up'")
+        return Table.of(servers, columns, failure=failure)
+
+    def doctor(self) -> Table:
+        """Check packages, servers, schema, disk and memory.
+
+        In a shell, the exit code is 0 if there are no problems, 4 if a server is not running, and 6
+        for any other problem.
+        """
+        from starcast.embedded.doctor import examine, failure
+
+        findings = examine(self.settings)
+        columns = ("check", "verdict", "found", "advice")
+        return Table.of(map(vars, findings), columns, failure=failure(findings))
+
+    def start(self) -> Table:
+        """Start the embedded Neo4j and PostgreSQL; the first start downloads Neo4j.
+
+        When run as root, it creates the system user ``starcast`` to run both servers. Programs that
+        this user cannot read are put into /var/cache/starcast. In Python, ``connect(start=True)``
+        also creates the tables.
+
+        Returns:
+            The addresses and the password files.
+        """
+        from starcast.embedded import stack
+
+        stack.up(self.settings, self.reporter)
+        addresses = stack.list_addresses(self.settings.home)
+        return Table.of(addresses, ("server", "address", "user", "password_file"))
+
+    def stop(self) -> Facts:
+        """Stop the embedded Neo4j and PostgreSQL. All data remain.
+
+        In Python, this also closes the lab.
+
+        Raises:
+            BusyError: another process is starting or stopping the servers.
+        """
+        from starcast.embedded import stack
+
+        home = self.settings.home
+        self.close()
+        stack.down(home, self.reporter)
+        return Facts({"home": str(home), "state": "stopped"}, sentence=None)
+
+    def schema(self) -> Facts:
+        """Check that the schema has the newest revision and that its tables match the models.
+
+        In a shell, the exit code is 6 if a check fails.
+
+        Returns:
+            The revision of the tables, the newest revision, and the differences from the models.
+
+        Raises:
+            UnavailableError: the server cannot be reached.
+        """
+        from starcast.stores.database import migrations, sessions
+
+        current, newest = sessions.current(self.database), sessions.head()
+        values: dict[str, Any] = {"revision": current, "newest": newest, "differences": []}
+        if current != newest:
+            sentence = f"the schema is {current or 'missing'}, the newest is {newest}"
+            failure = RejectedError(
+                f"the database has {'an old schema' if current else 'no schema yet'}",
+                hint="run 'starcast db upgrade'",
+            )
+            return Facts(values, sentence, failure)
+        if found := migrations.differences(self.database):
+            failure = RejectedError(
+                f"the tables differ from revision {newest}: {'; '.join(found)}",
+                hint="undo the manual changes, or start with an empty database",
+            )
+            sentence = f"the schema has the newest revision ({newest})"
+            return Facts(values | {"differences": found}, sentence, failure)
+        return Facts(
+            values, f"the schema has the newest revision ({newest}) and its tables match the models"
+        )
+
+    def upgrade(self) -> Facts:
+        """Create the tables, or upgrade them to the newest revision.
+
+        Comments, views, and the rights of the roles starcast_writer and starcast_reader are
+        recreated. On your own server, the connecting role must have the rights of the tables'
+        owner: see the setting postgres_owner. In Python, ``connect(start=True)`` upgrades the
+        embedded stack.
+
+        Returns:
+            The revision before and after the upgrade: ``previous``, ``revision``.
+
+        Raises:
+            RejectedError: a newer version of starcast has created the tables, or they do not
+                belong to starcast.
+            UnavailableError: the server cannot be reached, or refuses the owner of the tables.
+        """
+        from starcast.embedded.endpoints import migration_url
+        from starcast.stores.database import migrations, sessions
+
+        self._check_open()
+        # Only the owner may change tables; other operations connect as another role.
+        owner = sessions.connect(migration_url(self.settings))
+        try:
+            before = sessions.current(owner)
+            migrations.upgrade(owner, self.reporter)
+            return Facts({"previous": before, "revision": sessions.current(owner)})
+        finally:
+            owner.dispose()
+
+    def backup(self, file: BackupFile) -> Facts:
+        """Write all stored data to a file: artifacts, experiments, runs, verdicts and records.
+
+        The file holds a dump by PostgreSQL's pg_dump, which must have the same version as the
+        server, and a checksum of each table. The graph is not included: ``restore`` rebuilds it.
+
+        Args:
+            file: path of the backup file.
+
+        Returns:
+            The number of rows in each table, and when the backup was made.
+
+        Raises:
+            InputError: the file cannot be written.
+            UnavailableError: the server, or its program pg_dump, is not available.
+
+        Example:
+            $ starcast backup monday.backup
+        """
+        from starcast.ingest.backup import back_up
+
+        self._check_open()
+        # `back_up` opens a separate connection, so it would also run in a closed lab.
+        manifest = back_up(self.settings, Path(file))
+        size = Path(file).stat().st_size
+        done = f"{manifest.rows:,} rows of {len(manifest.tables)} tables, {size / 1e6:.1f} MB"
+        return Facts(_facts_of(manifest) | {"bytes": size}, f"{file}: {done}")
+
+    def restore(
+        self,
+        file: BackupFile,
+        *,
+        graph: bool = True,
+        replace: Annotated[bool, Shell(confirm="replace everything that the stores hold?")] = False,
+    ) -> Facts:
+        """Restore a backup into running, empty stores; verify it and rebuild the graph.
+
+        Without ``replace``, both stores must be empty. The rows are compared with the checksums of
+        the backup, and an older schema is upgraded. If the restoration fails, the store keeps its
+        previous contents.
+
+        Args:
+            file: path of the backup file.
+            graph: rebuild the graph; otherwise no Neo4j is needed.
+            replace: replace the contents of the stores, after a question on the terminal. The old
+                rows are backed up to the folder ``backups`` of the home.
+
+        Returns:
+            The number of rows in each table, and when the backup was made.
+
+        Raises:
+            InputError: the file is not a complete backup; nothing was changed.
+            RejectedError: a store is not empty; nothing was changed. Or the restored rows differ
+                from the backup; the store is as it was before.
+
+        Example:
+            $ starcast --home ./copy up
+            $ starcast --home ./copy restore monday.backup
+        """
+        from starcast.ingest.backup import restore
+
+        self._check_open()
+        # Rebuilding the graph may restart Neo4j on a new store, which would break the connection.
+        self._close_graph()
+        manifest = restore(
+            self.settings, Path(file), self.reporter, rebuild_graph=graph, replace=replace
+        )
+        moment = f"{manifest.created_at.astimezone():%Y-%m-%d %H:%M}"
+        return Facts(_facts_of(manifest), f"{file} of {moment} is restored")
+
+
+def _facts_of(manifest: "Manifest") -> dict[str, Any]:
+    rows = {name: table.rows for name, table in manifest.tables.items()}
+    return {"created_at": manifest.created_at, "rows": manifest.rows, "tables": rows}

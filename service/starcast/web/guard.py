@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starcast.support import log
 from starcast.support.errors import BusyError
 from starcast.support.vocabulary import Format
-from starcast.web import problems
+from starcast.web.responses import describe_problem, problem_response, refusal
 
 #: Maximum length of a path with its query string.
 MAX_URL = 8_000
@@ -77,11 +77,17 @@ class Guard:
         is_head = scope["method"] == "HEAD"
         reply = _Reply(send, Headers(scope=scope), hides_body=is_head)
         client = (scope.get("client") or ("",))[0]
-        if refusal := self._refusal(scope):
-            await problems.refuse(*refusal, scope["path"])(scope, receive, reply)
+        problem = None
+        if refused := self._refusal(scope):
+            problem = refusal(*refused, scope["path"])
         elif self._is_busy(client):
-            problem = problems.describe(_too_many_requests(), scope["path"])
-            await problems.respond(problem)(scope, receive, reply)
+            busy = BusyError(
+                "the server is handling as many requests as it can",
+                hint="try again in a few seconds",
+            )
+            problem = describe_problem(busy, scope["path"])
+        if problem is not None:
+            await problem_response(problem)(scope, receive, reply)
         else:
             # HEAD is handled as GET without the body, so that the headers are the same.
             method = "GET" if is_head else scope["method"]
@@ -189,12 +195,6 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _too_many_requests() -> BusyError:
-    return BusyError(
-        "the server is handling as many requests as it can", hint="try again in a few seconds"
-    )
 
 
 def _netloc(origin: str) -> str:

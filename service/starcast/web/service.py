@@ -3,15 +3,21 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Annotated, cast
 
-from fastapi import Depends, Request
+from fastapi import APIRouter, Depends, Request
+from sqlalchemy import text
 
+from starcast.catalogue.origin import ORIGINS
 from starcast.claims.report import Stored
 from starcast.lab import Lab
 from starcast.queries import Library, load_library
+from starcast.stores.database.sessions import open_session
 from starcast.support.errors import StarcastError, UnavailableError
 from starcast.support.settings import Settings
+from starcast.support.text import add_flags
+from starcast.web import computations, models
 from starcast.web.workers import Pool, Workers
 
 #: Number of requests that can use the stores at the same time.
@@ -20,6 +26,8 @@ LABS = 4
 WAIT_SECONDS = 4.0
 #: Number of requests that may use the stores or wait for them.
 MAX_STORE_REQUESTS = 12
+
+router = APIRouter(tags=["health"])
 
 
 @dataclass
@@ -98,3 +106,48 @@ def get_service(request: Request) -> Service:
 
 #: The type of the parameter in which endpoints receive the service.
 ServiceParameter = Annotated[Service, Depends(get_service)]
+
+
+@router.get("/health")
+def show_health(service: ServiceParameter) -> models.Health:
+    """Show which servers are running, and the limits of requests."""
+    settings = service.settings
+    return models.Health(
+        version=version("starcast"),
+        postgres=_check_postgres(service),
+        neo4j=_check_neo4j(service),
+        plugins=sorted({origin.module for origin in ORIGINS.values()}),
+        limits=models.Limits(
+            nodes=computations.MAX_NODES,
+            rows=computations.MAX_ROWS,
+            listed_rows=computations.MAX_LISTED,
+            answer_rows=settings.row_limit,
+            computation_seconds=service.workers.seconds,
+            query_seconds=settings.timeout,
+        ),
+    )
+
+
+def _check_postgres(service: Service) -> models.StoreHealth:
+    try:
+        with service.lab() as lab, open_session(lab.engine) as session:
+            found = str(session.scalar(text("SHOW server_version")))
+    except StarcastError as error:
+        return _unavailable(error, service)
+    return models.StoreHealth(available=True, version=found, detail="", hint="")
+
+
+def _check_neo4j(service: Service) -> models.StoreHealth:
+    try:
+        with service.lab() as lab:
+            graph = lab.graph
+            # Only a query shows whether Neo4j has stopped since the connection was opened.
+            graph.read("RETURN 1")
+            return models.StoreHealth(available=True, version=graph.version, detail="", hint="")
+    except StarcastError as error:
+        return _unavailable(error, service)
+
+
+def _unavailable(error: StarcastError, service: Service) -> models.StoreHealth:
+    hint = add_flags(error.hint, service.flags)
+    return models.StoreHealth(available=False, version=None, detail=error.message, hint=hint)

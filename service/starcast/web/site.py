@@ -37,9 +37,9 @@ from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest
-from starcast.web import computations, pages
+from starcast.web import computations
 from starcast.web.api import artifacts, claims
-from starcast.web.app import create_app
+from starcast.web.app import NAVIGATION, create_app
 from starcast.web.responses import explorer_url
 from starcast.web.service import Service
 from starcast.web.workers import P, Result, Workers
@@ -97,7 +97,7 @@ class Site:
 
     def __init__(self, settings: Settings, *, has_stores: bool) -> None:
         omitted = {"queries"} if has_stores else {"queries", "experiments", "artifacts"}
-        sections = [each for each in pages.NAVIGATION if each[0] not in omitted]
+        sections = [each for each in NAVIGATION if each[0] not in omitted]
         self._service = Service(
             settings, _ThisProcess(), published=(*sections, ("search", "Search"))
         )

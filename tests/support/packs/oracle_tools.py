@@ -8,9 +8,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, wraps
-from itertools import combinations, pairwise, permutations, product
+from itertools import pairwise
 from typing import Any, NamedTuple
 
+from oracles import cayley_graphs, hypercube, nk_star, star_graph
 from starcast.collectives import Schedule
 from starcast.trees import Forest
 from support.packs.stored_data import SPECS, forests, schedules
@@ -20,8 +21,6 @@ Row = dict[str, Any]
 #: The values of a row, in the order of the columns.
 Values = tuple[Any, ...]
 Label = str
-
-SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
@@ -94,14 +93,12 @@ def sizes(spec: str) -> tuple[int, int | None]:
 def labels(spec: str) -> list[Label]:
     """Return the labels of all nodes in rank order."""
     n, k = sizes(spec)
-    words = product("01", repeat=n) if spec.startswith("Q") else permutations(SYMBOLS[:n], k)
-    chosen = sorted("".join(word) for word in words)
-    return [word for word in chosen if is_even(word)] if spec.startswith("AG") else chosen
-
-
-def is_even(word: str) -> bool:
-    """Return whether a permutation has an even number of inversions."""
-    return sum(a > b for a, b in combinations(word, 2)) % 2 == 0
+    if spec.startswith("Q"):
+        return hypercube.nodes(n)
+    every = [star_graph.label(node) for node in nk_star.nodes(n, n if k is None else k)]
+    if spec.startswith("AG"):  # the even permutations
+        return sorted(cayley_graphs.search(every[0], cayley_graphs.alternating_group))
+    return every
 
 
 @cache
@@ -121,23 +118,16 @@ def ports(spec: str) -> range:
 def across(spec: str, label: Label, port: int) -> Label:
     """Return the neighbour of a node across a port.
 
-    In Q_d the bit at that position is flipped. In S_n and S_{n,k} the symbols in positions 1 and
-    ``port`` are swapped if the label is long enough. A residual port k+s replaces the first symbol
-    by the symbol s places further, cyclically, among the sorted symbols that can be first. In AG_n
-    the symbols in positions 1, 2 and i = 3, 4, .. are rotated to the left or to the right.
+    In AG_n the symbols in positions 1, 2 and i = 3, 4, .. are rotated to the left, by the even
+    ports, or to the right.
     """
-    n, k = sizes(spec)
     if spec.startswith("AG"):
-        place, direction = divmod(port + 2, 2)
-        first, second, third = label[0], label[1], label[place]
-        turned = ((second, third, first), (third, first, second))[direction]
-        return f"{turned[0]}{turned[1]}{label[2:place]}{turned[2]}{label[place + 1 :]}"
+        turned = list(cayley_graphs.alternating_group(label))
+        return turned[(port - 2) ^ 1]
     if spec.startswith("Q"):
-        return label[: port - 1] + "10"[int(label[port - 1])] + label[port:]
-    if k is None or port <= k:
-        return label[port - 1] + label[1 : port - 1] + label[0] + label[port:]
-    clique = [symbol for symbol in SYMBOLS[:n] if symbol not in label[1:]]
-    return clique[(clique.index(label[0]) + port - k) % len(clique)] + label[1:]
+        return hypercube.flip(label, port)
+    n, _ = sizes(spec)
+    return star_graph.label(nk_star.across(star_graph.node_of(label), port, n))
 
 
 def port_between(spec: str, sender: Label, receiver: Label) -> int | None:

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from oracles.star_graph import SYMBOLS
 from support.packs.oracle_tools import (
-    SYMBOLS,
     Case,
     Label,
     Values,

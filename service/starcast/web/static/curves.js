@@ -32,11 +32,12 @@ function draw(name, attributes, parent) {
   return element;
 }
 
-/** @param {string} name @param {string} [text] @param {Element} [parent] */
-function create(name, text = "", parent) {
+/** @param {string} name @param {string} text @param {Element} parent @param {Record<string, string>} attributes */
+function create(name, text, parent, attributes = {}) {
   const element = document.createElement(name);
   element.textContent = text;
-  parent?.append(element);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  parent.append(element);
   return element;
 }
 
@@ -133,10 +134,7 @@ const colourOf = (label) => `var(--tree-${(labels.indexOf(label) % COLOURS) + 1}
 
 /** Put a sample of a line before the label of a curve. @param {Element} cell @param {Record<string, string>} style */
 function addSample(cell, style) {
-  const svg = document.createElementNS(SVG, "svg");
-  for (const [key, value] of Object.entries({ class: "sample", viewBox: "0 0 30 8", "aria-hidden": "true" })) {
-    svg.setAttribute(key, value);
-  }
+  const svg = draw("svg", { class: "sample", viewBox: "0 0 30 8", "aria-hidden": "true" });
   draw("line", { x1: 0, x2: 30, y1: 4, y2: 4, ...style }, svg);
   cell.prepend(svg);
 }
@@ -212,8 +210,9 @@ class Times {
     for (const curve of this.panel.curves) this.drawMarks(plot, curve);
     this.cursor = draw("line", { class: "cursor", y1: TOP, y2: HEIGHT - BOTTOM }, plot.svg);
     this.drawCrossovers(plot);
-    plot.svg.addEventListener("pointermove", (event) => this.follow(/** @type {PointerEvent} */ (event), plot));
-    plot.svg.addEventListener("pointerdown", (event) => this.follow(/** @type {PointerEvent} */ (event), plot));
+    for (const type of ["pointermove", "pointerdown"]) {
+      plot.svg.addEventListener(type, (event) => this.follow(/** @type {PointerEvent} */ (event), plot));
+    }
     const label = create("label", "message size", parent);
     this.slider = /** @type {HTMLInputElement} */ (create("input", "", label));
     Object.assign(this.slider, { type: "range", min: "0", max: String(this.sizes.length - 1), step: "1" });
@@ -266,20 +265,12 @@ class Times {
 
   /** @param {Element} parent */
   createReadings(parent) {
-    const region = create("div", "", parent);
-    for (const [key, value] of Object.entries({ class: "scroll", role: "region", tabindex: "0", "aria-label": "values at a message size" })) {
-      region.setAttribute(key, value);
-    }
-    const table = create("table", "", region);
-    table.className = "readings";
-    this.caption = create("caption", "", table);
-    this.caption.setAttribute("aria-live", "polite");
+    const scroll = { class: "scroll", role: "region", tabindex: "0", "aria-label": "values at a message size" };
+    const table = create("table", "", create("div", "", parent, scroll), { class: "readings" });
+    this.caption = create("caption", "", table, { "aria-live": "polite" });
     const head = create("tr", "", create("thead", "", table));
-    for (const name of ["curve", "time", "time / least", "segments"]) {
-      const cell = create("th", name, head);
-      cell.setAttribute("scope", "col");
-      if (name !== "curve") cell.className = "number";
-    }
+    create("th", "curve", head, { scope: "col" });
+    for (const name of ["time", "time / least", "segments"]) create("th", name, head, { scope: "col", class: "number" });
     return create("tbody", "", table);
   }
 
@@ -317,7 +308,7 @@ class Times {
     const row = create("tr", "", this.readings);
     addSample(create("td", label, row), style);
     const texts = spot ? [format(spot.time), (spot.time / least).toFixed(2), String(spot.segments ?? "")] : ["", "", ""];
-    for (const text of texts) create("td", text, row).className = "number";
+    for (const text of texts) create("td", text, row, { class: "number" });
     if (spot && spot.time === least) row.classList.add("best");
   }
 }

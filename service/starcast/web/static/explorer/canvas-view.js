@@ -1,6 +1,6 @@
-/** A renderer on a plain 2D canvas: for browsers without WebGL2, for PNG files, and for comparison in tests. */
+/** The renderer of large topologies in browsers without WebGL2: a plain 2D canvas. */
 
-import { nodeRadius, pieces, strokeScale } from "./geometry.js";
+import { nodeRadius, pieces, placePacket, placeStrokes } from "./geometry.js";
 import { LACKING } from "./scene.js";
 import { css } from "./theme.js";
 
@@ -42,7 +42,7 @@ export class CanvasView {
  * @param {number} width @param {number} height in pixels
  */
 export function paintCanvas(context, scene, camera, progress, width, height) {
-  const { drawing, theme, strokes } = scene;
+  const { drawing, theme } = scene;
   context.fillStyle = css(theme.paper);
   context.fillRect(0, 0, width, height);
   context.lineCap = "round";
@@ -59,22 +59,19 @@ export function paintCanvas(context, scene, camera, progress, width, height) {
     context.stroke();
   }
   const radius = nodeRadius(drawing, camera);
-  const thin = strokeScale(drawing, camera);
   const dots = [];
-  for (let at = 0; at < strokes.count; at++) {
-    const [red, green, blue, alpha] = strokes.colour.subarray(4 * at, 4 * at + 4);
-    context.globalAlpha = alpha / 255;
-    context.strokeStyle = css([red, green, blue]);
-    context.lineWidth = strokes.width[at] * thin;
-    for (const [x1, y1, x2, y2, first, last] of pieces(drawing, camera, strokes.link[at], strokes.back[at] === 1, strokes.shift[at] * thin)) {
-      context.beginPath();
+  for (const { stroke, parts, width: lineWidth } of placeStrokes(scene, camera)) {
+    context.globalAlpha = stroke.alpha / 255;
+    context.strokeStyle = css(stroke.colour);
+    context.lineWidth = lineWidth;
+    context.beginPath();
+    for (const [x1, y1, x2, y2] of parts) {
       context.moveTo(x1, y1);
       context.lineTo(x2, y2);
-      context.stroke();
-      if (!strokes.packet[at] || progress < first || progress > last) continue;
-      const along = (progress - first) / (last - first);
-      dots.push({ x: x1 + along * (x2 - x1), y: y1 + along * (y2 - y1), r: strokes.width[at] * thin + 1, colour: context.strokeStyle });
     }
+    context.stroke();
+    const place = stroke.packet && placePacket(parts, progress);
+    if (place) dots.push({ x: place[0], y: place[1], r: lineWidth + 1, colour: context.strokeStyle });
   }
   context.globalAlpha = 1;
   for (let item = 0; item < drawing.count; item++) {

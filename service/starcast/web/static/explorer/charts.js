@@ -1,5 +1,6 @@
 /** Charts of a schedule: steps from left to right, in the page's colours. */
 
+import { element } from "./controls.js";
 import { svgElement } from "./svg-view.js";
 
 /** @typedef {import("./replay.js").Replay} Replay */
@@ -28,10 +29,8 @@ function frame(title, description, height, steps, onStep) {
     const step = Math.ceil(((x - LEFT) / (WIDTH - LEFT)) * steps);
     onStep(Math.min(Math.max(step, 1), steps));
   });
-  const figure = document.createElement("figure");
-  const caption = document.createElement("figcaption");
-  caption.textContent = title;
-  figure.append(caption, svg);
+  const figure = element("figure");
+  figure.append(element("figcaption", title), svg);
   return { figure, svg };
 }
 

@@ -15,6 +15,14 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
+/** @param {string} tag @param {string} [text] @param {string} [className] @returns {HTMLElement} */
+export function element(tag, text = "", className = "") {
+  const created = document.createElement(tag);
+  created.textContent = text;
+  if (className) created.className = className;
+  return created;
+}
+
 /** @param {HTMLSelectElement} select @param {[string, string][]} entries value and text */
 export function fillSelect(select, entries) {
   select.replaceChildren(...entries.map(([value, text]) => new Option(text, value)));
@@ -29,8 +37,8 @@ export function fillSelect(select, entries) {
 export function fillTreeList(host, count, visible, onChange) {
   const now = new Set(visible);
   const labels = Array.from({ length: count }, (_, tree) => {
-    const label = document.createElement("label");
-    const input = document.createElement("input");
+    const label = element("label");
+    const input = /** @type {HTMLInputElement} */ (element("input"));
     input.type = "checkbox";
     input.checked = now.has(tree);
     input.addEventListener("change", () => {
@@ -38,9 +46,7 @@ export function fillTreeList(host, count, visible, onChange) {
       else now.delete(tree);
       onChange(now.size === count ? null : [...now].sort((left, right) => left - right));
     });
-    const swatch = document.createElement("span");
-    swatch.className = `swatch tree-${(tree % 8) + 1}`;
-    label.append(input, swatch, `tree ${tree}`);
+    label.append(input, element("span", "", `swatch tree-${(tree % 8) + 1}`), `tree ${tree}`);
     return label;
   });
   host.replaceChildren(...labels);

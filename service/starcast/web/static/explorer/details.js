@@ -1,19 +1,12 @@
 /** The texts next to the picture: the selection, the faults, and the units missing because of faults. */
 
+import { element } from "./controls.js";
 import { togglePaths } from "./disjoint-paths.js";
 import { faultText } from "./state.js";
 
 /** @typedef {import("./main.js").Explorer} Explorer */
 
 const MOST_UNITS = 24;
-
-/** @param {string} tag @param {string} text @param {string} [className] @returns {HTMLElement} */
-function element(tag, text, className = "") {
-  const created = document.createElement(tag);
-  created.textContent = text;
-  if (className) created.className = className;
-  return created;
-}
 
 /** @param {number} count @param {string} noun @returns {string} such as `2 units` */
 function countOf(count, noun) {
@@ -127,7 +120,7 @@ function describeDisjointPaths(explorer) {
  */
 function hopLine(explorer, colour, name, start, path) {
   const { network } = explorer;
-  const line = document.createElement("li");
+  const line = element("li");
   line.append(element("span", "", `swatch tree-${(colour % 8) + 1}`), name);
   if (path === null) {
     line.append("not in this tree");
@@ -163,7 +156,7 @@ export function showFaults(host, explorer) {
   }
   const list = element("ul", "", "hops");
   faults.forEach((fault, at) => {
-    const line = document.createElement("li");
+    const line = element("li");
     const text = faultText(network, fault);
     const remove = button("repair", () => explorer.removeFault(at), "link-button");
     remove.setAttribute("aria-label", `repair ${text}`);

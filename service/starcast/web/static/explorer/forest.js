@@ -10,15 +10,12 @@ export class ForestModel {
     this.data = data;
     this.parentPorts = parentPorts;
     this.treeCount = parentPorts.length / network.nodeCount;
-    /** @type {Int16Array} port number to port index, -1 for none */
-    this.index = new Int16Array(256).fill(-1);
-    network.data.ports.forEach((port, index) => (this.index[port] = index));
   }
 
   /** @param {number} tree @param {number} node @returns {number} the arc to the parent, or -1 */
   arcToParent(tree, node) {
     const port = this.parentPorts[tree * this.network.nodeCount + node];
-    return port ? node * this.network.portCount + this.index[port] : -1;
+    return port ? node * this.network.portCount + this.network.portIndex[port] : -1;
   }
 
   /** @param {number} tree @param {number} node @returns {number[] | null} arcs from the root */

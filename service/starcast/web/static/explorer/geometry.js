@@ -4,6 +4,7 @@ import { STUB } from "./network.js";
 
 /** @typedef {import("./network.js").Drawing} Drawing */
 /** @typedef {import("./camera.js").Camera} Camera */
+/** @typedef {import("./scene.js").Scene} Scene */
 
 const CURVE_PIECES = 8;
 
@@ -75,6 +76,31 @@ export function nodeRadius(drawing, camera) {
  */
 export function strokeScale(drawing, camera) {
   return Math.min(Math.max(nodeRadius(drawing, camera) / 8, 0.3), 1);
+}
+
+/**
+ * Yield the strokes of a scene with their pieces and widths in pixels.
+ *
+ * @param {Scene} scene @param {{scale: number, x: number, y: number}} camera
+ */
+export function* placeStrokes({ drawing, strokes }, camera) {
+  const thin = strokeScale(drawing, camera);
+  for (const stroke of strokes) {
+    const parts = pieces(drawing, camera, stroke.link, stroke.back, stroke.shift * thin);
+    yield { stroke, parts, width: stroke.width * thin };
+  }
+}
+
+/**
+ * @param {number[][]} parts the pieces of a link @param {number} progress of the packet, 0 to 1
+ * @returns {[number, number] | null} its position in pixels, or null between two stubs
+ */
+export function placePacket(parts, progress) {
+  const part = parts.find(([, , , , first, last]) => progress >= first && progress <= last);
+  if (!part) return null;
+  const [x1, y1, x2, y2, first, last] = part;
+  const along = (progress - first) / (last - first);
+  return [x1 + along * (x2 - x1), y1 + along * (y2 - y1)];
 }
 
 /**

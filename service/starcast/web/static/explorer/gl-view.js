@@ -168,18 +168,14 @@ export class GlView {
     const { drawing, theme } = scene;
     if (this.drawing !== drawing) {
       this.drawing = drawing;
+      const { a, b, x, y, shiftX, shiftY } = drawing;
       const places = new Float32Array(2 * drawing.count);
-      for (let item = 0; item < drawing.count; item++) {
-        places[2 * item] = drawing.x[item];
-        places[2 * item + 1] = drawing.y[item];
-      }
+      for (let item = 0; item < drawing.count; item++) places.set([x[item], y[item]], 2 * item);
       this.upload("places", places);
       const ends = new Float32Array(4 * drawing.linkCount);
       for (let link = 0; link < drawing.linkCount; link++) {
-        ends[4 * link] = drawing.x[drawing.a[link]];
-        ends[4 * link + 1] = drawing.y[drawing.a[link]];
-        ends[4 * link + 2] = drawing.x[drawing.b[link]] + drawing.shiftX[link];
-        ends[4 * link + 3] = drawing.y[drawing.b[link]] + drawing.shiftY[link];
+        const [from, to] = [a[link], b[link]];
+        ends.set([x[from], y[from], x[to] + shiftX[link], y[to] + shiftY[link]], 4 * link);
       }
       this.upload("ends", ends);
       this.painted = "";
@@ -216,26 +212,22 @@ export class GlView {
   }
 
   /** @param {Scene} scene */
-  uploadStrokes({ drawing, strokes }) {
-    const ends = new Float32Array(4 * strokes.count);
-    const forms = new Float32Array(2 * strokes.count);
+  uploadStrokes({ drawing: { a, b, x, y }, strokes }) {
+    const ends = new Float32Array(4 * strokes.length);
+    const forms = new Float32Array(2 * strokes.length);
+    const tints = new Uint8Array(4 * strokes.length);
     this.packetCount = 0;
-    for (let at = 0; at < strokes.count; at++) {
-      const link = strokes.link[at];
-      const from = strokes.back[at] ? drawing.b[link] : drawing.a[link];
-      const to = strokes.back[at] ? drawing.a[link] : drawing.b[link];
-      ends[4 * at] = drawing.x[from];
-      ends[4 * at + 1] = drawing.y[from];
-      ends[4 * at + 2] = drawing.x[to];
-      ends[4 * at + 3] = drawing.y[to];
-      forms[2 * at] = strokes.width[at];
-      forms[2 * at + 1] = strokes.shift[at];
+    strokes.forEach(({ link, back, colour, alpha, width, shift, packet }, at) => {
+      const [from, to] = back ? [b[link], a[link]] : [a[link], b[link]];
+      ends.set([x[from], y[from], x[to], y[to]], 4 * at);
+      forms.set([width, shift], 2 * at);
+      tints.set([...colour, alpha], 4 * at);
       // Strokes with packets are the first ones, because strokes of dead and selected links are added last.
-      if (strokes.packet[at]) this.packetCount = at + 1;
-    }
+      if (packet) this.packetCount = at + 1;
+    });
     this.upload("strokeEnds", ends);
     this.upload("strokeForms", forms);
-    this.upload("strokeTints", strokes.colour.subarray(0, 4 * strokes.count));
+    this.upload("strokeTints", tints);
   }
 
   /**
@@ -280,9 +272,9 @@ export class GlView {
     const radius = nodeRadius(drawing, camera);
     /** @type {Record<string, [string, number, boolean?]>} */
     const stroke = { ends: ["strokeEnds", 4], tint: ["strokeTints", 4, true], form: ["strokeForms", 2] };
-    if (strokes.count) {
+    if (strokes.length) {
       this.use(this.strokes, camera, { corner: ["corner", 2], ...stroke }, Object.keys(stroke));
-      gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, strokes.count);
+      gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, strokes.length);
     }
     this.use(this.nodes, camera, { place: ["places", 2], tint: ["fill", 4, true], mark: ["ring", 1, true] });
     gl.uniform2f(gl.getUniformLocation(this.nodes, "radius"), radius, ratio);

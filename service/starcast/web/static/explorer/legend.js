@@ -1,5 +1,6 @@
 /** The legend below the picture: the meaning of colours, widths and outlines. */
 
+import { element } from "./controls.js";
 import { mostHeld } from "./scene.js";
 import { css, mix } from "./theme.js";
 
@@ -10,8 +11,7 @@ import { css, mix } from "./theme.js";
 /** @param {HTMLElement} host @param {Explorer} explorer */
 export function fillLegend(host, explorer) {
   const entries = meanings(explorer).map(([sample, text]) => {
-    const [entry, swatch] = [document.createElement("span"), document.createElement("span")];
-    swatch.className = "swatch";
+    const [entry, swatch] = [element("span"), element("span", "", "swatch")];
     Object.assign(swatch.style, sample);
     entry.append(swatch, text);
     return entry;

@@ -3,7 +3,7 @@
 import { Camera } from "./camera.js";
 import { CanvasView } from "./canvas-view.js";
 import { drawCharts, moveCursors } from "./charts.js";
-import { byId, fillSelect, fillTreeList, listen } from "./controls.js";
+import { byId, element, fillSelect, fillTreeList, listen } from "./controls.js";
 import { findShownPaths } from "./disjoint-paths.js";
 import { missingText, pathsText, showFaults, showSelection } from "./details.js";
 import { ForestModel } from "./forest.js";
@@ -179,21 +179,33 @@ export class Explorer {
     document.body.dataset.renderer = kind === SvgView ? "svg" : kind === GlView ? "webgl2" : "canvas";
   }
 
+  /**
+   * Load what a name in the state stands for, and offer it in the list of choices; report an error.
+   *
+   * @template Loaded
+   * @param {"forest" | "schedule"} kind @param {string} name or "" for none
+   * @param {(id: string) => Promise<Loaded>} request
+   * @returns {Promise<Loaded | null>}
+   */
+  async load(kind, name, request) {
+    this.state[kind] = "";
+    if (!name) return null;
+    try {
+      const loaded = await request(`${this.network.data.spec}:${name}`);
+      this.state[kind] = name;
+      this.addChoice(byId(kind), name);
+      return loaded;
+    } catch (error) {
+      this.report(error);
+      return null;
+    }
+  }
+
   /** @param {string} name @param {number[] | null} trees */
   async setForest(name, trees = null) {
-    const { network } = this;
     this.forest = null;
-    this.state.forest = "";
-    if (name) {
-      try {
-        const { data, parentPorts } = await this.source.forest(`${network.data.spec}:${name}`);
-        this.forest = new ForestModel(network, data, parentPorts);
-        this.state.forest = name;
-        this.addChoice(byId("forest"), name);
-      } catch (error) {
-        this.report(error);
-      }
-    }
+    const loaded = await this.load("forest", name, (id) => this.source.forest(id));
+    if (loaded) this.forest = new ForestModel(this.network, loaded.data, loaded.parentPorts);
     this.state.trees = null;
     if (trees && this.forest) {
       const { treeCount } = this.forest;
@@ -217,8 +229,7 @@ export class Explorer {
   }
 
   showTrees() {
-    const box = byId("trees");
-    box.hidden = !this.forest;
+    byId("trees").hidden = !this.forest;
     fillTreeList(byId("tree-list"), this.forest?.treeCount ?? 0, this.visibleTrees, (trees) => {
       this.state.trees = trees;
       this.refresh();
@@ -231,33 +242,20 @@ export class Explorer {
 
   /** @param {string} name @param {"one" | "all"} source @param {number} step */
   async setSchedule(name, source = "one", step = 0) {
-    const { network } = this;
     this.player.stop();
     this.schedule = null;
     this.shown = null;
     this.replay = null;
     this.result = null;
-    this.state.schedule = "";
     this.state.step = 0;
-    if (name) {
-      try {
-        const { data, rows } = await this.source.schedule(`${network.data.spec}:${name}`);
-        this.schedule = { data, rows: new Rows(rows, data.row_count) };
-        this.state.schedule = name;
-        this.addChoice(byId("schedule"), name);
-      } catch (error) {
-        this.report(error);
-      }
-    }
+    const loaded = await this.load("schedule", name, (id) => this.source.schedule(id));
+    if (loaded) this.schedule = { data: loaded.data, rows: new Rows(loaded.rows, loaded.data.row_count) };
     byId("schedule").value = this.state.schedule;
     if (this.schedule) this.setSource(source);
     const steps = this.schedule?.data.steps ?? 0;
     if (step > steps && this.schedule) this.problems.push(`step ${step} is after the last: ${name} has ${steps} steps`);
     this.state.step = Math.min(step, steps);
-    const box = byId("player");
-    box.hidden = !this.schedule;
-    byId("schedule-options").hidden = !this.schedule;
-    byId("chart-box").hidden = !this.schedule;
+    for (const id of ["player", "schedule-options", "chart-box"]) byId(id).hidden = !this.schedule;
     byId("step").max = String(steps);
   }
 
@@ -475,13 +473,7 @@ function problemText(error) {
 
 /** @param {string[]} problems */
 function showNotices(problems) {
-  byId("notices").replaceChildren(
-    ...problems.map((problem) => {
-      const line = document.createElement("p");
-      line.textContent = problem;
-      return line;
-    }),
-  );
+  byId("notices").replaceChildren(...problems.map((problem) => element("p", problem)));
 }
 
 /** Open the topology of the page, or show only the sentence that says why it cannot be shown. */

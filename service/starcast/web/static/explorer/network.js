@@ -16,6 +16,9 @@ export class Network {
     this.labels = data.labels ?? computeLabels(data);
     /** @type {Map<string, number>} */
     this.ranks = new Map(this.labels.map((label, rank) => [label, rank]));
+    /** the index of each port number, -1 for none */
+    this.portIndex = new Int16Array(256).fill(-1);
+    data.ports.forEach((port, index) => (this.portIndex[port] = index));
     this.reverse = data.reverse_ports.map((port) => data.ports.indexOf(port));
     const arcs = this.nodeCount * this.portCount;
     this.linkOf = new Int32Array(arcs);

@@ -155,8 +155,6 @@ export class Replay {
     this.steps = data.steps;
     /** @type {number | undefined} */
     this.mostHeld = undefined;
-    this.portIndex = new Int16Array(256).fill(-1);
-    network.data.ports.forEach((port, index) => (this.portIndex[port] = index));
     // In a symmetric schedule, the rows of one source are executed as a broadcast, scatter or reduce.
     this.collective = data.collective;
     /** @type {Record<string, string>} */
@@ -286,7 +284,8 @@ export class Replay {
 
   /** @param {number} row @returns {number} */
   arcOf(row) {
-    return this.rows.sender[row] * this.network.portCount + this.portIndex[this.rows.port[row]];
+    const { network, rows } = this;
+    return rows.sender[row] * network.portCount + network.portIndex[rows.port[row]];
   }
 
   /** @returns {Float64Array} the first step in which each arc is down */
@@ -314,23 +313,18 @@ export class Replay {
     return [this.firstRow[step], this.firstRow[step + 1]];
   }
 
-  /** @param {number} step @returns {Int32Array} the units that each node holds after a step */
-  heldAfter(step) {
-    const counts = this.initial.slice();
-    const end = this.span(Math.min(step, this.steps))[1];
-    for (let row = 0; row < end; row++) if (this.isNew[row]) counts[this.rows.receiver[row]]++;
-    return counts;
-  }
-
-  /** @param {number} unit @param {number} step @returns {Uint8Array} whether each node holds it */
-  holdersAfter(unit, step) {
-    const holders = new Uint8Array(this.network.nodeCount);
-    holders[this.source(unit)] = 1;
+  /**
+   * @param {number} step @param {number} [unit] or -1 for all
+   * @returns {Int32Array} the units that each node holds after a step: their number, or 1 or 0 for one unit
+   */
+  heldAfter(step, unit = -1) {
+    const counts = unit < 0 ? this.initial.slice() : new Int32Array(this.network.nodeCount);
+    if (unit >= 0) counts[this.source(unit)] = 1;
     const end = this.span(Math.min(step, this.steps))[1];
     for (let row = 0; row < end; row++) {
-      if (this.isNew[row] && this.rows.unit[row] === unit) holders[this.rows.receiver[row]] = 1;
+      if (this.isNew[row] && (unit < 0 || this.rows.unit[row] === unit)) counts[this.rows.receiver[row]]++;
     }
-    return holders;
+    return counts;
   }
 
   /** @param {number} node @param {number} step @returns {number[]} units, ascending */

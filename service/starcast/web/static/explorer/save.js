@@ -1,6 +1,6 @@
 /** Saving the visible picture in a file: SVG or PNG. */
 
-import { SvgView } from "./svg-view.js";
+import { SvgView, svgElement, update } from "./svg-view.js";
 import { css } from "./theme.js";
 
 /** @typedef {import("./main.js").Explorer} Explorer */
@@ -16,18 +16,11 @@ function svgText(scene, camera, progress, width, height) {
   view.draw(scene, camera, progress);
   const { svg } = view;
   svg.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  svg.setAttribute("width", String(width));
-  svg.setAttribute("height", String(height));
-  svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  svg.setAttribute("role", "img");
+  update(svg, { width, height, viewBox: `0 0 ${width} ${height}`, role: "img" });
   for (const element of svg.querySelectorAll("[tabindex]")) {
     for (const name of ["role", "tabindex", "aria-pressed", "aria-label", "class"]) element.removeAttribute(name);
   }
-  const ground = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-  ground.setAttribute("width", "100%");
-  ground.setAttribute("height", "100%");
-  ground.setAttribute("fill", css(scene.theme.paper));
-  svg.prepend(ground);
+  svg.prepend(svgElement("rect", { width: "100%", height: "100%", fill: css(scene.theme.paper) }));
   return new XMLSerializer().serializeToString(svg);
 }
 

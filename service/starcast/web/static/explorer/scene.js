@@ -24,52 +24,16 @@ import { mix } from "./theme.js";
 /** The number of the outline, in the warning colour, of nodes that lack a unit after the last step. */
 export const LACKING = 3;
 
-/** Strokes along drawn links, as columns. */
-export class Strokes {
-  constructor() {
-    this.count = 0;
-    this.capacity = 64;
-    /** the drawn link */
-    this.link = new Int32Array(this.capacity);
-    /** 1 if the stroke leads from the end `b` to the end `a` */
-    this.back = new Uint8Array(this.capacity);
-    /** red, green, blue, alpha */
-    this.colour = new Uint8Array(4 * this.capacity);
-    /** the width in pixels */
-    this.width = new Float32Array(this.capacity);
-    /** the shift to the left, in pixels */
-    this.shift = new Float32Array(this.capacity);
-    /** 1 for a packet that moves along the stroke */
-    this.packet = new Uint8Array(this.capacity);
-  }
-
-  /** @param {number} capacity */
-  grow(capacity) {
-    const columns = /** @type {any} */ (this);
-    for (const name of ["link", "back", "colour", "width", "shift", "packet"]) {
-      const now = columns[name];
-      columns[name] = new now.constructor((now.length / this.capacity) * capacity);
-      columns[name].set(now);
-    }
-    this.capacity = capacity;
-  }
-
-  /**
-   * @param {number} link @param {boolean} back @param {Colour} colour @param {number} width
-   * @param {number} shift @param {boolean} packet @param {number} [alpha] from 0 to 255
-   */
-  add(link, back, colour, width, shift, packet, alpha = 255) {
-    if (this.count === this.capacity) this.grow(2 * this.capacity);
-    const at = this.count++;
-    this.link[at] = link;
-    this.back[at] = back ? 1 : 0;
-    this.colour.set(colour, 4 * at);
-    this.colour[4 * at + 3] = alpha;
-    this.width[at] = width;
-    this.shift[at] = shift;
-    this.packet[at] = packet ? 1 : 0;
-  }
-}
+/**
+ * @typedef {object} Stroke a stroke along a drawn link
+ * @property {number} link
+ * @property {boolean} back whether it leads from the end `b` of the link to the end `a`
+ * @property {Colour} colour
+ * @property {number} width in pixels
+ * @property {number} shift to the left, in pixels
+ * @property {boolean} packet whether a packet moves along it
+ * @property {number} alpha from 0 to 255
+ */
 
 export class Scene {
   /** @param {Drawing} drawing @param {Theme} theme @param {Marks} marks */
@@ -85,7 +49,8 @@ export class Scene {
     this.note = () => "";
     /** the colour of links without strokes: that of their port, or faint */
     this.base = /** @type {"ports" | "faint"} */ ("ports");
-    this.strokes = new Strokes();
+    /** @type {Stroke[]} */
+    this.strokes = [];
     /** the largest load if the width of strokes shows loads, else 0 */
     this.mostLoad = 0;
     this.paint(() => theme.paper);
@@ -97,6 +62,14 @@ export class Scene {
       this.fill.set(colour(item), 4 * item);
       this.fill[4 * item + 3] = 255;
     }
+  }
+
+  /**
+   * @param {number} link @param {boolean} back @param {Colour} colour @param {number} width
+   * @param {Partial<Stroke>} [others]
+   */
+  addStroke(link, back, colour, width, others = {}) {
+    this.strokes.push({ link, back, colour, width, shift: 0, packet: false, alpha: 255, ...others });
   }
 
   /** @param {number} arc @returns {{link: number, back: boolean}} the drawn link and direction of the stroke; link -1 inside an item */
@@ -121,7 +94,7 @@ export class Scene {
     for (const link of [...marks.deadLinks, marks.selectedLink]) {
       const drawn = link < 0 ? -1 : drawing.drawnLink[link];
       const isDead = marks.deadLinks.has(link);
-      if (drawn >= 0) this.strokes.add(drawn, false, isDead ? theme.muted : theme.ink, isDead ? 6 : 4, 0, false, 190);
+      if (drawn >= 0) this.addStroke(drawn, false, isDead ? theme.muted : theme.ink, isDead ? 6 : 4, { alpha: 190 });
     }
     if (marks.selected >= 0) this.ring[drawing.itemOf[marks.selected]] = 2;
     return this;
@@ -158,7 +131,7 @@ export function paintForest(scene, forest, trees, mode) {
     load.forEach((count, at) => {
       if (!count) return;
       const share = count / greatest;
-      scene.strokes.add(at >> 1, at % 2 === 1, mix(theme.faint, theme.accent, share), 0.8 + 4 * share, 2.5, false);
+      scene.addStroke(at >> 1, at % 2 === 1, mix(theme.faint, theme.accent, share), 0.8 + 4 * share, { shift: 2.5 });
     });
   } else {
     const lanes = new Uint8Array(drawing.linkCount);
@@ -172,7 +145,7 @@ export function paintForest(scene, forest, trees, mode) {
         const side = (lane % 2 ? 1 : -1) * Math.ceil(lane / 2) * 3 * (back ? -1 : 1);
         const isOnPath = onPath.has(tree * network.neighbors.length + arc);
         const alpha = paths && !isOnPath ? 60 : 255;
-        scene.strokes.add(link, back, theme.trees[tree % 8], isOnPath ? 6 : 2, side, false, alpha);
+        scene.addStroke(link, back, theme.trees[tree % 8], isOnPath ? 6 : 2, { shift: side, alpha });
       }
     });
   }
@@ -190,7 +163,7 @@ export function paintPaths(scene, paths) {
   paths.forEach((path, at) => {
     for (const arc of path) {
       const { link, back } = scene.place(arc);
-      if (link >= 0) scene.strokes.add(link, back, theme.trees[at % 8], 5, 0, false);
+      if (link >= 0) scene.addStroke(link, back, theme.trees[at % 8], 5);
     }
   });
   scene.paint((item) => (item === drawing.itemOf[marks.root] ? theme.accent : theme.paper));
@@ -207,7 +180,7 @@ export function paintStep(scene, replay, step, unit, heldStep) {
   const { theme, drawing } = scene;
   const { network } = drawing;
   const sums = replay.reduces ? replay.contributionsAfter(unit, heldStep) : null;
-  const held = sums?.held ?? (unit < 0 ? replay.heldAfter(heldStep) : replay.holdersAfter(unit, heldStep));
+  const held = sums?.held ?? replay.heldAfter(heldStep, unit);
   const share = new Float64Array(drawing.count);
   const greatest = sums?.complete ?? (unit < 0 ? mostHeld(replay) : 1);
   for (let node = 0; node < network.nodeCount; node++) {
@@ -235,7 +208,7 @@ export function paintStep(scene, replay, step, unit, heldStep) {
   for (let at = 0; at < units.length; at++) {
     if (!units[at]) continue;
     const width = 2 + Math.min(Math.log2(units[at]), 3);
-    scene.strokes.add(at >> 1, at % 2 === 1, theme.trees[colour[at]], width, units[at ^ 1] ? 2.5 : 0, true);
+    scene.addStroke(at >> 1, at % 2 === 1, theme.trees[colour[at]], width, { shift: units[at ^ 1] ? 2.5 : 0, packet: true });
   }
 }
 

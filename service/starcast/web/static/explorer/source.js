@@ -5,7 +5,6 @@
 
 /**
  * @typedef {Int32Array | Uint8Array | Int16Array | Float32Array} Numbers
- * @typedef {{dtype: string, shape: number[], values: Numbers}} NumberArray
  * @typedef {{name: string, description: string}} LayoutEntry
  * @typedef {{spec: string, family: string, n: number, k: number | null, node_count: number,
  *   port_count: number, ports: number[], reverse_ports: number[], diameter: number,
@@ -29,20 +28,17 @@ export class SourceError extends Error {
 /** Families whose labels follow from the ranks; see `computeLabels`. */
 const LABELLED_FAMILIES = ["star", "nk-star", "hypercube"];
 
-/** @type {Record<string, {new (buffer: ArrayBuffer): Numbers}>} */
+/** The array type of each dtype, in the names of the API and of self-contained pages. */
 const NUMBER_TYPES = {
-  int32: Int32Array,
-  uint8: Uint8Array,
-  int16: Int16Array,
-  float32: Float32Array,
+  int32: Int32Array, uint8: Uint8Array, int16: Int16Array, float32: Float32Array,
+  "<i4": Int32Array, "|u1": Uint8Array, "<i2": Int16Array, "<f4": Float32Array,
 };
 
-/** @param {string} dtype @param {number[]} shape @param {ArrayBuffer} buffer @returns {NumberArray} */
-function toArray(dtype, shape, buffer) {
-  const name = { "<i4": "int32", "|u1": "uint8", "<i2": "int16", "<f4": "float32" }[dtype] ?? dtype;
-  const type = NUMBER_TYPES[name];
+/** @param {string} dtype @param {ArrayBuffer} buffer @returns {Numbers} */
+function toArray(dtype, buffer) {
+  const type = NUMBER_TYPES[/** @type {keyof typeof NUMBER_TYPES} */ (dtype)];
   if (!type) throw new SourceError(`the server sent an array of ${dtype}`);
-  return { dtype: name, shape, values: new type(buffer) };
+  return new type(buffer);
 }
 
 /** @param {string} path @returns {Promise<Response>} the response of the API, whose URL is relative, so that the service can be below any path */
@@ -58,11 +54,11 @@ async function request(path) {
   throw new SourceError(problem.detail ?? problem.title ?? `${response.status}`, problem.hint);
 }
 
-/** @param {{dtype: string, shape: number[], data: string}} stored @returns {Promise<NumberArray>} */
+/** @param {{dtype: string, data: string}} stored @returns {Promise<Numbers>} */
 async function unpack(stored) {
   const bytes = Uint8Array.from(atob(stored.data), (character) => character.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return toArray(stored.dtype, stored.shape, await new Response(stream).arrayBuffer());
+  return toArray(stored.dtype, await new Response(stream).arrayBuffer());
 }
 
 /** The data of a self-contained page, or of the server's API. */
@@ -105,11 +101,9 @@ export class Source {
    * @returns {Promise<any>} the values
    */
   async array(kind, id, path, pick) {
-    if (this.stored) return (await unpack(pick(await this.describe(kind, id)))).values;
+    if (this.stored) return unpack(pick(await this.describe(kind, id)));
     const response = await request(`${kind}/${encodeURIComponent(id)}/${path}`);
-    const shape = (response.headers.get("X-Array-Shape") ?? "").split(/[^0-9]+/).filter(Boolean);
-    const dtype = response.headers.get("X-Array-Dtype") ?? "";
-    return toArray(dtype, shape.map(Number), await response.arrayBuffer()).values;
+    return toArray(response.headers.get("X-Array-Dtype") ?? "", await response.arrayBuffer());
   }
 
   /** @param {string} spec @returns {Promise<{data: TopologyData, neighbors: Int32Array}>} */

@@ -3,36 +3,22 @@
 /** @typedef {import("./network.js").Network} Network */
 /** @typedef {import("./replay.js").Fault} Fault */
 
-/**
- * @typedef {object} State
- * @property {string} layout
- * @property {string} forest name, or ""
- * @property {number[] | null} trees the visible trees, or null for all
- * @property {"trees" | "load"} links
- * @property {string} schedule name, or ""
- * @property {"one" | "all"} source
- * @property {number} step
- * @property {number} unit -1 for all
- * @property {number} node -1 for none
- * @property {number} from first node of the disjoint paths to the selected node, or -1
- * @property {Fault[]} faults
- * @property {string} view
- */
+/** @typedef {ReturnType<typeof emptyState>} State */
 
-/** @returns {State} */
+/** Return the state in which nothing is chosen: names are empty, and numbers of nodes and units are -1. */
 export function emptyState() {
   return {
     layout: "",
     forest: "",
-    trees: null,
-    links: "trees",
+    trees: /** @type {number[] | null} */ (null), // the visible trees, or null for all
+    links: /** @type {"trees" | "load"} */ ("trees"),
     schedule: "",
-    source: "one",
+    source: /** @type {"one" | "all"} */ ("one"),
     step: 0,
-    unit: -1,
+    unit: -1, // the unit whose holders are shown, or -1 for all
     node: -1,
-    from: -1,
-    faults: [],
+    from: -1, // the first node of the disjoint paths to the selected node
+    faults: /** @type {Fault[]} */ ([]),
     view: "",
   };
 }

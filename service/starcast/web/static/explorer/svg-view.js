@@ -1,6 +1,6 @@
 /** The renderer of small topologies: SVG, with a named element for each node. */
 
-import { nodeRadius, pieces, strokeScale } from "./geometry.js";
+import { nodeRadius, pieces, placePacket, placeStrokes } from "./geometry.js";
 import { LACKING } from "./scene.js";
 import { css, mix, readableOn } from "./theme.js";
 
@@ -22,7 +22,7 @@ export function svgElement(tag, attributes = {}, ...children) {
 }
 
 /** @param {SVGElement} element @param {Record<string, string | number>} attributes */
-function update(element, attributes) {
+export function update(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     const text = typeof value === "number" ? String(Math.round(value * 100) / 100) : value;
     if (element.getAttribute(name) !== text) element.setAttribute(name, text);
@@ -111,19 +111,15 @@ export class SvgView {
   }
 
   /** @param {Scene} scene @param {Camera} camera */
-  drawStrokes({ drawing, strokes }, camera) {
+  drawStrokes(scene, camera) {
     const drawn = [];
-    const { half, high } = this.nodeSize(drawing, camera);
-    const thin = strokeScale(drawing, camera);
-    for (let at = 0; at < strokes.count; at++) {
-      const [red, green, blue, alpha] = strokes.colour.subarray(4 * at, 4 * at + 4);
-      const colour = css([red, green, blue]);
-      const width = strokes.width[at] * thin;
-      const parts = pieces(drawing, camera, strokes.link[at], strokes.back[at] === 1, strokes.shift[at] * thin);
+    const { half, high } = this.nodeSize(scene.drawing, camera);
+    for (const { stroke, parts, width } of placeStrokes(scene, camera)) {
+      const colour = css(stroke.colour);
       const line = svgElement("path", { d: pathOf(parts), stroke: colour, "stroke-width": width, "stroke-linecap": "round" });
-      if (alpha < 255) line.setAttribute("stroke-opacity", (alpha / 255).toFixed(2));
+      if (stroke.alpha < 255) line.setAttribute("stroke-opacity", (stroke.alpha / 255).toFixed(2));
       drawn.push(line);
-      if (strokes.packet[at]) drawn.push(arrowHead(parts[parts.length - 1], half, high, width, colour));
+      if (stroke.packet) drawn.push(arrowHead(parts[parts.length - 1], half, high, width, colour));
     }
     this.strokes.replaceChildren(...drawn);
   }
@@ -186,25 +182,16 @@ export class SvgView {
   }
 
   /** @param {Scene} scene @param {Camera} camera @param {number} progress */
-  drawPackets({ drawing, strokes, theme }, camera, progress) {
+  drawPackets(scene, camera, progress) {
     const dots = [];
-    const thin = strokeScale(drawing, camera);
-    for (let at = 0; at < strokes.count; at++) {
-      if (!strokes.packet[at]) continue;
-      for (const [x1, y1, x2, y2, first, last] of pieces(drawing, camera, strokes.link[at], strokes.back[at] === 1, strokes.shift[at] * thin)) {
-        if (progress < first || progress > last) continue;
-        const along = (progress - first) / (last - first);
-        const [red, green, blue] = strokes.colour.subarray(4 * at, 4 * at + 3);
-        dots.push([x1 + along * (x2 - x1), y1 + along * (y2 - y1), Math.min(strokes.width[at] * thin + 1, 4), css([red, green, blue])]);
-        break;
-      }
+    for (const { stroke, parts, width } of placeStrokes(scene, camera)) {
+      const place = stroke.packet && placePacket(parts, progress);
+      if (place) dots.push({ cx: place[0], cy: place[1], r: Math.min(width + 1, 4), fill: css(stroke.colour) });
     }
     while (this.packets.childElementCount > dots.length) this.packets.lastElementChild?.remove();
     while (this.packets.childElementCount < dots.length) this.packets.append(svgElement("circle"));
     const circles = /** @type {SVGElement[]} */ ([...this.packets.children]);
-    dots.forEach(([cx, cy, r, fill], at) => {
-      update(circles[at], { cx, cy, r, fill, stroke: css(theme.paper), "stroke-width": 1.2 });
-    });
+    dots.forEach((dot, at) => update(circles[at], { ...dot, stroke: css(scene.theme.paper), "stroke-width": 1.2 }));
   }
 
   /** @param {string} label */

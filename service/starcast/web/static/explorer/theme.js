@@ -7,10 +7,8 @@
  */
 
 /** @param {string} text such as `#0072b2` @returns {Colour} */
-export function parseColour(text) {
-  const digits = text.trim().replace("#", "");
-  const full = digits.length === 3 ? [...digits].map((digit) => digit + digit).join("") : digits;
-  const value = Number.parseInt(full, 16);
+function parseColour(text) {
+  const value = Number.parseInt(text.trim().replace("#", ""), 16);
   return [(value >> 16) & 255, (value >> 8) & 255, value & 255];
 }
 
