@@ -22,13 +22,13 @@ import psutil
 import pytest
 
 from starcast.support.errors import InputError, LimitError
-from starcast.support.parallel import Workload, run_parallel
-from starcast.support.processes import (
+from starcast.support.parallel import (
     RERUNS,
     ProcessExecutor,
-    _Call,
+    Workload,
     choose_jobs,
     local_processes,
+    run_parallel,
 )
 from support.workers import workers_of
 
@@ -43,7 +43,7 @@ SCRIPT = """
     import psutil
     from starcast.support.errors import StarcastError
     from starcast.support.parallel import Workload, run_parallel
-    from starcast.support.processes import local_processes
+    from starcast.support.parallel import local_processes
     from starcast.support.signals import sigterm_as_interrupt
 
     def perform(item):
@@ -320,7 +320,7 @@ def test_a_worker_that_cannot_be_started_is_an_error(monkeypatch: pytest.MonkeyP
 def test_a_killed_executor_takes_no_tasks() -> None:
     with local_processes(1) as executor:
         assert executor.submit(square, 3).result() == 9
-    with pytest.raises(RuntimeError, match="shut down"):
+    with pytest.raises(RuntimeError, match="shutdown"):
         executor.submit(square, 4)
 
 
@@ -329,10 +329,11 @@ def test_no_more_processes_than_items_are_started() -> None:
     assert choose_jobs(9, None, worth_it=False) == 1
 
 
-def test_a_call_waiting_to_be_repeated_is_cancelled_when_the_executor_is_killed() -> None:
+def test_all_calls_without_a_result_are_cancelled_when_the_executor_is_killed() -> None:
     executor = ProcessExecutor(1)
-    call = _Call(b"")
-    call.future.set_running_or_notify_cancel()
-    executor._waiting.append(call)
+    running, waiting = (executor.submit(time.sleep, 1_000) for _ in range(2))
+    while not workers_of(os.getpid()):
+        time.sleep(0.01)
     executor.kill()
-    assert isinstance(call.future.exception(timeout=0), CancelledError)
+    assert isinstance(running.exception(timeout=0), CancelledError)
+    assert waiting.cancelled()

@@ -11,7 +11,7 @@ from starcast.claims.evidence import Evidence, by_claim
 from starcast.claims.model import Claim, size_order, sort_sizes
 from starcast.claims.object_cache import ObjectCache
 from starcast.claims.verdict import Verdict, claim_verdict, conjunction_verdict
-from starcast.support import parallel, processes
+from starcast.support import parallel
 from starcast.support.errors import InputError, LimitError, StarcastError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.vocabulary import LEVELS, Level
@@ -240,7 +240,7 @@ def run_tasks(
     """
     pairs = sum(len(task.claims) for task in tasks)
     is_large = pairs > _MANY_PAIRS or sum(sum(task.estimates) for task in tasks) > _MANY_BYTES
-    count = processes.choose_jobs(len(tasks), jobs, worth_it=is_large)
+    count = parallel.choose_jobs(len(tasks), jobs, worth_it=is_large)
     work = parallel.Workload(
         run_task, lambda task: sum(task.estimates), memory.available, _require_free_memory, str
     )
