@@ -12,8 +12,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from tools import lockfile
 
-from starcast.embedded import files, jars, lockfile, processes
+from starcast.embedded import files, jars, processes
 from starcast.embedded.jars import JarSet
 from starcast.support.errors import LimitError, RejectedError, UnavailableError
 from starcast.support.progress import Silent, Task
@@ -89,7 +90,7 @@ def wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JarSet:
         for name, content in CONTENT.items()
     ]
     (tmp_path / "test.lock").write_text("\n".join(["# a comment", *rows, ""]), encoding="utf-8")
-    return JarSet.from_lock(tmp_path / "cache", tmp_path / "test.lock")
+    return JarSet(tmp_path / "cache", tmp_path / "test.lock")
 
 
 def stored(wanted: JarSet) -> dict[str, bytes]:
@@ -258,15 +259,13 @@ def test_a_full_disk_is_not_reported_as_a_network_error(
 def test_different_lock_files_use_different_folders(wanted: JarSet, tmp_path: Path) -> None:
     """The jars of different lock files are never mixed on a class path."""
     (tmp_path / "other.lock").write_text("# nothing\n", encoding="utf-8")
-    assert JarSet.from_lock(tmp_path / "cache", tmp_path / "other.lock").folder != wanted.folder
+    assert JarSet(tmp_path / "cache", tmp_path / "other.lock").folder != wanted.folder
 
 
 def test_the_lock_files_that_come_with_starcast_are_valid() -> None:
     """They pin the versions, have unique names and valid checksums, and no host name."""
-    server = JarSet.from_lock(Path("/nowhere"))
-    browser = JarSet.from_lock(
-        Path("/nowhere"), jars.BROWSER_LOCK, jars.BROWSER_VERSION, "Neo4j Browser"
-    )
+    server = JarSet(Path("/nowhere"))
+    browser = JarSet(Path("/nowhere"), jars.BROWSER_LOCK, jars.BROWSER_VERSION, "Neo4j Browser")
     names = [jar.name for jar in server.jars]
     assert len(names) == len(set(names)) > 200
     assert all(

@@ -7,7 +7,7 @@
     stack.json    the running servers: process id, start time, port
     secrets/      one file per password, mode 600
     logs/         output of the servers
-    neo4j/        Neo4j's home: conf, logs, and its data (see `data_directories`)
+    neo4j/        Neo4j's home: conf, logs, and its data (see `neo4j`)
     postgres/     PostgreSQL's data
 """
 
@@ -270,6 +270,7 @@ class Server(ABC):
         log: the file with its output.
         password_file: the file with the password of its user.
         marker: the command-line argument that identifies its process.
+        tolerates_damage: whether the next start discards the damaged end of a log.
     """
 
     name: ClassVar[str]
@@ -285,6 +286,7 @@ class Server(ABC):
         self.log = home.logs / f"{self.name}.log"
         self.password_file = home.password_file(self.name)
         self.marker = home.marker(self.name)
+        self.tolerates_damage = False
 
     @property
     def password(self) -> str:
@@ -328,7 +330,3 @@ class Server(ABC):
             UnavailableError: the server refuses the password of the home.
             UnreadableDataError: the server cannot open its data.
         """
-
-    def tolerate_damage(self) -> bool:
-        """Let the next start accept damaged data; return whether the server can do that."""
-        return False

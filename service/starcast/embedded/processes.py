@@ -37,6 +37,8 @@ SYSTEM_USER = "starcast"
 COMMENT = "servers of starcast"
 #: Path of the current process's working directory; opening it traverses no folder above it.
 WORKING_DIRECTORY = "/proc/self/cwd"
+#: The environment of the servers: the default search path and locale, nothing else.
+ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
 #: A function that returns whether a process is a particular server.
 Matcher = Callable[[psutil.Process], bool]
 
@@ -107,11 +109,6 @@ def hand_over(folder: Path, account: User) -> None:
             os.chown(path, uid, gid, follow_symlinks=False)
 
 
-def minimal_environment() -> dict[str, str]:
-    """Return the environment of the servers: the default search path and locale, nothing else."""
-    return {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
-
-
 def start_detached(command: Sequence[str], folder: Path, log: Path, user: User) -> int:
     """Start a server in a session of its own and return its process id.
 
@@ -146,7 +143,7 @@ def run_as(user: User, command: Sequence[str], **options: Any) -> subprocess.Com
     """
     return subprocess.run(  # noqa: PLW1510 - the caller chooses whether to check
         command,
-        env=minimal_environment(),
+        env=ENVIRONMENT,
         stdin=subprocess.DEVNULL,
         # Data and logs stay private, whatever the user's umask is.
         umask=0o077,
