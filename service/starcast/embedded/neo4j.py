@@ -215,6 +215,10 @@ class Neo4j(Server):
             sets.append(JarSet(cache, BROWSER_LOCK, BROWSER_VERSION, "Neo4j Browser"))
         return sets
 
+    def class_archive(self, settings: Settings) -> ClassArchive:
+        """Return the archive of the server's classes."""
+        return ClassArchive(self.jars(settings).folder, Path(self.java()))
+
     @property
     def browser_port(self) -> int | None:
         """The port of Neo4j Browser as of the last start, or None if it is not served."""
@@ -240,7 +244,7 @@ class Neo4j(Server):
             folder.mkdir(exist_ok=True)
             # The server's account must be able to read these folders. Other users cannot reach
             # them, because the folder above belongs to root and is closed.
-            if account.uid is not None:
+            if account is not None:
                 folder.chmod(0o755)
         self.data.mkdir(exist_ok=True)
         for folder in (self.data, *(home / name for name in _WRITABLE)):
@@ -259,7 +263,7 @@ class Neo4j(Server):
     def launch(self, settings: Settings, port: int) -> int:
         """Write the server's configuration for a port, start it, and return its process id."""
         # If root starts the server, the server's account cannot traverse the path of the home.
-        home = str(self.home.neo4j) if self._account.uid is None else processes.WORKING_DIRECTORY
+        home = str(self.home.neo4j) if self._account is None else processes.WORKING_DIRECTORY
         class_path = [jars.class_path for jars in self.jar_sets(settings)]
         _write(self.home.neo4j / "conf" / "neo4j.conf", self._configuration_text(settings, port))
         command = [
@@ -268,7 +272,7 @@ class Neo4j(Server):
             f"-Xms{min(settings.neo4j_heap, '256m', key=_bytes)}",
             f"-Xmx{settings.neo4j_heap}",
             *self.options,
-            *ClassArchive(self.jars(settings).folder).java_options(),
+            *self.class_archive(settings).java_options(),
             f"-Djdk.net.hosts.file={home}/conf/hosts",
             f"-Djna.tmpdir={home}/run",  # otherwise Java would create a folder in the user's cache
             self.marker,

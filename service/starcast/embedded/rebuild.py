@@ -146,7 +146,7 @@ class StoreRebuild:
         Raises:
             UnavailableError: the new server does not start.
         """
-        self._downtime.enter_context(self._home.mark_rebuilding())
+        self._downtime.enter_context(files.exclusive_lock(self._home.rebuild_lock, lambda: None))
         stack.stop([self._old])
         # Only the files of a stopped server are consistent.
         self._new.copy_system_data(self._old.data)

@@ -14,7 +14,6 @@ from typing import Literal
 from starcast.embedded import files, packages, processes
 from starcast.embedded.endpoints import embedded_graph, embedded_store
 from starcast.embedded.home import Home, Server, ServerProcess, UnreadableDataError
-from starcast.embedded.jars import ClassArchive
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
 from starcast.embedded.processes import LOOPBACK
@@ -105,16 +104,14 @@ def _start(home: Home, servers: Sequence[Server], settings: Settings, reporter: 
     neo4j = Neo4j(home)
     for jars in neo4j.jar_sets(settings):
         jars.download(settings.maven_repository, reporter)
-    archive = ClassArchive(neo4j.jars(settings).folder)
-    java = Path(neo4j.java())
+    archive = neo4j.class_archive(settings)
     # No archive is written if Neo4j is already running, since it may have been started without
     # recording its classes.
-    starts_neo4j = any(server.name == neo4j.name for server in servers)
-    if starts_neo4j:
-        archive.prepare(java, reporter)
+    if any(server.name == neo4j.name for server in servers):
+        archive.prepare(reporter)
     started = start(servers, settings, reporter)
-    if starts_neo4j:
-        archive.record(java, home.neo4j, started[neo4j.name].pid, reporter)
+    if neo4j.name in started:
+        archive.record(home.neo4j, started[neo4j.name].pid, reporter)
 
 
 def _check_ports(settings: Settings) -> None:

@@ -15,6 +15,7 @@ wait for ever, and leaves locks behind that Python's resource tracker reports (d
 import logging
 import multiprocessing
 import os
+import signal
 import threading
 import time
 from collections import deque
@@ -30,15 +31,16 @@ from concurrent.futures import (
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
 from starcast.support import log
 from starcast.support.errors import InputError, LimitError
-from starcast.support.signals import block_signals, start_blocked
 from starcast.support.text import pluralize
 
 Item = TypeVar("Item")
@@ -98,6 +100,33 @@ def choose_jobs(items: int, jobs: int | None, *, worth_it: bool) -> int:
     if jobs is None:
         jobs = len(os.sched_getaffinity(0)) if worth_it else 1
     return max(1, min(jobs, items))
+
+
+@contextmanager
+def block_signals() -> Iterator[None]:
+    """Block Ctrl-C and SIGTERM within the context.
+
+    A process started in this context inherits the block and never receives these signals, so that
+    only its parent decides when it ends.
+    """
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+
+
+def start_blocked(process: BaseProcess) -> None:
+    """Start a process that never receives Ctrl-C or SIGTERM; its parent decides when it ends.
+
+    Raises:
+        OSError: the process cannot be started.
+    """
+    # With its first process, Python also starts its resource tracker, which unblocks the signals.
+    # So the tracker is started here, before they are blocked.
+    resource_tracker.ensure_running()
+    with block_signals():
+        process.start()
 
 
 @contextmanager

@@ -37,7 +37,7 @@ from starcast.judges.blockwise.sources import Address, Source, closed_form
 from starcast.support import parallel
 from starcast.support.compiled import announced
 from starcast.support.errors import InputError, LimitError, RejectedError
-from starcast.support.limited_json import Shape, is_count
+from starcast.support.limited import Shape, is_count
 from starcast.support.progress import Reporter, Silent
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import memory
