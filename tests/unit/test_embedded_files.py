@@ -188,7 +188,7 @@ def test_a_thread_waits_for_the_lock_and_reports_what_the_holder_does(home: Home
     with home.locked(Silent(), "dropping S10"):
         thread = threading.Thread(target=second)
         thread.start()
-        while not recorder.lines:
+        while thread.is_alive() and not recorder.lines:
             threading.Event().wait(0.01)
         assert not inside.is_set()
     thread.join()
