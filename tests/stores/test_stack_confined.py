@@ -96,9 +96,9 @@ def listener() -> Iterator[Listener]:
 
 #: URLs that LOAD CSV refuses, with words of the error; {port} is a port of this machine.
 REFUSED = {
-    **dict.fromkeys(("file:///etc/passwd", "file:///etc/shadow", "file:///x.csv"), ""),
-    **dict.fromkeys(("/etc/passwd", "file:x"), ""),
-    **dict.fromkeys(("s3://bucket/x.csv", "gs://bucket/x.csv", "azb://a/b/x.csv"), ""),
+    **dict.fromkeys(("file:///etc/passwd", "file:///etc/shadow", "file:///x.csv"), "."),
+    **dict.fromkeys(("/etc/passwd", "file:x"), "."),
+    **dict.fromkeys(("s3://bucket/x.csv", "gs://bucket/x.csv", "azb://a/b/x.csv"), "."),
     **{
         f"{scheme}://{host}:{{port}}/x.csv": "blocked|Cannot load"
         for scheme in ("http", "https", "ftp")
