@@ -157,7 +157,7 @@ site: $(VENV)/.dev ## build the documentation in site/ and the claims and record
 	STARCAST_HOME=$(abspath site/.home) $(BIN)/starcast publish --check-claims site/results
 
 lock: $(VENV)/.dev ## recreate the lock file of Neo4j's jars
-	$(BIN)/python -m starcast.embedded.lockfile
+	$(BIN)/python tools/lockfile.py
 
 clean: ## remove everything that the targets create
 	rm -rf $(VENV) $(WHEEL_VENV) dist build site htmlcov .coverage .mypy_cache .pytest_cache .ruff_cache \

@@ -38,7 +38,7 @@ def _run_tests(settings: Settings, arguments: list[str]) -> int:
     server = Lts(home)
     server.java()  # if Java is missing, this fails before the download
     server.jars(settings).download(settings.maven_repository, reporter())
-    started = stack.Startup(home, settings, reporter()).start([server])
+    started = stack.start([server], settings, reporter())
     try:
         variables = {
             "STARCAST_TEST_NEO4J": f"bolt://{LOOPBACK}:{started[server.name].port}",

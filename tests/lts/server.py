@@ -17,7 +17,7 @@ from starcast.embedded.neo4j import CONFIGURATION, Neo4j
 from starcast.support.errors import UnavailableError
 from starcast.support.settings import Settings
 
-#: ``python -m starcast.embedded.lockfile VERSION tests/lts/jars.lock`` writes the lock file.
+#: ``python tools/lockfile.py VERSION tests/lts/jars.lock`` writes the lock file.
 VERSION = "5.26.30"
 LOCK = Path(__file__).with_name("jars.lock")
 
@@ -45,7 +45,7 @@ class Lts(Neo4j):
     def jars(self, settings: Settings) -> JarSet:
         """Return the jars listed in this server's lock file."""
         cache = packages.readable_folder(settings.cache, self._account)
-        return JarSet.from_lock(cache, LOCK, VERSION)
+        return JarSet(cache, LOCK, VERSION)
 
     def java(self) -> str:
         """Return the path of the first suitable Java of this machine.

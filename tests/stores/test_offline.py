@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from starcast.embedded import data_directories, files, stack
+from starcast.embedded import files, stack
 from starcast.embedded.endpoints import graph_address
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
@@ -120,11 +120,11 @@ def opened(own: Settings) -> Iterator[Stores]:
 def in_force(own: Settings) -> str:
     """Return the name of the data directory in use, after checking that no other one is left."""
     home = Home(own.home)
-    assert data_directories.stale_names(home.neo4j) == []
+    assert Neo4j(home).stale_folders() == []
     assert [process.pid for process in Neo4j(home).find_processes()] == [
         home.published()["neo4j"].pid
     ]
-    return data_directories.current(home.neo4j).name
+    return Neo4j(home).data.name
 
 
 def artifact_ids(stored_plan: Plan) -> set[tuple[str, str]]:
@@ -158,7 +158,7 @@ def dies(own: Settings, stage: str, command: str = "import") -> None:
 def test_a_kill_before_the_server_stops_changes_nothing(own: Settings, stage: str) -> None:
     """The old server keeps answering, and the next command deletes the written files."""
     before, pid = (
-        data_directories.current(Home(own.home).neo4j),
+        Neo4j(Home(own.home)).data,
         Home(own.home).published()["neo4j"].pid,
     )
     stored_before = in_graph(own)
@@ -176,7 +176,7 @@ def test_a_kill_during_the_comparison_keeps_the_old_store(own: Settings) -> None
     """A server without published address is left. `up` replaces it by one on the old directory."""
     before, stored_before = in_force(own), in_graph(own)
     dies(own, "compared")
-    assert data_directories.current(Home(own.home).neo4j).name == before
+    assert Neo4j(Home(own.home)).data.name == before
     with pytest.raises(UnavailableError, match="is not running"):
         graph_address(own)
     assert stack.status(own.home)[0].state == "starting"

@@ -26,7 +26,6 @@ from starcast.embedded.endpoints import graph_address, store_url
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
-from starcast.stores.servers import GraphAddress
 from starcast.support.errors import UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
@@ -77,28 +76,6 @@ def kill(settings: Settings, *names: str) -> None:
     for name in names:
         os.kill(home.published()[name].pid, signal.SIGKILL)
     assert processes.wait_or_kill(family, 30) == []
-
-
-def test_both_servers_answer(clean_graph: GraphAddress, fresh_database: URL) -> None:
-    """The fixtures give each test a new, empty database and an emptied graph."""
-    with GraphDatabase.driver(
-        clean_graph.uri, auth=(clean_graph.user, clean_graph.password)
-    ) as graph:
-        assert graph.execute_query("MATCH (n) RETURN count(n) AS n").records[0]["n"] == 0
-    with connect(fresh_database) as store:
-        row = store.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone()
-    assert row == (0,)
-
-
-@pytest.mark.slow
-def test_two_stacks_run_at_the_same_time(own: Settings, stack_settings: Settings) -> None:
-    """Each stack has its own ports and passwords."""
-    mine, other = endpoints(own.home), endpoints(stack_settings.home)
-    assert mine.neo4j_uri != other.neo4j_uri
-    assert mine.neo4j_password != other.neo4j_password
-    assert mine.postgres_url.port != other.postgres_url.port
-    assert both_answer(mine)
-    assert both_answer(other)
 
 
 def test_a_second_up_changes_nothing(stack_settings: Settings) -> None:
@@ -185,13 +162,6 @@ def test_postgres_is_configured_as_documented(stack_settings: Settings) -> None:
     assert rules == [("scram-sha-256",)]
     assert shown == [("UTF8",), ("on",)]
     assert identity == ("starcast_writer", "starcast")
-
-
-def test_a_wrong_password_is_refused(stack_settings: Settings) -> None:
-    """A connection from loopback needs the password too."""
-    running = endpoints(stack_settings.home)
-    with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
-        connect(running.postgres_url.set(password="guessed"))
 
 
 @pytest.fixture
@@ -387,7 +357,7 @@ def test_an_interrupted_up_leaves_no_published_server(
     assert "Traceback" not in output
     with pytest.raises(UnavailableError, match="is not running"):
         endpoints(home)
-    servers = [Neo4j(Home(home)), Postgres(Home(home))]
+    servers = stack.all_servers(Home(home))
     assert any(server.find_processes() for server in servers) == (number is signal.SIGKILL)
     stack.down(home, Silent())
     assert not any(server.find_processes() for server in servers)

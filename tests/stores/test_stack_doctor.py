@@ -153,24 +153,20 @@ def test_a_graph_of_this_database_is_accepted(
     assert exit_code(findings) == 0
 
 
-def test_a_server_that_is_down_is_reported(migrated: Settings) -> None:
+def test_a_server_that_is_down_or_refuses_the_login_is_reported(
+    migrated: Settings, tmp_path: Path
+) -> None:
     """The other server is checked all the same, and the exit code is 4."""
-    unreachable = migrated.model_copy(
-        update={"neo4j_uri": f"bolt://127.0.0.1:{processes.free_port()}"}
-    )
-    findings = doctor.examine(unreachable)
-    assert by_check(findings)["Neo4j"].verdict is Verdict.DOWN
-    assert by_check(findings)["schema"].verdict is Verdict.OK
-    assert exit_code(findings) == 4
-
-
-def test_a_wrong_password_is_reported(migrated: Settings, tmp_path: Path) -> None:
-    """A server that refuses the login counts as down."""
     (tmp_path / "password").write_text("guessed", encoding="utf-8")
-    findings = doctor.examine(
-        migrated.model_copy(update={"postgres_password_file": tmp_path / "password"})
-    )
-    assert by_check(findings)["PostgreSQL"].verdict is Verdict.DOWN
+    unreachable = f"bolt://127.0.0.1:{processes.free_port()}"
+    for server, other, changes in (
+        ("Neo4j", "schema", {"neo4j_uri": unreachable}),
+        ("PostgreSQL", "graph", {"postgres_password_file": tmp_path / "password"}),
+    ):
+        findings = doctor.examine(migrated.model_copy(update=changes))
+        assert by_check(findings)[server].verdict is Verdict.DOWN
+        assert by_check(findings)[other].verdict is Verdict.OK
+        assert exit_code(findings) == 4
     assert "refuses the login of 'starcast'" in by_check(findings)["PostgreSQL"].found
 
 

@@ -32,7 +32,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     home = Home(tmp_path_factory.mktemp("migrations"))
     home.create()
     server = Postgres(home)
-    stack.Startup(home, Settings.load(home=home.root), Silent()).start([server])
+    stack.start([server], Settings.load(home=home.root), Silent())
     yield home
     stack.stop([server])
 

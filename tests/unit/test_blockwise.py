@@ -28,7 +28,7 @@ from starcast.judges.blockwise.verification import RESULT_SHAPE, examine_range, 
 from starcast.records import checkers
 from starcast.support import shards
 from starcast.support.errors import InputError, LimitError, RejectedError
-from starcast.support.processes import local_processes
+from starcast.support.parallel import local_processes
 from starcast.topologies import permutations, topology
 from starcast.trees import forest
 

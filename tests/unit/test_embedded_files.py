@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -35,10 +36,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     """A disk that becomes full during the write loses no data."""
     path = tmp_path / "file"
     path.write_text("old", encoding="utf-8")
-
-    def full(_: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
+    full = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(LimitError, match="is full"), files.translate_os_errors(tmp_path):
         atomic.write_text(path, "new")
@@ -77,28 +75,10 @@ def test_a_process_waits_until_the_lock_holder_dies(tmp_path: Path) -> None:
             assert holder.wait() < 0
 
 
-def test_taking_a_free_lock_does_not_wait(tmp_path: Path) -> None:
-    """A lock that the same process has held and released before counts as free."""
+def test_a_lock_that_was_released_is_free(tmp_path: Path) -> None:
     for _ in range(2):
         with files.exclusive_lock(tmp_path / "lock", lambda: pytest.fail("it waited")):
             pass
-
-
-def test_the_lock_also_excludes_threads_of_the_same_process(tmp_path: Path) -> None:
-    """The second thread waits until the first releases the lock."""
-    inside, waited = threading.Event(), threading.Event()
-
-    def second() -> None:
-        with files.exclusive_lock(tmp_path / "lock", waited.set):
-            inside.set()
-
-    with files.exclusive_lock(tmp_path / "lock", lambda: None):
-        thread = threading.Thread(target=second)
-        thread.start()
-        assert waited.wait(10)
-        assert not inside.is_set()
-    thread.join()
-    assert inside.is_set()
 
 
 def test_logs_are_rotated_and_one_previous_log_is_kept(tmp_path: Path) -> None:
@@ -196,20 +176,23 @@ def test_an_invalid_state_file_means_that_no_server_is_running(home: Home, text:
     assert home.published() == {}
 
 
-def test_waiting_for_another_process_is_reported(home: Home) -> None:
-    """The message says what the other process is doing and since when."""
+def test_a_thread_waits_for_the_lock_and_reports_what_the_holder_does(home: Home) -> None:
+    """The message says what the other process or thread is doing and since when."""
     recorder = Recorder()
+    inside = threading.Event()
 
     def second() -> None:
         with home.locked(recorder, "stopping it"):
-            pass
+            inside.set()
 
     with home.locked(Silent(), "dropping S10"):
         thread = threading.Thread(target=second)
         thread.start()
-        while not recorder.lines:
+        while thread.is_alive() and not recorder.lines:
             threading.Event().wait(0.01)
+        assert not inside.is_set()
     thread.join()
+    assert inside.is_set()
     expected = r"waiting: another process has been dropping S10 since \d\d:\d\d:\d\d, for 0 s in "
     [message] = recorder.lines
     assert re.fullmatch(expected + re.escape(str(home.root)), message)

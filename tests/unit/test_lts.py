@@ -34,11 +34,11 @@ def java(folder: Path, version: str) -> Path:
 
 
 def test_the_lock_file_pins_the_oldest_supported_release() -> None:
-    jars = JarSet.from_lock(Path("/cache"), LOCK, VERSION)
+    jars = JarSet(Path("/cache"), LOCK, VERSION)
     assert {jar.version for jar in jars.jars if jar.group == "org.neo4j"} == {VERSION}
     assert new_enough(VERSION)
     assert VERSION.startswith(".".join(map(str, OLDEST)))
-    assert jars.folder != JarSet.from_lock(Path("/cache"), PINNED).folder
+    assert jars.folder != JarSet(Path("/cache"), PINNED).folder
 
 
 def test_the_configuration_omits_settings_that_the_lts_release_does_not_know() -> None:

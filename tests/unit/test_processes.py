@@ -11,7 +11,7 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from multiprocessing import get_context
@@ -22,13 +22,13 @@ import psutil
 import pytest
 
 from starcast.support.errors import InputError, LimitError
-from starcast.support.parallel import Workload, run_parallel
-from starcast.support.processes import (
+from starcast.support.parallel import (
     RERUNS,
     ProcessExecutor,
-    _Call,
+    Workload,
     choose_jobs,
     local_processes,
+    run_parallel,
 )
 from support.workers import workers_of
 
@@ -43,7 +43,7 @@ SCRIPT = """
     import psutil
     from starcast.support.errors import StarcastError
     from starcast.support.parallel import Workload, run_parallel
-    from starcast.support.processes import local_processes
+    from starcast.support.parallel import local_processes
     from starcast.support.signals import sigterm_as_interrupt
 
     def perform(item):
@@ -217,21 +217,22 @@ def results_of(
     assert multiprocessing.active_children() == []
 
 
-def test_every_item_is_yielded_once_with_its_result() -> None:
-    with results_of(range(12), work(), 3) as results:
-        assert sorted(results) == [(number, number * number) for number in range(12)]
-
-
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "pool",
-    [partial(ThreadPoolExecutor, 2), partial(ProcessPoolExecutor, 2, get_context("spawn"))],
-    ids=["threads", "processes"],
+    [
+        partial(local_processes, 3),
+        partial(ThreadPoolExecutor, 2),
+        partial(ProcessPoolExecutor, 2, get_context("spawn")),
+    ],
+    ids=["own processes", "threads", "processes"],
 )
-def test_any_executor_of_the_standard_library_gives_the_same_results(
-    pool: Callable[[], Executor],
+def test_every_item_is_yielded_once_with_its_result(
+    pool: Callable[[], AbstractContextManager[Executor]],
 ) -> None:
-    with pool() as executor, run_parallel(range(5), work(), executor) as results:
-        assert sorted(results) == [(number, number * number) for number in range(5)]
+    """Any executor of the standard library gives the same results."""
+    with pool() as executor, run_parallel(range(6), work(), executor) as results:
+        assert sorted(results) == [(number, number * number) for number in range(6)]
 
 
 def test_items_wait_until_memory_is_free() -> None:
@@ -317,22 +318,18 @@ def test_a_worker_that_cannot_be_started_is_an_error(monkeypatch: pytest.MonkeyP
         list(results)
 
 
-def test_a_killed_executor_takes_no_tasks() -> None:
-    with local_processes(1) as executor:
-        assert executor.submit(square, 3).result() == 9
-    with pytest.raises(RuntimeError, match="shut down"):
-        executor.submit(square, 4)
-
-
 def test_no_more_processes_than_items_are_started() -> None:
     assert [choose_jobs(2, 5, worth_it=True), choose_jobs(0, 5, worth_it=True)] == [2, 1]
     assert choose_jobs(9, None, worth_it=False) == 1
 
 
-def test_a_call_waiting_to_be_repeated_is_cancelled_when_the_executor_is_killed() -> None:
+def test_all_calls_without_a_result_are_cancelled_when_the_executor_is_killed() -> None:
     executor = ProcessExecutor(1)
-    call = _Call(b"")
-    call.future.set_running_or_notify_cancel()
-    executor._waiting.append(call)
+    running, waiting = (executor.submit(time.sleep, 1_000) for _ in range(2))
+    while not workers_of(os.getpid()):
+        time.sleep(0.01)
     executor.kill()
-    assert isinstance(call.future.exception(timeout=0), CancelledError)
+    assert isinstance(running.exception(timeout=0), CancelledError)
+    assert waiting.cancelled()
+    with pytest.raises(RuntimeError, match="shutdown"):
+        executor.submit(square, 4)

@@ -19,7 +19,7 @@ from starcast.search.sharding import (
 )
 from starcast.support import shards
 from starcast.support.errors import InputError, LimitError, RejectedError
-from starcast.support.processes import local_processes
+from starcast.support.parallel import local_processes
 from starcast.support.shards import Shard
 
 BUDGET = Budget(60, 1_000)

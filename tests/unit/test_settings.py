@@ -25,28 +25,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def chosen(name: str = "batch") -> tuple[object, str]:
+    """Return the value of a setting and its source."""
+    settings = Settings.load()
+    return getattr(settings, name), settings.sources[name]
+
+
 def test_flags_override_the_environment_which_overrides_the_file_and_defaults(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert (Settings.load().batch, Settings.load().sources["batch"]) == (20_000, "default")
+    """A flag that was not given and an empty variable are ignored."""
+    assert chosen() == (20_000, "default")
     (folder / "starcast.toml").write_text("batch = 1\n")
-    assert (Settings.load().batch, Settings.load().sources["batch"]) == (1, "file")
+    assert chosen() == (1, "file")
     monkeypatch.setenv("STARCAST_BATCH", "2")
-    assert (Settings.load().batch, Settings.load().sources["batch"]) == (2, "environment")
-    assert (Settings.load(batch=3).batch, Settings.load(batch=3).sources["batch"]) == (3, "flag")
-
-
-def test_a_flag_that_was_not_given_is_ignored() -> None:
-    assert Settings.load(neo4j_uri=None).sources["neo4j_uri"] == "default"
-
-
-def test_the_file_named_by_starcast_config_replaces_the_local_file(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (folder / "starcast.toml").write_text("batch = 1\n")
-    (folder / "other.toml").write_text("batch = 5\n")
-    monkeypatch.setenv("STARCAST_CONFIG", "other.toml")
-    assert Settings.load().batch == 5
+    assert chosen() == (2, "environment")
+    for flag, expected in ((3, (3, "flag")), (None, (2, "environment"))):
+        settings = Settings.load(batch=flag)
+        assert (settings.batch, settings.sources["batch"]) == expected
+    monkeypatch.setenv("STARCAST_BATCH", "")
+    assert chosen() == (1, "file")
 
 
 @pytest.mark.parametrize(
@@ -110,13 +108,34 @@ def test_every_secret_in_a_uri_is_refused_without_repeating_it(
     assert "topsecret" not in result.output + str(result.exception)
 
 
-def test_a_uri_without_a_secret_is_accepted() -> None:
-    for uri in [
-        "postgresql://u@h:5432/d?sslmode=require",
-        "postgresql:///d?host=/run/postgresql&user=u",
-        "postgresql://u@[::1]:5432/d",
-    ]:
-        assert Settings.load(postgres_uri=uri).postgres_uri == uri
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("uri", "words"),
+    [
+        ("postgresql://u@h:5432/d?sslmode=require", None),
+        ("postgresql:///d?host=/run/postgresql&user=u", None),
+        ("postgresql+psycopg://u@[::1]:65535/d", None),
+        ("postgres://u@h/d", None),
+        ("nonsense", "is not a PostgreSQL URI"),
+        ("mysql://u@localhost/d", "is not a PostgreSQL URI"),
+        ("postgresql+asyncpg://u@h/d", "is not a PostgreSQL URI"),
+        ("postgresql://u@h:five/d", "is not a PostgreSQL URI"),
+        ("postgresql://u@127.0.0.1:0/x", "the port 0 of .* is out of range"),
+        ("postgresql://u@127.0.0.1:65536/x", "the port 65536 of .* is out of range"),
+        ("postgresql://u@127.0.0.1:99999/x", "the port 99999 of .* is out of range"),
+    ],
+)
+def test_a_postgresql_uri_without_a_secret_is_accepted_and_others_are_refused(
+    uri: str, words: str | None
+) -> None:
+    settings = Settings.load(postgres_uri=uri)
+    assert settings.postgres_uri == uri
+    if words is None:
+        assert store_url(settings).drivername == "postgresql+psycopg"
+        return
+    with pytest.raises(InputError, match=words) as caught:
+        store_url(settings)
+    assert caught.value.hint
 
 
 def test_config_prints_every_setting_with_its_source_and_no_secret(
@@ -165,43 +184,16 @@ def test_the_error_says_how_to_start_the_stack_if_it_is_not_running(folder: Path
     assert "starcast up" in caught.value.hint
 
 
-def test_an_invalid_postgres_uri_is_refused() -> None:
-    for uri in [
-        "nonsense",
-        "mysql://u@localhost/d",
-        "postgresql+asyncpg://u@h/d",
-        "postgresql://u@h:five/d",
-    ]:
-        with pytest.raises(InputError, match="is not a PostgreSQL URI") as caught:
-            store_url(Settings.load(postgres_uri=uri))
-        assert "postgresql://" in caught.value.hint
-
-
-def test_every_postgresql_uri_scheme_is_accepted() -> None:
-    for scheme in ["postgresql", "postgresql+psycopg", "postgres"]:
-        assert (
-            store_url(Settings.load(postgres_uri=f"{scheme}://u@localhost:65535/d")).drivername
-            == "postgresql+psycopg"
-        )
-
-
-def test_a_port_out_of_range_in_a_uri_is_refused() -> None:
-    for port in [0, 65536, 99999]:
-        with pytest.raises(InputError, match=f"the port {port} of .* is out of range"):
-            store_url(Settings.load(postgres_uri=f"postgresql://u@127.0.0.1:{port}/x"))
-
-
-def test_an_invalid_variable_gives_one_plain_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_an_invalid_value_names_the_variable_or_the_flag(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(InputError, match=r"^--neo4j-uri is invalid: it contains a password"):
+        Settings.load(neo4j_uri="bolt://a:b@c")
     monkeypatch.setenv("STARCAST_BATCH", "0")
     with pytest.raises(InputError) as caught:
         Settings.load()
     expected = "the setting 'batch' is invalid: input should be greater than or equal to 1"
     assert caught.value.message == expected
-
-
-def test_the_error_for_an_invalid_global_flag_names_the_flag() -> None:
-    with pytest.raises(InputError, match=r"^--neo4j-uri is invalid: it contains a password"):
-        Settings.load(neo4j_uri="bolt://a:b@c")
 
 
 @pytest.mark.parametrize("name", ["missing.toml", "missing/deep.toml", "."])
@@ -212,12 +204,18 @@ def test_starcast_config_must_name_a_file(name: str, monkeypatch: pytest.MonkeyP
     assert "unset STARCAST_CONFIG" in caught.value.hint
 
 
-@pytest.mark.parametrize("name", [os.devnull, ""])
-def test_starcast_config_may_be_the_null_device_or_empty(
-    name: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [(os.devnull, (20_000, "default")), ("", (1, "file")), ("other.toml", (5, "file"))],
+)
+def test_starcast_config_replaces_the_local_file_unless_it_is_empty(
+    folder: Path, name: str, expected: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (folder / "starcast.toml").write_text("batch = 1\n")
+    (folder / "other.toml").write_text("batch = 5\n")
     monkeypatch.setenv("STARCAST_CONFIG", name)
-    assert set(Settings.load().sources.values()) == {"default"}
+    assert chosen() == expected
 
 
 def test_an_unknown_environment_variable_gives_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,12 +237,6 @@ def test_an_unknown_environment_variable_gives_one_warning(monkeypatch: pytest.M
     assert {row["setting"]: row["value"] for row in json.loads(first.stdout)}["batch"] == 7
 
 
-def test_an_empty_environment_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Docker Compose passes an empty STARCAST_PACKS."""
-    monkeypatch.setenv("STARCAST_PACKS", "")
-    assert (Settings.load().packs, Settings.load().sources["packs"]) == ((), "default")
-
-
 def test_packs_may_name_several_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The environment variable is split like PATH.
 
@@ -252,12 +244,12 @@ def test_packs_may_name_several_folders(folder: Path, monkeypatch: pytest.Monkey
     """
     both = (folder / "a", folder / "b,c")
     monkeypatch.setenv("STARCAST_PACKS", f"{both[0]}:{both[1]}:")
-    assert Settings.load().packs == both
-    monkeypatch.delenv("STARCAST_PACKS")
-    (folder / "starcast.toml").write_text("packs = ['a', 'b,c']\n")
-    assert Settings.load().packs == both
-    (folder / "starcast.toml").write_text("packs = 'a:b,c'\n")
-    assert (Settings.load().packs, Settings.load().sources["packs"]) == (both, "file")
+    assert chosen("packs") == (both, "environment")
+    monkeypatch.setenv("STARCAST_PACKS", "")  # Docker Compose passes an empty variable
+    assert chosen("packs") == ((), "default")
+    for value in ("['a', 'b,c']", "'a:b,c'"):
+        (folder / "starcast.toml").write_text(f"packs = {value}\n")
+        assert chosen("packs") == (both, "file")
 
 
 def test_the_config_command_names_the_settings_file_that_was_read(
@@ -290,9 +282,9 @@ def test_a_path_in_the_home_of_an_unknown_user_is_an_input_error(
     assert "--home is invalid: the user of '~no-such-user/x'" in result.exception.message
 
 
-def test_server_ports_out_of_range_are_refused() -> None:
+@pytest.mark.parametrize("name", ["neo4j_port", "neo4j_http_port", "postgres_port"])
+@pytest.mark.parametrize("port", [80, 0, 65_536, -1])
+def test_server_ports_out_of_range_are_refused(name: str, port: int) -> None:
     """Only root can use ports below 1024, but the servers do not run as root."""
-    for port in [0, 80, 65_536, -1]:
-        for name in ["neo4j_port", "neo4j_http_port", "postgres_port"]:
-            with pytest.raises(InputError, match=name.replace("_", "-")):
-                Settings.load(**{name: port})
+    with pytest.raises(InputError, match=name.replace("_", "-")):
+        Settings.load(**{name: port})

@@ -446,8 +446,7 @@ def test_closing_the_workers_ends_their_processes() -> None:
     assert workers.run(computations.node_labels, "S2") == ["12", "21"]
     (worker,) = (slot.item for slot in workers.slots)
     assert worker is not None
-    (process,) = (each._process for each in worker._executor._workers)
-    assert process is not None
+    (process,) = worker._executor._processes
     workers.close()
     assert not process.is_alive()
     with pytest.raises(UnavailableError, match="the server is stopping"):

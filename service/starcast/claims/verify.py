@@ -10,7 +10,7 @@ from starcast.claims.catalogue import Claim, size_order, sort_sizes
 from starcast.claims.check import ClaimCheck, Evidence
 from starcast.claims.object_cache import ObjectCache
 from starcast.claims.verdict import Verdict, by_claim, claim_verdict, conjunction_verdict
-from starcast.support import parallel, processes
+from starcast.support import parallel
 from starcast.support.errors import InputError, LimitError, StarcastError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.vocabulary import LEVELS, Level
@@ -239,7 +239,7 @@ def run_tasks(
     """
     pairs = sum(len(task.claims) for task in tasks)
     is_large = pairs > _MANY_PAIRS or sum(sum(task.estimates) for task in tasks) > _MANY_BYTES
-    count = processes.choose_jobs(len(tasks), jobs, worth_it=is_large)
+    count = parallel.choose_jobs(len(tasks), jobs, worth_it=is_large)
     work = parallel.Workload(
         run_task, lambda task: sum(task.estimates), memory.available, _require_free_memory, str
     )

@@ -7,7 +7,7 @@
     stack.json    the running servers: process id, start time, port
     secrets/      one file per password, mode 600
     logs/         output of the servers
-    neo4j/        Neo4j's home: conf, logs, and its data (see `data_directories`)
+    neo4j/        Neo4j's home: conf, logs, and its data (see `neo4j`)
     postgres/     PostgreSQL's data
 """
 
@@ -83,7 +83,9 @@ class Home:
         neo4j: Neo4j's home folder.
         postgres: the parent of PostgreSQL's data folder.
         lock_file: the file that the method `locked` locks.
+        rebuild_lock: the file that a process locks while it changes Neo4j's data directory.
         cluster: PostgreSQL's cluster name, which the titles of all its processes contain.
+        markers: for each server, the command-line argument that identifies its process.
     """
 
     def __init__(self, root: Path) -> None:
@@ -94,19 +96,17 @@ class Home:
         self.neo4j = self.root / "neo4j"
         self.postgres = self.root / "postgres"
         self.lock_file = self.root / "stack.lock"
-        self._rebuild_lock = self.root / "rebuild.lock"
+        self.rebuild_lock = self.root / "rebuild.lock"
         self._secrets = self.root / "secrets"
         self._state_file = self.root / "stack.json"
         # PostgreSQL limits the name to 63 ASCII characters, so it contains a hash of the path.
         self.cluster = f"starcast-{hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]}"
-
-    def marker(self, server: str) -> str:
-        """Return the command-line argument that identifies the named server's process."""
         # Other users cannot read the working directory of a process, but they can read its
         # arguments.
-        if server == "neo4j":
-            return f"-Dstarcast.home={self.neo4j}"
-        return f"--cluster_name={self.cluster}"
+        self.markers = {
+            "neo4j": f"-Dstarcast.home={self.neo4j}",
+            "postgres": f"--cluster_name={self.cluster}",
+        }
 
     def create(self) -> None:
         """Create the folders, accessible to their owner only.
@@ -149,12 +149,12 @@ class Home:
             LimitError, UnavailableError: for an operating system error in the context.
         """
 
-        def report() -> None:
+        def waiting() -> None:
             reporter.say(f"waiting: {self.activity} in {self.root}")
 
         with (
             files.translate_os_errors(self.root),
-            files.exclusive_lock(self.lock_file, report, task),
+            files.exclusive_lock(self.lock_file, waiting, task),
         ):
             yield
 
@@ -164,16 +164,10 @@ class Home:
         task, seconds = files.read_lock_holder(self.lock_file)
         return describe_activity(task or "changing the embedded stack", seconds)
 
-    @contextmanager
-    def mark_rebuilding(self) -> Iterator[None]:
-        """Show other processes that Neo4j is being rebuilt, until the context or process ends."""
-        with files.exclusive_lock(self._rebuild_lock, lambda: None):
-            yield
-
     @property
     def is_rebuilding(self) -> bool:
         """True while a process rebuilds Neo4j."""
-        return files.is_locked(self._rebuild_lock)
+        return files.is_locked(self.rebuild_lock)
 
     def ensure_password(self, name: str, data: Path | None = None) -> str:
         """Return a password. Create it if it is missing and there are no data that it protects yet.
@@ -217,7 +211,7 @@ class Home:
         """Return the entries of ``stack.json`` by server. After a crash they may be out of date."""
         try:
             entries = json.loads(self._state_file.read_text(encoding="utf-8"))
-            return {name: ServerProcess(**entry) for name, entry in entries.items()}
+            return {name: ServerProcess(**entries[name]) for name in TITLES if name in entries}
         except (OSError, ValueError, TypeError, AttributeError):
             return {}
 
@@ -230,7 +224,7 @@ class Home:
     def running(self) -> dict[str, ServerProcess]:
         """Return the servers listed in ``stack.json`` that are alive, by name."""
         published = self.published().items()
-        return {name: server for name, server in published if server.is_alive(self.marker(name))}
+        return {name: server for name, server in published if server.is_alive(self.markers[name])}
 
     def port(self, name: str) -> int:
         """Return the port of a running server, by the server's name.
@@ -270,6 +264,7 @@ class Server(ABC):
         log: the file with its output.
         password_file: the file with the password of its user.
         marker: the command-line argument that identifies its process.
+        tolerates_damage: whether the next start discards the damaged end of a log.
     """
 
     name: ClassVar[str]
@@ -284,7 +279,8 @@ class Server(ABC):
         self.home = home
         self.log = home.logs / f"{self.name}.log"
         self.password_file = home.password_file(self.name)
-        self.marker = home.marker(self.name)
+        self.marker = home.markers[self.name]
+        self.tolerates_damage = False
 
     @property
     def password(self) -> str:
@@ -292,7 +288,7 @@ class Server(ABC):
         return self.home.password(self.name)
 
     @cached_property
-    def _account(self) -> processes.User:
+    def _account(self) -> processes.Account:
         return processes.server_account()
 
     def wanted_port(self, settings: "Settings") -> int | None:
@@ -328,7 +324,3 @@ class Server(ABC):
             UnavailableError: the server refuses the password of the home.
             UnreadableDataError: the server cannot open its data.
         """
-
-    def tolerate_damage(self) -> bool:
-        """Let the next start accept damaged data; return whether the server can do that."""
-        return False

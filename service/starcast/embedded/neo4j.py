@@ -3,10 +3,17 @@
 Its configuration restricts queries: they can read no file, open no connection, and call no
 procedures but the server's own. If root starts the server, it runs as the system user of
 `processes`, in a home whose configuration and program belong to root.
+
+An offline import fills a new data directory, which then replaces the current one. The file
+``store`` in Neo4j's home names the current directory; without that file, it is ``data``. The file
+is written atomically, so it always names exactly one directory. Every other data directory is
+stale: an interrupted import left it, or a newer one replaced it.
 """
 
+import os
 import re
 import shlex
+import shutil
 import signal
 from contextlib import suppress
 from importlib.metadata import version
@@ -15,12 +22,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import psutil
 
-from starcast.embedded import data_directories, packages, processes
-from starcast.embedded.class_archive import ClassArchive
+from starcast.embedded import packages, processes
 from starcast.embedded.home import GRAPH_USER, TITLES, Home, Server, UnreadableDataError
-from starcast.embedded.jars import BROWSER_LOCK, BROWSER_VERSION, JarSet
+from starcast.embedded.jars import BROWSER_LOCK, BROWSER_VERSION, ClassArchive, JarSet
 from starcast.embedded.processes import LOOPBACK
 from starcast.support.atomic import write_text
+from starcast.support.errors import UnavailableError
 from starcast.support.settings import Settings
 
 if TYPE_CHECKING:
@@ -29,6 +36,11 @@ if TYPE_CHECKING:
 #: Folders in Neo4j's home. Neo4j writes only to the first two, and the import folder stays empty.
 _WRITABLE = ("logs", "run")
 _FOLDERS = (*_WRITABLE, "conf", "import", "plugins", "licenses")
+#: The first data directory, and the names of all data directories.
+_FIRST_DATA = "data"
+_DATA = re.compile(r"data(?:-(\d+))?")
+#: Files copied to a new directory: users, passwords and the server's id, but not the graph.
+_SYSTEM_PARTS = ("dbms", "server_id", "databases/system", "transactions/system")
 #: The usual port of Neo4j Browser, used if it is free.
 _HTTP_DEFAULT = 7474
 _HTTP_PORT = re.compile(r"^server\.http\.listen_address=.*:(\d+)$", re.MULTILINE)
@@ -84,6 +96,7 @@ class Neo4j(Server):
         options: the options of Java.
         configuration: the template of neo4j.conf.
         import_marker: the option that identifies an offline import into this home.
+        staging: the folder for an import's input files, configuration and logs.
     """
 
     name = "neo4j"
@@ -102,17 +115,89 @@ class Neo4j(Server):
     def __init__(self, home: Home, data: Path | None = None) -> None:
         super().__init__(home)
         self.import_marker = f"-Dstarcast.import={home.neo4j}"
+        self.staging = home.neo4j / "staging"
+        self._pointer = home.neo4j / "store"
         self._data = data
-        self._tolerates_damage = False
 
     @property
     def data(self) -> Path:
-        """The server's data directory.
+        """The server's data directory; the first start creates it.
+
+        Raises:
+            UnavailableError: the pointer file names a directory that does not exist.
+        """
+        if self._data is not None:
+            return self._data
+        home, pointer = self.home.neo4j, self._pointer
+        name = pointer.read_text(encoding="utf-8").strip() if pointer.exists() else _FIRST_DATA
+        directories = self._directories()
+        if _DATA.fullmatch(name) and (name in directories or not directories):
+            return home / name
+        problem = f"{pointer} names '{name}'" if pointer.exists() else f"{pointer} is missing"
+        if not directories:
+            raise UnavailableError(
+                f"{problem}, and {home} has no data directory",
+                hint=f"delete {pointer} to start with an empty store",
+            )
+        raise UnavailableError(
+            f"{problem}, but the data directories in {home} are {', '.join(directories)}",
+            hint=f"write the name of the directory to use into {pointer}",
+        )
+
+    def _directories(self) -> list[str]:
+        """Return the names of all data directories."""
+        paths = self.home.neo4j.glob(f"{_FIRST_DATA}*")
+        return sorted(path.name for path in paths if _DATA.fullmatch(path.name) and path.is_dir())
+
+    def with_new_data(self) -> "Neo4j":
+        """Return this server with a data directory that does not exist yet."""
+        matches = map(_DATA.fullmatch, self._directories())
+        numbers = [int(match[1] or 0) for match in matches if match]
+        new = self.home.neo4j / f"{_FIRST_DATA}-{max(numbers, default=0) + 1}"
+        return type(self)(self.home, new)
+
+    def copy_system_data(self, old: Path) -> None:
+        """Copy users, passwords and the server's id from the directory of a stopped server.
+
+        Links are copied as links: the server's account could have created them to make root copy
+        other files.
+        """
+        for name in _SYSTEM_PARTS:
+            source, target = old / name, self.data / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                shutil.copytree(source, target, symlinks=True)
+            elif source.exists():
+                shutil.copyfile(source, target, follow_symlinks=False)
+
+    def activate(self) -> None:
+        """Make the server's directory the current one, atomically and despite power failures."""
+        write_text(self._pointer, f"{self.data.name}\n")
+        # The renaming of the pointer file survives a power failure only if its folder is synced.
+        folder = os.open(self.home.neo4j, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def stale_folders(self) -> list[Path]:
+        """Return the staging folder and all data directories but the server's own, if they exist.
 
         Raises:
             UnavailableError: the current directory cannot be determined.
         """
-        return self._data or data_directories.current(self.home.neo4j)
+        own = self.data.name
+        stale = [self.home.neo4j / name for name in self._directories() if name != own]
+        return [*stale, self.staging] if self.staging.exists() else stale
+
+    def delete_stale(self) -> None:
+        """Delete the folders that `stale_folders` lists; no server or import may be using them.
+
+        Raises:
+            UnavailableError: the current directory cannot be determined; nothing is deleted.
+        """
+        for folder in self.stale_folders():
+            shutil.rmtree(folder)
 
     def find_processes(self) -> list[psutil.Process]:
         """Return all server processes, in ``stack.json`` or not, and imports into this home."""
@@ -120,15 +205,19 @@ class Neo4j(Server):
 
     def jars(self, settings: Settings) -> JarSet:
         """Return the server's jars, in a folder that the server's account can read."""
-        return JarSet.from_lock(packages.readable_folder(settings.cache, self._account))
+        return JarSet(packages.readable_folder(settings.cache, self._account))
 
     def jar_sets(self, settings: Settings) -> list[JarSet]:
         """Return the server's jars and, if the settings request it, those of Neo4j Browser."""
         sets = [self.jars(settings)]
         if settings.browser:
             cache = packages.readable_folder(settings.cache, self._account)
-            sets.append(JarSet.from_lock(cache, BROWSER_LOCK, BROWSER_VERSION, "Neo4j Browser"))
+            sets.append(JarSet(cache, BROWSER_LOCK, BROWSER_VERSION, "Neo4j Browser"))
         return sets
+
+    def class_archive(self, settings: Settings) -> ClassArchive:
+        """Return the archive of the server's classes."""
+        return ClassArchive(self.jars(settings).folder, Path(self.java()))
 
     @property
     def browser_port(self) -> int | None:
@@ -155,7 +244,7 @@ class Neo4j(Server):
             folder.mkdir(exist_ok=True)
             # The server's account must be able to read these folders. Other users cannot reach
             # them, because the folder above belongs to root and is closed.
-            if account.uid is not None:
+            if account is not None:
                 folder.chmod(0o755)
         self.data.mkdir(exist_ok=True)
         for folder in (self.data, *(home / name for name in _WRITABLE)):
@@ -174,7 +263,7 @@ class Neo4j(Server):
     def launch(self, settings: Settings, port: int) -> int:
         """Write the server's configuration for a port, start it, and return its process id."""
         # If root starts the server, the server's account cannot traverse the path of the home.
-        home = str(self.home.neo4j) if self._account.uid is None else processes.WORKING_DIRECTORY
+        home = str(self.home.neo4j) if self._account is None else processes.WORKING_DIRECTORY
         class_path = [jars.class_path for jars in self.jar_sets(settings)]
         _write(self.home.neo4j / "conf" / "neo4j.conf", self._configuration_text(settings, port))
         command = [
@@ -183,7 +272,7 @@ class Neo4j(Server):
             f"-Xms{min(settings.neo4j_heap, '256m', key=_bytes)}",
             f"-Xmx{settings.neo4j_heap}",
             *self.options,
-            *ClassArchive(self.jars(settings).folder).java_options(),
+            *self.class_archive(settings).java_options(),
             f"-Djdk.net.hosts.file={home}/conf/hosts",
             f"-Djna.tmpdir={home}/run",  # otherwise Java would create a folder in the user's cache
             self.marker,
@@ -208,7 +297,7 @@ class Neo4j(Server):
             "procedures": ",".join(PROCEDURES),
         }
         configuration = self.configuration
-        if self._tolerates_damage:
+        if self.tolerates_damage:
             configuration += _WITH_DAMAGED_LOG
         if not settings.browser:
             return (configuration + _WITHOUT_HTTP).format(**values)
@@ -216,12 +305,6 @@ class Neo4j(Server):
             settings.neo4j_http_port, self.browser_port or _HTTP_DEFAULT, "Neo4j Browser"
         )
         return (configuration + _WITH_BROWSER).format(**values, http_port=http_port)
-
-    def tolerate_damage(self) -> bool:
-        """Make the next start discard the damaged end of the transaction log."""
-        can_help = not self._tolerates_damage
-        self._tolerates_damage = True
-        return can_help
 
     def is_ready(self, port: int) -> bool:
         """Return whether the server answers on a port. In a new store, first set the password."""

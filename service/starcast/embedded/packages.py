@@ -9,7 +9,6 @@ import re
 import shutil
 import stat
 import subprocess
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
@@ -18,7 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from starcast.embedded.processes import User
+from starcast.embedded.processes import Account
+from starcast.support.atomic import temporary_folder
 from starcast.support.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -86,12 +86,12 @@ def is_open(folder: Path) -> bool:
     return all(path.stat().st_mode & stat.S_IXOTH for path in existing)
 
 
-def readable_folder(folder: Path, account: User) -> Path:
+def readable_folder(folder: Path, account: Account) -> Path:
     """Return the given folder if the account can read it, else `SHARED`."""
-    return folder if account.uid is None or is_open(folder) else SHARED
+    return folder if account is None or is_open(folder) else SHARED
 
 
-def readable_programs(site: Path, parts: Iterable[str | Path], name: str, account: User) -> Path:
+def readable_programs(site: Path, parts: Iterable[str | Path], name: str, account: Account) -> Path:
     """Return a folder in which the account can read parts of a package: ``site`` or a copy.
 
     Args:
@@ -101,25 +101,20 @@ def readable_programs(site: Path, parts: Iterable[str | Path], name: str, accoun
         name: the name of the copied folder, with a version.
     """
     relative = [Path(part) for part in parts]
-    if account.uid is None or all(is_open(site / part) for part in relative):
+    if account is None or all(is_open(site / part) for part in relative):
         return site
     copy = SHARED / name
     if not copy.exists():
         create_readable(SHARED)
-        temporary = Path(tempfile.mkdtemp(dir=SHARED, prefix="new-"))
         # Headers and static libraries are not needed to run the programs.
         ignore = shutil.ignore_patterns("include", "*.a")
-        try:
+        with temporary_folder(copy) as temporary:
             for part in relative:
                 shutil.copytree(site / part, temporary / part, ignore=ignore)
             # Copies keep the modes of the originals, which may not allow the account to read them.
             for path in (temporary, *temporary.rglob("*")):
                 executable = path.stat().st_mode & stat.S_IXUSR
                 path.chmod(0o755 if executable else 0o644)
-            with suppress(OSError):  # another process finished its copy first
-                temporary.rename(copy)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
     return copy
 
 

@@ -9,8 +9,6 @@ roles. All other commands log in as one of the roles: see `starcast.stores.serve
 """
 
 import os
-import secrets
-import shutil
 import signal
 import tempfile
 from contextlib import suppress
@@ -25,6 +23,7 @@ from starcast.embedded import packages, processes
 from starcast.embedded.home import STORE_DATABASE, TITLES, Home, Server
 from starcast.embedded.processes import LOOPBACK, WORKING_DIRECTORY
 from starcast.stores.servers import ROLE_NAMES
+from starcast.support.atomic import delete_abandoned, temporary_folder
 from starcast.support.settings import Settings
 
 if TYPE_CHECKING:
@@ -72,22 +71,15 @@ class Postgres(Server):
     def prepare(self, settings: Settings) -> None:  # noqa: ARG002 - required by Server
         """Create the server's password and its data folder."""
         self.home.ensure_password(self.name, self.data)
+        delete_abandoned(self.home.postgres)
         if self.data.exists():
             # No server of this home is running, so its lock file was left by a crash.
             (self.data / "postmaster.pid").unlink(missing_ok=True)
             return
-        for incomplete in self.home.postgres.glob("new-*"):
-            shutil.rmtree(incomplete)
         # initdb fills a temporary folder: if it is killed, no incomplete data folder is left.
-        folder = self.home.postgres / f"new-{secrets.token_hex(4)}"
-        folder.mkdir(mode=0o700)
-        if self._account.uid is not None:
-            shutil.chown(folder, self._account.uid, self._account.gid)
-        try:
+        with temporary_folder(self.data) as folder:
+            processes.hand_over(folder, self._account)
             self._initdb(folder)
-            folder.rename(self.data)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     def _initdb(self, folder: Path) -> None:
         account = self._account
@@ -95,8 +87,8 @@ class Postgres(Server):
         with tempfile.TemporaryFile() as password:
             password.write(self.password.encode())
             password.flush()
-            if account.uid is not None:
-                os.fchown(password.fileno(), account.uid, -1)
+            if account is not None:
+                os.fchown(password.fileno(), account.pw_uid, -1)
             command = [
                 str(self._binaries / "bin" / "initdb"),
                 *("-D", WORKING_DIRECTORY),

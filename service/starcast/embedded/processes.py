@@ -21,7 +21,6 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +36,10 @@ SYSTEM_USER = "starcast"
 COMMENT = "servers of starcast"
 #: Path of the current process's working directory; opening it traverses no folder above it.
 WORKING_DIRECTORY = "/proc/self/cwd"
+#: The environment of the servers: the default search path and locale, nothing else.
+ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
+#: The account that runs the servers; None stands for the current user.
+Account = pwd.struct_passwd | None
 #: A function that returns whether a process is a particular server.
 Matcher = Callable[[psutil.Process], bool]
 
@@ -46,29 +49,16 @@ _ERROR_LINE = re.compile(r"\b(ERROR|FATAL|PANIC|error|Error|\w*Exception|Caused 
 DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")
 
 
-@dataclass(frozen=True)
-class User:
-    """The user and group that a program runs as; None stands for those of this process."""
-
-    uid: int | None = None
-    gid: int | None = None
-
-
-def server_account() -> User:
+def server_account() -> Account:
     """Return the account that runs the servers: the system user for root, else the current user.
 
-    Raises:
-        UnavailableError: the system user cannot be created.
-    """
-    return system_user() if os.geteuid() == 0 else User()
-
-
-def system_user() -> User:
-    """Return the system user; create it if it is missing.
+    The system user is created if it is missing.
 
     Raises:
         UnavailableError: the system user cannot be created.
     """
+    if os.geteuid() != 0:
+        return None
     entry = find_system_user()
     if entry is None:
         command = ["useradd", "--system", "--user-group", "--no-create-home", "--comment", COMMENT]
@@ -83,36 +73,30 @@ def system_user() -> User:
             f"'{SYSTEM_USER}' cannot be created",
             hint=f"run starcast as another user, or create the system user '{SYSTEM_USER}'",
         )
-    return User(entry.pw_uid, entry.pw_gid)
+    return entry
 
 
-def find_system_user() -> pwd.struct_passwd | None:
+def find_system_user() -> Account:
     """Return the account of the system user, or None if it does not exist."""
     with suppress(KeyError):
         return pwd.getpwnam(SYSTEM_USER)
     return None
 
 
-def hand_over(folder: Path, account: User) -> None:
+def hand_over(folder: Path, account: Account) -> None:
     """Make an account the owner of a folder and its contents; do nothing for the current user.
 
     The contents are checked even if the folder already belongs to the account, because an offline
     import run by root may have written to it.
     """
-    uid, gid = account.uid, account.gid
-    if uid is None or gid is None:
+    if account is None:
         return
     for path in (*folder.rglob("*"), folder):
-        if path.lstat().st_uid != uid:
-            os.chown(path, uid, gid, follow_symlinks=False)
+        if path.lstat().st_uid != account.pw_uid:
+            os.chown(path, account.pw_uid, account.pw_gid, follow_symlinks=False)
 
 
-def minimal_environment() -> dict[str, str]:
-    """Return the environment of the servers: the default search path and locale, nothing else."""
-    return {"PATH": os.defpath, "LC_ALL": "C.UTF-8"}
-
-
-def start_detached(command: Sequence[str], folder: Path, log: Path, user: User) -> int:
+def start_detached(command: Sequence[str], folder: Path, log: Path, account: Account) -> int:
     """Start a server in a session of its own and return its process id.
 
     Args:
@@ -120,11 +104,11 @@ def start_detached(command: Sequence[str], folder: Path, log: Path, user: User) 
         folder: the working directory, entered before the user changes.
         log: the file to which the output is appended, opened before the user changes. Therefore
             the user need not have access to the paths of ``folder`` and ``log``.
-        user: the user to run as.
+        account: the account to run as.
     """
     with log.open("ab") as output:
         shell = run_as(
-            user,
+            account,
             ["/bin/sh", "-c", _DETACH, "sh", *command],
             cwd=folder,
             stdout=subprocess.PIPE,
@@ -136,24 +120,26 @@ def start_detached(command: Sequence[str], folder: Path, log: Path, user: User) 
     return int(shell.stdout)
 
 
-def run_as(user: User, command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[Any]:
-    """Run a program as a user, in the environment of the servers.
+def run_as(
+    account: Account, command: Sequence[str], **options: Any
+) -> subprocess.CompletedProcess[Any]:
+    """Run a program by an account, in the environment of the servers.
 
     Args:
-        user: the user to run as.
+        account: the account to run as.
         command: the program and its arguments.
         options: further arguments of `subprocess.run`.
     """
     return subprocess.run(  # noqa: PLW1510 - the caller chooses whether to check
         command,
-        env=minimal_environment(),
+        env=ENVIRONMENT,
         stdin=subprocess.DEVNULL,
         # Data and logs stay private, whatever the user's umask is.
         umask=0o077,
-        user=user.uid,
-        group=user.gid,
+        user=account and account.pw_uid,
+        group=account and account.pw_gid,
         # Another user must not inherit root's supplementary groups.
-        extra_groups=None if user.uid is None else [],
+        extra_groups=account and [],
         **options,
     )
 

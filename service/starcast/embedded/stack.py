@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from starcast.embedded import data_directories, files, packages, processes
-from starcast.embedded.class_archive import ClassArchive
+from starcast.embedded import files, packages, processes
 from starcast.embedded.endpoints import embedded_graph, embedded_store
 from starcast.embedded.home import Home, Server, ServerProcess, UnreadableDataError
 from starcast.embedded.neo4j import Neo4j
@@ -105,16 +104,14 @@ def _start(home: Home, servers: Sequence[Server], settings: Settings, reporter: 
     neo4j = Neo4j(home)
     for jars in neo4j.jar_sets(settings):
         jars.download(settings.maven_repository, reporter)
-    archive = ClassArchive(neo4j.jars(settings).folder)
-    java = Path(neo4j.java())
+    archive = neo4j.class_archive(settings)
     # No archive is written if Neo4j is already running, since it may have been started without
     # recording its classes.
-    starts_neo4j = any(server.name == neo4j.name for server in servers)
-    if starts_neo4j:
-        archive.prepare(java, reporter)
-    started = Startup(home, settings, reporter).start(servers)
-    if starts_neo4j:
-        archive.record(java, home.neo4j, started[neo4j.name].pid, reporter)
+    if any(server.name == neo4j.name for server in servers):
+        archive.prepare(reporter)
+    started = start(servers, settings, reporter)
+    if neo4j.name in started:
+        archive.record(home.neo4j, started[neo4j.name].pid, reporter)
 
 
 def _check_ports(settings: Settings) -> None:
@@ -206,7 +203,7 @@ def down(home: Path, reporter: Reporter) -> None:
         with stack_home.locked(reporter, "stopping the embedded stack"):
             stopped = stop(all_servers(stack_home))
             with suppress(UnavailableError):  # the next 'up' reports this error
-                data_directories.delete_stale(stack_home.neo4j)
+                Neo4j(stack_home).delete_stale()
     for title, clean in stopped.items():
         reporter.say(f"stopped {title}" if clean else f"{title} did not stop and was killed")
     if not stopped:
@@ -266,98 +263,88 @@ def clean_up(home: Home) -> None:
     data directory and is left running.
     """
     published = home.running().get(Neo4j.name)
-    stop([Neo4j(home)], spare=published.pid if published else None)
-    data_directories.delete_stale(home.neo4j)
+    neo4j = Neo4j(home)
+    stop([neo4j], spare=published.pid if published else None)
+    neo4j.delete_stale()
 
 
-class Startup:
-    """One attempt to start servers, either all of them or none."""
+def start(
+    servers: Sequence[Server], settings: Settings, reporter: Reporter, *, publish: bool = True
+) -> dict[str, ServerProcess]:
+    """Start either all servers or none, wait until all are ready, and list them in ``stack.json``.
 
-    def __init__(self, home: Home, settings: Settings, reporter: Reporter) -> None:
-        self._home = home
-        self._settings = settings
-        self._reporter = reporter
+    Args:
+        servers: the servers of one home to start.
+        settings: the settings, which name ports, caches and options.
+        reporter: receives progress messages.
+        publish: False if the caller lists them later with `Home.publish`.
 
-    def start(self, servers: Sequence[Server], *, publish: bool = True) -> dict[str, ServerProcess]:
-        """Start servers, wait until all are ready, and list them in ``stack.json``.
+    Raises:
+        UnavailableError: a server does not start; then none of them is running.
+        LimitError: the disk is full.
+    """
+    try:
+        # Processes left behind by a killed server or 'starcast up' would keep the data locked.
+        stop(servers)
+        for server in servers:
+            server.prepare(settings)
+        started = {server.name: _launch(server, settings, reporter) for server in servers}
+        for server in reversed(servers):  # PostgreSQL first, because it is ready at once
+            reporter.say(f"waiting for {server.title}")
+            started[server.name] = _wait(server, started[server.name], settings, reporter)
+        if publish:
+            servers[0].home.publish(started)
+    except BaseException:
+        stop(servers)
+        raise
+    return started
 
-        Args:
-            servers: the servers to start.
-            publish: False if the caller lists them later with `Home.publish`.
 
-        Raises:
-            UnavailableError: a server does not start; then none of them is running.
-            LimitError: the disk is full.
-        """
+def _launch(server: Server, settings: Settings, reporter: Reporter) -> ServerProcess:
+    previous = server.home.published().get(server.name)
+    wanted = server.wanted_port(settings)
+    port = processes.choose_port(wanted, previous.port if previous else None, server.title)
+    files.rotate_log(server.log)
+    reporter.say(f"starting {server.title} on {LOOPBACK}:{port}")
+    pid = server.launch(settings, port)
+    return ServerProcess(pid, time.time(), port)
+
+
+def _wait(
+    server: Server, started: ServerProcess, settings: Settings, reporter: Reporter
+) -> ServerProcess:
+    """Wait until a server is ready; start it again if its port is taken or its log is damaged."""
+    attempts = _MAX_PORT_ATTEMPTS
+    deadline = time.monotonic() + _STARTUP_SECONDS
+    while time.monotonic() < deadline:
         try:
-            # Processes left behind by a killed server or 'starcast up' would keep the data locked.
-            stop(servers)
-            for server in servers:
-                server.prepare(self._settings)
-            started = {server.name: self._launch(server) for server in servers}
-            for server in reversed(servers):  # PostgreSQL first, because it is ready at once
-                self._reporter.say(f"waiting for {server.title}")
-                started[server.name] = self._wait(server, started[server.name])
-            if publish:
-                self._home.publish(started)
-        except BaseException:
-            stop(servers)
-            raise
-        return started
-
-    def _launch(self, server: Server) -> ServerProcess:
-        previous = self._home.published().get(server.name)
-        wanted = server.wanted_port(self._settings)
-        port = processes.choose_port(wanted, previous.port if previous else None, server.title)
-        files.rotate_log(server.log)
-        self._reporter.say(f"starting {server.title} on {LOOPBACK}:{port}")
-        pid = server.launch(self._settings, port)
-        return ServerProcess(pid, time.time(), port)
-
-    def _wait(self, server: Server, started: ServerProcess) -> ServerProcess:
-        for _ in range(_MAX_PORT_ATTEMPTS):
-            try:
-                if self._becomes_ready(server, started):
-                    return started
-            except UnreadableDataError:
-                return self._wait(server, self._start_with_damage(server))
-            # The server exited. If another process has taken its port, try another port.
-            if not processes.is_listening(started.port):
-                break
-            started = self._launch(server)
-        raise processes.startup_error(server.title, server.log)
-
-    def _becomes_ready(self, server: Server, started: ServerProcess) -> bool:
-        """Wait for a server; return False if its process ends before it is ready."""
-        deadline = time.monotonic() + _STARTUP_SECONDS
-        while time.monotonic() < deadline:
             if not processes.is_alive(started.pid):
-                return False
-            if processes.owns_port(started.pid, started.port) and server.is_ready(started.port):
-                self._reporter.say(f"{server.title} is ready")
-                return True
-            time.sleep(0.1)
-        raise UnavailableError(
-            f"{server.title} is not ready after {_STARTUP_SECONDS:.0f} seconds",
-            hint=f"see the log {server.log}",
-        )
-
-    def _start_with_damage(self, server: Server) -> ServerProcess:
-        """Restart a server that cannot open its data, and let it discard damaged data.
-
-        Raises:
-            UnavailableError: the server cannot discard damaged data, or did so without success.
-        """
-        stop([server])
-        if not server.tolerate_damage():
-            raise UnavailableError(
-                f"{server.title} cannot open its data",
-                hint=f"see the logs in {server.log.parent}, or move the graph's data directory"
-                " elsewhere, run 'starcast up' again, then 'starcast graph rebuild'",
+                attempts -= 1
+                # If another process has taken the port of the server, try another port.
+                if attempts == 0 or not processes.is_listening(started.port):
+                    raise processes.startup_error(server.title, server.log)
+                started = _launch(server, settings, reporter)
+            elif processes.owns_port(started.pid, started.port) and server.is_ready(started.port):
+                reporter.say(f"{server.title} is ready")
+                return started
+        except UnreadableDataError:
+            stop([server])
+            if server.tolerates_damage:
+                raise UnavailableError(
+                    f"{server.title} cannot open its data",
+                    hint=f"see the logs in {server.log.parent}, or move the graph's data directory"
+                    " elsewhere, run 'starcast up' again, then 'starcast graph rebuild'",
+                ) from None
+            server.tolerates_damage = True
+            reporter.say(
+                f"{server.title} cannot open its data, perhaps because the disk was full. It is"
+                " started again without the damaged end of its log. Run 'starcast graph verify'"
+                " afterwards to see whether data are missing"
             )
-        self._reporter.say(
-            f"{server.title} cannot open its data, perhaps because the disk was full. It is"
-            " started again without the damaged end of its log. Run 'starcast graph verify'"
-            " afterwards to see whether data are missing"
-        )
-        return self._launch(server)
+            started = _launch(server, settings, reporter)
+            deadline = time.monotonic() + _STARTUP_SECONDS
+        time.sleep(0.1)
+    raise UnavailableError(
+        f"{server.title} is not ready after {_STARTUP_SECONDS:.0f} seconds",
+        hint=f"see the log {server.log}",
+    )

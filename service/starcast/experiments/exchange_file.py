@@ -20,8 +20,7 @@ from starcast.experiments.execution import bound_cost, formula_costs
 from starcast.experiments.point import Point
 from starcast.experiments.run_records import MAX_KEYS, CostRecord, Moment, RunRecord, StrictRecord
 from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError
-from starcast.support.limited import MB, read_bytes
-from starcast.support.limited_json import JsonCursor
+from starcast.support.limited import MB, JsonCursor, read_bytes
 from starcast.topologies import as_topology, count_nodes
 
 FORMAT: Literal["starcast experiments 1"] = "starcast experiments 1"

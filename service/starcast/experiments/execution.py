@@ -25,7 +25,7 @@ from starcast.experiments.point import Point
 from starcast.judges.simulator import Fault, Simulation
 from starcast.judges.simulator.simulation import Profile
 from starcast.stores.database import models
-from starcast.support import parallel, processes
+from starcast.support import parallel
 from starcast.support.axes import AXES
 from starcast.support.errors import LimitError, RejectedError
 from starcast.support.parallel import count_slots
@@ -180,7 +180,7 @@ def count_processes(points: Sequence[Point], jobs: int | None = None) -> int:
         InputError: fewer than 1 process is requested.
     """
     worth_it = jobs is None and sum(map(required_memory, points)) > _WORTH_PROCESSES
-    return processes.choose_jobs(len(points), jobs, worth_it=worth_it)
+    return parallel.choose_jobs(len(points), jobs, worth_it=worth_it)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from starcast.experiments.point import Point
 from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import Lock, advisory_lock, open_session, wait_for_lock
 from starcast.support.errors import BusyError, InputError, RejectedError
-from starcast.support.processes import check_jobs
+from starcast.support.parallel import check_jobs
 from starcast.support.progress import Reporter
 from starcast.support.text import pluralize
 

@@ -20,11 +20,10 @@ from starcast.records.model import (
     read_fields,
 )
 from starcast.support import paths
+from starcast.support.arrays import read_arrays
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, NotFoundError
-from starcast.support.limited import DAMAGE, MB, read_bytes
-from starcast.support.limited_arrays import read_arrays
-from starcast.support.limited_json import parse_json
+from starcast.support.limited import DAMAGE, MB, parse_json, read_bytes
 
 _SUFFIX = ".json"
 #: Maximum size of a record's JSON file in bytes.

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from starcast.search.formula import Formula, true_variables
 from starcast.support.errors import InputError, LimitError, UnavailableError
+from starcast.support.parallel import start_blocked
 from starcast.support.progress import Reporter, Silent
-from starcast.support.signals import start_blocked
 from starcast.support.vocabulary import ENGINES, Engine
 
 _CADICAL = "cadical195"

@@ -1,11 +1,27 @@
-"""Read-only arrays."""
+"""Read-only arrays, and reading of numpy archives (npz) with limits.
 
-from typing import TypeVar
+The size of an array is checked before the array is allocated.
+"""
+
+import io
+import zipfile
+from collections.abc import Mapping
+from math import prod
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from starcast.support.limited import MB, check_method, open_archive, refuse_size
+
 Scalar = TypeVar("Scalar", bound=np.generic)
+
+#: Maximum size of an array in bytes: all trees of S11, or one tree of S12.
+MAX_ARRAY = 500 * MB
+#: Maximum size of the header of an array, in bytes.
+_HEADER = 2**16
+_READ_HEADER = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
 def frozen_copy(array: NDArray[Scalar]) -> NDArray[Scalar]:
@@ -23,3 +39,86 @@ def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:
     """Make an array that no other code writes to read-only, in place, and return it."""
     array.flags.writeable = False
     return array
+
+
+class ArrayArchive:
+    """The arrays of an npz archive. An array is read only if its size agrees with its header.
+
+    Args:
+        source: name of the input in messages.
+    """
+
+    def __init__(self, archive: zipfile.ZipFile, source: object) -> None:
+        self._archive = archive
+        self._source = source
+        self._members = {info.filename: info for info in archive.infolist()}
+
+    def __contains__(self, name: str) -> bool:
+        return f"{name}.npy" in self._members
+
+    def names(self) -> list[str]:
+        """Return the names of the arrays.
+
+        Raises:
+            ValueError: a member is not an array.
+        """
+        if not all(name.endswith(".npy") for name in self._members):
+            raise ValueError("a part is not an array")
+        return [name.removesuffix(".npy") for name in self._members]
+
+    def header(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+        """Return the shape and dtype of an array, after checking that its size agrees with them.
+
+        Raises:
+            ValueError: the array is missing or encrypted, holds pickled objects, or has another
+                size.
+        """
+        info = self._members.get(f"{name}.npy")
+        if info is None:
+            raise ValueError(f"{name} is missing")
+        check_method(info)
+        with self._archive.open(info) as member:
+            version = npy.read_magic(member)
+            if version not in _READ_HEADER:
+                raise ValueError(f"{name} has another format")
+            shape, _, dtype = _READ_HEADER[version](member, max_header_size=_HEADER)
+            size = member.tell() + prod(shape) * dtype.itemsize
+        # If values had 0 bytes each, the header could claim any number of values, and the size
+        # would still agree.
+        is_valid = min(shape, default=0) >= 0 and dtype.itemsize > 0 and not dtype.hasobject
+        if not is_valid or info.file_size != size:
+            raise ValueError(f"{name} does not have the size of its array")
+        return shape, dtype
+
+    def read(self, name: str, limit: int = MAX_ARRAY) -> NDArray[Any]:
+        """Return an array.
+
+        Raises:
+            LimitError: the array has more bytes than the limit.
+            Exception: one of `DAMAGE`, if the archive is damaged.
+        """
+        shape, dtype = self.header(name)
+        if prod(shape) * dtype.itemsize > limit:
+            refuse_size(f"the array '{name}' of {self._source}", limit)
+        with self._archive.open(f"{name}.npy") as member:
+            return npy.read_array(member, allow_pickle=False)
+
+
+def read_arrays(content: bytes, limit: int, source: object) -> Mapping[str, NDArray[Any]]:
+    """Return all arrays of an npz file.
+
+    Args:
+        content: the bytes of the file.
+        limit: the maximum number of bytes of all arrays together.
+        source: name of the input in messages.
+
+    Raises:
+        Exception: one of `DAMAGE`, if the archive is damaged.
+        LimitError: the arrays have more bytes than the limit.
+    """
+    with open_archive(io.BytesIO(content)) as archive:
+        parts = ArrayArchive(archive, source)
+        sizes = [prod(shape) * dtype.itemsize for shape, dtype in map(parts.header, parts.names())]
+        if sum(sizes) > limit:
+            refuse_size(source, limit)
+        return {name: parts.read(name) for name in parts.names()}

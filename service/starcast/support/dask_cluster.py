@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from starcast.support.errors import InputError, RejectedError, UnavailableError
-from starcast.support.processes import WorkerKilledError
+from starcast.support.parallel import WorkerKilledError
 from starcast.support.provenance import source_digest
 
 if TYPE_CHECKING:

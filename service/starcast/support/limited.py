@@ -2,16 +2,19 @@
 
 A compressed file can expand to a thousand times its size. The Python objects of a JSON text can
 take a hundred times its length. The header of an array can claim any size. All readers of such
-files use this module, `starcast.support.limited_json` or `starcast.support.limited_arrays`, which
-compare sizes with limits before they allocate memory.
+files use this module or `starcast.support.arrays`, which compare sizes with limits before they
+allocate memory. JSON values can also be compared with an expected shape.
 """
 
 import gzip
+import json
 import os
+import re
+import sys
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from tokenize import TokenError
 from typing import IO, Any, NoReturn, cast
 
@@ -178,3 +181,238 @@ def check_method(info: zipfile.ZipInfo) -> None:
     # Checked before `zipfile` creates a decompressor, which may allocate that memory.
     if info.flag_bits & _ENCRYPTED or info.compress_type not in _METHODS:
         raise ValueError(f"{info.filename} is encrypted or compressed by an unknown method")
+
+
+#: The expected shape of a JSON value: a type (exact, so a bool is not an int), a tuple of
+#: alternatives, ``None``, a list with the shape of all elements, a mapping with the shape of every
+#: key's value, or a predicate.
+Shape = Any
+
+
+def check_shape(value: object, shape: Shape, name: str) -> None:
+    """Check that a JSON value has the expected shape.
+
+    Args:
+        value: the JSON value.
+        shape: the expected shape.
+        name: name of the value in messages, such as ``its job``.
+
+    Raises:
+        ValueError: the value has another shape; the message says where they differ.
+
+    Example:
+        >>> check_shape({"claim": "TS.L5", "sizes": [3, "4"]}, {"claim": str, "sizes": [int]}, "it")
+        Traceback (most recent call last):
+        ValueError: it.sizes.1 is not valid
+    """
+    if isinstance(shape, Mapping):
+        _check_object(value, shape, name)
+    elif isinstance(shape, list):
+        if type(value) is not list:
+            raise ValueError(f"{name} is not a list")
+        for number, element in enumerate(value):
+            check_shape(element, shape[0], f"{name}.{number}")
+    elif not _matches(value, shape, name):
+        raise ValueError(f"{name} is not valid")
+
+
+def _check_object(value: object, shape: Mapping[str, Shape], name: str) -> None:
+    if type(value) is not dict:
+        raise ValueError(f"{name} is not an object")
+    for key in shape:
+        if key not in value:
+            raise ValueError(f"{name} has no '{key}'")
+        check_shape(value[key], shape[key], f"{name}.{key}")
+    unknown = next((key for key in value if key not in shape), None)
+    if unknown is not None:
+        raise ValueError(f"{name} has the unknown key '{unknown}'")
+
+
+def _matches(value: object, shape: Shape, name: str) -> bool:
+    if shape is None:
+        return value is None
+    if isinstance(shape, tuple):
+        return any(_fits(value, each, name) for each in shape)
+    if isinstance(shape, type):
+        return type(value) is shape
+    predicate: Callable[[object], bool] = shape
+    return predicate(value)
+
+
+def _fits(value: object, shape: Shape, name: str) -> bool:
+    try:
+        check_shape(value, shape, name)
+    except ValueError:
+        return False
+    return True
+
+
+def one_of(*words: str) -> Callable[[object], bool]:
+    """Return a predicate that tests whether a value is one of these words."""
+    return lambda value: isinstance(value, str) and value in words
+
+
+def is_count(value: object) -> bool:
+    """Return whether a value is a non-negative integer of at most 63 bits."""
+    return type(value) is int and 0 <= value < 2**63
+
+
+#: Maximum memory in bytes for the Python objects of a JSON text.
+_JSON_MEMORY = 400 * MB
+#: Memory of the Python objects in a JSON text, in bytes per occurrence of a character. A brace or
+#: bracket counts as the minimum size of an object or array. Each of the two quotes of a string
+#: counts as 32 bytes. A comma counts as 40 bytes: 32 for a number and 8 for its entry in an array.
+_JSON_COSTS = {b"{": 232, b"[": 80, b'"': 32, b",": 40, b":": 60}
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+#: Escapes of NUL and of UTF-16 surrogates. A pair of surrogates encodes one character.
+_SPECIAL = re.compile(r"(?<!\\)(?:\\\\)*\\u(0000|[dD][89a-fA-F])")
+_INCOMPLETE = "its text is incomplete or damaged"
+_BLANKS = re.compile(rb"[ \t\n\r]*")
+#: To read one value, a part of the text with the first of these sizes, in bytes, is parsed. Only if
+#: the value does not end in this part, which is rare, the next larger size is tried.
+_WINDOWS = (2**14, 2**18, 2**23)
+
+
+def parse_json(data: bytes, source: object) -> Any:
+    """Return the value of a UTF-8 JSON text.
+
+    Raises:
+        ValueError: the text is not JSON, is nested too deeply, or has a constant such as NaN.
+        LimitError: the Python objects would take too much memory.
+    """
+    text = data.decode()
+    needed = len(data) + 2 * sys.getsizeof(text)
+    needed += sum(data.count(mark) * cost for mark, cost in _JSON_COSTS.items())
+    if needed > _JSON_MEMORY:
+        raise LimitError(
+            f"the values of {source} would take up to {needed // MB:,} MB of memory; the limit is"
+            f" {_JSON_MEMORY // MB} MB",
+            hint="divide its content into several files",
+        )
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+        _check_characters(text, value)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return value
+
+
+def _check_characters(text: str, value: object) -> None:
+    """Refuse unpaired surrogates, which UTF-8 cannot encode, and NUL, which PostgreSQL refuses.
+
+    Args:
+        text: the JSON text, in which such characters are written as escapes.
+        value: the parsed value of the text.
+
+    Raises:
+        ValueError: the text has such a character.
+    """
+    if "\\u" in text and (found := _SPECIAL.search(text)):
+        if found[1] == "0000":
+            raise ValueError("a string contains a NUL character")
+        # Encoding raises an error if the value has an unpaired surrogate.
+        json.dumps(value, ensure_ascii=False).encode()
+
+
+def _decode(text: str) -> tuple[Any, int]:
+    """Return the JSON value at the beginning of a text, and its length."""
+    try:
+        value, length = _DECODER.raw_decode(text)
+        _check_characters(text[:length], value)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return value, length
+
+
+class JsonCursor:
+    """A reading position in a JSON text, whose values are read one by one.
+
+    Reading a long list thus needs no more memory than its text and one value.
+
+    Args:
+        data: the text, in UTF-8.
+
+    Raises:
+        ValueError: raised by all methods if the text is not JSON at this position, or a value is
+            too long.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.position = 0
+
+    def members(self) -> Iterator[str]:
+        """Yield the keys of an object; after each key, the caller reads its value."""
+        for _ in self._elements(b"{", b"}"):
+            if self._peek() != b'"':
+                raise ValueError(_INCOMPLETE)
+            key = self.value()
+            self._expect(b":")
+            yield key
+
+    def items(self) -> Iterator[None]:
+        """Yield once before each value of an array; the caller then reads the value."""
+        return self._elements(b"[", b"]")
+
+    def value(self) -> Any:
+        """Return the next value, which has at most 8 MB of text."""
+        self.skip_blanks()
+        for size in _WINDOWS:
+            # The part is decoded as Latin-1, in which every byte is one character, so a position in
+            # the text is also a position in the bytes. Other characters do not matter here, because
+            # the punctuation of JSON is ASCII.
+            window = self.data[self.position : self.position + size].decode("latin-1")
+            is_last = self.position + size >= len(self.data)
+            with suppress(json.JSONDecodeError):
+                value, length = _decode(window)
+                # A number at the end of the window may continue after the window.
+                if length < len(window) or is_last:
+                    return self._advance(value, window[:length])
+            if is_last:
+                break
+        raise ValueError("a value is damaged, or longer than 8 MB")
+
+    def end(self) -> None:
+        """Check that the text ends at the current position."""
+        self.skip_blanks()
+        if self.position < len(self.data):
+            raise ValueError("text follows after its end")
+
+    def _advance(self, value: Any, text: str) -> Any:
+        start = self.position
+        self.position += len(text)
+        return value if text.isascii() else json.loads(self.data[start : self.position])
+
+    def _elements(self, opening: bytes, closing: bytes) -> Iterator[None]:
+        self._expect(opening)
+        if self._peek() == closing:
+            self.position += 1
+            return
+        while True:
+            yield
+            mark = self._peek()
+            self.position += 1
+            if mark == closing:
+                return
+            if mark != b",":
+                raise ValueError(_INCOMPLETE)
+
+    def _expect(self, mark: bytes) -> None:
+        if self._peek() != mark:
+            raise ValueError(_INCOMPLETE)
+        self.position += 1
+
+    def _peek(self) -> bytes:
+        self.skip_blanks()
+        return self.data[self.position : self.position + 1]
+
+    def skip_blanks(self) -> None:
+        """Move to the next value or punctuation mark."""
+        blanks = _BLANKS.match(self.data, self.position)
+        self.position = blanks.end() if blanks else self.position

@@ -1,27 +1,46 @@
-"""Parallel work on any `concurrent.futures.Executor`, limited by its workers and their memory.
+"""Parallel work on any `concurrent.futures.Executor`, and an executor of worker processes.
 
-One task per item is started, in the order of the items and about as many at a time as the executor
-has workers. If the worker of a task is killed, the executor (`processes.ProcessExecutor` or Dask)
-runs the task again. If the executor gives up a task, the other tasks continue, and an error at the
-end names the tasks that were given up.
+`run_parallel` starts one task per item, in the order of the items and about as many at a time as
+the executor has workers and their memory allows. If the worker of a task is killed, the executor
+(`ProcessExecutor` or Dask) runs the task again. If the executor gives up a task, the other tasks
+continue, and an error at the end names the tasks that were given up.
+
+The processes of `ProcessExecutor` only compute and use no database. They end when the process that
+started them ends, even if it is killed. Every process has its own pipe. In
+`concurrent.futures.ProcessPoolExecutor` and similar pools, the workers share queues and locks. A
+killed worker of such a pool makes all other tasks fail, may hold a lock for which other workers
+wait for ever, and leaves locks behind that Python's resource tracker reports (docs/decisions/0020).
 """
 
 import logging
+import multiprocessing
 import os
+import signal
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
+from multiprocessing.reduction import ForkingPickler
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
 from starcast.support import log
-from starcast.support.errors import LimitError
-from starcast.support.processes import WorkerKilledError, local_processes
+from starcast.support.errors import InputError, LimitError
 from starcast.support.text import pluralize
 
 Item = TypeVar("Item")
@@ -36,6 +55,90 @@ _PAUSE = 1.0
 #: The maximum number of tasks named in an error message.
 _SHOWN = 5
 _KILLED = ("worker that ran it was killed", "workers that ran it were killed")
+#: Maximum number of times that a task runs again after its worker was killed.
+RERUNS = 3
+
+
+class WorkerKilledError(LimitError):
+    """A task was given up, because each worker that ran it was killed.
+
+    Args:
+        kills: the number of killed workers.
+    """
+
+    def __init__(self, kills: int) -> None:
+        self.kills = kills
+        super().__init__(
+            f"a task was given up after {kills} workers that ran it were killed",
+            hint="memory may have run out: use fewer --jobs, or a smaller topology",
+        )
+
+
+def check_jobs(jobs: int | None) -> None:
+    """Check the number of processes that a user requests; None lets starcast choose.
+
+    Raises:
+        InputError: the number is less than 1.
+    """
+    if jobs is not None and jobs < 1:
+        raise InputError(f"the number of jobs is {jobs}, less than 1", hint="give --jobs 1 or more")
+
+
+def choose_jobs(items: int, jobs: int | None, *, worth_it: bool) -> int:
+    """Return the number of processes to use, at most one per item; 1 means no further processes.
+
+    Args:
+        items: the number of items.
+        jobs: the number of processes that the user requests; None lets starcast choose.
+        worth_it: whether the work takes longer than starting processes. If it does not, and
+            ``jobs`` is None, the result is 1.
+
+    Raises:
+        InputError: ``jobs`` is less than 1.
+    """
+    check_jobs(jobs)
+    if jobs is None:
+        jobs = len(os.sched_getaffinity(0)) if worth_it else 1
+    return max(1, min(jobs, items))
+
+
+@contextmanager
+def block_signals() -> Iterator[None]:
+    """Block Ctrl-C and SIGTERM within the context.
+
+    A process started in this context inherits the block and never receives these signals, so that
+    only its parent decides when it ends.
+    """
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+
+
+def start_blocked(process: BaseProcess) -> None:
+    """Start a process that never receives Ctrl-C or SIGTERM; its parent decides when it ends.
+
+    Raises:
+        OSError: the process cannot be started.
+    """
+    # With its first process, Python also starts its resource tracker, which unblocks the signals.
+    # So the tracker is started here, before they are blocked.
+    resource_tracker.ensure_running()
+    with block_signals():
+        process.start()
+
+
+@contextmanager
+def local_processes(workers: int) -> Iterator["ProcessExecutor"]:
+    """Open an executor with processes on this machine, which all end with the context."""
+    executor = ProcessExecutor(workers)
+    try:
+        yield executor
+    finally:
+        # The caller needs no more results, so the workers can be killed.
+        with block_signals():
+            executor.kill()
 
 
 @dataclass(frozen=True)
@@ -249,3 +352,117 @@ def _given_up(names: Sequence[str], kills: int) -> LimitError:
         hint="memory may have run out: use fewer --jobs, or a smaller topology; all other tasks are"
         " finished",
     )
+
+
+class ProcessExecutor(ThreadPoolExecutor):
+    """An executor whose tasks run again if their worker process is killed.
+
+    Every thread of the pool has a process of its own, which starts when the thread has its first
+    task and ends when `kill` is called. A task runs again up to `RERUNS` times; then its future
+    raises a `WorkerKilledError`. All other tasks are unaffected.
+
+    Args:
+        workers: the maximum number of processes.
+    """
+
+    def __init__(self, workers: int) -> None:
+        super().__init__(workers)
+        self._thread = threading.local()
+        self._processes: list[SpawnProcess] = []
+        self._starting = threading.Lock()
+        self._is_killed = False
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Submit a call to a worker process; see `concurrent.futures.Executor.submit`."""
+        # The call is pickled here, so that `submit` raises an error if an argument cannot be
+        # pickled.
+        return super().submit(self._call, bytes(ForkingPickler.dumps((function, args, kwargs))))
+
+    def kill(self) -> None:
+        """Kill all processes at once, and cancel all calls that have no result yet."""
+        with self._starting:
+            self._is_killed = True
+        self.shutdown(wait=False, cancel_futures=True)
+        for process in self._processes:
+            process.kill()
+            process.join()
+        self.shutdown()
+
+    def _call(self, pickled: bytes) -> Any:
+        """Perform a call in the process of the current thread, and return its result."""
+        for _ in range(1 + RERUNS):
+            process, connection = self._worker()
+            try:
+                connection.send_bytes(pickled)
+                result, error = connection.recv()
+            except (EOFError, OSError):
+                connection.close()
+                process.kill()
+                process.join()
+                del self._thread.worker
+                continue
+            if error is not None:
+                raise error
+            return result
+        raise WorkerKilledError(1 + RERUNS)
+
+    def _worker(self) -> tuple[SpawnProcess, Connection]:
+        """Return the process of the current thread, which is started if necessary, and its pipe.
+
+        Raises:
+            CancelledError: the executor was killed.
+            LimitError: the process cannot be started.
+        """
+        if not hasattr(self._thread, "worker"):
+            with self._starting:
+                if self._is_killed:
+                    raise CancelledError
+                process, _ = self._thread.worker = _start_process()
+                self._processes.append(process)
+        worker: tuple[SpawnProcess, Connection] = self._thread.worker
+        return worker
+
+
+def _start_process() -> tuple[SpawnProcess, Connection]:
+    connection, remote = multiprocessing.Pipe()
+    # The process is spawned, because a forked process would share the parent's database connection.
+    process = SpawnProcess(target=_serve, args=(remote, log.current_target()), daemon=True)
+    # After the start, only the worker holds its end of the pipe, so the pipe closes when it exits.
+    with remote:
+        try:
+            start_blocked(process)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise LimitError(
+                f"a worker process cannot be started: {reason}", hint="use fewer --jobs"
+            ) from None
+    return process, connection
+
+
+def _serve(connection: Connection, target: log.Target | None) -> None:
+    """Perform arriving calls until the pipe is closed; log to the same file as the parent."""
+    if target is not None:
+        log.start(target)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with suppress(EOFError, OSError):
+        while True:
+            connection.send(_attempt(connection))
+
+
+def _attempt(connection: Connection) -> tuple[Any, BaseException | None]:
+    received = connection.recv_bytes()
+    try:
+        # Unpickling is within the try block, because it imports modules, and an import can fail.
+        function, args, kwargs = ForkingPickler.loads(received)
+        return function(*args, **kwargs), None
+    except Exception as error:  # noqa: BLE001 - the parent raises it
+        return None, error
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent process ends, for any reason."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        # `os._exit` is used because an exception might not interrupt the main thread's computation.
+        os._exit(1)

@@ -18,8 +18,15 @@ from typing import Any, Literal, TypeVar
 
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, RejectedError
-from starcast.support.limited import MB, read_bytes
-from starcast.support.limited_json import Shape, check_shape, is_count, one_of, parse_json
+from starcast.support.limited import (
+    MB,
+    Shape,
+    check_shape,
+    is_count,
+    one_of,
+    parse_json,
+    read_bytes,
+)
 from starcast.support.provenance import source_digest
 
 Task = TypeVar("Task")

@@ -4,8 +4,6 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from multiprocessing import resource_tracker
-from multiprocessing.process import BaseProcess
 from types import FrameType
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -33,33 +31,6 @@ def sigterm_as_interrupt() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, previous)
-
-
-@contextmanager
-def block_signals() -> Iterator[None]:
-    """Block Ctrl-C and SIGTERM within the context.
-
-    A process started in this context inherits the block and never receives these signals, so that
-    only its parent decides when it ends.
-    """
-    previous = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
-
-
-def start_blocked(process: BaseProcess) -> None:
-    """Start a process that never receives Ctrl-C or SIGTERM; its parent decides when it ends.
-
-    Raises:
-        OSError: the process cannot be started.
-    """
-    # With its first process, Python also starts its resource tracker, which unblocks the signals.
-    # So the tracker is started here, before they are blocked.
-    resource_tracker.ensure_running()
-    with block_signals():
-        process.start()
 
 
 @contextmanager

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.support.arrays import ArrayArchive
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
 from starcast.support.limited import DAMAGE, open_archive
-from starcast.support.limited_arrays import ArrayArchive
 from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.topologies import Topology, memory, topology
 

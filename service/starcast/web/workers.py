@@ -20,7 +20,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 from starcast.catalogue import plugins
 from starcast.support.errors import BusyError, LimitError, StarcastError, UnavailableError
-from starcast.support.processes import ProcessExecutor, WorkerKilledError
+from starcast.support.parallel import ProcessExecutor, WorkerKilledError
 
 #: Time limit in seconds for the imports of a new process, even on a busy machine.
 START_SECONDS = 60.0

@@ -34,10 +34,10 @@ from numpy.typing import NDArray
 from starcast.judges.blockwise import judge, sources
 from starcast.judges.blockwise.formulas import GREEDY, build_tables
 from starcast.judges.blockwise.sources import Address, Source, closed_form
-from starcast.support import parallel, processes
+from starcast.support import parallel
 from starcast.support.compiled import announced
 from starcast.support.errors import InputError, LimitError, RejectedError
-from starcast.support.limited_json import Shape, is_count
+from starcast.support.limited import Shape, is_count
 from starcast.support.progress import Reporter, Silent
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import memory
@@ -177,7 +177,7 @@ def run_ranges(
     """
     nodes = factorial(source.blocks.m) * sum(stop - start for start, stop in ranges)
     is_large = nodes * source.trees > _MANY_EDGES
-    count = processes.choose_jobs(len(ranges), jobs, worth_it=is_large)
+    count = parallel.choose_jobs(len(ranges), jobs, worth_it=is_large)
     perform = partial(examine_range, source)
     if executor is None and ranges:
         first = ranges[0][0]

@@ -1,8 +1,12 @@
-"""Write ``jars.lock`` and ``browser.lock``: ``python -m starcast.embedded.lockfile``.
+"""Write ``jars.lock`` and ``browser.lock`` of `starcast.embedded.jars`: ``make lock``.
 
-Run the command once for each new version of Neo4j or Neo4j Browser. With arguments, ``python -m
-starcast.embedded.lockfile 5.26.30 tests/lts/jars.lock``, it writes the lock file of another version
-of Neo4j. jgo resolves the dependencies and computes the SHA-256 of every file.
+Run the command once for each new version of Neo4j or Neo4j Browser. With arguments, ``python
+tools/lockfile.py 5.26.30 tests/lts/jars.lock``, it writes the lock file of another version of
+Neo4j. jgo resolves the dependencies and computes the SHA-256 of every file.
+
+Lock files whose first line names the module ``starcast.embedded.lockfile`` were written before this
+tool was moved here. They were not changed, because a changed lock file makes every installation
+download the jars again.
 """
 
 import logging
@@ -39,7 +43,7 @@ def lock_text(environment: Path, requested: Sequence[str] = COORDINATES) -> str:
     sizes = {path.name: path.stat().st_size for path in environment.glob("*/*.jar")}
     lines = sorted(_line(entry, sizes) for entry in resolved["dependencies"])
     head = [
-        f"# Made by 'python -m starcast.embedded.lockfile' from {' + '.join(requested)}",
+        f"# Made by 'python tools/lockfile.py' from {' + '.join(requested)}",
         "# SHA-256 bytes coordinate",
     ]
     return "\n".join([*head, *(line for _, line in lines), ""])

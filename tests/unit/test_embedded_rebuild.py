@@ -1,4 +1,4 @@
-"""The offline import, tested with a script that prints recorded output of neo4j-admin."""
+"""Neo4j's data directories, and offline imports with a script in place of neo4j-admin."""
 
 import sys
 from collections.abc import Iterator
@@ -9,9 +9,10 @@ from typing import NoReturn
 
 import pytest
 
-from starcast.embedded import offline_import, packages, processes
+from starcast.embedded import packages, processes
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
+from starcast.embedded.rebuild import StoreRebuild
 from starcast.support.errors import (
     BusyError,
     LimitError,
@@ -103,26 +104,26 @@ class Tool:
     """A home folder in which a shell script replaces Java."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        home = Home(folder / "home")
-        home.create()
-        self.server = Neo4j(home, home.neo4j / "data-1")
-        self.java = folder / "java"
-        self.folder = home.neo4j / "staging" / "files"
-        self.folder.mkdir(parents=True)
-        self.log = home.logs / "neo4j-import.log"
-        monkeypatch.setattr(packages, "load", lambda _: SimpleNamespace(JAVA=self.java))
+        self.seen = folder / "seen"
+        self.seen.mkdir()
+        self.home = Home(folder / "home")
+        self.home.create()
+        self.server = Neo4j(self.home)
+        self.log = self.home.logs / "neo4j-import.log"
+        self._java = folder / "java"
+        monkeypatch.setattr(packages, "load", lambda _: SimpleNamespace(JAVA=self._java))
 
-    def run(self, output: str, end: str, reporter: Silent) -> None:
+    def run(self, output: str, end: str, reporter: Silent | None = None) -> None:
         """Run an import whose tool prints a text and then runs a shell command."""
-        (self.folder / "output").write_text(output, encoding="utf-8")
-        self.java.write_text(
-            f'#!/bin/sh\necho "$@" > arguments\nenv > environment\ncat output\n{end}\n',
+        rebuild = StoreRebuild(self.home, Settings.load(), reporter or Silent())
+        (rebuild.folder / "output").write_text(output, encoding="utf-8")
+        self._java.write_text(
+            f'#!/bin/sh\ncd {self.seen}; echo "$@" > arguments; env > environment\n'
+            f'cp "$NEO4J_CONF/neo4j.conf" .; cat {rebuild.folder}/output\n{end}\n',
             encoding="utf-8",
         )
-        self.java.chmod(0o700)
-        offline_import.run_import(
-            self.server, Settings.load(), ["--nodes=x"], self.folder, self.folder.parent, reporter
-        )
+        self._java.chmod(0o700)
+        rebuild.load(["--nodes=x"])
 
 
 @pytest.fixture
@@ -137,6 +138,7 @@ def test_progress_is_reported_step_by_step(tool: Tool, monkeypatch: pytest.Monke
     The import tool gets the new data directory but no password.
     """
     monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", "geheim")
+    tool.server.data.mkdir()
     reporter = Watching()
     tool.run(SUCCESS, "exit 0", reporter)
     assert reporter.tasks == [
@@ -144,18 +146,14 @@ def test_progress_is_reported_step_by_step(tool: Tool, monkeypatch: pytest.Monke
         ["import 2/4: relationship import", 100, "%", 100],
     ]
     assert tool.log.read_text(encoding="utf-8") == SUCCESS
-    words = (tool.folder / "arguments").read_text(encoding="utf-8").split()
-    assert words[-1] == "--nodes=x"
-    assert tool.server.import_marker in words
-    environment = dict(
-        line.split("=", 1)
-        for line in (tool.folder / "environment").read_text(encoding="utf-8").splitlines()
-    )
-    assert "STARCAST_NEO4J_PASSWORD" not in environment
-    assert environment["NEO4J_HOME"] == str(tool.server.home.neo4j)
-    configuration = (Path(environment["NEO4J_CONF"]) / "neo4j.conf").read_text(encoding="utf-8")
-    assert "server.directories.data=data-1\n" in configuration
-    assert "server.directories.logs=staging/logs\n" in configuration
+    assert not tool.server.staging.exists()
+    seen = {path.name: path.read_text(encoding="utf-8") for path in tool.seen.iterdir()}
+    assert seen["arguments"].split()[-1] == "--nodes=x"
+    assert tool.server.import_marker in seen["arguments"].split()
+    assert "STARCAST_NEO4J_PASSWORD" not in seen["environment"]
+    assert f"NEO4J_HOME={tool.home.neo4j}\n" in seen["environment"]
+    assert "server.directories.data=data-1\n" in seen["neo4j.conf"]
+    assert "server.directories.logs=staging/logs\n" in seen["neo4j.conf"]
 
 
 @pytest.mark.parametrize(
@@ -181,7 +179,7 @@ def test_failures_of_the_import_tool_become_starcast_errors(
 ) -> None:
     """The message is one line and has a hint. The log has the full output."""
     with pytest.raises(kind, match=words) as caught:
-        tool.run(output, end, Silent())
+        tool.run(output, end)
     assert "\n" not in caught.value.message
     assert caught.value.hint
     assert tool.log.read_text(encoding="utf-8") == output
@@ -199,7 +197,7 @@ def test_an_interrupt_stops_the_import_tool(tool: Tool) -> None:
     with pytest.raises(KeyboardInterrupt):
         tool.run(SUCCESS, "exec sleep 600", Impatient())
     # The process that prints the tool's output may still be ending.
-    remaining = processes.find_all(lambda process: process.cwd() == str(tool.folder))
+    remaining = processes.find_all(lambda process: process.cwd() == str(tool.seen))
     assert processes.wait_or_kill(remaining, 20) == []
 
 
@@ -210,9 +208,87 @@ def test_an_import_that_is_still_running_is_found_only_from_its_own_home(
     other = Neo4j(Home(tmp_path / "other"))
     assert tool.server.import_marker != other.import_marker
     program = [sys.executable, "-c", "import time; time.sleep(600)", tool.server.import_marker]
-    pid = processes.start_detached(program, tmp_path, tmp_path / "log", processes.User())
+    pid = processes.start_detached(program, tmp_path, tmp_path / "log", None)
     try:
         assert [process.pid for process in tool.server.find_processes()] == [pid]
         assert other.find_processes() == []
     finally:
         processes.wait_or_kill(tool.server.find_processes(), 0)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Neo4j:
+    """A server with one data directory, as it is after the first start."""
+    server = Neo4j(Home(tmp_path))
+    (server.data / "databases" / "system").mkdir(parents=True)
+    return server
+
+
+def test_the_first_directory_is_current_if_no_file_names_another(tmp_path: Path) -> None:
+    """Before the first start no directory exists, and reading the names creates none."""
+    server = Neo4j(Home(tmp_path))
+    assert server.data == tmp_path / "neo4j" / "data"
+    assert server.stale_folders() == []
+    server.delete_stale()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_after_a_switch_only_the_previous_data_directory_is_stale_and_deleted(
+    server: Neo4j,
+) -> None:
+    """A new directory that is not yet in use counts as stale. Other folders are kept."""
+    others = [server.home.neo4j / name for name in ("conf", "database")]
+    for folder in others:
+        folder.mkdir()
+    for turn in range(3):
+        old, new = server.data, server.with_new_data()
+        assert not new.data.exists()
+        new.data.mkdir()
+        if turn == 1:
+            server.staging.mkdir()
+            server.delete_stale()
+            assert not new.data.exists()
+            assert not server.staging.exists()
+            assert server.data == old
+            continue
+        new.activate()
+        assert server.data == new.data
+        assert server.stale_folders() == [old]
+        server.delete_stale()
+        assert not old.exists()
+    assert all(folder.is_dir() for folder in others)
+
+
+@pytest.mark.parametrize("text", ["data-7", "..", "", "/etc", "data/../..", "database"])
+def test_a_store_file_that_names_no_data_directory_is_an_error(server: Neo4j, text: str) -> None:
+    """The error lists the existing data directories, and nothing is deleted."""
+    folders = [server.data, server.home.neo4j / "data-2"]
+    folders[1].mkdir()
+    (server.home.neo4j / "store").write_text(text, encoding="utf-8")
+    for function in (lambda: server.data, server.stale_folders, server.delete_stale):
+        with pytest.raises(UnavailableError, match="data, data-2") as caught:
+            function()
+        assert str(server.home.neo4j / "store") in caught.value.message
+    assert all(folder.is_dir() for folder in folders)
+
+
+def test_nothing_is_deleted_if_it_is_unknown_which_directory_is_current(server: Neo4j) -> None:
+    """No file names the current directory, and the first directory does not exist."""
+    kept = server.data.rename(server.home.neo4j / "data-1")
+    with pytest.raises(UnavailableError, match="is missing"):
+        server.delete_stale()
+    assert kept.is_dir()
+
+
+def test_a_new_data_directory_gets_a_copy_of_the_system_database(server: Neo4j) -> None:
+    """The copy includes the users and the server's id, but not the graph."""
+    wanted = {"databases/system/store", "transactions/system/log", "server_id"}
+    for name in (*wanted, "databases/neo4j/store"):
+        (server.data / name).parent.mkdir(parents=True, exist_ok=True)
+        (server.data / name).write_text(name, encoding="utf-8")
+    new = server.with_new_data()
+    (new.data / "databases" / "neo4j").mkdir(parents=True)  # the import creates this folder
+    new.copy_system_data(server.data)
+    files = [path for path in new.data.rglob("*") if path.is_file()]
+    copied = {str(path.relative_to(new.data)): path.read_text(encoding="utf-8") for path in files}
+    assert copied == {name: name for name in wanted}
