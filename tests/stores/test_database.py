@@ -14,7 +14,7 @@ from alembic.util import CommandError
 from sqlalchemy import URL, Engine, Text, column, func, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
-from starcast.experiments.grid import Grid
+from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.stores.database import migrations, models, repository, sessions
 from starcast.support.errors import BusyError, RejectedError, UnavailableError

@@ -18,8 +18,7 @@ from starcast import costs
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
 from starcast.experiments import execution, running
-from starcast.experiments.design import Design, describe_missing
-from starcast.experiments.grid import Grid
+from starcast.experiments.design import Design, Grid, describe_missing
 from starcast.experiments.point import Point
 from starcast.experiments.running import ADHOC, drop_experiment, run_experiment, run_once
 from starcast.judges.simulator import Fault, simulate

@@ -16,12 +16,11 @@ from sqlalchemy import URL, Engine
 from starcast.catalogue import plugins
 from starcast.catalogue.plugins import pack
 from starcast.claims import select_claims, verify
-from starcast.experiments.design import Design
-from starcast.experiments.grid import Grid
+from starcast.experiments.design import Design, Grid
 from starcast.experiments.running import run_experiment
 from starcast.judges.blockwise import BlockVerification, Source, closed_form, combine, run_ranges
 from starcast.search import Budget
-from starcast.search.sharding import SearchTask, plan_searches, run_searches
+from starcast.search.running import SearchTask, plan_searches, run_searches
 from starcast.support import dask_cluster
 from starcast.support.dask_cluster import DaskExecutor, connect
 from starcast.support.errors import InputError, LimitError, RejectedError, UnavailableError

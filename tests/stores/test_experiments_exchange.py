@@ -15,14 +15,12 @@ from starcast.catalogue.origin import PluginMissingError
 from starcast.comparison.compare import compare
 from starcast.comparison.curves import load_profiles
 from starcast.comparison.listing import list_runs, run_facts
-from starcast.comparison.page import describe
 from starcast.comparison.plots import plot_file
+from starcast.comparison.presentation import describe
 from starcast.comparison.sides import load_side
-from starcast.experiments.design import Design, as_toml
+from starcast.experiments.design import Design, Grid, as_toml
 from starcast.experiments.exchange import Imported, export_experiments, import_experiments
-from starcast.experiments.grid import Grid
-from starcast.experiments.reproduction import reproduce
-from starcast.experiments.running import exclusive, run_experiment, run_once
+from starcast.experiments.running import exclusive, reproduce, run_experiment, run_once
 from starcast.stores.database import migrations, models, repository
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import BusyError, InputError, NotFoundError, RejectedError

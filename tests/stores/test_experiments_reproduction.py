@@ -5,8 +5,7 @@ from fractions import Fraction
 import pytest
 from sqlalchemy import Engine, text
 
-from starcast.experiments.reproduction import FIGURES, reproduce
-from starcast.experiments.running import run_experiment, run_once
+from starcast.experiments.running import FIGURES, reproduce, run_experiment, run_once
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import NotFoundError
 from starcast.support.progress import Silent

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.comparison import page
+from starcast.comparison import presentation
 from starcast.comparison.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, Comparison, compare
 from starcast.comparison.matching import PARAMETERS, Side, gap
 from starcast.comparison.presentation import MAX_ABREAST, lay_out, matched_by
@@ -111,7 +111,7 @@ def test_a_row_with_a_single_run_is_not_comparable() -> None:
     lonely = next(row for row in comparison.rows() if row["message_bytes"] == 2)
     assert (lonely["verdict_b"], lonely["verdict_c"]) == (None, NOT_COMPARABLE)
     assert lonely["note"] == "a has no run with message_bytes = 2"
-    (b, c) = page.summarize(comparison)[1:]
+    (b, c) = presentation.summarize(comparison)[1:]
     assert (b[BETTER], b[NOT_COMPARABLE], c[BETTER], c[NOT_COMPARABLE]) == (1, 0, 1, 1)
     lines = [
         line["verdict"]

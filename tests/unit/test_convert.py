@@ -13,8 +13,8 @@ import pytest
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from starcast.formats import convert
-from starcast.formats.convert import to_igraph, to_networkx, to_scipy
+from starcast.formats import graphs
+from starcast.formats.graphs import to_igraph, to_networkx, to_scipy
 from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.topologies import topology
 from starcast.trees import Forest, forest, plain_constructions
@@ -205,7 +205,7 @@ def test_an_installed_package_without_its_dependency_is_not_reported_as_missing(
     def broken(module: str) -> None:
         raise ModuleNotFoundError(f"{module} lacks decorator", name="decorator")
 
-    monkeypatch.setattr(convert, "import_module", broken)
+    monkeypatch.setattr(graphs, "import_module", broken)
     with pytest.raises(ModuleNotFoundError, match="decorator"):
         to_scipy(topology("S2"))
 
@@ -224,7 +224,7 @@ class _Without:
 
 def test_libraries_are_imported_only_when_a_conversion_needs_them() -> None:
     script = (
-        "import sys, starcast.formats.convert as _; "
+        "import sys, starcast.formats.graphs as _; "
         "print(*{'networkx', 'igraph', 'scipy'} & set(sys.modules))"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)

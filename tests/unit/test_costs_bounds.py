@@ -16,7 +16,7 @@ from oracles.paper_costs import Asked
 from starcast import costs
 from starcast.collectives.model import COLLECTIVES
 from starcast.costs.tables import BOTTLENECK_CUT, Problem, build_table
-from starcast.formats.convert import to_networkx
+from starcast.formats.graphs import to_networkx
 from starcast.topologies import as_topology
 from support.cost_cases import MACHINE, MESSAGE, SMALL
 from support.meeting import refused

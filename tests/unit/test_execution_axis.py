@@ -14,8 +14,8 @@ from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms_on
 from starcast.comparison.compare import compare
 from starcast.costs.tables import Problem, build_table, execute_row
+from starcast.experiments.design import Grid, grid_command, group_by_structure
 from starcast.experiments.execution import execute, price_run
-from starcast.experiments.grid import Grid, grid_command, group_by_structure
 from starcast.experiments.point import Point
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import EXECUTION_MODELS, Ports

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.collectives import algorithms
-from starcast.experiments.design import Design, as_toml, commands, examples, read_design
+from starcast.experiments.design import Design, Grid, as_toml, commands, examples, read_design
 from starcast.experiments.execution import BYTES_PER_ROW, required_memory
-from starcast.experiments.grid import Grid
 from starcast.support.errors import InputError
 from starcast.topologies import topology
 from support.examples import max_examples

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from starcast import costs
 from starcast.collectives.catalogue import find
-from starcast.experiments.design import check_name
-from starcast.experiments.grid import Grid, grid_command, group_by_structure
+from starcast.experiments.design import Grid, check_name, grid_command, group_by_structure
 from starcast.experiments.point import resolve_faults
 from starcast.support import provenance
 from starcast.support.axes import AXES, read_number

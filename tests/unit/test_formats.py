@@ -24,9 +24,8 @@ from oracles import msccl as oracle
 from starcast import Schedule, StarcastError, export, forest, schedule, simulate, timing, topology
 from starcast.collectives.model import COLUMNS
 from starcast.costs import Machine, price_simulation
-from starcast.formats import msccl, render, schedule_from_goal
-from starcast.formats.convert import to_networkx
-from starcast.formats.writing import FORMATS
+from starcast.formats import FORMATS, msccl, render, schedule_from_goal
+from starcast.formats.graphs import to_networkx
 from starcast.support.errors import InputError, LimitError, RejectedError, UnavailableError
 from starcast.support.vocabulary import ForestFormat, ScheduleFormat, TopologyFormat
 

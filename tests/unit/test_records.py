@@ -28,7 +28,7 @@ from starcast.records import (
     shipped_record,
     verify,
 )
-from starcast.records.listing import load_files
+from starcast.records.files import load_files
 from starcast.records.lrat import CHECKER
 from starcast.records.model import PROBLEMS
 from starcast.search import Budget, check_record, find_problem, verify_bound
