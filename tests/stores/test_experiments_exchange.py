@@ -127,15 +127,6 @@ def test_asynchronous_runs_are_stored_compared_reproduced_and_exported(
 
 
 @pytest.mark.slow
-def test_a_second_import_of_a_file_changes_nothing(file: Path, colleague: Engine) -> None:
-    import_experiments(colleague, file)
-    before = rows(colleague)
-    again = import_experiments(colleague, file)
-    assert [(each.created, each.kept) for each in again] == [(0, 2), (0, 8), (0, 1)]
-    assert rows(colleague) == before
-
-
-@pytest.mark.slow
 def test_an_import_adds_the_missing_runs_of_an_incomplete_experiment(
     file: Path, colleague: Engine
 ) -> None:
@@ -197,26 +188,6 @@ def test_an_unknown_experiment_is_not_found(stored: Engine, tmp_path: Path) -> N
     with pytest.raises(NotFoundError, match="no experiment 'c' is stored"):
         export_experiments(stored, ["a", "c"], tmp_path / "x")
     assert list(tmp_path.iterdir()) == []
-
-
-def first_run(content: dict[str, Any]) -> dict[str, Any]:
-    run: dict[str, Any] = content["experiments"][1]["runs"][0]
-    return run
-
-
-def test_a_run_faster_than_its_lower_bound_is_refused_and_nothing_is_stored(
-    stored: Engine, colleague: Engine, tmp_path: Path
-) -> None:
-    """The experiments that precede the run in the file are not stored either."""
-    file = tmp_path / "forged.json"
-    export_experiments(stored, ["b", "a"], file)
-    content = json.loads(file.read_text(encoding="utf-8"))
-    simulated = next(each for each in first_run(content)["costs"] if each["kind"] == "simulated")
-    simulated["time"] = "1"
-    file.write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(RejectedError, match="simulated, time is 1 and must be"):
-        import_experiments(colleague, file)
-    assert not any(rows(colleague).values())
 
 
 def damaged(file: Path) -> Iterator[bytes]:

@@ -12,7 +12,6 @@ from starcast import costs, timing
 from starcast.collectives import schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms_on
-from starcast.comparison.compare import compare
 from starcast.costs.tables import Problem, build_table, execute_row
 from starcast.experiments.design import Grid, grid_command, group_by_structure
 from starcast.experiments.execution import execute, price_run
@@ -22,7 +21,6 @@ from starcast.support.vocabulary import EXECUTION_MODELS, Ports
 from starcast.topologies import topology
 from support.examples import max_examples
 from support.experiments import make_point
-from support.stored_runs import along, side
 
 POINT = make_point("S4", "broadcast", "multiple", segments=4, message_bytes=768)
 MACHINE = costs.Machine(Fraction(100), Fraction(1))
@@ -127,19 +125,6 @@ def test_cost_tables_simulate_in_the_requested_execution_model() -> None:
     assert cost is not None
     assert row.cost is not None
     assert cost.time == timing(built, unit, execution="asynchronous").time < row.cost.time
-
-
-def test_runs_of_different_execution_models_are_compared_only_if_across_names_this_axis() -> None:
-    sizes = (16, 256)
-    runs = [run for name in EXECUTION_MODELS for run in along(6, 5, sizes, execution=name)]
-    with pytest.raises(InputError, match="nothing to compare"):
-        compare([side("models", runs)])
-    comparison = compare([side("models", runs)], across=["execution"])
-    assert [each.name for each in comparison.sides] == [
-        "models/synchronous",
-        "models/asynchronous",
-    ]
-    assert all(row["note"] is None for row in comparison.complete.rows())
 
 
 def test_the_crossovers_for_s4_on_the_page_equal_recomputed_values() -> None:

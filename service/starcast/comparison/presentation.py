@@ -448,17 +448,9 @@ def _path(points: Path) -> list[tuple[float, float]]:
 
 
 def _crossover(crossing: Crossing) -> dict[str, Any]:
-    return {
-        "first": crossing.first,
-        "second": crossing.second,
-        "how": crossing.how,
-        "low": as_number(crossing.low),
-        "high": as_number(crossing.high),
-        "time": as_number(crossing.time),
-        "below": crossing.below,
-        "above": crossing.above,
-        "sentence": crossing.change,
-    }
+    names = ("first", "second", "how", "low", "high", "time", "below", "above")
+    values = with_numbers({name: getattr(crossing, name) for name in names})
+    return {**values, "sentence": crossing.change}
 
 
 def _describe_runs(runs: Iterable[models.Run]) -> str:

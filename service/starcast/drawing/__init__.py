@@ -56,12 +56,10 @@ def represent(thing: object, form: Form) -> str | None:
         An SVG document or an HTML fragment; None if the object is shown in the other form, or if it
         is not a valid forest and has neither form. A notebook shows an invalid forest as text.
     """
-    renderers = [
-        (draw, summarize) for kind, draw, summarize in _RENDERERS if isinstance(thing, kind)
-    ]
-    if not renderers:
+    kind = next((kind for kind in _RENDERERS if isinstance(thing, kind)), None)
+    if kind is None:
         return None
-    draw, summarize = renderers[0]
+    draw, summarize = _RENDERERS[kind]
     try:
         picture = draw(thing)
     # An invalid forest has neither a picture nor a table, so a notebook shows its repr.
@@ -108,8 +106,8 @@ def _describe_schedule(schedule: Schedule) -> Table:
     return replace(properties(values), note=repr(schedule))
 
 
-_RENDERERS: tuple[tuple[type, Callable[[Any], str], Callable[[Any], Table]], ...] = (
-    (Topology, draw_topology, _describe_topology),
-    (Forest, draw_forest, _list_trees),
-    (Schedule, draw_schedule, _describe_schedule),
-)
+_RENDERERS: dict[type, tuple[Callable[[Any], str], Callable[[Any], Table]]] = {
+    Topology: (draw_topology, _describe_topology),
+    Forest: (draw_forest, _list_trees),
+    Schedule: (draw_schedule, _describe_schedule),
+}

@@ -75,17 +75,12 @@ class FileFormat(NamedTuple):
 def table_columns(schedule: Schedule) -> dict[str, NDArray[Any]]:
     """Return the columns of a schedule by name, with labels instead of ranks."""
     names = schedule.topology.labels()
-    # `schedule_from_csv` reads truth values as 0 and 1.
-    combine = {} if schedule.combine is None else {"combine": schedule.combine.astype(np.uint8)}
-    return {
-        "step": schedule.step,
-        "sender": names[schedule.sender],
-        "port": schedule.port,
-        "receiver": names[schedule.receiver],
-        "tree": schedule.tree,
-        "unit": schedule.unit,
-        **combine,
-    }
+    columns = schedule.columns.present()
+    columns |= {end: names[columns[end]] for end in ("sender", "receiver")}
+    if "combine" in columns:
+        # `schedule_from_csv` reads truth values as 0 and 1.
+        columns["combine"] = columns["combine"].astype(np.uint8)
+    return columns
 
 
 def _write_csv(schedule: Schedule) -> Iterator[str]:
@@ -110,7 +105,8 @@ def _write_parquet(schedule: Schedule) -> Iterator[bytes]:
 def _write_events(rows: Rows, timing: Timing, parameters: Mapping[str, object]) -> Iterator[str]:
     """Yield the parts of a trace with one event per packet, from its start to its end.
 
-    The time unit of T_s and T_c is displayed as one microsecond.
+    Nodes are shown as processes, and ports as threads. The time unit of T_s and T_c is displayed as
+    one microsecond. Reference: the document "Trace Event Format" of the Chromium project.
 
     Args:
         rows: the rows of all sources, in the order of packets.
