@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -91,39 +90,6 @@ def test_imported_runs_equal_the_exported_ones_including_provenance(
     assert run_experiment(colleague, "a", GRID, Silent()).kept == 8
     with open_session(colleague) as session:
         assert compare([load_side(session, "a")]).rows()
-
-
-def test_asynchronous_runs_are_stored_compared_reproduced_and_exported(
-    engine: Engine, colleague: Engine, tmp_path: Path
-) -> None:
-    models_grid = Grid({
-        "topology": "S4", "algorithm": ["multiple", "greedy"], "message_bytes": 768,
-        "segments": 4, "ports": "one", "execution": ["synchronous", "asynchronous"],
-    })  # fmt: skip
-    run_experiment(engine, "models", models_grid, Silent())
-    assert run_experiment(engine, "models", models_grid, Silent()).kept == 4
-    assert all(each.agrees for each in reproduce(engine, "models", Silent(), jobs=1))
-    with open_session(engine) as session:
-        comparison = compare([load_side(session, "models")], across=["execution"])
-        listed = session.execute(
-            text("select execution, algorithm, time from run_summary order by execution, algorithm")
-        ).all()
-    assert {side.name for side in comparison.sides} == {
-        f"models/{execution} {algorithm}"
-        for execution in ("asynchronous", "synchronous")
-        for algorithm in ("greedy", "multiple")
-    }
-    assert all(row["note"] is None for row in comparison.complete.rows())
-    times = {(execution, algorithm): time for execution, algorithm, time in listed}
-    assert times["asynchronous", "multiple"] < times["synchronous", "multiple"]
-    exported = tmp_path / "models.json"
-    export_experiments(engine, ["models"], exported)
-    assert import_experiments(colleague, exported) == [Imported("models", 4, 0)]
-    assert rows(colleague) == rows(engine)
-    # Files written by earlier versions of starcast do not name the execution model.
-    old = re.sub(r'"execution":"synchronous",', "", exported.read_text())
-    exported.write_text(old)
-    assert import_experiments(colleague, exported) == [Imported("models", 0, 4)]
 
 
 @pytest.mark.slow

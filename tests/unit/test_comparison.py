@@ -50,10 +50,8 @@ def pair(ours: Run | Iterable[Run], theirs: Run | Iterable[Run], **options: Any)
 
 def test_a_shorter_time_is_better_and_its_change_is_negative() -> None:
     for after, change, percent, verdict in (
-        (5, -5, -50.0, BETTER),
-        (15, 5, 50.0, WORSE),
-        (10, 0, 0.0, SAME),
-    ):
+        (5, -5, -50.0, BETTER), (15, 5, 50.0, WORSE), (10, 0, 0.0, SAME),
+    ):  # fmt: skip
         (row,) = pair(run(10), run(after)).complete.rows()
         assert (row["change"], row["change_percent"], row["verdict"]) == (change, percent, verdict)
 
@@ -121,16 +119,79 @@ def test_runs_of_different_algorithms_are_matched_if_the_sides_have_no_common_al
     assert comparison.shared_parameters()["algorithm"] == "multiple | greedy"
 
 
-def test_runs_of_the_same_algorithm_are_matched_if_both_sides_have_it() -> None:
-    before = side("before", run(10), run(20, algorithm="greedy"))
-    after = side("after", run(30, algorithm="greedy"), run(5))
-    rows = compare([before, after]).rows()
-    assert cells(rows, "algorithm", "verdict") == [("greedy", WORSE), ("multiple", BETTER)]
+DRAWN = {"faults": ["21345"], "seed": 3}
+#: Runs of the two sides, some columns of the complete comparison, and their values.
+MATCHED: dict[str, tuple[list[Run], list[Run], str, list[tuple[Any, ...]]]] = {
+    "runs of the same algorithm if both sides have it": (
+        [run(10), run(20, algorithm="greedy")], [run(30, algorithm="greedy"), run(5)],
+        "algorithm verdict", [("greedy", WORSE), ("multiple", BETTER)],
+    ),
+    "different numbers of segments if each side has a single run": (
+        [run(10, segments=1)], [run(8, segments=4)], "segments verdict", [("1 | 4", BETTER)],
+    ),
+    "only the fastest of the runs with segments that the other side lacks": (
+        [run(20 - p, segments=p) for p in (1, 2, 4)], [run(10 - p, segments=p) for p in (1, 3, 5)],
+        "segments", [(1,), (2,), (3,), ("4 | 5",)],
+    ),
+    # If 7 segments were matched with 7 and 5 with 5, different algorithms would be paired.
+    "segments only between runs of the same algorithm": (
+        [run(10, segments=7), run(20, segments=5, algorithm="greedy")],
+        [run(9, segments=5), run(21, segments=7, algorithm="greedy")],
+        "algorithm segments verdict", [("greedy", "5 | 7", WORSE), ("multiple", "7 | 5", BETTER)],
+    ),
+    "different copies": (
+        [run(10, copies=1)], [run(5, copies=2)], "copies verdict note", [("1 | 2", BETTER, None)],
+    ),
+    "different bases": (
+        [run(10, base="greedy")], [run(5, base="balanced")],
+        "base verdict note", [("greedy | balanced", BETTER, None)],
+    ),
+    "no base with a base": (
+        [run(10)], [run(5, base="greedy")], "base verdict note", [("- | greedy", BETTER, None)],
+    ),
+    "the same copies": (
+        [run(10, copies=1), run(20, copies=2)], [run(30, copies=2), run(5, copies=1)],
+        "copies verdict", [(1, BETTER), (2, WORSE)],
+    ),
+    "the same bases": (
+        [run(10, base="greedy"), run(20, base="balanced")],
+        [run(30, base="balanced"), run(5, base="greedy")],
+        "base verdict", [("balanced", WORSE), ("greedy", BETTER)],
+    ),
+    "the same base or none": (
+        [run(10), run(20, base="greedy")], [run(30, base="greedy"), run(5)],
+        "base verdict", [(None, BETTER), ("greedy", WORSE)],
+    ),
+    "pairs with the fewest differences if the problems differ": (
+        [run(message_bytes=Fraction(m)) for m in (8, 64, 512)],
+        [run(message_bytes=Fraction(m), t_s=Fraction(1)) for m in (512, 8, 64)],
+        "message_bytes note", [(m, "different t_s (100, 1)") for m in (8, 64, 512)],
+    ),
+    "rows by topology size, then message size": (
+        [run(message_bytes=Fraction(m), topology=f"S{n}") for m, n in ((2, 10), (10, 9), (9, 9))],
+        [run(message_bytes=Fraction(m), topology=f"S{n}") for m, n in ((2, 10), (10, 9), (9, 9))],
+        "topology message_bytes", [("S9", 9), ("S9", 10), ("S10", 2)],
+    ),
+    "faults in any order": (
+        [run(10, faults=["12354", "21345"], seed=1)], [run(5, faults=["21345", "12354"], seed=1)],
+        "faults verdict", [("12354 21345", BETTER)],
+    ),
+    # The command that repeats a run with drawn faults gives these faults by name.
+    "faults drawn with a seed with the same faults given by name": (
+        [run(10, **DRAWN)], [run(10, **{**DRAWN, "seed": 0})], "verdict note", [(SAME, None)],
+    ),
+    "a small change, which is not rounded to zero per cent": (
+        [run(2736)], [run(2736 + Fraction(4, 3))],
+        "change_percent verdict", [(0.0487, WORSE)],
+    ),
+}  # fmt: skip
 
 
-def test_if_each_side_has_a_single_run_the_numbers_of_segments_may_differ() -> None:
-    (row,) = pair(run(10, segments=1), run(8, segments=4)).rows()
-    assert (row["segments"], row["verdict"]) == ("1 | 4", BETTER)
+@pytest.mark.whole
+@pytest.mark.parametrize("case", MATCHED)
+def test_runs_of_two_experiments_are_matched(case: str) -> None:
+    ours, theirs, columns, expected = MATCHED[case]
+    assert cells(pair(ours, theirs).complete.rows(), *columns.split()) == expected
 
 
 def test_a_number_of_segments_that_only_one_side_has_is_reported_and_not_matched() -> None:
@@ -175,13 +236,6 @@ def test_runs_with_the_best_number_of_segments_on_the_same_topology_share_a_row(
     assert comparison.blocking_axes() == []
 
 
-def test_of_runs_with_segments_that_the_other_side_lacks_only_the_fastest_are_matched() -> None:
-    ours = (run(20 - p, segments=p) for p in (1, 2, 4))
-    theirs = (run(10 - p, segments=p) for p in (1, 3, 5))
-    comparison = pair(ours, theirs)
-    assert [row["segments"] for row in comparison.rows()] == [1, 2, 3, "4 | 5"]
-
-
 def test_runs_are_matched_by_the_number_of_pieces_of_the_message_by_default() -> None:
     """`multiple` splits a quarter of the message per tree, `edge-disjoint` the full message."""
     sides = [
@@ -200,11 +254,6 @@ def test_runs_are_matched_by_the_number_of_pieces_of_the_message_by_default() ->
     assert matched_by(by_segments) == "rows matched by segments"
     rows = by_segments.complete.rows()
     assert cells(rows, "segments", "message_units") == [(1, "4 | 1"), (4, "16 | 4")]
-
-
-def test_a_small_increase_in_time_is_not_rounded_to_zero_per_cent() -> None:
-    (row,) = pair(run(2736), run(2736 + Fraction(4, 3))).rows()
-    assert (row["change_percent"], row["verdict"]) == (0.0487, WORSE)
 
 
 def test_runs_on_other_topologies_are_matched_only_if_there_is_none_on_the_same_topology() -> None:
@@ -254,13 +303,6 @@ def test_runs_of_different_problems_are_not_compared_and_the_difference_is_repor
     assert (row["verdict"], row["note"]) == (NOT_COMPARABLE, reason)
     assert row["change"] is row["change_percent"] is None
     assert (row["time_a"], row["time_b"]) == (10, 5)
-
-
-def test_runs_of_different_problems_are_listed_in_pairs_with_the_fewest_differences() -> None:
-    ours = [run(message_bytes=Fraction(m)) for m in (8, 64, 512)]
-    theirs = [run(message_bytes=Fraction(m), t_s=Fraction(1)) for m in (512, 8, 64)]
-    comparison = pair(ours, theirs)
-    assert [row["note"] for row in comparison.rows()] == ["different t_s (100, 1)"] * 3
 
 
 def test_a_failed_run_on_either_side_is_reported_with_its_reason() -> None:
@@ -331,16 +373,6 @@ def test_an_experiment_with_one_algorithm_cannot_be_split(sides: list[Side]) -> 
         compare(sides)
 
 
-def test_rows_are_sorted_by_topology_size_then_message_size_then_segments() -> None:
-    runs = [
-        run(message_bytes=Fraction(2), topology="S10"),
-        run(message_bytes=Fraction(10), topology="S9"),
-        run(message_bytes=Fraction(9), topology="S9"),
-    ]
-    rows = pair(runs, runs).complete.rows()
-    assert cells(rows, "topology", "message_bytes") == [("S9", 9), ("S9", 10), ("S10", 2)]
-
-
 def test_the_versions_of_starcast_that_computed_the_runs_are_listed() -> None:
     old = {"version": "0.1.0", "revision": "a" * 40, "dirty": False}
     new = {"version": "0.2.0", "revision": None, "dirty": True}
@@ -380,68 +412,10 @@ def test_every_run_is_in_a_row_and_only_runs_of_the_same_problem_have_a_verdict(
         assert (row["note"] is None) == bool(alike)
 
 
-def test_the_order_of_faults_does_not_matter() -> None:
-    ours, theirs = (
-        run(10, faults=["12354", "21345"], seed=1),
-        run(5, faults=["21345", "12354"], seed=1),
-    )
-    (row,) = pair(ours, theirs).rows()
-    assert (row["verdict"], row["faults"]) == (BETTER, "12354 21345")
-
-
-def test_faults_drawn_with_a_seed_match_the_same_faults_given_by_name() -> None:
-    """The command that repeats a run with drawn faults gives these faults by name."""
-    drawn, named = run(10, faults=["21345"], seed=3), run(10, faults=["21345"], seed=0)
-    comparison = pair(drawn, named)
-    (row,) = comparison.complete.rows()
-    assert (row["verdict"], row["note"]) == (SAME, None)
-    assert comparison.rows() == []
-
-
 def test_runs_whose_seeds_draw_the_same_faults_share_a_row_if_their_results_agree() -> None:
     ours, theirs = ([run(time, faults=["21345"], seed=seed) for seed in (1, 2)] for time in (10, 5))
     assert len(pair(ours, theirs).rows()) == 1
     assert len(pair(ours, [theirs[0], run(6, faults=["21345"], seed=2)]).rows()) == 2
-
-
-@pytest.mark.parametrize(
-    "parameter",
-    [
-        ("copies", 1, 2),
-        ("base", "greedy", "balanced"),
-        ("base", None, "greedy"),
-        ("segments", 1, 7),
-    ],
-)
-def test_runs_that_differ_in_copies_base_or_segments_are_compared(
-    parameter: tuple[str, Any, Any],
-) -> None:
-    name, ours, theirs = parameter
-    (row,) = pair(run(10, **{name: ours}), run(5, **{name: theirs})).rows()
-    assert (row["verdict"], row["note"]) == (BETTER, None)
-    assert row[name] == f"{'-' if ours is None else ours} | {theirs}"
-
-
-@pytest.mark.parametrize(
-    "parameter", [("copies", 1, 2), ("base", "greedy", "balanced"), ("base", None, "greedy")]
-)
-def test_runs_with_the_same_copies_or_base_are_matched(parameter: tuple[str, Any, Any]) -> None:
-    name, one, other = parameter
-    before = side("a", run(10, **{name: one}), run(20, **{name: other}))
-    after = side("b", run(30, **{name: other}), run(5, **{name: one}))
-    rows = compare([before, after]).rows()
-    assert {row[name]: row["verdict"] for row in rows} == {one: BETTER, other: WORSE}
-
-
-def test_segments_are_matched_only_between_runs_of_the_same_algorithm() -> None:
-    """If 7 segments were matched with 7 and 5 with 5, different algorithms would be paired."""
-    before = side("a", run(10, segments=7), run(20, segments=5, algorithm="greedy"))
-    after = side("b", run(9, segments=5), run(21, segments=7, algorithm="greedy"))
-    rows = compare([before, after]).rows()
-    assert {row["algorithm"]: (row["segments"], row["verdict"]) for row in rows} == {
-        "multiple": ("7 | 5", BETTER),
-        "greedy": ("5 | 7", WORSE),
-    }
 
 
 def test_a_run_that_does_not_deliver_all_units_is_reported() -> None:

@@ -13,7 +13,7 @@ from starcast.collectives import schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.catalogue import algorithms_on
 from starcast.costs.tables import Problem, build_table, execute_row
-from starcast.experiments.design import Grid, grid_command, group_by_structure
+from starcast.experiments.design import Grid, group_by_structure
 from starcast.experiments.execution import execute, price_run
 from starcast.experiments.point import Point
 from starcast.support.errors import InputError
@@ -76,19 +76,6 @@ def test_times_in_both_execution_models_equal_those_computed_by_other_simulators
 def test_only_synchronous_points_that_differ_in_message_size_share_an_execution() -> None:
     grid = Grid({**GRID, "message_bytes": [64, 128], "execution": EXECUTION_MODELS})
     assert [len(group) for group in group_by_structure(grid.points())] == [1, 1, 2]
-
-
-def test_the_execution_models_of_a_grid_are_stored_and_part_of_its_command() -> None:
-    grid = Grid({**GRID, "execution": EXECUTION_MODELS})
-    assert grid.axes["execution"] == ("asynchronous", "synchronous")
-    assert Grid(grid.as_json()) == grid
-    command = grid_command(grid.as_json(), "models")
-    assert "--execution asynchronous --execution synchronous" in command
-    assert "--execution" not in grid_command(Grid(GRID).as_json(), "models")
-    assert [("--execution asynchronous" in point.command()) for point in grid.points()] == [
-        True,
-        False,
-    ]
 
 
 def test_a_grid_stored_without_execution_models_is_synchronous() -> None:
