@@ -119,7 +119,7 @@ def test_runs_of_different_algorithms_are_matched_if_the_sides_have_no_common_al
     assert comparison.shared_parameters()["algorithm"] == "multiple | greedy"
 
 
-DRAWN = {"faults": ["21345"], "seed": 3}
+DRAWN: dict[str, Any] = {"faults": ["21345"], "seed": 3}
 #: Runs of the two sides, some columns of the complete comparison, and their values.
 MATCHED: dict[str, tuple[list[Run], list[Run], str, list[tuple[Any, ...]]]] = {
     "runs of the same algorithm if both sides have it": (
