@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import forest, schedule, topology
-from starcast.formats.convert import to_igraph, to_networkx
+from starcast.formats.graphs import to_igraph, to_networkx
 from starcast.stores.graph.artifacts import graph_artifact
 from starcast.stores.graph.writer import BoltWriter
 from starcast.support.progress import Silent

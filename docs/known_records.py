@@ -16,7 +16,7 @@ from starcast.records import (
     published_values,
     shipped_folder,
 )
-from starcast.records.listing import describe_evidence
+from starcast.records.files import describe_evidence
 from starcast.search import PROBLEMS, SearchProblem
 from starcast.search.proofs import formula_of
 

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from starcast import Lab
 from starcast.records import known_folders
-from starcast.records.listing import load_files
+from starcast.records.files import load_files
 from starcast.support.settings import Settings
 from starcast.web import Publishing
 from starcast.web.site import file_of

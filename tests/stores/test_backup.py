@@ -13,7 +13,7 @@ from sqlalchemy import URL, Engine, inspect, select, text
 
 from starcast.catalogue.origin import PluginMissingError
 from starcast.embedded.packages import find_client_programs
-from starcast.experiments.grid import Grid
+from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import ingest, open_stores, parse_request
 from starcast.ingest.backup import back_up, restore

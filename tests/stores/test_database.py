@@ -15,7 +15,7 @@ from sqlalchemy import URL, Engine, Text, column, func, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from starcast import forest
-from starcast.experiments.grid import Grid
+from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.stores.database import artifact_rows, migrations, models, repository, sessions
 from starcast.support.errors import BusyError, RejectedError, UnavailableError

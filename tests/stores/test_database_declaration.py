@@ -13,7 +13,7 @@ from starcast.claims.storage import newest_verdicts
 from starcast.comparison.compare import compare
 from starcast.comparison.matching import figure, gap
 from starcast.comparison.sides import load_side
-from starcast.experiments.grid import Grid
+from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import ingest, parse_request
 from starcast.ingest.stores import Stores

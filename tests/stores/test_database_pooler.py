@@ -9,7 +9,7 @@ from sqlalchemy import URL, Engine, select, text
 
 from starcast.embedded.doctor import Verdict, examine
 from starcast.embedded.packages import find_client_programs
-from starcast.experiments.grid import Grid
+from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import Stores, ingest, parse_request
 from starcast.stores.database import backup, migrations, models, sessions, watched

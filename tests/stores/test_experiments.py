@@ -14,12 +14,10 @@ from sqlalchemy import Engine, func, select, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from starcast import costs
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
 from starcast.experiments import execution, running
-from starcast.experiments.design import Design, describe_missing
-from starcast.experiments.grid import Grid
+from starcast.experiments.design import Design, Grid
 from starcast.experiments.point import Point
 from starcast.experiments.running import ADHOC, drop_experiment, run_experiment, run_once
 from starcast.judges.simulator import Fault, simulate
@@ -29,11 +27,9 @@ from starcast.support.errors import (
     BusyError,
     InputError,
     LimitError,
-    NotFoundError,
     UnavailableError,
 )
 from starcast.support.progress import Silent, Task
-from starcast.topologies import topology
 from support.experiments import FAULTY, runs, time
 from support.recorder import Recorder
 
@@ -90,47 +86,6 @@ class CutOff(Interrupted):
         self.another()
 
 
-def test_every_experiment_point_becomes_a_run_in_grid_order(engine: Engine) -> None:
-    outcome = run_experiment(engine, "all", GRID, Silent())
-    assert (outcome.kept, outcome.created, outcome.failed) == (0, 32, 0)
-    assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()
-
-
-def test_stored_costs_of_every_run_equal_those_of_the_python_functions(engine: Engine) -> None:
-    run_experiment(engine, "all", GRID, Silent())
-    for run in runs(engine, "all"):
-        network, machine = topology(run.topology), costs.Machine(run.t_s, run.t_c)
-        arguments = {
-            "messages" if run.algorithm == "recursive-substar" else "segments": run.segments
-        }
-        simulation = simulate(
-            build(network, run.collective, run.algorithm, ports=run.ports, **arguments)
-        )
-        unit = costs.unit_bytes(
-            network, run.collective, run.algorithm, run.message_bytes, **arguments
-        )
-        assert time(run, "simulated") == costs.price_simulation(simulation, unit, machine).time
-        assert (
-            time(run, "closed form")
-            == costs.closed_form(
-                network,
-                run.collective,
-                run.algorithm,
-                run.ports,
-                run.message_bytes,
-                machine,
-                **arguments,
-            ).time
-        )
-        assert (
-            time(run, "lower bound")
-            == costs.lower_bound(
-                network, run.collective, run.ports, run.message_bytes, machine
-            ).time
-        )
-        assert time(run, "lower bound") <= time(run, "simulated") <= time(run, "closed form")
-
-
 def test_the_axis_segments_sets_the_messages_of_algorithms_without_segments(engine: Engine) -> None:
     run_experiment(engine, "all", GRID, Silent())
     for run in runs(engine, "all"):
@@ -143,14 +98,6 @@ def test_the_axis_segments_sets_the_messages_of_algorithms_without_segments(engi
         == ("S4", 3, Fraction(64), "all")
     ]
     assert [time(run, "simulated") for run in found] == [7 * (100 + Fraction(64, 3))]
-
-
-def test_running_a_stored_experiment_again_creates_nothing(engine: Engine) -> None:
-    run_experiment(engine, "all", GRID, Silent())
-    before = [(run.id, run.finished_at) for run in runs(engine, "all")]
-    outcome = run_experiment(engine, "all", GRID, Silent())
-    assert (outcome.kept, outcome.created) == (32, 0)
-    assert [(run.id, run.finished_at) for run in runs(engine, "all")] == before
 
 
 def test_the_order_and_notation_of_grid_values_do_not_matter(engine: Engine) -> None:
@@ -203,23 +150,6 @@ def test_a_schedule_shared_by_several_points_is_built_once(
     run_experiment(engine, "all", changed(t_s=[1, 2, 3]), Silent())
     assert len(runs(engine, "all")) == 96
     assert len(built) == 16
-
-
-def test_a_schedule_violation_is_stored_as_a_failed_run_without_costs(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def early(*words: Any, **arguments: Any) -> Schedule:
-        built = build(*words, **arguments)
-        return replace(built, step=np.ones_like(built.step))
-
-    monkeypatch.setattr(execution, "build_schedule", early)
-    outcome = run_experiment(engine, "early", changed(ports="all", segments=1), Silent())
-    assert (outcome.created, outcome.failed) == (8, 8)
-    for run in runs(engine, "early"):
-        assert run.status == "failed"
-        assert run.error is not None
-        assert run.error.startswith("step 1: ")
-        assert run.costs == []
 
 
 def test_an_incomplete_simulation_is_a_failed_run_naming_the_first_missing_unit(
@@ -368,8 +298,7 @@ def test_a_single_run_is_not_stored_in_an_experiment_with_a_grid_created_meanwhi
     assert len(runs(engine, ADHOC)) == 32
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_remark_about_several_runs_is_reported_once_with_the_number_of_runs(
     engine: Engine, jobs: int
 ) -> None:
@@ -394,24 +323,6 @@ def test_a_remark_about_several_runs_is_reported_once_with_the_number_of_runs(
     assert sorted(heard.lines) == sorted(sentences)
 
 
-def test_an_incomplete_experiment_reports_its_missing_runs(engine: Engine) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        run_experiment(engine, "all", GRID, Interrupted(31))
-    with open_session(engine) as session:
-        stored = repository.load_experiment(session, "all")
-        assert (stored.points, repository.count_runs(session)) == (32, {stored.id: (31, 0)})
-        kept = repository.load_runs(session, stored.id)
-        assert (
-            describe_missing(stored, kept)
-            == "the experiment 'all' is incomplete: 1 run is missing of 32"
-        )
-    run_experiment(engine, "all", GRID, Silent())
-    run_once(engine, GRID.points()[0])
-    with open_session(engine) as session:
-        for stored in repository.list_experiments(session):
-            assert describe_missing(stored, repository.load_runs(session, stored.id)) is None
-
-
 def test_an_experiment_that_another_process_runs_is_busy(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -434,10 +345,7 @@ def test_a_repeated_single_run_replaces_the_earlier_one(engine: Engine) -> None:
         assert len(session.scalars(select(models.Run)).all()) == 2
 
 
-def test_single_runs_and_grids_cannot_be_mixed_in_an_experiment(engine: Engine) -> None:
-    run_experiment(engine, "grid", GRID, Silent())
-    with pytest.raises(InputError, match="defined by a grid: no single run can be added"):
-        run_once(engine, GRID.points()[0], "grid")
+def test_a_grid_is_not_run_under_the_name_of_a_collection_of_single_runs(engine: Engine) -> None:
     run_once(engine, GRID.points()[0], "single")
     with pytest.raises(InputError, match="'single' is a collection of single runs"):
         run_experiment(engine, "single", GRID, Silent())
@@ -454,10 +362,3 @@ def test_provenance_records_the_code_version_and_the_machine(engine: Engine) -> 
     assert set(run.timings) == {"build", "verify", "simulate", "price"}
     assert all(seconds >= 0 for seconds in run.timings.values())
     assert run.started_at <= run.finished_at
-
-
-def test_a_dropped_or_unknown_experiment_is_not_found(engine: Engine) -> None:
-    run_experiment(engine, "all", GRID, Silent())
-    assert drop_experiment(engine, "all") == 32
-    with pytest.raises(NotFoundError):
-        drop_experiment(engine, "all")

@@ -16,12 +16,11 @@ from sqlalchemy import URL, Engine
 from starcast.catalogue import plugins
 from starcast.catalogue.plugins import pack
 from starcast.claims import select_claims, verify
-from starcast.experiments.design import Design
-from starcast.experiments.grid import Grid
+from starcast.experiments.design import Design, Grid
 from starcast.experiments.running import run_experiment
 from starcast.judges.blockwise import BlockVerification, Source, closed_form, combine, run_ranges
 from starcast.search import Budget
-from starcast.search.sharding import SearchTask, plan_searches, run_searches
+from starcast.search.running import SearchTask, plan_searches, run_searches
 from starcast.support import dask_cluster
 from starcast.support.dask_cluster import DaskExecutor, connect
 from starcast.support.errors import InputError, LimitError, RejectedError, UnavailableError
@@ -30,7 +29,7 @@ from starcast.support.progress import Silent
 from support.dask_cluster import Cluster, cluster
 from support.experiments import figures, runs
 from support.fix_plugins import EXAMPLES
-from support.fix_servers import without_password
+from support.fix_servers import environment_for
 
 pytestmark = pytest.mark.slow
 
@@ -242,17 +241,12 @@ def test_plug_ins_are_sent_to_the_workers(
 def test_ctrl_c_ends_the_client_but_not_the_cluster(
     cluster_of_two: Cluster, clean_database: URL, tmp_path: Path
 ) -> None:
-    (tmp_path / "password").write_text(str(clean_database.password), encoding="utf-8")
     words = ["experiment", "run", "long", "-m", "64", "--topology", "S7"]
     words += ["--algorithm", "multiple"]
     words += [word for segments in range(10, 40) for word in ("--segments", str(segments))]
     process = subprocess.Popen(
         [sys.executable, "-m", "starcast.cli.app", *words, "--workers", cluster_of_two.workers],
-        env={
-            **os.environ,
-            "STARCAST_POSTGRES_URI": without_password(clean_database),
-            "STARCAST_POSTGRES_PASSWORD_FILE": str(tmp_path / "password"),
-        },
+        env=environment_for(clean_database, tmp_path),
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,12 @@ from starcast.catalogue.origin import PluginMissingError
 from starcast.comparison.compare import compare
 from starcast.comparison.curves import load_profiles
 from starcast.comparison.listing import list_runs, run_facts
-from starcast.comparison.page import describe
 from starcast.comparison.plots import plot_file
+from starcast.comparison.presentation import describe
 from starcast.comparison.sides import load_side
-from starcast.experiments.design import Design, as_toml
+from starcast.experiments.design import Design, Grid, as_toml
 from starcast.experiments.exchange import Imported, export_experiments, import_experiments
-from starcast.experiments.grid import Grid
-from starcast.experiments.reproduction import reproduce
-from starcast.experiments.running import exclusive, run_experiment, run_once
+from starcast.experiments.running import exclusive, reproduce, run_experiment, run_once
 from starcast.stores.database import migrations, models, repository
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import BusyError, InputError, NotFoundError, RejectedError
@@ -95,48 +92,6 @@ def test_imported_runs_equal_the_exported_ones_including_provenance(
         assert compare([load_side(session, "a")]).rows()
 
 
-def test_asynchronous_runs_are_stored_compared_reproduced_and_exported(
-    engine: Engine, colleague: Engine, tmp_path: Path
-) -> None:
-    models_grid = Grid({
-        "topology": "S4", "algorithm": ["multiple", "greedy"], "message_bytes": 768,
-        "segments": 4, "ports": "one", "execution": ["synchronous", "asynchronous"],
-    })  # fmt: skip
-    run_experiment(engine, "models", models_grid, Silent())
-    assert run_experiment(engine, "models", models_grid, Silent()).kept == 4
-    assert all(each.agrees for each in reproduce(engine, "models", Silent(), jobs=1))
-    with open_session(engine) as session:
-        comparison = compare([load_side(session, "models")], across=["execution"])
-        listed = session.execute(
-            text("select execution, algorithm, time from run_summary order by execution, algorithm")
-        ).all()
-    assert {side.name for side in comparison.sides} == {
-        f"models/{execution} {algorithm}"
-        for execution in ("asynchronous", "synchronous")
-        for algorithm in ("greedy", "multiple")
-    }
-    assert all(row["note"] is None for row in comparison.complete.rows())
-    times = {(execution, algorithm): time for execution, algorithm, time in listed}
-    assert times["asynchronous", "multiple"] < times["synchronous", "multiple"]
-    exported = tmp_path / "models.json"
-    export_experiments(engine, ["models"], exported)
-    assert import_experiments(colleague, exported) == [Imported("models", 4, 0)]
-    assert rows(colleague) == rows(engine)
-    # Files written by earlier versions of starcast do not name the execution model.
-    old = re.sub(r'"execution":"synchronous",', "", exported.read_text())
-    exported.write_text(old)
-    assert import_experiments(colleague, exported) == [Imported("models", 0, 4)]
-
-
-@pytest.mark.slow
-def test_a_second_import_of_a_file_changes_nothing(file: Path, colleague: Engine) -> None:
-    import_experiments(colleague, file)
-    before = rows(colleague)
-    again = import_experiments(colleague, file)
-    assert [(each.created, each.kept) for each in again] == [(0, 2), (0, 8), (0, 1)]
-    assert rows(colleague) == before
-
-
 @pytest.mark.slow
 def test_an_import_adds_the_missing_runs_of_an_incomplete_experiment(
     file: Path, colleague: Engine
@@ -199,26 +154,6 @@ def test_an_unknown_experiment_is_not_found(stored: Engine, tmp_path: Path) -> N
     with pytest.raises(NotFoundError, match="no experiment 'c' is stored"):
         export_experiments(stored, ["a", "c"], tmp_path / "x")
     assert list(tmp_path.iterdir()) == []
-
-
-def first_run(content: dict[str, Any]) -> dict[str, Any]:
-    run: dict[str, Any] = content["experiments"][1]["runs"][0]
-    return run
-
-
-def test_a_run_faster_than_its_lower_bound_is_refused_and_nothing_is_stored(
-    stored: Engine, colleague: Engine, tmp_path: Path
-) -> None:
-    """The experiments that precede the run in the file are not stored either."""
-    file = tmp_path / "forged.json"
-    export_experiments(stored, ["b", "a"], file)
-    content = json.loads(file.read_text(encoding="utf-8"))
-    simulated = next(each for each in first_run(content)["costs"] if each["kind"] == "simulated")
-    simulated["time"] = "1"
-    file.write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(RejectedError, match="simulated, time is 1 and must be"):
-        import_experiments(colleague, file)
-    assert not any(rows(colleague).values())
 
 
 def damaged(file: Path) -> Iterator[bytes]:

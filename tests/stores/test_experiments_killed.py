@@ -19,7 +19,7 @@ from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session
 from starcast.support.progress import Silent
 from support.experiments import figures
-from support.fix_servers import without_password
+from support.fix_servers import environment_for
 from support.workers import workers_of
 
 pytestmark = pytest.mark.slow
@@ -88,15 +88,7 @@ def started(
     engine: Engine, clean_database: URL, design: tuple[Path, Design], tmp_path: Path
 ) -> Iterator[Started]:
     """A running experiment: one run is stored, others are being executed."""
-    url = clean_database
-    secret = tmp_path / "password"
-    secret.write_text(str(url.password), encoding="utf-8")
-    environment = {
-        **os.environ,
-        "STARCAST_POSTGRES_URI": without_password(url),
-        "STARCAST_POSTGRES_PASSWORD_FILE": str(secret),
-    }
-    running = Started(engine, environment, design[0])
+    running = Started(engine, environment_for(clean_database, tmp_path), design[0])
     try:
         running.wait_for_a_run()
         yield running

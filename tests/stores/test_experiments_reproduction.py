@@ -5,25 +5,12 @@ from fractions import Fraction
 import pytest
 from sqlalchemy import Engine, text
 
-from starcast.experiments.reproduction import FIGURES, reproduce
-from starcast.experiments.running import run_experiment, run_once
+from starcast.experiments.running import reproduce, run_once
 from starcast.stores.database.sessions import open_session
-from starcast.support.errors import NotFoundError
 from starcast.support.progress import Silent
-from support.experiments import FAULTY, make_point, runs
+from support.experiments import make_point
 
 POINT = make_point("S4", "broadcast", "recursive-substar", "one", 3, Fraction(1000, 3))
-
-
-@pytest.mark.slow
-def test_repeating_a_stored_experiment_gives_the_same_results(engine: Engine) -> None:
-    run_experiment(engine, "faulty", FAULTY, Silent())
-    repeated = reproduce(engine, "faulty", Silent())
-    assert [one.run.id for one in repeated] == [run.id for run in runs(engine, "faulty")]
-    assert all(one.agrees for one in repeated)
-    (single,) = reproduce(engine, str(repeated[3].run.id), Silent())
-    assert (single.agrees, set(single.figures)) == (True, set(FIGURES))
-    assert len(runs(engine, "faulty")) == len(repeated)
 
 
 @pytest.mark.parametrize(
@@ -66,9 +53,3 @@ def test_a_result_that_differs_is_reported_with_both_values(
     assert repeated.figures[figure].startswith(words)
     also = {"costs"} if figure in ("steps", "transmissions") else set()
     assert {name for name, value in repeated.figures.items() if value != "same"} == {figure} | also
-
-
-def test_unknown_experiments_and_runs_cannot_be_reproduced(engine: Engine) -> None:
-    for name in ("none", "7"):
-        with pytest.raises(NotFoundError):
-            reproduce(engine, name, Silent())

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, select
 
 from starcast.catalogue import plugins
 from starcast.catalogue.origin import ORIGINS, PluginMissingError
-from starcast.experiments.grid import Grid
+from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import LoadMethod, Stores, drop, ingest, parse_request
 from starcast.ingest.ingestion import rebuild

@@ -47,10 +47,9 @@ def check_without_a_server() -> None:
     from starcast.comparison.listing import run_row
     from starcast.comparison.matching import Side
     from starcast.comparison.sides import read_conditions, select_runs
-    from starcast.experiments.design import Design, as_toml
+    from starcast.experiments.design import Design, Grid, as_toml, grid_command
     from starcast.experiments.exchange import record_run
     from starcast.experiments.execution import execute, price_run
-    from starcast.experiments.grid import Grid, grid_command
     from starcast.experiments.run_records import RunRecord
     from starcast.stores.database.models import Run
     from starcast.stores.database.views import COMPARISON, RUN_SUMMARY
@@ -115,10 +114,9 @@ def check_in_a_store(address: str) -> None:
     from sqlalchemy import make_url, text
 
     from starcast.comparison.sides import load_side
+    from starcast.experiments.design import Grid
     from starcast.experiments.exchange import export_experiments, import_experiments
-    from starcast.experiments.grid import Grid
-    from starcast.experiments.reproduction import reproduce
-    from starcast.experiments.running import run_experiment
+    from starcast.experiments.running import reproduce, run_experiment
     from starcast.stores.database import sessions
     from starcast.stores.database.migrations import declare
     from starcast.stores.database.models import Base

@@ -290,6 +290,14 @@ def without_password(url: URL) -> str:
     )
 
 
+def environment_for(url: URL, folder: Path) -> dict[str, str]:
+    """Return the environment of a process that uses a database; the password is in a file."""
+    secret = folder / "password"
+    secret.write_text(str(url.password), encoding="utf-8")
+    database = {"URI": without_password(url), "PASSWORD_FILE": str(secret)}
+    return os.environ | {f"STARCAST_POSTGRES_{name}": value for name, value in database.items()}
+
+
 def plain_url(url: URL) -> str:
     """Return the URL in the form that psycopg accepts."""
     return url.set(drivername="postgresql").render_as_string(hide_password=False)

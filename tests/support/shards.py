@@ -8,12 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from starcast.experiments.design import Design
+from starcast.experiments.design import Design, Grid
 from starcast.experiments.exchange import read_shards, run_shard
-from starcast.experiments.grid import Grid
 from starcast.judges.blockwise import merge_blocks
 from starcast.records import load_record, path_of, shipped_folder
-from starcast.search.sharding import merge_searches
+from starcast.search.running import merge_searches
 from starcast.support.progress import Silent
 from starcast.support.shards import Job, Kind, Shard, write_shard
 

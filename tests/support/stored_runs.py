@@ -19,24 +19,31 @@ PROVENANCE = {
 }
 
 
-def priced_run(steps: int, rate: Fraction | int, m: Fraction | int, **changes: Any) -> Run:
-    """Return a run with ``steps`` start-ups and ``rate * m`` bytes for a message of m bytes.
+def bare_run(**changes: Any) -> Run:
+    """Return a run without costs; the arguments replace fields of the run.
 
-    The algorithm is the broadcast `multiple` on S5 with 1 segment, t_s = 100 and t_c = 1; further
-    arguments replace fields of the run. ``closed`` is the rate in the closed-form cost. The lower
-    bound has ``bound`` start-ups and m/4 bytes.
+    The algorithm is the broadcast `multiple` on S5 with 1 segment, t_s = 100 and t_c = 1.
     """
-    closed, bound = changes.pop("closed", rate), changes.pop("bound", 1)
-    point = {
+    return Run(**{
         "id": next(NUMBERS), "topology": "S5", "collective": "broadcast", "algorithm": "multiple",
         "ports": "all", "segments": 1,
-        "messages": 1, "message_bytes": Fraction(m), "t_s": Fraction(100), "t_c": Fraction(1),
+        "messages": 1, "message_bytes": Fraction(64), "t_s": Fraction(100), "t_c": Fraction(1),
         "copies": 1, "base": None, "faults": [],
         "seed": 0, "execution": "synchronous",
         "missing": 0, "status": "complete", "error": None, "provenance": PROVENANCE,
         "finished_at": datetime(2026, 11, 20, 12, tzinfo=UTC), **changes,
-    }  # fmt: skip
-    start_up, byte, size = point["t_s"], point["t_c"], point["message_bytes"]
+    })  # fmt: skip
+
+
+def priced_run(steps: int, rate: Fraction | int, m: Fraction | int, **changes: Any) -> Run:
+    """Return a run with ``steps`` start-ups and ``rate * m`` bytes for a message of m bytes.
+
+    Further arguments replace fields of `bare_run`. ``closed`` is the rate in the closed-form cost.
+    The lower bound has ``bound`` start-ups and m/4 bytes.
+    """
+    closed, bound = changes.pop("closed", rate), changes.pop("bound", 1)
+    run = bare_run(message_bytes=Fraction(m), **changes)
+    start_up, byte, size = run.t_s, run.t_c, run.message_bytes
     made_up = {"source": "made up"}
     counted = {"steps": steps, "start_ups": Fraction(steps), "transmissions": 119, **made_up}
     costs = []
@@ -46,7 +53,8 @@ def priced_run(steps: int, rate: Fraction | int, m: Fraction | int, **changes: A
     least = {"start_ups": Fraction(bound), "bytes": size / 4}
     time = max(least["start_ups"] * start_up, least["bytes"] * byte)
     costs.append(Cost(kind="lower bound", **least, time=time, **made_up))
-    return Run(costs=costs, **point)
+    run.costs = costs
+    return run
 
 
 def along(steps: int, rate: Fraction | int, sizes: Iterable[int], **changes: Any) -> list[Run]:

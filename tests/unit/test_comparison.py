@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.comparison import page
+from starcast.comparison import presentation
 from starcast.comparison.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, Comparison, compare
 from starcast.comparison.matching import PARAMETERS, Side, gap
 from starcast.comparison.presentation import MAX_ABREAST, lay_out, matched_by
@@ -20,34 +20,19 @@ from starcast.experiments.execution import execute, price_run
 from starcast.stores.database.models import Cost, Run
 from starcast.support.errors import InputError, NotFoundError
 from support.experiments import make_point
-from support.stored_runs import cells
+from support.stored_runs import bare_run, cells
 
 
 def run(
     time: Fraction | int | None = 10, bound: Fraction | int = 5, steps: int = 3, **changes: Any
 ) -> Run:
-    """Return a run of the broadcast `multiple` on S5, with ``changes`` in place of its columns."""
-    point = {
-        "topology": "S5", "collective": "broadcast", "algorithm": "multiple", "ports": "all",
-        "segments": 1, "messages": 1,
-        "message_bytes": Fraction(64), "t_s": Fraction(100), "t_c": Fraction(1), "copies": 1,
-        "base": None, "faults": [], "seed": 0,
-        "missing": 0, "status": "complete", "provenance": {}, **changes,
-    }  # fmt: skip
-    costs = []
+    """Return a run with the given figures, with ``changes`` in place of its columns."""
+    priced = bare_run(**changes)
     if time is not None:
-        costs = [
-            Cost(
-                kind="simulated",
-                steps=steps,
-                start_ups=Fraction(steps),
-                bytes=Fraction(1),
-                transmissions=9,
-                time=time,
-            ),
-            Cost(kind="lower bound", time=Fraction(bound)),
-        ]
-    return Run(costs=costs, **point)
+        counts = {"steps": steps, "start_ups": Fraction(steps), "transmissions": 9}
+        simulated = Cost(kind="simulated", bytes=Fraction(1), time=time, **counts)
+        priced.costs = [simulated, Cost(kind="lower bound", time=Fraction(bound))]
+    return priced
 
 
 def side(name: str, *runs: Run) -> Side:
@@ -65,10 +50,8 @@ def pair(ours: Run | Iterable[Run], theirs: Run | Iterable[Run], **options: Any)
 
 def test_a_shorter_time_is_better_and_its_change_is_negative() -> None:
     for after, change, percent, verdict in (
-        (5, -5, -50.0, BETTER),
-        (15, 5, 50.0, WORSE),
-        (10, 0, 0.0, SAME),
-    ):
+        (5, -5, -50.0, BETTER), (15, 5, 50.0, WORSE), (10, 0, 0.0, SAME),
+    ):  # fmt: skip
         (row,) = pair(run(10), run(after)).complete.rows()
         assert (row["change"], row["change_percent"], row["verdict"]) == (change, percent, verdict)
 
@@ -111,7 +94,7 @@ def test_a_row_with_a_single_run_is_not_comparable() -> None:
     lonely = next(row for row in comparison.rows() if row["message_bytes"] == 2)
     assert (lonely["verdict_b"], lonely["verdict_c"]) == (None, NOT_COMPARABLE)
     assert lonely["note"] == "a has no run with message_bytes = 2"
-    (b, c) = page.summarize(comparison)[1:]
+    (b, c) = presentation.summarize(comparison)[1:]
     assert (b[BETTER], b[NOT_COMPARABLE], c[BETTER], c[NOT_COMPARABLE]) == (1, 0, 1, 1)
     lines = [
         line["verdict"]
@@ -136,16 +119,79 @@ def test_runs_of_different_algorithms_are_matched_if_the_sides_have_no_common_al
     assert comparison.shared_parameters()["algorithm"] == "multiple | greedy"
 
 
-def test_runs_of_the_same_algorithm_are_matched_if_both_sides_have_it() -> None:
-    before = side("before", run(10), run(20, algorithm="greedy"))
-    after = side("after", run(30, algorithm="greedy"), run(5))
-    rows = compare([before, after]).rows()
-    assert cells(rows, "algorithm", "verdict") == [("greedy", WORSE), ("multiple", BETTER)]
+DRAWN: dict[str, Any] = {"faults": ["21345"], "seed": 3}
+#: Runs of the two sides, some columns of the complete comparison, and their values.
+MATCHED: dict[str, tuple[list[Run], list[Run], str, list[tuple[Any, ...]]]] = {
+    "runs of the same algorithm if both sides have it": (
+        [run(10), run(20, algorithm="greedy")], [run(30, algorithm="greedy"), run(5)],
+        "algorithm verdict", [("greedy", WORSE), ("multiple", BETTER)],
+    ),
+    "different numbers of segments if each side has a single run": (
+        [run(10, segments=1)], [run(8, segments=4)], "segments verdict", [("1 | 4", BETTER)],
+    ),
+    "only the fastest of the runs with segments that the other side lacks": (
+        [run(20 - p, segments=p) for p in (1, 2, 4)], [run(10 - p, segments=p) for p in (1, 3, 5)],
+        "segments", [(1,), (2,), (3,), ("4 | 5",)],
+    ),
+    # If 7 segments were matched with 7 and 5 with 5, different algorithms would be paired.
+    "segments only between runs of the same algorithm": (
+        [run(10, segments=7), run(20, segments=5, algorithm="greedy")],
+        [run(9, segments=5), run(21, segments=7, algorithm="greedy")],
+        "algorithm segments verdict", [("greedy", "5 | 7", WORSE), ("multiple", "7 | 5", BETTER)],
+    ),
+    "different copies": (
+        [run(10, copies=1)], [run(5, copies=2)], "copies verdict note", [("1 | 2", BETTER, None)],
+    ),
+    "different bases": (
+        [run(10, base="greedy")], [run(5, base="balanced")],
+        "base verdict note", [("greedy | balanced", BETTER, None)],
+    ),
+    "no base with a base": (
+        [run(10)], [run(5, base="greedy")], "base verdict note", [("- | greedy", BETTER, None)],
+    ),
+    "the same copies": (
+        [run(10, copies=1), run(20, copies=2)], [run(30, copies=2), run(5, copies=1)],
+        "copies verdict", [(1, BETTER), (2, WORSE)],
+    ),
+    "the same bases": (
+        [run(10, base="greedy"), run(20, base="balanced")],
+        [run(30, base="balanced"), run(5, base="greedy")],
+        "base verdict", [("balanced", WORSE), ("greedy", BETTER)],
+    ),
+    "the same base or none": (
+        [run(10), run(20, base="greedy")], [run(30, base="greedy"), run(5)],
+        "base verdict", [(None, BETTER), ("greedy", WORSE)],
+    ),
+    "pairs with the fewest differences if the problems differ": (
+        [run(message_bytes=Fraction(m)) for m in (8, 64, 512)],
+        [run(message_bytes=Fraction(m), t_s=Fraction(1)) for m in (512, 8, 64)],
+        "message_bytes note", [(m, "different t_s (100, 1)") for m in (8, 64, 512)],
+    ),
+    "rows by topology size, then message size": (
+        [run(message_bytes=Fraction(m), topology=f"S{n}") for m, n in ((2, 10), (10, 9), (9, 9))],
+        [run(message_bytes=Fraction(m), topology=f"S{n}") for m, n in ((2, 10), (10, 9), (9, 9))],
+        "topology message_bytes", [("S9", 9), ("S9", 10), ("S10", 2)],
+    ),
+    "faults in any order": (
+        [run(10, faults=["12354", "21345"], seed=1)], [run(5, faults=["21345", "12354"], seed=1)],
+        "faults verdict", [("12354 21345", BETTER)],
+    ),
+    # The command that repeats a run with drawn faults gives these faults by name.
+    "faults drawn with a seed with the same faults given by name": (
+        [run(10, **DRAWN)], [run(10, **{**DRAWN, "seed": 0})], "verdict note", [(SAME, None)],
+    ),
+    "a small change, which is not rounded to zero per cent": (
+        [run(2736)], [run(2736 + Fraction(4, 3))],
+        "change_percent verdict", [(0.0487, WORSE)],
+    ),
+}  # fmt: skip
 
 
-def test_if_each_side_has_a_single_run_the_numbers_of_segments_may_differ() -> None:
-    (row,) = pair(run(10, segments=1), run(8, segments=4)).rows()
-    assert (row["segments"], row["verdict"]) == ("1 | 4", BETTER)
+@pytest.mark.whole
+@pytest.mark.parametrize("case", MATCHED)
+def test_runs_of_two_experiments_are_matched(case: str) -> None:
+    ours, theirs, columns, expected = MATCHED[case]
+    assert cells(pair(ours, theirs).complete.rows(), *columns.split()) == expected
 
 
 def test_a_number_of_segments_that_only_one_side_has_is_reported_and_not_matched() -> None:
@@ -190,13 +236,6 @@ def test_runs_with_the_best_number_of_segments_on_the_same_topology_share_a_row(
     assert comparison.blocking_axes() == []
 
 
-def test_of_runs_with_segments_that_the_other_side_lacks_only_the_fastest_are_matched() -> None:
-    ours = (run(20 - p, segments=p) for p in (1, 2, 4))
-    theirs = (run(10 - p, segments=p) for p in (1, 3, 5))
-    comparison = pair(ours, theirs)
-    assert [row["segments"] for row in comparison.rows()] == [1, 2, 3, "4 | 5"]
-
-
 def test_runs_are_matched_by_the_number_of_pieces_of_the_message_by_default() -> None:
     """`multiple` splits a quarter of the message per tree, `edge-disjoint` the full message."""
     sides = [
@@ -215,11 +254,6 @@ def test_runs_are_matched_by_the_number_of_pieces_of_the_message_by_default() ->
     assert matched_by(by_segments) == "rows matched by segments"
     rows = by_segments.complete.rows()
     assert cells(rows, "segments", "message_units") == [(1, "4 | 1"), (4, "16 | 4")]
-
-
-def test_a_small_increase_in_time_is_not_rounded_to_zero_per_cent() -> None:
-    (row,) = pair(run(2736), run(2736 + Fraction(4, 3))).rows()
-    assert (row["change_percent"], row["verdict"]) == (0.0487, WORSE)
 
 
 def test_runs_on_other_topologies_are_matched_only_if_there_is_none_on_the_same_topology() -> None:
@@ -271,13 +305,6 @@ def test_runs_of_different_problems_are_not_compared_and_the_difference_is_repor
     assert (row["time_a"], row["time_b"]) == (10, 5)
 
 
-def test_runs_of_different_problems_are_listed_in_pairs_with_the_fewest_differences() -> None:
-    ours = [run(message_bytes=Fraction(m)) for m in (8, 64, 512)]
-    theirs = [run(message_bytes=Fraction(m), t_s=Fraction(1)) for m in (512, 8, 64)]
-    comparison = pair(ours, theirs)
-    assert [row["note"] for row in comparison.rows()] == ["different t_s (100, 1)"] * 3
-
-
 def test_a_failed_run_on_either_side_is_reported_with_its_reason() -> None:
     failed = run(None, status="failed", error="step 1: too early")
     for sides, name in (
@@ -287,11 +314,6 @@ def test_a_failed_run_on_either_side_is_reported_with_its_reason() -> None:
         (row,) = compare(sides).rows()
         note = f"{name} failed: step 1: too early"
         assert (row["verdict"], row["note"]) == (NOT_COMPARABLE, note)
-
-
-def test_an_experiment_without_runs_is_reported() -> None:
-    (row,) = compare([side("a", run()), side("b")]).rows()
-    assert (row["verdict"], row["note"]) == (NOT_COMPARABLE, "b has no runs")
 
 
 def test_an_experiment_compared_with_itself_has_no_rows_by_default() -> None:
@@ -325,14 +347,6 @@ def test_equal_columns_are_omitted_by_default() -> None:
     assert steps.columns()[:2] == ["steps_a", "steps_b"]
 
 
-def test_each_of_several_experiments_is_compared_with_the_baseline() -> None:
-    comparison = compare([side("a", run(10)), side("b", run(5)), side("c", run(20))])
-    (row,) = comparison.rows()
-    assert (row["change_b"], row["verdict_b"]) == (-5, BETTER)
-    assert (row["change_c"], row["verdict_c"]) == (10, WORSE)
-    assert {"change_b", "change_c"} < set(comparison.columns())
-
-
 def test_in_a_narrow_table_letters_stand_for_the_experiments() -> None:
     comparison = compare(
         [side("multiple-S5", run(10)), side("recursive-S5", run(5)), side("greedy-S5", run(None))]
@@ -353,26 +367,10 @@ def test_the_baseline_may_be_any_experiment_given_by_name_or_number() -> None:
         compare(sides, "d")
 
 
-def test_a_single_experiment_is_split_by_algorithm() -> None:
-    comparison = compare([side("sweep", run(10), run(8, algorithm="greedy"))])
-    assert [each.name for each in comparison.sides] == ["sweep/multiple", "sweep/greedy"]
-    assert comparison.rows()[0]["verdict"] == BETTER
-
-
 @pytest.mark.parametrize("sides", [[], [side("a", run())], [side("a")]])
 def test_an_experiment_with_one_algorithm_cannot_be_split(sides: list[Side]) -> None:
     with pytest.raises(InputError, match="nothing to compare"):
         compare(sides)
-
-
-def test_rows_are_sorted_by_topology_size_then_message_size_then_segments() -> None:
-    runs = [
-        run(message_bytes=Fraction(2), topology="S10"),
-        run(message_bytes=Fraction(10), topology="S9"),
-        run(message_bytes=Fraction(9), topology="S9"),
-    ]
-    rows = pair(runs, runs).complete.rows()
-    assert cells(rows, "topology", "message_bytes") == [("S9", 9), ("S9", 10), ("S10", 2)]
 
 
 def test_the_versions_of_starcast_that_computed_the_runs_are_listed() -> None:
@@ -414,83 +412,10 @@ def test_every_run_is_in_a_row_and_only_runs_of_the_same_problem_have_a_verdict(
         assert (row["note"] is None) == bool(alike)
 
 
-def test_the_order_of_faults_does_not_matter() -> None:
-    ours, theirs = (
-        run(10, faults=["12354", "21345"], seed=1),
-        run(5, faults=["21345", "12354"], seed=1),
-    )
-    (row,) = pair(ours, theirs).rows()
-    assert (row["verdict"], row["faults"]) == (BETTER, "12354 21345")
-
-
-def test_faults_drawn_with_a_seed_match_the_same_faults_given_by_name() -> None:
-    """The command that repeats a run with drawn faults gives these faults by name."""
-    drawn, named = run(10, faults=["21345"], seed=3), run(10, faults=["21345"], seed=0)
-    comparison = pair(drawn, named)
-    (row,) = comparison.complete.rows()
-    assert (row["verdict"], row["note"]) == (SAME, None)
-    assert comparison.rows() == []
-
-
 def test_runs_whose_seeds_draw_the_same_faults_share_a_row_if_their_results_agree() -> None:
     ours, theirs = ([run(time, faults=["21345"], seed=seed) for seed in (1, 2)] for time in (10, 5))
     assert len(pair(ours, theirs).rows()) == 1
     assert len(pair(ours, [theirs[0], run(6, faults=["21345"], seed=2)]).rows()) == 2
-
-
-@pytest.mark.parametrize(
-    "parameter",
-    [
-        ("copies", 1, 2),
-        ("base", "greedy", "balanced"),
-        ("base", None, "greedy"),
-        ("segments", 1, 7),
-    ],
-)
-def test_runs_that_differ_in_copies_base_or_segments_are_compared(
-    parameter: tuple[str, Any, Any],
-) -> None:
-    name, ours, theirs = parameter
-    (row,) = pair(run(10, **{name: ours}), run(5, **{name: theirs})).rows()
-    assert (row["verdict"], row["note"]) == (BETTER, None)
-    assert row[name] == f"{'-' if ours is None else ours} | {theirs}"
-
-
-@pytest.mark.parametrize(
-    "parameter", [("copies", 1, 2), ("base", "greedy", "balanced"), ("base", None, "greedy")]
-)
-def test_runs_with_the_same_copies_or_base_are_matched(parameter: tuple[str, Any, Any]) -> None:
-    name, one, other = parameter
-    before = side("a", run(10, **{name: one}), run(20, **{name: other}))
-    after = side("b", run(30, **{name: other}), run(5, **{name: one}))
-    rows = compare([before, after]).rows()
-    assert {row[name]: row["verdict"] for row in rows} == {one: BETTER, other: WORSE}
-
-
-def test_runs_with_the_best_number_of_segments_share_a_row_for_every_message_size() -> None:
-    """The best numbers of both sides are 2 and 7, but at different message sizes."""
-    ours = [run(10, message_bytes=Fraction(m), segments=p) for m, p in ((1, 1), (8, 2), (64, 7))]
-    theirs = [
-        run(9, message_bytes=Fraction(m), segments=p, algorithm="greedy")
-        for m, p in ((1, 1), (8, 7), (64, 2))
-    ]
-    rows = pair(ours, theirs).rows()
-    assert cells(rows, "message_bytes", "segments", "verdict") == [
-        (1, 1, BETTER),
-        (8, "2 | 7", BETTER),
-        (64, "7 | 2", BETTER),
-    ]
-
-
-def test_segments_are_matched_only_between_runs_of_the_same_algorithm() -> None:
-    """If 7 segments were matched with 7 and 5 with 5, different algorithms would be paired."""
-    before = side("a", run(10, segments=7), run(20, segments=5, algorithm="greedy"))
-    after = side("b", run(9, segments=5), run(21, segments=7, algorithm="greedy"))
-    rows = compare([before, after]).rows()
-    assert {row["algorithm"]: (row["segments"], row["verdict"]) for row in rows} == {
-        "multiple": ("7 | 5", BETTER),
-        "greedy": ("5 | 7", WORSE),
-    }
 
 
 def test_a_run_that_does_not_deliver_all_units_is_reported() -> None:
@@ -647,18 +572,6 @@ def test_a_parameter_that_no_run_has_is_not_shown() -> None:
     assert (shared["copies"], shared["base"]) == ("2", "greedy")
 
 
-def test_a_parameter_that_is_constant_on_each_side_has_no_column() -> None:
-    ours = side("a", run(10, message_bytes=Fraction(1)), run(10, message_bytes=Fraction(2)))
-    theirs = side("b", run(9, message_bytes=Fraction(1), algorithm="greedy"))
-    comparison = compare([ours, theirs])
-    assert "algorithm" not in comparison.columns()
-    assert comparison.shared_parameters()["algorithm"] == "multiple | greedy"
-    assert [row["note"] for row in comparison.rows()] == [
-        None,
-        "b has no run with message_bytes = 2",
-    ]
-
-
 def test_rows_do_not_multiply_if_one_run_matches_several_runs_of_each_side() -> None:
     """One run of the baseline and four runs of each of three sides give four rows, not 64."""
     others = [
@@ -691,33 +604,3 @@ def test_few_experiments_are_shown_as_columns_and_many_as_lines() -> None:
     ]  # fmt: skip
     assert [len(names) for names in many.best[:4]] == [0, 1, 0, 1]
     assert many.parameters == 1
-
-
-def test_hundreds_of_runs_are_matched_one_to_one() -> None:
-    sizes = range(1, 201)
-    ours = [run(10, message_bytes=Fraction(m), segments=p) for m in sizes for p in (1, 4)]
-    theirs = [
-        run(9, message_bytes=Fraction(m), segments=p, algorithm="greedy")
-        for m in sizes
-        for p in (1, 4)
-    ]
-    strange = [
-        run(9, message_bytes=Fraction(m), segments=p, topology="S6") for m in sizes for p in (1, 4)
-    ]
-    assert [row["verdict"] for row in pair(ours, theirs).rows()] == [BETTER] * 400
-    notes = {row["note"] for row in pair(ours, strange).rows()}
-    assert notes == {"different topology (S5, S6)"}
-
-
-def test_on_s5_the_multiple_trees_beat_the_substar_broadcast_for_long_messages() -> None:
-    """The broadcast of Sheu, Liaw & Chen takes fewer steps, but each lasts longer."""
-
-    def runs(algorithm: str) -> list[Run]:
-        axes = ("S5", "broadcast", algorithm, "all")
-        points = [make_point(*axes, p, 65536) for p in (1, 16)]
-        return [price_run(point, execute(point)) for point in points]
-
-    sides = [side("multiple", *runs("multiple")), side("substar", *runs("recursive-substar"))]
-    rows = compare(sides, by="segments").rows()
-    assert cells(rows, "segments", "steps_substar", "verdict") == [(1, 7, WORSE), (16, 22, WORSE)]
-    assert rows[0]["time_substar"] == 7 * (100 + 65536)

@@ -129,25 +129,16 @@ def test_several_experiments_are_split_only_by_the_crossed_axis() -> None:
     assert not any(any(match.reasons) for match in comparison.matches)
 
 
-def test_parts_of_an_experiment_with_one_algorithm_are_named_by_their_topologies() -> None:
-    runs = [
-        *along(6, 5, SIZES, topology="S5"),
-        *along(7, 6, SIZES, topology="S6"),
-        *along(9, 6, SIZES, topology="S6,3"),
-    ]
-    comparison = compare([side("sizes", runs)], across=["topology"])
-    assert [each.name for each in comparison.sides] == ["sizes/S5", "sizes/S6", "sizes/S6,3"]
-
-
 @pytest.mark.parametrize(
     ("axis", "one", "other", "names"),
     [
         ("ports", "all", "one", ["sweep/all-port", "sweep/one-port"]),
+        ("execution", "synchronous", "asynchronous", ["sweep/synchronous", "sweep/asynchronous"]),
         ("t_s", Fraction(10), Fraction(1, 3), ["sweep/t_s=10", "sweep/t_s=1/3"]),
         ("t_c", Fraction(1), Fraction(2), ["sweep/t_c=1", "sweep/t_c=2"]),
     ],
 )
-def test_port_models_and_machine_parameters_can_be_crossed(
+def test_port_and_execution_models_and_machine_parameters_can_be_crossed(
     axis: str, one: Any, other: Any, names: list[str]
 ) -> None:
     runs = [*along(6, 5, SIZES, **{axis: one}), *along(6, 5, SIZES, **{axis: other})]
@@ -177,16 +168,6 @@ def test_several_axes_can_be_crossed_and_all_other_axes_must_agree() -> None:
         for row in compare([side("a", ours), side("b", theirs)], across=["topology"]).rows()
     }
     assert notes == {"different ports (all, one)"}
-
-
-def test_a_message_size_without_a_run_on_one_topology_is_reported() -> None:
-    ours, theirs = along(6, 5, SIZES, topology="S5"), along(9, 6, SIZES[:2], topology="Q7")
-    rows = compare([side("a", ours), side("b", theirs)], across=["topology"]).rows()
-    assert cells(rows, "message_bytes", "note") == [
-        (16, None),
-        (256, None),
-        (4096, "b has no run with message_bytes = 4096"),
-    ]
 
 
 @pytest.mark.parametrize("axis", [*(axis for axis in QUESTION if axis not in CROSSABLE), "seed"])
@@ -385,9 +366,3 @@ def test_an_experiment_that_had_no_runs_before_is_reported_and_not_refused() -> 
     assert [len(each.runs) for each in narrowed] == [2 * len(SIZES), 0]
     (first, *_) = compare(narrowed, across=["topology"]).rows()
     assert (first["note"], first["nodes_none"]) == ("none has no runs", None)
-
-
-def test_runs_can_be_selected_by_the_seed_that_drew_their_faults() -> None:
-    runs = [run for seed in (1, 2) for run in along(6, 5, SIZES, faults=["21345"], seed=seed)]
-    (narrowed,) = select_runs([side("sweep", runs)], read_conditions(["seed=2"]))
-    assert {run.seed for run in narrowed.runs} == {2}

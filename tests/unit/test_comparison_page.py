@@ -17,7 +17,7 @@ import matplotlib as mpl
 import pytest
 from matplotlib.axes import Axes
 
-from starcast.comparison import crossovers, page, plots
+from starcast.comparison import crossovers, plots, presentation
 from starcast.comparison.compare import Comparison, compare
 from starcast.comparison.curves import panels, profiled_runs
 from starcast.comparison.matching import Side
@@ -124,12 +124,12 @@ def profiles(comparison: Comparison) -> dict[int, list[int]]:
 
 
 def shown(comparison: Comparison) -> Page:
-    return Page(page.render_file(comparison, profiles(comparison)))
+    return Page(presentation.render_file(comparison, profiles(comparison)))
 
 
 def test_the_page_is_one_file_with_all_its_data_and_loads_nothing_else() -> None:
     comparison = three()
-    text = page.render_file(comparison, profiles(comparison))
+    text = presentation.render_file(comparison, profiles(comparison))
     read = Page(text)
     for tag, attributes in read.tags:
         assert tag not in {"img", "iframe", "object", "embed", "base", "form"}
@@ -139,7 +139,7 @@ def test_the_page_is_one_file_with_all_its_data_and_loads_nothing_else() -> None
     assert not re.search(r"https?:|@import|url\((?!#)|^import ", rest, re.MULTILINE)
     assert "default-src 'none'" in text
     assert "unsafe-inline" not in text
-    described = page.describe(comparison, profiles(comparison))
+    described = presentation.describe(comparison, profiles(comparison))
     assert json.loads(read.data) == json.loads(json.dumps(described["panels"]))
 
 
@@ -162,7 +162,7 @@ def test_the_page_shows_all_rows_and_all_compared_experiments_with_their_command
 
 def test_the_json_contains_all_rows_crossovers_and_curves() -> None:
     comparison = three()
-    described = page.describe(comparison, profiles(comparison))
+    described = presentation.describe(comparison, profiles(comparison))
     json.dumps(described)
     assert described["rows"] == [as_cells(row) for row in tabulate(comparison)]
     assert len(described["crossovers"]) == len(crossovers.all_crossovers(comparison))
@@ -209,7 +209,7 @@ def test_many_compared_experiments_are_shown_as_lines_below_each_other() -> None
 
 def test_only_the_best_value_of_a_row_is_bold() -> None:
     comparison = three()
-    text = page.render_file(comparison, {})
+    text = presentation.render_file(comparison, {})
     strong = re.findall(r'<td class="number best"><strong>([^<]+)</strong></td>', text)
     ends = comparison.suffixes
     best = [row[f"time_{ends[row['best']]}"] for row in tabulate(comparison) if row["best"]]
@@ -231,8 +231,8 @@ def test_the_page_lists_all_reasons_and_collapses_rare_reasons() -> None:
     ours = [priced_run(10, 2, m, **faults) for m in range(1, len(missing) + 1)]
     theirs = [priced_run(9, 2, m, missing=n, **faults) for m, n in enumerate(missing, start=1)]
     comparison = compare([side("ours", ours), side("theirs", theirs)])
-    reasons = page.count_reasons(comparison)
-    text = page.render_file(comparison, {})
+    reasons = presentation.count_reasons(comparison)
+    text = presentation.render_file(comparison, {})
     part = text.partition("Rows that are not comparable")[2].partition("<h2")[0]
     at_once, _, on_demand = part.partition("<details>")
     listed = [re.findall(r"<li>(.*?) <span", each) for each in (at_once, on_demand)]
@@ -244,12 +244,12 @@ def test_the_page_lists_all_reasons_and_collapses_rare_reasons() -> None:
 def test_the_summary_counts_the_verdicts_of_all_rows() -> None:
     comparison = three()
     rows = comparison.complete.rows()
-    for place, counted in enumerate(page.summarize(comparison)):
+    for place, counted in enumerate(presentation.summarize(comparison)):
         assert counted["best"] == sum(row["best"] == counted["side"] for row in rows)
         if place:
             fallen = [row[f"verdict_{comparison.suffixes[counted['side']]}"] for row in rows]
-            assert [counted[verdict] for verdict in page.VERDICTS] == [
-                fallen.count(verdict) for verdict in page.VERDICTS
+            assert [counted[verdict] for verdict in presentation.VERDICTS] == [
+                fallen.count(verdict) for verdict in presentation.VERDICTS
             ]
 
 
@@ -258,7 +258,7 @@ def test_each_version_that_computed_runs_is_listed_once_with_its_runs_and_dates(
     later = datetime(2026, 11, 22, tzinfo=UTC)
     ours, theirs = along(10, 2, SIZES), along(7, 7, SIZES, provenance=other, finished_at=later)
     comparison = compare([side("ours", ours), side("theirs", theirs)])
-    old, new = page.list_sources(comparison)
+    old, new = presentation.list_sources(comparison)
     assert (old["version"], old["runs"], old["host"]) == ("0.1.0", 4, "loom")
     assert (new["version"], new["dirty"]) == ("0.2.0", True)
     assert old["first"] == old["last"] < new["first"] == new["last"]
@@ -300,7 +300,7 @@ def test_a_page_across_topologies_states_the_size_and_the_bound_of_each_network(
     assert cells == [s5, s5, q7, q7]
     axes = ", ".join(axis for axis in QUESTION if axis != "topology")
     assert f"Runs with the same {axes} that deliver everything" in read.text
-    (panel,) = page.describe(comparison, profiles(comparison))["panels"]
+    (panel,) = presentation.describe(comparison, profiles(comparison))["panels"]
     bounds = [bound["label"] for bound in panel["bounds"]]
     assert bounds == ["lower bound of S5", "lower bound of Q7"]
     # S5: 1 + ... + 8 = 36 links used, of 480 in each of 8 steps. Q7: 45 of 896 in 9 steps.
@@ -321,19 +321,19 @@ def test_a_notebook_shows_the_first_rows_of_a_long_comparison() -> None:
 
 
 def test_the_page_title_names_a_few_compared_items_or_their_experiment() -> None:
-    assert page.title_of(across()) == "sweep: 4 sides compared"
-    assert page.title_of(three()) == (
+    assert presentation.title_of(across()) == "sweep: 4 sides compared"
+    assert presentation.title_of(three()) == (
         "sweep: multiple against recursive-substar against edge-disjoint"
     )
     two = compare([side("ours", along(10, 2, SIZES)), side("b", along(9, 2, SIZES))])
-    assert page.title_of(two) == "ours against b"
+    assert presentation.title_of(two) == "ours against b"
 
 
 def test_the_steps_of_equal_schedules_are_shown_once_and_without_faults_if_possible() -> None:
     """The steps of runs with faults are shown only if there is no run without faults."""
     slow, fast = three().sides, three(t_c=Fraction(2)).sides
     machines = compare([side("sweep", [run for each in (*slow, *fast) for run in each.runs])])
-    described = page.describe(machines, profiles(machines))["panels"]
+    described = presentation.describe(machines, profiles(machines))["panels"]
     assert [len(panel["profiles"]) for panel in described] == [3, 0]
     faults = [
         {"faults": [node], "seed": seed} for seed, node in enumerate(("21345", "32145", "12354"))

@@ -11,18 +11,16 @@ import networkx as nx
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.sparse import csgraph
 
-from starcast.formats import convert
-from starcast.formats.convert import to_igraph, to_networkx, to_scipy
+from starcast.formats import graphs
+from starcast.formats.graphs import to_igraph, to_networkx, to_scipy
 from starcast.support.errors import InputError, RejectedError, UnavailableError
-from starcast.topologies import topology
+from starcast.topologies import Topology, topology
 from starcast.trees import Forest, forest, plain_constructions
 
 SPECS = ("S2", "S3", "S4", "S5", "S4,1", "S4,2", "S5,3", "Q1", "Q4")
 PLAIN = [(spec, name) for spec in ("S4", "S5", "S4,2", "Q3") for name in plain_constructions(spec)]
 
-every_topology = pytest.mark.parametrize("spec", SPECS)
 every_forest = pytest.mark.parametrize(("spec", "construction"), PLAIN)
 
 
@@ -96,49 +94,38 @@ def test_attributes_in_networkx_are_plain_python_values() -> None:
     assert {type(label) for _, label in graph.nodes(data="label")} == {str}
 
 
-@every_topology
-def test_igraph_finds_the_distances_and_diameter_of_the_topology(spec: str) -> None:
-    network = topology(spec)
-    graph = to_igraph(network)
-    assert (graph.vcount(), graph.ecount()) == (network.nodes, network.links)
-    assert graph.is_simple()
-    assert not graph.is_directed()
-    assert graph.distances(0)[0] == network.distances().tolist()
-    assert graph.diameter() == network.diameter
+def assert_same_graph(artifact: Topology | Forest, tree: int | None = None) -> None:
+    """Check that igraph has the same edges and attributes as networkx, and all nodes."""
+    graph, expected = to_igraph(artifact, tree), to_networkx(artifact, tree)
+    network = artifact.topology if isinstance(artifact, Forest) else artifact
     assert graph.vs["label"] == network.labels().tolist()
-    assert graph["topology"] == spec
+    assert graph.is_directed() == expected.is_directed()
+    assert {name: graph[name] for name in graph.attributes()} == expected.graph
+    found = [(*edge.tuple, edge.attributes()) for edge in graph.es]
+    wanted = [(*ends, data) for *ends, data in expected.edges(data=True)]
+    assert sorted(found, key=str) == sorted(wanted, key=str)
+
+
+def test_igraph_has_the_links_of_every_topology() -> None:
+    for network in map(topology, SPECS):
+        assert_same_graph(network)
 
 
 @every_forest
-def test_the_igraph_graph_has_every_edge_of_every_tree_with_its_attributes(
+def test_igraph_has_every_edge_of_every_tree_with_its_attributes(
     spec: str, construction: str
 ) -> None:
     trees = build(spec, construction)
-    graph = to_igraph(trees)
-    assert graph.is_directed()
-    assert graph.vcount() == trees.topology.nodes
-    found = [(*edge.tuple, edge["tree"], edge["level"], edge["port"]) for edge in graph.es]
-    assert sorted(found) == edges(trees)
-    for tree in range(trees.trees):
-        item = to_igraph(trees, tree)
-        members = np.flatnonzero(trees.members()[tree]).tolist()
-        assert sorted(item.subcomponent(trees.root, mode="out")) == members
-        assert item.ecount() == len(members) - 1
-        distances = np.array(item.distances(trees.root)[0])
-        assert distances[members].max() == trees.heights[tree]
+    for tree in (None, *range(trees.trees)):
+        assert_same_graph(trees, tree)
 
 
 def test_the_scipy_matrix_is_the_adjacency_matrix() -> None:
-    for spec in SPECS:
-        network = topology(spec)
+    for network in map(topology, SPECS):
         matrix = to_scipy(network)
         assert isinstance(matrix, sparse.csr_array)
-        assert matrix.shape == (network.nodes, network.nodes)
-        assert (matrix != matrix.T).nnz == 0
-        assert set(matrix.data.tolist()) == {1}
-        assert set(matrix.sum(axis=1).tolist()) == {network.degree}
-        distances = csgraph.shortest_path(matrix, indices=[0], unweighted=True)[0]
-        assert distances.tolist() == network.distances().tolist()
+        expected = nx.to_numpy_array(to_networkx(network), nodelist=range(network.nodes))
+        assert np.array_equal(matrix.toarray(), expected)
 
 
 def test_the_scipy_matrix_of_a_forest_has_the_load_of_every_link() -> None:
@@ -205,7 +192,7 @@ def test_an_installed_package_without_its_dependency_is_not_reported_as_missing(
     def broken(module: str) -> None:
         raise ModuleNotFoundError(f"{module} lacks decorator", name="decorator")
 
-    monkeypatch.setattr(convert, "import_module", broken)
+    monkeypatch.setattr(graphs, "import_module", broken)
     with pytest.raises(ModuleNotFoundError, match="decorator"):
         to_scipy(topology("S2"))
 
@@ -224,7 +211,7 @@ class _Without:
 
 def test_libraries_are_imported_only_when_a_conversion_needs_them() -> None:
     script = (
-        "import sys, starcast.formats.convert as _; "
+        "import sys, starcast.formats.graphs as _; "
         "print(*{'networkx', 'igraph', 'scipy'} & set(sys.modules))"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)

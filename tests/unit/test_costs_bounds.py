@@ -15,7 +15,7 @@ from oracles import paper_costs, star_graph
 from oracles.paper_costs import Asked
 from starcast import costs
 from starcast.collectives.model import COLLECTIVES
-from starcast.formats.convert import to_networkx
+from starcast.formats.graphs import to_networkx
 from starcast.topologies import as_topology
 from support.cost_cases import MACHINE, MESSAGE, SMALL
 from support.meeting import refused

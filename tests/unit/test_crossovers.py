@@ -12,11 +12,7 @@ from starcast.comparison import crossovers
 from starcast.comparison.compare import compare
 from starcast.comparison.crossovers import ONE, Crossing, lower_envelope
 from starcast.comparison.curves import Line, panels
-from starcast.costs import Machine, closed_form
-from starcast.experiments.execution import execute, price_run
 from starcast.stores.database.models import Run
-from starcast.topologies import topology
-from support.experiments import make_point
 from support.stored_runs import along, priced_run, side
 
 SIZES = (10, 100, 1000)
@@ -127,9 +123,7 @@ CROSSOVERS: dict[str, tuple[list[Run], list[Run], list[tuple[str, str, str, Frac
         [("between 10 and 1000", "greedy", "1", None)],
     ),
     "failed runs": (along(10, 2, SIZES), greedy(3, 5, status="failed", error="early"), []),
-    "runs with missing units": (
-        along(10, 2, SIZES), greedy(3, 5, missing=3, faults=["21345"]), [],
-    ),
+    "runs with missing units": (along(10, 2, SIZES), greedy(3, 5, missing=3, faults=["21345"]), []),
     "the same algorithm": (
         along(10, 2, SIZES),
         along(3, 5, SIZES),
@@ -256,33 +250,6 @@ def test_the_faster_algorithm_changes_exactly_at_crossovers(
         assert all(
             one.low < 1 + Fraction(15, 128) or one.high > 16 - Fraction(15, 128) for one in outside
         )
-
-
-def test_executed_broadcasts_cross_where_their_closed_forms_do() -> None:
-    """The broadcasts on S5 have p = 4 pieces and a closed form that is linear in m.
-
-    One takes 2n-4+p steps of m/p bytes, the other h+p-1 steps of 2m/(p(n-1)) bytes.
-    """
-
-    def runs(algorithm: str) -> list[Run]:
-        points = [
-            make_point("S5", "broadcast", algorithm, segments=4, message_bytes=m)
-            for m in (64, 4096)
-        ]
-        return [price_run(point, execute(point)) for point in points]
-
-    found = [
-        one
-        for one in changes(runs("multiple"), runs("recursive-substar"))
-        if "closed form" in one.figures
-    ]
-    assert len(found) == 1
-    machine, network = Machine(Fraction(100), Fraction(1)), topology("S5")
-    both = [
-        closed_form(network, "broadcast", name, "all", found[0].low, machine, **{share: 4}).time
-        for name, share in (("multiple", "segments"), ("recursive-substar", "messages"))
-    ]
-    assert both[0] == both[1]
 
 
 def test_curve_labels_contain_base_tree_and_copies_if_these_differ() -> None:

@@ -5,7 +5,7 @@ from random import Random
 import networkx as nx
 import pytest
 
-from starcast.formats.convert import to_networkx
+from starcast.formats.graphs import to_networkx
 from starcast.support.errors import InputError
 from starcast.topologies import topology
 from starcast.topologies.disjoint_paths import find_disjoint_paths

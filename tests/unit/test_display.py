@@ -10,7 +10,7 @@ import pytest
 from starcast import Forest, Schedule, drawing, forest, schedule, topology
 from starcast.drawing.schedules import count_units
 from starcast.support.display import Displayable
-from starcast.support.errors import LimitError, RejectedError
+from starcast.support.errors import RejectedError
 from starcast.topologies import Topology
 from support.fix_plugins import load_examples
 from support.read_svg import SVG, parse, strokes
@@ -104,15 +104,6 @@ def test_the_picture_of_a_schedule_shows_the_number_of_units_by_step_and_port() 
     picture = parse(drawing.draw_schedule(built))
     cells = [each for each in picture.iter(f"{SVG}rect") if each.find(f"{SVG}title") is not None]
     assert len(cells) == np.count_nonzero(counts)
-
-
-def test_pictures_of_large_forests_and_schedules_are_refused_with_a_hint() -> None:
-    with pytest.raises(LimitError) as refusal:
-        drawing.draw_forest(forest("S6", "multiple"))
-    assert refusal.value.hint
-    with pytest.raises(LimitError) as refusal:
-        drawing.draw_schedule(schedule("S4", "broadcast", "multiple", segments=100))
-    assert refusal.value.hint
 
 
 def test_the_drawing_package_is_imported_only_when_a_topology_is_shown() -> None:

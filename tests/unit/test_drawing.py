@@ -215,10 +215,6 @@ def test_an_unreadable_drawing_is_refused_unless_forced(spec: str, construction:
     assert len(Drawing(draw_tree(trees, force=True)).strokes) == trees.sizes[0] - 1
 
 
-def test_trees_of_s5_are_drawn_without_force_and_those_of_s6_are_not() -> None:
-    assert topology("S5").nodes <= READABLE < topology("S6").nodes
-
-
 @pytest.mark.parametrize("tree", [-1, 3])
 def test_an_unknown_tree_is_refused(tree: int) -> None:
     with pytest.raises(InputError, match=f"has no tree {tree}"):

@@ -4,7 +4,6 @@ import copy
 import gzip
 import json
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -13,11 +12,10 @@ from typing import Any
 import pytest
 
 from starcast.collectives.algorithm import REGISTRIES
-from starcast.experiments.design import Design
+from starcast.experiments.design import Design, Grid
 from starcast.experiments.exchange import record_run
 from starcast.experiments.exchange_file import FORMAT, check_figures, read_file
 from starcast.experiments.execution import execute, price_run
-from starcast.experiments.grid import Grid
 from starcast.experiments.point import Point
 from starcast.experiments.run_records import RunRecord
 from starcast.support.errors import InputError, RejectedError, StarcastError
@@ -28,8 +26,6 @@ GRID = Grid({
     "message_bytes": ["23/3"], "execution": ["synchronous", "asynchronous"],
     "faults": ["none", "213"],
 })  # fmt: skip
-
-Change = Callable[[dict[str, Any]], object]
 
 
 def record(point: Point) -> dict[str, Any]:
@@ -63,10 +59,33 @@ def write(folder: Path, content: object) -> Path:
     return file
 
 
-def cost(run: dict[str, Any], kind: str) -> dict[str, Any]:
-    """Return the cost of a run of the given kind, such as "simulated"."""
-    found: dict[str, Any] = next(each for each in run["costs"] if each["kind"] == kind)
-    return found
+GONE = object()
+
+
+def put(content: Any, path: str, value: Any) -> None:
+    """Change a value in a file: GONE deletes it, and a function computes it from the old value.
+
+    In the path, ``experiment`` stands for the first experiment, ``run`` for its first run, and the
+    kind of a cost for this cost of the run.
+    """
+    short = {"experiment": "experiments.0", "run": "experiments.0.runs.0"}
+    first, dot, rest = path.partition(".")
+    *parents, last = (short.get(first, first) + dot + rest).split(".")
+    for key in parents:
+        if key in ("simulated", "closed form", "lower bound"):
+            content = next(each for each in content["costs"] if each["kind"] == key)
+        else:
+            content = content[int(key) if key.isdecimal() else key]
+    place = int(last) if last.isdecimal() else last
+    if value is GONE:
+        del content[place]
+    else:
+        content[place] = value(content[place]) if callable(value) else value
+
+
+def twice(items: list[Any]) -> list[Any]:
+    """Return a list whose first item occurs once more at its end."""
+    return [*items, items[0]]
 
 
 def test_a_file_is_read_back_unchanged_even_if_it_is_compressed_or_indented(
@@ -87,144 +106,97 @@ def test_a_file_is_read_back_unchanged_even_if_it_is_compressed_or_indented(
     assert len(read_file(pretty)[0].runs) == len(GRID.points())
 
 
-def _beat_the_bound(run: dict[str, Any]) -> None:
-    """Change a run so that its numbers agree with each other but are below the lower bound."""
-    run["profile"] = run["profile"][:1]
-    units = Fraction(run["message_bytes"]) / 4  # 2 trees with 2 segments each
-    sent = run["profile"][0][2] * units
+def beat_the_bound(run: dict[str, Any]) -> dict[str, Any]:
+    """Return a run whose numbers agree with each other but are below the lower bound."""
+    profile = run["profile"][:1]
+    sent = profile[0][2] * Fraction(run["message_bytes"]) / 4  # 2 trees with 2 segments each
     time = Fraction(run["t_s"]) + sent * Fraction(run["t_c"])
-    cost(run, "simulated").update(
-        steps=1, start_ups="1", bytes=str(sent), time=str(time), transmissions=2
-    )
+    figures = {"steps": 1, "start_ups": "1", "bytes": str(sent), "time": str(time)}
+    changed = {"simulated": {**figures, "transmissions": 2}}
+    costs = [each | changed.get(each["kind"], {}) for each in run["costs"]]
+    return {**run, "profile": profile, "costs": costs}
 
 
-CONTRADICTIONS: dict[str, tuple[Change, str]] = {
-    "a time of 1": (lambda run: cost(run, "simulated").update(time="1"), "simulated, time is 1"),
-    "a fast run": (_beat_the_bound, "below the bound"),
-    "steps": (lambda run: cost(run, "simulated").update(steps=1), "simulated, steps is 1"),
-    "start-ups": (lambda run: cost(run, "simulated").update(start_ups="1"), "start_ups is 1"),
-    "bytes": (lambda run: cost(run, "simulated").update(bytes="7"), "bytes is 7"),
-    "no bytes": (lambda run: cost(run, "simulated").update(bytes=None), "no start-ups or bytes"),
-    "transmissions": (
-        lambda run: cost(run, "simulated").update(transmissions=1),
-        "transmissions is 1",
-    ),
-    "too many transmissions": (
-        lambda run: cost(run, "simulated").update(transmissions=10**6),
-        "transmissions is 1000000",
-    ),
-    "a closed form": (lambda run: cost(run, "closed form").update(time="1"), "closed form, time"),
-    "its steps": (lambda run: cost(run, "closed form").update(steps=None), "steps is nothing"),
-    "a bound": (lambda run: cost(run, "lower bound").update(time="1"), "lower bound, time is 1"),
-    "its bytes": (lambda run: cost(run, "lower bound").update(bytes="1/7"), "lower bound, bytes"),
-    "missing units": (lambda run: run.update(missing=3), "missing units is 3"),
-    "no profile": (lambda run: run.update(profile=[]), "simulated, steps"),
-    "links": (lambda run: run["profile"][0].__setitem__(0, 9), "a step cannot have 9 links"),
-    "packets without units": (lambda run: run["profile"][0].__setitem__(2, 0), "up to 0 units"),
-}
+#: Places in a file, their new values, and a part of the error.
+CONTRADICTIONS: list[tuple[str, Any, str]] = [
+    ("run.simulated.time", "1", "simulated, time is 1"),
+    ("experiment.runs.0", beat_the_bound, "below the bound"),
+    ("run.simulated.steps", 1, "simulated, steps is 1"),
+    ("run.simulated.start_ups", "1", "start_ups is 1"),
+    ("run.simulated.bytes", "7", "bytes is 7"),
+    ("run.simulated.bytes", None, "no start-ups or bytes"),
+    ("run.simulated.transmissions", 1, "transmissions is 1"),
+    ("run.simulated.transmissions", 10**6, "transmissions is 1000000"),
+    ("run.closed form.time", "1", "closed form, time"),
+    ("run.closed form.steps", None, "steps is nothing"),
+    ("run.lower bound.time", "1", "lower bound, time is 1"),
+    ("run.lower bound.bytes", "1/7", "lower bound, bytes"),
+    ("run.missing", 3, "missing units is 3"),
+    ("run.profile", [], "simulated, steps"),
+    ("run.profile.0.0", 9, "a step cannot have 9 links"),
+    ("run.profile.0.2", 0, "up to 0 units"),
+]
 
 
-@pytest.mark.parametrize("name", CONTRADICTIONS)
+@pytest.mark.parametrize(("path", "value", "words"), CONTRADICTIONS)
 def test_a_run_with_contradictory_numbers_is_refused_in_one_sentence(
-    written: dict[str, Any], tmp_path: Path, name: str
+    written: dict[str, Any], tmp_path: Path, path: str, value: Any, words: str
 ) -> None:
-    change, words = CONTRADICTIONS[name]
     content = copy.deepcopy(written)
-    change(content["experiments"][0]["runs"][0])
+    put(content, path, value)
     with pytest.raises(RejectedError, match=words) as refused:
         read_file(write(tmp_path, content))
     assert "\n" not in refused.value.message
     assert refused.value.hint
 
 
-def first(content: dict[str, Any]) -> dict[str, Any]:
-    """Return the first run of a file."""
-    run: dict[str, Any] = content["experiments"][0]["runs"][0]
-    return run
+FAILED = {"status": "failed", "error": "it failed", "costs": []}
 
-
-def experiment(content: dict[str, Any]) -> dict[str, Any]:
-    """Return the first experiment of a file."""
-    found: dict[str, Any] = content["experiments"][0]
-    return found
-
-
-#: Changes of a file's content, and a part of the error.
-INVALID: dict[str, tuple[Change, str]] = {
-    "another format": (
-        lambda file: file.update(format="starcast experiments 2"),
-        "this version reads 'starcast experiments 1'",
-    ),
-    "no format": (lambda file: file.pop("format"), "format: Field required"),
-    "no experiments": (lambda file: file.pop("experiments"), "experiments: Field required"),
-    "an unknown key": (lambda file: file.update(more=1), "more"),
-    "no list of runs": (lambda file: experiment(file).pop("runs"), "runs: Field required"),
-    "no runs": (lambda file: experiment(file).update(runs=[]), "it has no runs"),
-    "a name": (lambda file: experiment(file).update(name="../x"), "not a valid name"),
-    "a name twice": (
-        lambda file: file["experiments"].append(experiment(file)),
-        "two experiments have the same name",
-    ),
-    "a grid": (lambda file: experiment(file).update(grid={"topology": "S99"}), "the grid has no"),
-    "another number of points": (
-        lambda file: experiment(file).update(points=3),
-        f"its grid has {len(GRID.points())} points, but it states 3",
-    ),
-    "fewer points than runs": (
-        lambda file: experiment(file).update(points=3, grid={}),
-        "but only 3 points",
-    ),
-    "a run outside the grid": (
-        lambda file: first(file).update(message_bytes="65"),
-        "its grid has no point",
-    ),
-    "the same run twice": (
-        lambda file: experiment(file)["runs"].append(first(file)),
-        "two runs of the same point",
-    ),
-    "a topology": (lambda file: first(file).update(topology="NONSENSE"), "unknown topology"),
-    "an algorithm": (lambda file: first(file).update(algorithm="nonsense"), "unknown broadcast"),
-    "a fault": (lambda file: first(file).update(faults=["99999"]), "99999"),
-    "messages": (lambda file: first(file).update(messages=7), "has messages = 7"),
-    "a number": (lambda file: first(file).update(t_s="1/0"), "t_s: not a rational number"),
-    "a huge number": (lambda file: first(file).update(t_s="9" * 5_000), "not a rational number"),
-    "a status": (lambda file: first(file).update(status="failed"), "contradict its status"),
-    "an error": (lambda file: first(file).update(error="it failed"), "contradict its status"),
-    "no costs": (lambda file: first(file).update(costs=[]), "contradict its status"),
-    "a cost": (lambda file: first(file)["costs"][0].update(time="-1"), "costs.0.time"),
-    "a profile": (lambda file: first(file).update(profile=[[1, 2]]), "profile.0"),
-    "a failed run with a profile": (
-        lambda file: first(file).update(status="failed", error="it failed", costs=[]),
-        "a failed run cannot have a profile",
-    ),
-    "no closed form": (lambda file: first(file)["costs"].pop(0), "contradict its status"),
-    "a cost twice": (
-        lambda file: first(file)["costs"].append(first(file)["costs"][0]),
-        "contradict its status",
-    ),
-    "NaN": (lambda file: first(file)["timings"].update(build=float("nan")), "NaN is not a number"),
-    "a NUL character": (
-        lambda file: first(file)["provenance"].update(host="a\0b"),
-        "NUL character",
-    ),
-    "half a character": (
-        lambda file: first(file)["provenance"].update(host="\ud800"),
-        "surrogates",
-    ),
-    "the year 1": (lambda file: first(file).update(started_at="0001-01-01T00:00:00Z"), "started"),
-    "no time zone": (lambda file: first(file).update(started_at="2026-11-22T12:00:00"), "started"),
-    "many keys": (lambda file: first(file).update({str(n): 1 for n in range(100)}), "64 keys"),
-}
+#: Changes as in `CONTRADICTIONS`.
+INVALID: list[tuple[str, Any, str]] = [
+    ("format", "starcast experiments 2", "this version reads 'starcast experiments 1'"),
+    ("format", GONE, "format: Field required"),
+    ("experiments", GONE, "experiments: Field required"),
+    ("experiments", twice, "two experiments have the same name"),
+    ("more", 1, "more"),
+    ("experiment.runs", GONE, "runs: Field required"),
+    ("experiment.runs", [], "it has no runs"),
+    ("experiment.runs", twice, "two runs of the same point"),
+    ("experiment.name", "../x", "not a valid name"),
+    ("experiment.grid", {"topology": "S99"}, "the grid has no"),
+    ("experiment.points", 3, f"its grid has {len(GRID.points())} points, but it states 3"),
+    ("experiments.0", lambda each: {**each, "points": 3, "grid": {}}, "but only 3 points"),
+    ("run.message_bytes", "65", "its grid has no point"),
+    ("run.topology", "NONSENSE", "unknown topology"),
+    ("run.algorithm", "nonsense", "unknown broadcast"),
+    ("run.faults", ["99999"], "99999"),
+    ("run.messages", 7, "has messages = 7"),
+    ("run.t_s", "1/0", "t_s: not a rational number"),
+    ("run.t_s", "9" * 5_000, "not a rational number"),
+    ("run.status", "failed", "contradict its status"),
+    ("run.error", "it failed", "contradict its status"),
+    ("run.costs", [], "contradict its status"),
+    ("run.costs.0.time", "-1", "costs.0.time"),
+    ("run.costs.0", GONE, "contradict its status"),
+    ("run.costs", twice, "contradict its status"),
+    ("run.profile", [[1, 2]], "profile.0"),
+    ("experiment.runs.0", lambda run: {**run, **FAILED}, "a failed run cannot have a profile"),
+    ("run.timings.build", float("nan"), "NaN is not a number"),
+    ("run.provenance.host", "a\0b", "NUL character"),
+    ("run.provenance.host", "\ud800", "surrogates"),
+    ("run.started_at", "0001-01-01T00:00:00Z", "started"),
+    ("run.started_at", "2026-11-22T12:00:00", "started"),
+    ("experiment.runs.0", lambda run: run | {str(n): 1 for n in range(100)}, "64 keys"),
+]
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("name", INVALID)
+@pytest.mark.parametrize(("path", "value", "words"), INVALID)
 def test_an_invalid_file_is_refused_in_one_sentence(
-    written: dict[str, Any], tmp_path: Path, name: str
+    written: dict[str, Any], tmp_path: Path, path: str, value: Any, words: str
 ) -> None:
-    change, words = INVALID[name]
     content = copy.deepcopy(written)
-    change(content)
+    put(content, path, value)
     with pytest.raises(InputError, match=re.escape(words)) as refused:
         read_file(write(tmp_path, content))
     assert "is not a valid file of experiments: " in refused.value.message

@@ -11,17 +11,15 @@ from hypothesis import strategies as st
 from starcast import costs, timing
 from starcast.collectives import schedule
 from starcast.collectives.algorithm import Algorithm, algorithms_on
-from starcast.comparison.compare import compare
 from starcast.costs.tables import Problem, build_table, execute_row
+from starcast.experiments.design import Grid, group_by_structure
 from starcast.experiments.execution import execute, price_run
-from starcast.experiments.grid import Grid, grid_command, group_by_structure
 from starcast.experiments.point import Point
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import EXECUTION_MODELS, Ports
 from starcast.topologies import topology
 from support.examples import max_examples
 from support.experiments import make_point
-from support.stored_runs import along, side
 
 POINT = make_point("S4", "broadcast", "multiple", segments=4, message_bytes=768)
 MACHINE = costs.Machine(Fraction(100), Fraction(1))
@@ -79,19 +77,6 @@ def test_only_synchronous_points_that_differ_in_message_size_share_an_execution(
     assert [len(group) for group in group_by_structure(grid.points())] == [1, 1, 2]
 
 
-def test_the_execution_models_of_a_grid_are_stored_and_part_of_its_command() -> None:
-    grid = Grid({**GRID, "execution": EXECUTION_MODELS})
-    assert grid.axes["execution"] == ("asynchronous", "synchronous")
-    assert Grid(grid.as_json()) == grid
-    command = grid_command(grid.as_json(), "models")
-    assert "--execution asynchronous --execution synchronous" in command
-    assert "--execution" not in grid_command(Grid(GRID).as_json(), "models")
-    assert [("--execution asynchronous" in point.command()) for point in grid.points()] == [
-        True,
-        False,
-    ]
-
-
 def test_a_grid_stored_without_execution_models_is_synchronous() -> None:
     stored = Grid(GRID).as_json()
     del stored["execution"]
@@ -126,19 +111,6 @@ def test_cost_tables_simulate_in_the_requested_execution_model() -> None:
     assert cost is not None
     assert row.cost is not None
     assert cost.time == timing(built, unit, execution="asynchronous").time < row.cost.time
-
-
-def test_runs_of_different_execution_models_are_compared_only_if_across_names_this_axis() -> None:
-    sizes = (16, 256)
-    runs = [run for name in EXECUTION_MODELS for run in along(6, 5, sizes, execution=name)]
-    with pytest.raises(InputError, match="nothing to compare"):
-        compare([side("models", runs)])
-    comparison = compare([side("models", runs)], across=["execution"])
-    assert [each.name for each in comparison.sides] == [
-        "models/synchronous",
-        "models/asynchronous",
-    ]
-    assert all(row["note"] is None for row in comparison.complete.rows())
 
 
 def test_the_crossovers_for_s4_on_the_page_equal_recomputed_values() -> None:

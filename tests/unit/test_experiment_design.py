@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.collectives import algorithms
-from starcast.experiments.design import Design, as_toml, commands, examples, read_design
+from starcast.experiments.design import Design, Grid, as_toml, commands, examples, read_design
 from starcast.experiments.execution import BYTES_PER_ROW, required_memory
-from starcast.experiments.grid import Grid
 from starcast.support.errors import InputError
 from starcast.topologies import topology
 from support.examples import max_examples
@@ -115,15 +114,6 @@ def test_an_option_replaces_its_axis_in_every_grid(file: Callable[[str], str]) -
             "own.toml: grid 2: 'copys' is not an axis",
         ),
         (f"[[grid]]\n{TABLE}[[grid]]\n", "own.toml: grid 2: the grid has no topology"),
-        (f"[[grid]]\n{TABLE}segments = []", "own.toml: grid 1: the grid has no segments"),
-        (
-            f"[[grid]]\n{TABLE}segments = 0",
-            "own.toml: grid 1: segments is 0, less than 1",
-        ),
-        (
-            f"[[grid]]\n{TABLE}segments = [1, 1.5]",
-            "own.toml: grid 1: segments is 1.5, not a whole number",
-        ),
         (f"{TABLE}ports = true", "own.toml: ports is True, which is not text"),
         (f"{TABLE}[ports]\nall = 1", "own.toml: ports contains {'all': 1}"),
         (f"{TABLE}t_s = 1979-05-27", "own.toml: t_s is '1979-05-27', which is not a valid number"),

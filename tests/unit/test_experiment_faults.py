@@ -46,13 +46,6 @@ def test_the_requested_number_of_links_is_drawn(spec: str, amount: int, seed: in
     assert all(two in neighbours(spec, one) for one, two in drawn)
 
 
-@given(st.sampled_from(SPECS), st.sampled_from(["1 node", "2 links"]), seeds)
-def test_the_same_seed_draws_the_same_faults(spec: str, words: str, seed: int) -> None:
-    assert resolve_faults(topology(spec), words, seed) == resolve_faults(
-        topology(spec), words, seed
-    )
-
-
 @pytest.mark.parametrize(("words", "all_of_them"), [("1 node", 23), ("1 link", 36)])
 def test_every_link_and_every_node_except_the_root_can_be_drawn(
     words: str, all_of_them: int

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from starcast import costs
 from starcast.collectives.algorithm import find_algorithm
-from starcast.experiments.design import check_name
-from starcast.experiments.grid import Grid, grid_command, group_by_structure
+from starcast.experiments.design import Grid, check_name, grid_command, group_by_structure
 from starcast.experiments.point import resolve_faults
 from starcast.support import provenance
 from starcast.support.axes import AXES, read_number
@@ -65,14 +64,8 @@ wide = st.builds(
     faults=st.lists(st.sampled_from(["none", "1 node", "2 links"]), min_size=1, max_size=3),
     seed=st.lists(st.integers(0, 99), min_size=1, max_size=3),
     message_bytes=st.lists(st.integers(1, 10**6).map(Fraction), min_size=1, max_size=2),
-    t_s=st.just((Fraction(100),)),
+    t_s=st.lists(st.sampled_from([3, 100]).map(Fraction), min_size=1, max_size=1),
 )
-
-
-@few
-@given(st.one_of(grids, wide))
-def test_a_grid_reads_back_equal_from_its_stored_form(grid: Grid) -> None:
-    assert Grid(grid.as_json()) == grid
 
 
 @given(grids)
@@ -90,7 +83,7 @@ def expected_points(grid: Grid, spec: str, name: str, m: Fraction) -> set[tuple[
     network, rule, machine = (
         topology(spec),
         find_algorithm("allgather", name),
-        costs.Machine(Fraction(100), Fraction(1)),
+        costs.Machine(grid.axes["t_s"][0], Fraction(1)),
     )
     found = set[tuple[object, ...]]()
     for x in grid.axes["copies"] if name == "edge-disjoint" else (1,):
@@ -215,31 +208,6 @@ def test_a_grid_has_these_points(
     assert [tuple(getattr(point, name) for name in attributes) for point in points] == expected
 
 
-def test_the_value_best_is_an_optimal_number_of_segments_or_messages() -> None:
-    """With the machine of the experiment point, smaller and larger numbers take no less time."""
-    for algorithm in ["greedy", "multiple", "recursive-substar", "edge-disjoint"]:
-        grid = Grid({
-            "topology": "S5", "algorithm": algorithm, "segments": "best",
-            "message_bytes": [7, 900], "t_s": [3, 80],
-        })  # fmt: skip
-        name = str(find_algorithm("broadcast", algorithm).split_argument)
-        for point in grid.points():
-            machine, network = costs.Machine(point.t_s, point.t_c), topology("S5")
-            times = [
-                costs.closed_form(
-                    network,
-                    "broadcast",
-                    algorithm,
-                    "all",
-                    point.message_bytes,
-                    machine,
-                    **{name: share},
-                ).time
-                for share in range(1, 2 * point.segments + 30)
-            ]
-            assert times[point.segments - 1] == min(times)
-
-
 def test_an_omitted_base_and_the_default_base_give_the_same_point() -> None:
     point = {**STARS, "collective": "allgather", "algorithm": "dimension-change"}
     (plain,), (named,) = (Grid({**point, **tree}).points() for tree in ({}, {"base": "greedy"}))
@@ -268,11 +236,14 @@ def test_an_invalid_point_is_refused_with_a_hint() -> None:
         ({"message_bytes": Fraction(10**30 + 1)}, "message_bytes is out of range"),
         ({"t_s": Fraction(10**31)}, "t_s is out of range"),
         ({"t_c": Fraction(1, 10**31)}, "t_c is out of range"),
+        ({"copies": 2}, "broadcast by multiple takes no copies"),
+        ({"base": "greedy"}, "broadcast by multiple takes no base"),
+        ({"seed": -1}, "seed is -1, less than 0"),
+        ({"faults": ("x",)}, "x"),
     ]
     for change, words in cases:
-        with pytest.raises(InputError, match=words) as refused:
+        with refused(words):
             dataclasses.replace(POINT, **change)
-        assert refused.value.hint
 
 
 def test_a_grid_without_values_on_an_axis_is_refused() -> None:
@@ -339,29 +310,11 @@ def test_an_invalid_grid_is_refused_in_one_sentence_with_a_hint(
         Grid({**GIVEN, **change})
 
 
-def test_the_error_of_a_misspelt_axis_suggests_the_nearest_one() -> None:
-    with pytest.raises(InputError) as refusal:
-        Grid({**GIVEN, "topolgy": "S4"})
-    assert refusal.value.hint.startswith("did you mean 'topology'?")
-
-
 def test_a_grid_of_too_many_points_is_refused_before_they_are_built() -> None:
     """A hundred million points would take minutes and fill the memory."""
     axis = list(range(1, 10_001))
     with refused("100,000,000 points", exit_code=7):
         Grid({**GIVEN, "messages": axis, "message_bytes": axis})
-
-
-def test_a_point_refuses_arguments_that_its_algorithm_does_not_have() -> None:
-    cases: list[Any] = [
-        ({"copies": 2}, "broadcast by multiple takes no copies"),
-        ({"base": "greedy"}, "broadcast by multiple takes no base"),
-        ({"seed": -1}, "seed is -1, less than 0"),
-        ({"faults": ("x",)}, "x"),
-    ]
-    for change, words in cases:
-        with refused(words):
-            dataclasses.replace(POINT, **change)
 
 
 def test_an_algorithm_without_segments_and_messages_has_one_message() -> None:
@@ -392,10 +345,6 @@ def test_the_command_of_a_point_reproduces_the_point(grid: Grid) -> None:
         given = dict(zip(("topology", "collective", "algorithm"), words[3:6], strict=True))
         (again,) = Grid({**given, **axes}).points()
         assert again == dataclasses.replace(point, seed=0)
-
-
-def test_a_single_value_needs_no_list() -> None:
-    assert Grid({"topology": "S5", "algorithm": "multiple", "message_bytes": 1}) == GRID
 
 
 def test_numbers_are_read_exactly() -> None:

@@ -23,14 +23,21 @@ from starcast.collectives.model import COLUMNS
 from starcast.formats import msccl_elements, render
 from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError
 from starcast.topologies import topology
+from support.meeting import refused
 
 #: For each topology, every algorithm in each of its port models.
 CATALOGUE = [
-    pytest.param(spec, algorithm.collective, algorithm.name, ports, id=f"{spec} {algorithm.name}")
+    (spec, algorithm.collective, algorithm.name, ports)
     for spec in ("S3", "Q3", "S4,2", "S4")
     for algorithm in algorithms_on(topology(spec), None)
     for ports in algorithm.ports
 ]
+
+
+@pytest.fixture(params=CATALOGUE, ids=" ".join)
+def built(request: pytest.FixtureRequest) -> Schedule:
+    """The schedule of each algorithm in the catalogue."""
+    return schedule(*request.param)
 
 
 def written(built: Schedule, *, plain: bool = False) -> str:
@@ -45,24 +52,20 @@ def read(text: str, folder: Path, spec: str, collective: Any, **options: Any) ->
     return schedule_from_msccl(file, spec, collective, **options)
 
 
-@pytest.mark.parametrize(("spec", "collective", "algorithm", "ports"), CATALOGUE)
-def test_an_exported_file_is_read_as_the_same_schedule(
-    tmp_path: Path, spec: str, collective: Any, algorithm: str, ports: Any
-) -> None:
-    built = schedule(spec, collective, algorithm, ports)
-    back = read(written(built), tmp_path, spec, collective, ports=ports)
+def test_an_exported_file_is_read_as_the_same_schedule(tmp_path: Path, built: Schedule) -> None:
+    spec = built.topology.spec
+    back = read(written(built), tmp_path, spec, built.collective, ports=built.ports)
     expanded = built.expand()
     for name in (*COLUMNS, "combine", "units", "ports", "collective"):
         assert np.array_equal(getattr(back, name), getattr(expanded, name)), name
 
 
-@pytest.mark.parametrize(("spec", "collective", "algorithm", "ports"), CATALOGUE)
 def test_a_file_without_starcast_attributes_is_ordered_by_its_dependencies(
-    tmp_path: Path, spec: str, collective: Any, algorithm: str, ports: Any
+    tmp_path: Path, built: Schedule
 ) -> None:
     """Without the original steps, the same units cross the same links, as early as possible."""
-    built = schedule(spec, collective, algorithm, ports).expand()
-    back = read(written(built, plain=True), tmp_path, spec, collective)
+    built = built.expand()
+    back = read(written(built, plain=True), tmp_path, built.topology.spec, built.collective)
     sent = [
         Counter(zip(each.sender.tolist(), each.receiver.tolist(), each.unit.tolist(), strict=True))
         for each in (back, built)
@@ -213,11 +216,8 @@ def test_the_error_for_a_damaged_file_names_the_line(
 ) -> None:
     damaged = re.sub(old, new, ring(), count=1)
     assert damaged != ring()
-    with pytest.raises(InputError) as refusal:
+    with refused(message, "mine.xml"):
         read(damaged, tmp_path, "S4,1", "allgather")
-    assert message in refusal.value.message
-    assert "mine.xml" in refusal.value.message
-    assert refusal.value.hint
 
 
 @pytest.mark.parametrize(
@@ -242,10 +242,8 @@ def test_the_error_for_a_wrong_algorithm_names_rank_thread_block_or_step(
 ) -> None:
     changed = re.sub(old, new, ring(), count=1)
     assert changed != ring()
-    with pytest.raises(RejectedError) as refusal:
+    with refused(message, exit_code=6):
         read(changed, tmp_path, "S4,1", "allgather")
-    assert message in refusal.value.message
-    assert refusal.value.hint
 
 
 @pytest.mark.parametrize("plain", [False, True])
@@ -377,9 +375,8 @@ def test_a_contribution_that_is_lost_or_counted_twice_is_detected(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     changed = summing_ring("allreduce").replace(old, new, 1)
-    with pytest.raises(RejectedError) as refusal:
+    with refused(message, exit_code=6):
         read(changed, tmp_path, "S4,1", "allreduce")
-    assert message in refusal.value.message
 
 
 @pytest.mark.parametrize("collective", ["reduce", "reduce-scatter", "allreduce"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from starcast.drawing import READABLE, Layout, Link, Subgraph, draw_subgraph, style
-from starcast.drawing.order import arrange, order_ring
+from starcast.drawing.layouts import arrange, order_ring
 from starcast.support.errors import InputError, LimitError
 from starcast.topologies import Topology, topology
 from support.read_svg import SVG, boxes, parse, strokes, texts

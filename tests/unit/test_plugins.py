@@ -20,10 +20,10 @@ from starcast.collectives.algorithm import algorithms_on
 from starcast.costs import Machine
 from starcast.costs.tables import Problem, build_table, execute_row
 from starcast.drawing import draw_forest
+from starcast.experiments.design import Grid
 from starcast.experiments.execution import execute
-from starcast.experiments.grid import Grid
 from starcast.experiments.point import Point
-from starcast.formats.writing import render
+from starcast.formats import render
 from starcast.lab import Lab
 from starcast.support.errors import RejectedError
 from starcast.support.settings import Settings

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from starcast.records import Proof, Record, is_better, shipped_record, verify
-from starcast.records.listing import describe_evidence
+from starcast.records.files import describe_evidence
 from starcast.records.lrat import CHECKER, check_lrat
 from starcast.search import Budget, check_record, find_problem, make_proof, proofs
 from starcast.search.formula import Formula

@@ -9,8 +9,8 @@ import pytest
 
 from starcast.records import Attempt, Proof, Record, shipped_record
 from starcast.records.model import combine_records
-from starcast.search import Budget, sharding
-from starcast.search.sharding import (
+from starcast.search import Budget, running
+from starcast.search.running import (
     SearchTask,
     merge_searches,
     plan_searches,
@@ -177,4 +177,4 @@ def test_a_damaged_record_in_a_shard_is_reported_in_one_sentence() -> None:
         ({"record": {}, "witness": ""}, "cannot be read"),
     ]:
         with pytest.raises(InputError, match=reason):
-            sharding._from_json(values, "the record of search 0")
+            running._from_json(values, "the record of search 0")

@@ -21,7 +21,7 @@ from starcast import Fault, forest, schedule, simulate, topology
 from starcast.collectives.model import COLUMNS
 from starcast.drawing.layouts import layout, layouts
 from starcast.records import Proof, save_record, shipped_folder, shipped_record
-from starcast.records.listing import load_files
+from starcast.records.files import load_files
 from starcast.support.errors import EXIT_CODES, StarcastError, UnavailableError
 from starcast.support.settings import Settings
 from starcast.web import computations, responses

@@ -34,11 +34,14 @@ BOTH = " and ".join(KINDS)
 AT, BETWEEN, EQUAL = "at", "between", "equal from"
 BEST, ONE, ONLY = "best", "one", "only"
 
+#: For each column of `crossover_rows` besides `AXES`, the attribute of `Crossing` that it shows.
+_SHOWN = {
+    "first": "first", "second": "second", "segments": "segments_text", "message_bytes": "place",
+    "message_bytes_from": "low", "message_bytes_to": "high", "better_below": "below",
+    "better_above": "above", "figures": "figures",
+}  # fmt: skip
 #: The columns of `crossover_rows`.
-COLUMNS = (
-    *AXES, "first", "second", "segments", "message_bytes", "message_bytes_from",
-    "message_bytes_to", "better_below", "better_above", "figures",
-)  # fmt: skip
+COLUMNS = (*AXES, *_SHOWN)
 
 
 @dataclass(frozen=True)
@@ -143,18 +146,7 @@ def crossover_rows(crossings: Iterable[Crossing]) -> list[dict[str, Any]]:
     for crossing in crossings:
         row = dict(zip(AXES, crossing.question, strict=True))
         row["faults"] = as_text(row["faults"])
-        rows.append({
-            **row,
-            "first": crossing.first,
-            "second": crossing.second,
-            "segments": crossing.segments_text,
-            "message_bytes": crossing.place,
-            "message_bytes_from": crossing.low,
-            "message_bytes_to": crossing.high,
-            "better_below": crossing.below,
-            "better_above": crossing.above,
-            "figures": crossing.figures,
-        })  # fmt: skip
+        rows.append(row | {column: getattr(crossing, name) for column, name in _SHOWN.items()})
     return rows
 
 

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from starcast.comparison.matching import Side, figure, gap
 from starcast.experiments.design import examples, read_design, stored_axes
 from starcast.experiments.point import Point
-from starcast.experiments.reproduction import FIGURES, SAME, Repetition
+from starcast.experiments.running import FIGURES, SAME, Repetition
 from starcast.judges.simulator.simulation import PROFILE_COLUMNS
 from starcast.stores.database import models, repository
 from starcast.support.axes import AXES, POINT_AXES

@@ -19,7 +19,7 @@ from typing import Any
 from starcast.comparison.compare import Comparison
 from starcast.comparison.crossovers import AT, Crossing, best_crossovers, find_crossovers
 from starcast.comparison.curves import Panel, panels
-from starcast.comparison.page import Profiles
+from starcast.comparison.presentation import Profiles
 from starcast.support.errors import InputError, UnavailableError
 from starcast.support.html import PALETTE
 

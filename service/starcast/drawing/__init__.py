@@ -1,17 +1,27 @@
 """Pictures of topologies, forests and schedules, and of the nodes and links in a query result.
 
 All pictures are SVG documents that adapt to dark mode and to narrow pages; `convert` turns them
-into PNG and PDF. A picture is first built as a `Scene`, which `starcast.drawing.svg` renders.
+into PNG and PDF. A picture is first built as a `Scene`, which `starcast.drawing.svg` renders. A
+notebook shows an object by `represent`: as a picture, or as a table if it is large.
 """
 
-from starcast.drawing.display import represent
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from starcast.collectives import Schedule
 from starcast.drawing.forests import draw_forest, draw_load, draw_tree, draw_trees
 from starcast.drawing.networks import draw_topology
 from starcast.drawing.scene import COLOURS, READABLE, style
 from starcast.drawing.schedules import animate_schedule, draw_schedule, draw_steps
 from starcast.drawing.subgraphs import Link, Subgraph, draw_subgraph
 from starcast.drawing.svg import convert
+from starcast.support.display import Form
+from starcast.support.errors import RejectedError, StarcastError
+from starcast.support.table import Table, properties
 from starcast.support.vocabulary import Layout
+from starcast.topologies import Topology
+from starcast.trees import Forest
 
 __all__ = [
     "COLOURS",
@@ -32,3 +42,72 @@ __all__ = [
     "represent",
     "style",
 ]
+
+
+def represent(thing: object, form: Form) -> str | None:
+    """Return the representation of an object in a notebook.
+
+    Args:
+        thing: a topology, a forest or a schedule.
+        form: ``svg`` for a picture, ``html`` for a table, which shows an object that is too large
+            for a picture.
+
+    Returns:
+        An SVG document or an HTML fragment; None if the object is shown in the other form, or if it
+        is not a valid forest and has neither form. A notebook shows an invalid forest as text.
+    """
+    kind = next((kind for kind in _RENDERERS if isinstance(thing, kind)), None)
+    if kind is None:
+        return None
+    draw, summarize = _RENDERERS[kind]
+    try:
+        picture = draw(thing)
+    # An invalid forest has neither a picture nor a table, so a notebook shows its repr.
+    except RejectedError:
+        return None
+    # The object is too large for a picture. If `svg` gives None, a notebook asks for `html`.
+    except StarcastError:
+        return None if form == "svg" else summarize(thing).html()
+    return picture if form == "svg" else None
+
+
+def _describe_topology(topology: Topology) -> Table:
+    values = {
+        "spec": topology.spec,
+        "nodes": topology.nodes,
+        "links": topology.links,
+        "degree": topology.degree,
+        "diameter": topology.diameter,
+        "mean distance": float(topology.mean_distance),
+    }
+    return replace(properties(values), note=repr(topology))
+
+
+def _list_trees(forest: Forest) -> Table:
+    columns = {
+        "tree": range(forest.trees),
+        "nodes": forest.sizes.tolist(),
+        "height": forest.heights.tolist(),
+        "leaves": forest.leaves.tolist(),
+        "levels": forest.level_profile().tolist(),
+    }
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return Table.of(rows, columns, f"{forest!r}, congestion {forest.congestion}")
+
+
+def _describe_schedule(schedule: Schedule) -> Table:
+    values = {
+        "id": schedule.id,
+        "steps": schedule.steps,
+        "rows": len(schedule),
+        "units": schedule.units,
+        "symmetric": schedule.symmetric,
+    }
+    return replace(properties(values), note=repr(schedule))
+
+
+_RENDERERS: dict[type, tuple[Callable[[Any], str], Callable[[Any], Table]]] = {
+    Topology: (draw_topology, _describe_topology),
+    Forest: (draw_forest, _list_trees),
+    Schedule: (draw_schedule, _describe_schedule),
+}

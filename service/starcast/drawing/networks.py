@@ -8,8 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from starcast.drawing.layouts import DESCRIPTIONS, PERIODS, choose_layout, layout
-from starcast.drawing.order import nearest_distance
+from starcast.drawing.layouts import DESCRIPTIONS, PERIODS, choose_layout, layout, nearest_distance
 from starcast.drawing.scene import (
     ACCENT,
     BOX_HEIGHT,

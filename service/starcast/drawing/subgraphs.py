@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from starcast.drawing.order import arrange, order_ring
+from starcast.drawing.layouts import arrange, order_ring
 from starcast.drawing.scene import (
     BOX_HEIGHT,
     GAP,

@@ -31,9 +31,15 @@ from starcast.experiments.exchange_file import (
 )
 from starcast.experiments.execution import execute_all, list_steps, price_run
 from starcast.experiments.point import Point
-from starcast.experiments.reproduction import SAME, Steps, compare_figures, load_steps
 from starcast.experiments.run_records import RUN_COLUMNS, RunRecord
-from starcast.experiments.running import check_design, exclusive
+from starcast.experiments.running import (
+    SAME,
+    Steps,
+    check_design,
+    compare_figures,
+    exclusive,
+    load_steps,
+)
 from starcast.judges.simulator.simulation import Profile
 from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session

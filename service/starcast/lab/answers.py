@@ -12,9 +12,9 @@ from starcast.support.vocabulary import Layout
 
 if TYPE_CHECKING:
     from starcast.comparison.compare import Comparison
-    from starcast.comparison.page import Profiles
+    from starcast.comparison.presentation import Profiles
     from starcast.drawing.svg import PictureFormat
-    from starcast.formats.writing import Artifact, FileFormat
+    from starcast.formats import Artifact, FileFormat
     from starcast.queries import Query
     from starcast.stores.database.models import Run
 
@@ -142,7 +142,7 @@ class ComparisonTable(Table):
         Raises:
             UnavailableError: the lab is closed.
         """
-        from starcast.comparison.page import render_file
+        from starcast.comparison.presentation import render_file
 
         return render_file(self.comparison, self.profiles())
 
@@ -249,7 +249,7 @@ class ExchangeFile:
         Raises:
             InputError: there is no such format for this kind of artifact.
         """
-        from starcast.formats.writing import find_format, kind_of
+        from starcast.formats import find_format, kind_of
 
         return find_format(kind_of(self.artifact), self.to)
 

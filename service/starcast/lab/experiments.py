@@ -31,7 +31,7 @@ from starcast.support.table import Facts, Table
 from starcast.support.text import pluralize
 
 if TYPE_CHECKING:
-    from starcast.comparison.page import Profiles
+    from starcast.comparison.presentation import Profiles
 
 NewName = Annotated[str | None, Shell(flag="--as")]
 
@@ -77,8 +77,8 @@ class Experiments(Connection):
             $ starcast run once S5 broadcast multiple -m 1024 --segments best
         """
         from starcast.comparison import listing
+        from starcast.experiments.design import Grid
         from starcast.experiments.execution import execute, price_run
-        from starcast.experiments.grid import Grid
         from starcast.experiments.running import run_once
 
         values = {
@@ -275,7 +275,7 @@ class Experiments(Connection):
             NotFoundError: no such experiment or run is stored.
         """
         from starcast.comparison import listing
-        from starcast.experiments.reproduction import reproduce
+        from starcast.experiments.running import reproduce
 
         repetitions = reproduce(self.engine, str(name), self.reporter, _processes(jobs), executor)
         return listing.list_repetitions(repetitions, str(name))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from starcast.records import Record
-    from starcast.search.sharding import SearchTask
+    from starcast.search.running import SearchTask
     from starcast.topologies import Topology
 
 Problem = Annotated[str, Shell(metavar="PROBLEM", completes="problems")]
@@ -101,9 +101,9 @@ class Records(Connection):
             $ starcast search congestion-trees S4 --congestion 3
             $ starcast search one-port-broadcast,bisection-width S6 S7 --seeds 4 --shard 1/8 --out part-1.json
         """  # noqa: E501 - a command to copy
-        from starcast.records.listing import as_table
+        from starcast.records.files import as_table
         from starcast.search import Budget
-        from starcast.search.sharding import plan_searches, run_searches, search_shard
+        from starcast.search.running import plan_searches, run_searches, search_shard
         from starcast.search.verification import find_unsettled
         from starcast.support.integers import check_count
         from starcast.support.shards import parse_shard
@@ -164,7 +164,7 @@ class Records(Connection):
             $ starcast records list
             $ starcast records list one-port-broadcast --format json
         """
-        from starcast.records.listing import as_summary, load_files
+        from starcast.records.files import as_summary, load_files
         from starcast.search import find_problem
         from starcast.stores.database.records import list_stored
 
@@ -202,7 +202,7 @@ class Records(Connection):
 
             $ starcast records show one-port-broadcast S5
         """
-        from starcast.records.listing import record_facts
+        from starcast.records.files import record_facts
 
         return Facts(record_facts(self._known(problem, topology, congestion, folder)))
 
@@ -243,7 +243,7 @@ class Records(Connection):
             $ starcast records verify mine/bisection-width/S6.json --no-proofs
         """
         from starcast.records import load_record
-        from starcast.records.listing import load_files
+        from starcast.records.files import load_files
         from starcast.search import Budget
         from starcast.search.verification import check_records, tabulate_checks
 
@@ -376,9 +376,9 @@ class Records(Connection):
         Example:
             $ starcast records merge part-*.json
         """
-        from starcast.records.listing import as_table
+        from starcast.records.files import as_table
         from starcast.records.model import improve_record
-        from starcast.search.sharding import merge_searches
+        from starcast.search.running import merge_searches
 
         best = []
         for found in merge_searches([Path(file) for file in files]):
@@ -409,7 +409,7 @@ class Records(Connection):
         Raises:
             RejectedError: a record is wrong; nothing is stored.
         """
-        from starcast.records.listing import load_files
+        from starcast.records.files import load_files
         from starcast.search import Budget
         from starcast.search.verification import check_records, tabulate_checks
         from starcast.stores.database.records import store_all

@@ -1,10 +1,13 @@
-"""Record files: ``FOLDER/PROBLEM/TOPOLOGY.json``, with the witness in an npz file next to it."""
+"""Record files, and tables of records.
+
+A record is ``FOLDER/PROBLEM/TOPOLOGY.json``, with the witness in an npz file next to it.
+"""
 
 import hashlib
 import io
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,8 +25,10 @@ from starcast.records.model import (
 from starcast.support import paths
 from starcast.support.arrays import read_arrays
 from starcast.support.atomic import atomic_write
-from starcast.support.errors import InputError, NotFoundError
+from starcast.support.errors import InputError, NotFoundError, StarcastError
 from starcast.support.limited import DAMAGE, MB, parse_json, read_bytes
+from starcast.support.table import Row, Table
+from starcast.support.text import pluralize
 
 _SUFFIX = ".json"
 #: Maximum size of a record's JSON file in bytes.
@@ -249,3 +254,123 @@ def published_values() -> dict[str, Published]:
         for entry in content["published"]
         for record_id, value in entry["values"].items()
     }
+
+
+COLUMNS = (
+    "problem",
+    "topology",
+    "arguments",
+    "value",
+    "bound",
+    "optimal",
+    "proof",
+    "reason",
+    "seconds",
+    "solver",
+    "version",
+    "command",
+)
+SPARE = ("command", "version", "solver", "reason")
+SUMMARY = ("problem", "topologies", "arguments", "values", "optimal")
+
+
+def load_files(folders: Sequence[Path]) -> list[Record]:
+    """Return the best record of each problem and topology in some folders.
+
+    Raises:
+        InputError: a file is damaged.
+    """
+    best: dict[str, Record] = {}
+    for folder in folders:
+        for record in load_all(folder):
+            other = best.get(record.id)
+            best[record.id] = record if other is None or is_better(record, other) else other
+    # Problems are listed in the order of the documentation, whatever the order of files.
+    order = list(PROBLEMS)
+    return sorted(best.values(), key=lambda record: order.index(record.problem))
+
+
+class RecordTable(Table):
+    """A table with one row per record, which people see as a summary and programs in full."""
+
+    def readable(self) -> Table:
+        """Return a table with one row per problem and series of topologies, such as S3, S4, ..."""
+        series: dict[tuple[str, ...], list[Row]] = {}
+        for row in self.rows:
+            family, k = row["topology"][0], row["topology"].partition(",")[2]
+            key = (row["problem"], str(row["arguments"]), family, k)
+            series.setdefault(key, []).append(row)
+        open_row = next((row for row in self.rows if not row["optimal"]), None)
+        note = "; --all lists each record"
+        if open_row:
+            note = (
+                f"; {_value(open_row)}: value {open_row['value']}, bound {open_row['bound']}{note}"
+            )
+        note = f"{pluralize(len(self.rows), 'record')}{note}"
+        return Table.of(map(_summarize, series.values()), SUMMARY, note)
+
+
+def _summarize(rows: Sequence[Row]) -> Row:
+    specs = [row["topology"] for row in rows]
+    sizes = [int(spec[1:].partition(",")[0]) for spec in specs]
+    is_range = len(specs) > 2 and sizes == list(range(sizes[0], sizes[0] + len(sizes)))
+    return {
+        **rows[0],
+        "topologies": f"{specs[0]}..{specs[-1]}" if is_range else " ".join(specs),
+        "values": " ".join(map(_value, rows)),
+        "optimal": f"{sum(row['optimal'] for row in rows)} of {len(rows)}",
+    }
+
+
+def _value(row: Row) -> str:
+    return f"{row['value']}" if row["optimal"] else f"{row['value']}({row['bound']})"
+
+
+def as_table(
+    records: Iterable[Record], note: str = "", failure: StarcastError | None = None
+) -> Table:
+    """Return a table with one row per record."""
+    return Table.of(map(record_row, records), COLUMNS, note, failure, SPARE)
+
+
+def as_summary(records: Iterable[Record]) -> RecordTable:
+    """Return a table with one row per record, of which a terminal shows a summary."""
+    return RecordTable.of(map(record_row, records), COLUMNS, spare=SPARE)
+
+
+def record_row(record: Record) -> dict[str, Any]:
+    """Return a record as a table row."""
+    row = {name: getattr(record, name) for name in COLUMNS}
+    row["arguments"] = dict(record.arguments)
+    row["proof"] = describe_evidence(record)
+    return row
+
+
+def record_facts(record: Record) -> dict[str, Any]:
+    """Return the fields of a record by name, with the shapes of its witness's arrays."""
+    fields = record.fields()
+    fields.pop("format")
+    details = {name: fields.pop(name) for name in ("proof", "tried")}
+    fields["witness"] = {name: list(array.shape) for name, array in record.witness.items()}
+    fields["evidence"] = describe_evidence(record)
+    return fields | details
+
+
+def evidence_kind(record: Record) -> str:
+    """Return the kind of evidence for a record's bound: theory, inequalities or a proof format."""
+    if record.proof is not None:
+        return record.proof.format
+    return "inequalities" if "vectors" in record.witness else "theory"
+
+
+def describe_evidence(record: Record) -> str:
+    """Describe the evidence for a record's bound, and whether a checker has accepted it.
+
+    Each verification of a record computes bounds from theory and inequalities again, which is fast.
+    A proof is not repeated: until it is made again, only the file says that it was accepted.
+    """
+    if record.proof is None:
+        return evidence_kind(record)
+    if record.proof.format == "second solver":
+        return "second solver, not checked"
+    return f"{record.proof.format}, not made again"

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp
 
 from starcast.claims import claims as all_claims
 from starcast.claims import report, select_claims
-from starcast.comparison import page
+from starcast.comparison import presentation
 from starcast.comparison.sides import CROSSABLE
 from starcast.drawing.explorer import EXPLORER
 from starcast.queries.parameters import STORED
@@ -272,7 +272,7 @@ def compare(request: Request, service: ServiceParameter) -> Response:
     return _render(
         request,
         "compare.html.j2",
-        **page.page_values(table.comparison, profiles),
+        **presentation.page_values(table.comparison, profiles),
         command=shlex.join(["starcast", "compare", *names, *options, "--format", "html"]),
         names=names,
         chosen={name: next(iter(values), "") for name, values in chosen.items()},

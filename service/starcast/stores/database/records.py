@@ -10,8 +10,14 @@ from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
 from starcast.records import Record, is_better, verify
-from starcast.records.files import pack_witness, unpack_witness
-from starcast.records.listing import COLUMNS, SPARE, evidence_kind, record_row
+from starcast.records.files import (
+    COLUMNS,
+    SPARE,
+    evidence_kind,
+    pack_witness,
+    record_row,
+    unpack_witness,
+)
 from starcast.records.model import FIELDS, FORMAT, read_fields
 from starcast.stores.database.models import StoredRecord
 from starcast.support.errors import RejectedError

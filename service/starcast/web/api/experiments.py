@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 
 from starcast.comparison.compare import Comparison
 from starcast.comparison.curves import load_profiles
-from starcast.comparison.page import Profiles, describe, describe_panels
+from starcast.comparison.presentation import Profiles, describe, describe_panels
 from starcast.comparison.sides import CROSSABLE, load_side
 from starcast.lab import ComparisonTable, Lab
 from starcast.stores.database.models import Experiment, Run

@@ -10,8 +10,7 @@ from fastapi import Path as PathParameter
 from starlette.responses import Response
 
 from starcast.records import PROBLEM_NAMES, Record, known_folders, verify
-from starcast.records.files import missing_reason
-from starcast.records.listing import load_files, record_row
+from starcast.records.files import load_files, missing_reason, record_row
 from starcast.support.errors import InputError, NotFoundError, StarcastError
 from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.support.table import Row

@@ -1,52 +1,17 @@
-"""Traversal of trees from the root outwards, and the check that an array of ports is a forest."""
+"""Traversal of trees, given by arrays of ports that may not be forests, from the root outwards."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.support.errors import InputError, RejectedError
+from starcast.support.errors import InputError
 from starcast.topologies import Topology
 from starcast.topologies.permutations import Ranks
 
 Ports = NDArray[np.uint8]
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """The result of checking a property, with the measured values.
-
-    Attributes:
-        check: the name of the property.
-        measured: the measured value, or one value per tree or port; see the checker.
-        counterexample: None if the property holds. Otherwise the first place where it fails, given
-            by ``tree``, ``node`` (label), ``link`` (``1234 -> 2134``), ``level`` or ``dimension``.
-            It also has the values ``found`` and ``stated``, or the reason ``why``.
-    """
-
-    check: str
-    measured: int | tuple[int, ...]
-    counterexample: Mapping[str, int | str] | None = None
-
-    @property
-    def holds(self) -> bool:
-        """True if the property holds, that is, if there is no counterexample."""
-        return self.counterexample is None
-
-    def require(self) -> None:
-        """Raise an error unless the property holds.
-
-        Raises:
-            RejectedError: the property does not hold; the message contains the counterexample.
-        """
-        if self.counterexample is not None:
-            place = ", ".join(f"{name} {value}" for name, value in self.counterexample.items())
-            raise RejectedError(
-                f"the check '{self.check}' fails: {place}", hint="correct the array of ports"
-            )
 
 
 class TraversedTree(NamedTuple):
@@ -137,74 +102,3 @@ class UncheckedForest:
             branches[children] = children if level == 0 else np.repeat(branches[front], count)
             front, level = children, level + 1
         return TraversedTree(parents, levels, branches)
-
-
-def rooted(topology: Topology, parent_port: Ports, root: int) -> Evidence:
-    """Check that the root has no parent, and that all nodes with a parent are its descendants.
-
-    Hence there is no cycle and no second root. The measured values are the numbers of nodes of the
-    trees, including the root.
-    """
-    return _check_trees("rooted", UncheckedForest(topology, parent_port, root), spanning=False)
-
-
-def spanning(topology: Topology, parent_port: Ports, root: int) -> Evidence:
-    """Check that every tree is rooted and contains all nodes.
-
-    The measured values are the numbers of nodes of the trees, including the root.
-    """
-    return _check_trees("spanning", UncheckedForest(topology, parent_port, root), spanning=True)
-
-
-def traverse_forest(
-    topology: Topology, parent_port: Ports, root: int
-) -> tuple[UncheckedForest, list[TraversedTree]]:
-    """Traverse the trees, and check that they are rooted.
-
-    Raises:
-        RejectedError: a tree is not rooted.
-    """
-    graph = UncheckedForest(topology, parent_port, root)
-    trees = list(graph.trees())
-    _check_trees("rooted", graph, spanning=False, trees=trees).require()
-    return graph, trees
-
-
-def _check_trees(
-    check: str,
-    graph: UncheckedForest,
-    *,
-    spanning: bool,
-    trees: list[TraversedTree] | None = None,
-) -> Evidence:
-    trees = list(graph.trees()) if trees is None else trees
-    measured = tuple(int(np.count_nonzero(tree.levels >= 0)) for tree in trees)
-    for number, (row, tree) in enumerate(zip(graph.rows, trees, strict=True)):
-        # A partial tree has entries only for its own nodes.
-        member = row != 0
-        member[graph.root] = True
-        wrong = np.flatnonzero((tree.levels < 0) & (member | spanning))
-        # A parent of the root is reported first, because the traversal ignores it.
-        if row[graph.root]:
-            wrong = np.array([graph.root])
-        if len(wrong):
-            node = int(wrong[0])
-            reason = _explain(graph, row, tree, node)
-            node_label = graph.label(node)
-            return Evidence(check, measured, {"tree": number, "node": node_label, "why": reason})
-    return Evidence(check, measured)
-
-
-def _explain(graph: UncheckedForest, row: Ports, tree: TraversedTree, node: int) -> str:
-    """Return why a node is not a descendant of the root."""
-    if node == graph.root:
-        return "the root has a parent"
-    visited: set[int] = set()
-    while node not in visited:
-        visited.add(node)
-        if row[node] == 0:
-            return f"{graph.label(node)} is not in the tree"
-        if tree.parents[node] < 0:
-            return f"{graph.label(node)} has the entry {row[node]}, which is not a port"
-        node = int(tree.parents[node])
-    return f"{graph.label(node)} is on a cycle"
