@@ -8,8 +8,8 @@ from functools import partial
 import pytest
 
 from starcast.ingest import LoadMethod, Plan, Stores, drop, ingest
-from starcast.ingest.ingestion import REBUILDING, rebuild
 from starcast.ingest.loading import LOST
+from starcast.ingest.rebuilding import REBUILDING, rebuild
 from starcast.ingest.stores import lock_stores
 from starcast.ingest.verification import check_artifact, verify
 from starcast.stores.database import models

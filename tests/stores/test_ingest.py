@@ -5,13 +5,15 @@ import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from sqlalchemy import URL, text
 
+from starcast.collectives import Schedule, catalogue, schedule
 from starcast.collectives.catalogue import ScheduleParameters, find
-from starcast.ingest import Plan, Stores, artifacts, drop, ingest, offline
+from starcast.ingest import Plan, Stores, artifacts, drop, ingest
 from starcast.ingest.artifacts import (
     Artifact,
     forest_artifact,
@@ -20,7 +22,7 @@ from starcast.ingest.artifacts import (
 )
 from starcast.ingest.loading import STAGES
 from starcast.ingest.stores import lock_stores
-from starcast.ingest.verification import check_artifact
+from starcast.ingest.verification import check_artifact, verify
 from starcast.stores.database import sessions
 from starcast.stores.database.listing import columns, describe_artifact, list_artifacts
 from starcast.stores.database.sessions import open_session
@@ -33,8 +35,10 @@ from starcast.support.errors import (
     UnavailableError,
 )
 from starcast.support.progress import Silent
+from starcast.support.spec_syntax import format_spec
 from starcast.topologies import topology
-from starcast.trees import Forest, forest
+from starcast.trees import Forest, constructions, forest
+from starcast.trees.construction import CONSTRUCTIONS
 from support.checks import (
     assert_stored,
     check_nodes,
@@ -54,14 +58,48 @@ def stored_plan() -> Plan:
     return plan("S4", schedules="multiple", segments=2)
 
 
-@pytest.mark.slow
-def test_everything_is_stored(stores: Stores) -> None:
-    """The plan is S5 with all constructions and algorithms, in both port models."""
-    everything = plan("S5", "all", "all", ports="both", segments=2, messages=3)
+def constructions_with_arguments(spec: str) -> list[str]:
+    """Return all constructions of a topology, with arguments where needed."""
+    trees = {"S": "multiple", "Q": "edge-disjoint-binomial"}[spec[0]]
+    arguments: dict[str, str | int] = {"base": f"nk-{trees}" if "," in spec else trees, "i": 1}
+    return [
+        format_spec(name, {each.name: arguments[each.name] for each in entry.arguments})
+        for name, entry in ((name, CONSTRUCTIONS[name]) for name in constructions(spec))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "root"),
+    [
+        ("S3", "213"),
+        ("S4,2", "31"),
+        ("S4,1", "3"),
+        ("Q3", "101"),
+        *(pytest.param("S4", root, marks=pytest.mark.slow) for root in ("1234", "4321", "2143")),
+        pytest.param("S5", "31425", marks=pytest.mark.slow),
+    ],
+)
+def test_everything_is_stored_and_reads_back_equal(stores: Stores, spec: str, root: str) -> None:
+    """All constructions, with arguments where needed, and all algorithms in both port models."""
+    words = constructions_with_arguments(spec)
+    everything = plan(spec, words, "all", root=root, ports="both", segments=2)
+    assert {artifact.id for artifact in plan(spec, "all", root=root).artifacts} <= {
+        artifact.id for artifact in everything.artifacts
+    }
     summary = ingest(stores, everything)
     assert [one.id for one in summary.created] == [artifact.id for artifact in everything.artifacts]
     assert summary.rows == sum(artifact.rows for artifact in everything.artifacts)
     assert_stored(stores, everything)
+    assert verify(stores, checksums=True) == []
+
+
+def test_a_schedule_with_its_own_trees_has_no_forest(stores: Stores) -> None:
+    """The trees DC(i, T) are not a stored forest, so the schedule depends only on the topology."""
+    stored_plan = plan("S4", schedules="allgather:dimension-change(base=balanced)")
+    ingest(stores, stored_plan)
+    assert [artifact.kind for artifact in stored_plan.artifacts] == ["topology", "schedule"]
+    assert_stored(stores, stored_plan)
+    assert stores.graph.read("MATCH (:Schedule)-[u:USES]->() RETURN count(u) AS n") == [{"n": 0}]
 
 
 def test_query_plans_are_refreshed_after_the_last_artifact(
@@ -75,30 +113,6 @@ def test_query_plans_are_refreshed_after_the_last_artifact(
     ingest(stores, stored_plan)
     ingest(stores, stored_plan)
     assert reported == [len(S4)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("root", ["1234", "4321", "2143"])
-def test_ids_arrays_and_nodes_have_the_chosen_root(stores: Stores, root: str) -> None:
-    """The ids, arrays and graph nodes all have the root chosen by the user."""
-    rooted = plan("S4", "all", "all", root=root)
-    ingest(stores, rooted)
-    assert_stored(stores, rooted)
-    assert check_nodes(stores.graph, "Forest", ("root",)) == {(topology("S4").rank(root),)}
-
-
-@pytest.mark.parametrize(
-    ("spec", "root", "construction"),
-    [("S4,2", "31", "nk-multiple"), ("S4,1", "3", "nk-greedy"), ("Q3", "101", "binomial")],
-)
-def test_nk_stars_and_hypercubes_are_stored(
-    stores: Stores, spec: str, root: str, construction: str
-) -> None:
-    """Nodes, links of every port, and trees are compared with newly built ones."""
-    everything = plan(spec, "all", "all", root=root)
-    assert f"{spec}:{construction}:{root}" in [artifact.id for artifact in everything.artifacts]
-    ingest(stores, everything)
-    assert_stored(stores, everything)
 
 
 def test_a_second_ingest_creates_nothing(stores: Stores, stored_plan: Plan) -> None:
@@ -249,43 +263,30 @@ def test_a_rejected_forest_is_not_stored(stores: Stores) -> None:
     assert check_nodes(stores.graph, "Forest", ("id",)) == set()
 
 
-def test_a_schedule_with_a_violation_is_not_stored(
-    stores: Stores, monkeypatch: pytest.MonkeyPatch
+#: Changes of a correct all-port schedule, and the reason why the result is rejected: rows in one
+#: step violate the one-port model, and without the last row a unit is undelivered.
+WRONG_SCHEDULES: dict[str, Callable[[Schedule], Schedule]] = {
+    "violates a rule: step 1": lambda built: replace(built, step=np.ones_like(built.step)),
+    "leaves 1 unit undelivered: ": lambda built: replace(
+        built, **{name: values[:-1] for name, values in built.columns.present().items()}
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", WRONG_SCHEDULES, ids=str)
+def test_a_wrong_schedule_is_not_stored(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch, reason: str
 ) -> None:
-    """Rows of an all-port schedule violate the one-port model."""
-    import dataclasses
+    """The schedule has a violation, or leaves units undelivered."""
 
-    from starcast.collectives import catalogue, schedule
-
-    def wrong(*words: object, **options: object) -> object:
-        return dataclasses.replace(schedule(*words, **options), step=np.ones(23, dtype=np.int32))  # type: ignore[arg-type]
+    def wrong(*words: Any, **options: Any) -> Schedule:
+        return WRONG_SCHEDULES[reason](schedule(*words, **options))
 
     monkeypatch.setattr(catalogue, "schedule", wrong)
-    with pytest.raises(RejectedError, match="violates a rule: step 1"):
+    with pytest.raises(RejectedError, match=reason):
         ingest(stores, plan("S4", schedules="greedy"))
     assert stored_counts(stores)["schedule"] == 0
     assert states(stores)["S4:broadcast:greedy:all:segments=1:1234"] == "failed"
-
-
-def test_an_incomplete_schedule_is_not_stored(
-    stores: Stores, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The schedule has no violation but leaves units undelivered."""
-    import dataclasses
-
-    from starcast.collectives import catalogue, schedule
-
-    def short(*words: object, **options: object) -> object:
-        original = schedule(*words, **options)  # type: ignore[arg-type]
-        return dataclasses.replace(
-            original, **{name: getattr(original, name)[:-1] for name in things_columns}
-        )
-
-    things_columns = ("step", "sender", "port", "receiver", "tree", "unit")
-    monkeypatch.setattr(catalogue, "schedule", short)
-    with pytest.raises(RejectedError, match="leaves 1 unit undelivered: "):
-        ingest(stores, plan("S4", schedules="greedy"))
-    assert stored_counts(stores)["schedule"] == 0
 
 
 MEDDLING = {
@@ -308,7 +309,7 @@ def test_rows_that_differ_in_number_from_the_plan_are_not_stored(
         ingest(stores, wanted)
     (planned,) = wanted.artifacts
     with pytest.raises(StarcastError, match="planned with 59 rows"):
-        offline._compute_contents({planned: planned.build().graph})
+        planned.content_of(planned.build().graph)
     assert states(stores) == {"S4": "failed"}
     assert check_nodes(stores.graph, "Topology", ("spec",)) == set()
 
@@ -415,32 +416,28 @@ def test_a_second_concurrent_ingest_is_refused_or_waits(stores: Stores, stored_p
     assert_stored(stores, stored_plan)
 
 
-def test_an_ingest_does_not_change_a_graph_of_another_program(
-    stores: Stores, stored_plan: Plan
+@pytest.mark.parametrize(
+    ("statement", "reason", "before"),
+    [
+        ("CREATE (:Person)-[:KNOWS]->(:Person)", ":Person", (2, 1)),
+        ("CREATE (:Store {id: 'another', schema: 3})", "another PostgreSQL database", (1, 0)),
+    ],
+)
+def test_an_ingest_does_not_change_the_graph_of_another_owner(
+    stores: Stores, stored_plan: Plan, statement: str, reason: str, before: tuple[int, int]
 ) -> None:
-    """Nothing is written to either store."""
-    stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
-    with pytest.raises(UnavailableError, match=":Person"):
+    """The owner is read before anything is written to either store."""
+    stores.graph.write(statement)
+    with pytest.raises(UnavailableError, match=reason):
         ingest(stores, stored_plan)
-    assert counts(stores.graph) == (2, 1)
-    assert set(stored_counts(stores).values()) == {0}
-
-
-def test_an_ingest_does_not_change_a_graph_of_another_database(
-    stores: Stores, stored_plan: Plan
-) -> None:
-    """The ids of graph and database are compared before anything is written."""
-    stores.graph.write("CREATE (:Store {id: 'another', schema: 3})")
-    with pytest.raises(UnavailableError, match="another PostgreSQL database"):
-        ingest(stores, stored_plan)
-    assert counts(stores.graph) == (1, 0)
+    assert counts(stores.graph) == before
     assert set(stored_counts(stores).values()) == {0}
 
 
 def test_a_drop_of_an_artifact_with_dependents_is_refused_and_names_them(
     stores: Stores, stored_plan: Plan
 ) -> None:
-    """With cascade, the dependents are dropped first."""
+    """With cascade, the dependents are dropped first. All can be stored again."""
     ingest(stores, stored_plan)
     before = counts(stores.graph), stored_counts(stores)
     for kind, artifact_id, leaning in (
@@ -456,12 +453,6 @@ def test_a_drop_of_an_artifact_with_dependents_is_refused_and_names_them(
     assert drop(stores, "topology", "S4") == ["S4"]
     assert counts(stores.graph) == (1, 0)
     assert set(stored_counts(stores).values()) == {0}
-
-
-def test_a_dropped_artifact_can_be_stored_again(stores: Stores, stored_plan: Plan) -> None:
-    """The artifacts stored again have the same content as before."""
-    ingest(stores, stored_plan)
-    drop(stores, "topology", "S4", cascade=True)
     ingest(stores, stored_plan)
     assert_stored(stores, stored_plan)
 
@@ -521,6 +512,7 @@ def test_stored_artifacts_are_listed_and_described(stores: Stores, stored_plan: 
             built_forest.heights.tolist(),
             built_forest.leaves.tolist(),
         )
+        assert shown["sizes"] == built_forest.sizes.tolist()
         assert shown["expected_checksum"] == shown["found_checksum"]
         assert {row["arguments"] for row in list_artifacts(session, "schedule")} == {"segments=2"}
 

@@ -18,7 +18,7 @@ from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.ingest import LoadMethod, Plan, Stores, drop, ingest, load_methods, open_stores
 from starcast.ingest.artifacts import Artifact
-from starcast.ingest.ingestion import rebuild
+from starcast.ingest.rebuilding import rebuild
 from starcast.ingest.verification import check_artifact, verify
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.schema import NODE

@@ -10,7 +10,8 @@ from sqlalchemy import func, select
 from starcast.collectives import Schedule
 from starcast.ingest import Plan, Stores
 from starcast.ingest.artifacts import Artifact
-from starcast.ingest.sample import Problem
+from starcast.ingest.verification import Problem
+from starcast.judges.simulator import simulate
 from starcast.stores.database import artifact_rows, models
 from starcast.stores.database.sessions import open_session
 from starcast.stores.graph import reader
@@ -126,9 +127,6 @@ def assert_stored(stores: Stores, stored_plan: Plan) -> None:
 
 
 def _forest_stored(stores: Stores, artifact: Artifact, forest: Forest) -> None:
-    actual = readback.read_forest(stores.graph, artifact.id)
-    assert np.array_equal(actual.parent_port, forest.parent_port)
-    assert actual.id == artifact.id
     rows_found = readback.read_rows(stores.graph, TREE_EDGE, artifact.id, artifact.topology)
     assert same_rows(rows_found, graph_artifact(forest).rows)
     with open_session(stores.engine) as session:
@@ -138,7 +136,11 @@ def _forest_stored(stores: Stores, artifact: Artifact, forest: Forest) -> None:
             .where(models.Tree.forest == artifact.id)
             .order_by(models.Tree.number)
         ).all()
-    assert np.array_equal(kept.parent_port, forest.parent_port)
+    for actual in (kept, readback.read_forest(stores.graph, artifact.id)):
+        assert np.array_equal(actual.parent_port, forest.parent_port)
+        for name in ("id", "topology", "root", "construction", "spanning"):
+            assert getattr(actual, name) == getattr(forest, name)
+        assert dict(actual.arguments) == dict(forest.arguments)
     columns = (forest.heights.tolist(), forest.leaves.tolist(), forest.sizes.tolist())
     assert [tuple(row) for row in figures] == list(zip(*columns, strict=True))
 
@@ -162,6 +164,13 @@ def _schedule_stored(stores: Stores, artifact: Artifact, fresh: Schedule) -> Non
         sources = artifact.topology.nodes if fresh.symmetric else 1
         assert row.transmissions == len(fresh) * sources
         assert (row.steps, row.forest) == (fresh.steps, fresh.forest_id)
+        profile = artifact_rows.load_schedule_profile(session, artifact.id)
+        stored = [(row.step, row.links_used, row.packets, row.largest_packet) for row in profile]
+    result = simulate(actual)
+    assert result.complete
+    # Without copies, every link that is used in a step carries a single packet.
+    pairs = zip(result.links_used.tolist(), result.packet_sizes.tolist(), strict=True)
+    assert stored == [(step, used, used, size) for step, (used, size) in enumerate(pairs, 1)]
 
 
 def described(problems: Sequence[Problem]) -> list[str]:
