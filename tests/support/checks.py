@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import func, select
 
 from starcast.collectives import Schedule
-from starcast.ingest import Plan, Stores
+from starcast.ingest import Plan, Stores, Summary, ingest
 from starcast.ingest.artifacts import Artifact
 from starcast.ingest.verification import Problem
 from starcast.judges.simulator import simulate
@@ -171,6 +171,35 @@ def _schedule_stored(stores: Stores, artifact: Artifact, fresh: Schedule) -> Non
     # Without copies, every link that is used in a step carries a single packet.
     pairs = zip(result.links_used.tolist(), result.packet_sizes.tolist(), strict=True)
     assert stored == [(step, used, used, size) for step, (used, size) in enumerate(pairs, 1)]
+
+
+def finish_interrupted(
+    stores: Stores, stored_plan: Plan, kind: str, stage: str, state: str | None = None
+) -> Summary:
+    """Check what an interrupted ingest has left, finish it by another, and return its summary.
+
+    Args:
+        stores: both stores.
+        stored_plan: the ingested plan, with one artifact of each kind.
+        kind: the kind of the artifact after whose stage the ingest was interrupted.
+        stage: the stage.
+        state: the state of this artifact if it is incomplete (default: as after kill -9).
+    """
+    ids = [artifact.id for artifact in stored_plan.artifacts]
+    place = models.KINDS.index(kind)
+    done = place + (stage == "complete")
+    left = states(stores)
+    assert [name for name in ids if left.get(name) == "complete"] == ids[:done]
+    if stage != "complete":
+        killed = "planned" if stage in {"planned", "built"} else "loading"
+        assert left[ids[place]] == (state or killed)
+    # At this stage Neo4j, but not yet PostgreSQL, calls the artifact complete.
+    if stage != "finished":
+        only_verified_is_complete(stores)
+    summary = ingest(stores, stored_plan)
+    assert summary.present == ids[:done]
+    assert_stored(stores, stored_plan)
+    return summary
 
 
 def described(problems: Sequence[Problem]) -> list[str]:
