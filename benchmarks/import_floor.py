@@ -18,6 +18,7 @@ from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.rebuild import rebuild_store
 from starcast.ingest import LoadMethod, Plan, ingest, open_stores, parse_request
 from starcast.stores.graph import bulk_files
+from starcast.stores.graph.artifacts import graph_artifact
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.schema import NODE
 from starcast.stores.graph.writer import await_indexes
@@ -74,7 +75,7 @@ def figures() -> Iterator[Figure | Table]:
 def _floor(settings: Settings, wanted: Plan) -> Iterator[Station]:
     """Measure the steps of Neo4j alone on a second store, which is discarded afterwards."""
     with rebuild_store(settings, Silent(), "measuring an import") as work:
-        artifacts = [artifact.sketch() for artifact in wanted.artifacts]
+        artifacts = [graph_artifact(artifact.structure()) for artifact in wanted.artifacts]
         written = bulk_files.write(work.folder, UUID(int=0), artifacts, 0, Silent())
         arguments = [*bulk_files.OPTIONS, *written.arguments]
         yield _timed("importing process", lambda: work.load(arguments), _of_children)

@@ -25,8 +25,7 @@ from starcast.ingest import (
 )
 from starcast.ingest.artifacts import Artifact
 from starcast.ingest.load_methods import Estimate
-from starcast.ingest.sample import Sample
-from starcast.ingest.verification import verify
+from starcast.ingest.verification import Sample, verify
 from starcast.stores.graph.connection import Graph
 from starcast.support.settings import Settings
 

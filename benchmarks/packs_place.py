@@ -13,7 +13,6 @@ from starcast import forest, schedule, topology
 from starcast.formats.graphs import to_igraph, to_networkx
 from starcast.stores.graph.artifacts import graph_artifact
 from starcast.stores.graph.writer import BoltWriter
-from starcast.support.progress import Silent
 from starcast.trees import Forest
 from starcast.trees.metrics import Edges, edges_of
 
@@ -70,10 +69,7 @@ class Place:
         artifacts = [graph_artifact(each) for each in self.forests.values()]
         for artifact in (graph_artifact(self.topology), *artifacts, graph_artifact(self.broadcast)):
             way.begin(artifact)
-            with Silent().task("", artifact.topology.nodes) as task:
-                if artifact.kind == "topology":
-                    way.write_nodes(artifact.topology, task)
-                way.write_relationships(artifact.rows, task)
+            way.write(artifact, lambda _: None)
             way.finish(artifact)
 
     @cached_property

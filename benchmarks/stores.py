@@ -26,12 +26,8 @@ COUNT = 1_000_000
 WARM_UP = 40.0  # seconds of writing before the measurement: a new server gets faster
 
 
-class _SilentTask:
-    def advance(self, amount: int = 1) -> None:
-        pass
-
-
-_TASK = _SilentTask()
+def _ignore(_: int) -> None:
+    pass
 
 
 def figures() -> Iterator[Figure]:
@@ -66,11 +62,11 @@ def _bolt(graph: Graph, batch: int) -> Iterator[Figure]:
     merging = _merge_rate(graph, s7, 1_000)
     begin = perf_counter()
     while perf_counter() - begin < WARM_UP:
-        writer.write_relationships(links, _TASK)
-        writer.write_relationships(trees, _TASK)
+        writer.write_relationships(links, _ignore)
+        writer.write_relationships(trees, _ignore)
         # Replace the nodes before each round, because nodes with many relationships slow down
         # writing.
-        delete_artifact(graph, "topology", "S7", s7, batch, _TASK)
+        delete_artifact(graph, "topology", "S7", s7, batch, _ignore)
         _nodes(writer, s7)
     yield _figure("S7 links", _rate(writer, links), merging)
     yield _figure("S7 tree edges", _rate(writer, trees), merging)
@@ -84,12 +80,12 @@ def _figure(what: str, rate: float, merging: float) -> Figure:
 
 def _nodes(writer: BoltWriter, topology: Topology) -> None:
     writer.begin(graph_artifact(topology))
-    writer.write_nodes(topology, _TASK)
+    writer.write_nodes(topology, _ignore)
 
 
 def _rate(writer: BoltWriter, links: rows.Rows) -> float:
     """Return the relationships written per second, in the better of two rounds."""
-    return len(links) / elapsed(lambda: writer.write_relationships(links, _TASK), repeats=2)
+    return len(links) / elapsed(lambda: writer.write_relationships(links, _ignore), repeats=2)
 
 
 def _merge_rate(graph: Graph, topology: Topology, count: int) -> float:

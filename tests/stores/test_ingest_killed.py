@@ -21,7 +21,13 @@ from starcast.stores.graph.connection import Graph
 from starcast.stores.servers import GraphAddress
 from starcast.support.errors import UnavailableError
 from support import break_off
-from support.checks import assert_stored, counts, only_verified_is_complete, states
+from support.checks import (
+    assert_stored,
+    counts,
+    finish_interrupted,
+    only_verified_is_complete,
+    states,
+)
 from support.fix_graph import FEW
 from support.fix_servers import without_password
 from support.plans import plan
@@ -82,22 +88,9 @@ def test_a_killed_ingest_is_finished_by_the_next(
 ) -> None:
     """Complete artifacts are kept, others are cleaned up, and a third ingest creates nothing."""
     killable.dies("ingest", kind, stage)
-    place = ("topology", "forest", "schedule").index(kind)
-    done = place + (stage == "complete")
-    left = states(stores)
-    assert [artifact_id for artifact_id in S4 if left.get(artifact_id) == "complete"] == list(
-        S4[:done]
-    )
-    if stage != "complete":
-        assert left[S4[place]] == ("planned" if stage in {"planned", "built"} else "loading")
-    if (
-        stage != "finished"
-    ):  # at this stage Neo4j, but not yet PostgreSQL, calls the artifact complete
-        only_verified_is_complete(stores)
-    summary = ingest(stores, stored_plan)
-    assert summary.present == list(S4[:done])
-    assert S4[place] in (summary.present if stage == "complete" else summary.recovered)
-    assert_stored(stores, stored_plan)
+    summary = finish_interrupted(stores, stored_plan, kind, stage)
+    killed = S4[("topology", "forest", "schedule").index(kind)]
+    assert killed in (summary.present if stage == "complete" else summary.recovered)
     assert ingest(stores, stored_plan).created == []
 
 

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from starcast.ingest.stores import TRANSITIONS, LoadState, delete_row, read_state, set_state
+from starcast.ingest.stores import TRANSITIONS, LoadState, read_state, set_state
 from starcast.stores.database import models
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import BusyError
@@ -61,10 +61,10 @@ def test_a_complete_row_cannot_be_deleted(engine: Engine, start: LoadState | Non
         traverse(session, PATHS[start])
         if start is LoadState.COMPLETE:
             with pytest.raises(BusyError):
-                delete_row(session, "forest", "S4:greedy:1234")
+                set_state(session, "forest", "S4:greedy:1234", None)
             assert read_state(session, "forest", "S4:greedy:1234") is LoadState.COMPLETE
         else:
-            delete_row(session, "forest", "S4:greedy:1234")
+            set_state(session, "forest", "S4:greedy:1234", None)
             assert read_state(session, "forest", "S4:greedy:1234") is None
 
 

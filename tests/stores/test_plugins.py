@@ -12,7 +12,7 @@ from starcast.catalogue.origin import ORIGINS, PluginMissingError
 from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import LoadMethod, Stores, drop, ingest, parse_request
-from starcast.ingest.ingestion import rebuild
+from starcast.ingest.rebuilding import rebuild
 from starcast.ingest.verification import check_artifact, verify
 from starcast.stores.database import artifact_rows, models
 from starcast.stores.database.sessions import open_session

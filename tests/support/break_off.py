@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from starcast.ingest import LoadMethod, drop, ingest, open_stores, parse_request
@@ -17,24 +17,24 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-class Mortal(Silent):
-    """A progress reporter that kills the process when its tasks advance for the n-th time."""
+class Countdown(Silent):
+    """A progress reporter that calls a function when its tasks advance for the n-th time."""
 
-    def __init__(self, advances: int) -> None:
-        self.left = advances
+    def __init__(self, advances: int, end: Callable[[], object]) -> None:
+        self.left, self.end = advances, end
 
     @contextmanager
     def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:
-        """Yield a task whose progress counts down to the kill."""
+        """Yield this reporter as the task."""
         del text, total, unit
         yield self
 
     def advance(self, amount: int = 1) -> None:
-        """Kill the process if this is the n-th advance."""
+        """Call the function if this is the n-th advance."""
         del amount
         self.left -= 1
         if self.left == 0:
-            die()
+            self.end()
 
 
 def main(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
             drop(stores, "topology", "S4", True, method=LoadMethod.IMPORT, on_stage=at_stage)
             return
         if stored_plan == "drop":
-            drop(stores, "topology", "S4", cascade=True, reporter=Mortal(int(words[0])))
+            drop(stores, "topology", "S4", cascade=True, reporter=Countdown(int(words[0]), die))
             return
         kind, stage = words if stored_plan == "ingest" else ("topology", *words)
 

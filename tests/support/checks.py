@@ -8,9 +8,10 @@ import numpy as np
 from sqlalchemy import func, select
 
 from starcast.collectives import Schedule
-from starcast.ingest import Plan, Stores
+from starcast.ingest import Plan, Stores, Summary, ingest
 from starcast.ingest.artifacts import Artifact
-from starcast.ingest.sample import Problem
+from starcast.ingest.verification import Problem
+from starcast.judges.simulator import simulate
 from starcast.stores.database import artifact_rows, models
 from starcast.stores.database.sessions import open_session
 from starcast.stores.graph import reader
@@ -126,9 +127,6 @@ def assert_stored(stores: Stores, stored_plan: Plan) -> None:
 
 
 def _forest_stored(stores: Stores, artifact: Artifact, forest: Forest) -> None:
-    actual = readback.read_forest(stores.graph, artifact.id)
-    assert np.array_equal(actual.parent_port, forest.parent_port)
-    assert actual.id == artifact.id
     rows_found = readback.read_rows(stores.graph, TREE_EDGE, artifact.id, artifact.topology)
     assert same_rows(rows_found, graph_artifact(forest).rows)
     with open_session(stores.engine) as session:
@@ -138,7 +136,11 @@ def _forest_stored(stores: Stores, artifact: Artifact, forest: Forest) -> None:
             .where(models.Tree.forest == artifact.id)
             .order_by(models.Tree.number)
         ).all()
-    assert np.array_equal(kept.parent_port, forest.parent_port)
+    for actual in (kept, readback.read_forest(stores.graph, artifact.id)):
+        assert np.array_equal(actual.parent_port, forest.parent_port)
+        for name in ("id", "topology", "root", "construction", "spanning"):
+            assert getattr(actual, name) == getattr(forest, name)
+        assert dict(actual.arguments) == dict(forest.arguments)
     columns = (forest.heights.tolist(), forest.leaves.tolist(), forest.sizes.tolist())
     assert [tuple(row) for row in figures] == list(zip(*columns, strict=True))
 
@@ -162,6 +164,42 @@ def _schedule_stored(stores: Stores, artifact: Artifact, fresh: Schedule) -> Non
         sources = artifact.topology.nodes if fresh.symmetric else 1
         assert row.transmissions == len(fresh) * sources
         assert (row.steps, row.forest) == (fresh.steps, fresh.forest_id)
+        profile = artifact_rows.load_schedule_profile(session, artifact.id)
+        stored = [(row.step, row.links_used, row.packets, row.largest_packet) for row in profile]
+    result = simulate(actual)
+    assert result.complete
+    # Without copies, every link that is used in a step carries a single packet.
+    pairs = zip(result.links_used.tolist(), result.packet_sizes.tolist(), strict=True)
+    assert stored == [(step, used, used, size) for step, (used, size) in enumerate(pairs, 1)]
+
+
+def finish_interrupted(
+    stores: Stores, stored_plan: Plan, kind: str, stage: str, state: str | None = None
+) -> Summary:
+    """Check what an interrupted ingest has left, finish it by another, and return its summary.
+
+    Args:
+        stores: both stores.
+        stored_plan: the ingested plan, with one artifact of each kind.
+        kind: the kind of the artifact after whose stage the ingest was interrupted.
+        stage: the stage.
+        state: the state of this artifact if it is incomplete (default: as after kill -9).
+    """
+    ids = [artifact.id for artifact in stored_plan.artifacts]
+    place = models.KINDS.index(kind)
+    done = place + (stage == "complete")
+    left = states(stores)
+    assert [name for name in ids if left.get(name) == "complete"] == ids[:done]
+    if stage != "complete":
+        killed = "planned" if stage in {"planned", "built"} else "loading"
+        assert left[ids[place]] == (state or killed)
+    # At this stage Neo4j, but not yet PostgreSQL, calls the artifact complete.
+    if stage != "finished":
+        only_verified_is_complete(stores)
+    summary = ingest(stores, stored_plan)
+    assert summary.present == ids[:done]
+    assert_stored(stores, stored_plan)
+    return summary
 
 
 def described(problems: Sequence[Problem]) -> list[str]:

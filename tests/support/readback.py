@@ -19,7 +19,6 @@ from starcast.stores.graph.schema import (
     Label,
     Relationship,
 )
-from starcast.support.errors import NotFoundError
 from starcast.support.spec_syntax import parse_arguments
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
@@ -58,11 +57,7 @@ def read_rows(
 
 
 def read_forest(graph: Graph, forest_id: str) -> Forest:
-    """Return a stored forest, rebuilt from its tree edges.
-
-    Raises:
-        NotFoundError: the graph has no such forest.
-    """
+    """Return a stored forest, rebuilt from its tree edges."""
     node = _read_node(graph, FOREST, forest_id)
     topology = parse_topology(node["topology"])
     rows = read_rows(graph, TREE_EDGE, forest_id, topology)
@@ -79,11 +74,7 @@ def read_forest(graph: Graph, forest_id: str) -> Forest:
 
 
 def read_schedule(graph: Graph, schedule_id: str) -> Schedule:
-    """Return a stored schedule, its rows sorted by step, sender, port and tree.
-
-    Raises:
-        NotFoundError: the graph has no such schedule.
-    """
+    """Return a stored schedule, its rows sorted by step, sender, port and tree."""
     node = _read_node(graph, SCHEDULE, schedule_id)
     topology = parse_topology(node["topology"])
     rows = read_rows(graph, SEND, schedule_id, topology)
@@ -114,10 +105,5 @@ def _read_node(graph: Graph, label: Label, artifact_id: str) -> dict[str, Any]:
         f"MATCH (o:{label.name} {{{label.key}: $id}}) RETURN properties(o) AS node",
         {"id": artifact_id},
     )
-    if not found:
-        kind = label.name.lower()
-        raise NotFoundError(
-            f"the graph has no {kind} '{artifact_id}'", hint=f"see 'starcast {kind} list'"
-        )
     node: dict[str, Any] = found[0]["node"]
     return node

@@ -177,7 +177,7 @@ def _neo4j(settings: Settings) -> ServerFindings:
     with Graph.open(address) as graph:  # refuses a server that is too old
         server = Finding("Neo4j", Verdict.OK, f"{graph.version} at {address.uri}")
         try:
-            store = ownership.usable_owner(graph)
+            store = ownership.find_owner(graph)
         except ownership.OwnershipError as error:  # an ingest would refuse the graph
             return [server, Finding("graph", Verdict.WRONG, error.message, error.hint)], None
     contents = "empty" if store is None else f"schema {VERSION}, of the database {store}"

@@ -1,7 +1,6 @@
 """Storing topologies, forests and schedules in PostgreSQL and Neo4j."""
 
-from starcast.ingest.dropping import drop
-from starcast.ingest.ingestion import Summary, ingest
+from starcast.ingest.ingestion import Summary, drop, ingest
 from starcast.ingest.planning import Plan, parse_request
 from starcast.ingest.stores import Stores, open_stores
 from starcast.support.vocabulary import LoadMethod

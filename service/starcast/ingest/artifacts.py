@@ -9,9 +9,9 @@ forest of the user's own is the exception: its trees are loaded from PostgreSQL.
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
 from starcast.catalogue.origin import Provenance, describe_used, require_plugins
@@ -86,6 +86,15 @@ class Artifact:
         return parse_topology(self.spec)
 
     @property
+    def planned_columns(self) -> dict[str, Any]:
+        """The columns of ``materialization`` that describe the artifact before it is built."""
+        return {
+            "expected_nodes": self.nodes,
+            "expected_relationships": self.relationships,
+            "plugins": self.plugins,
+        }
+
+    @property
     def build_order(self) -> tuple[int, str]:
         """Sort key: topologies, then forests, then schedules."""
         return (models.KINDS.index(self.kind), self.id)
@@ -100,10 +109,6 @@ class Artifact:
         if self.make is None:
             raise ValueError(f"{self.kind} {self.id} is known by id only, so it cannot be built")
         return self.make()
-
-    def sketch(self) -> GraphArtifact:
-        """Build the artifact as the graph stores it, without verifying it."""
-        return graph_artifact(self.structure())
 
     def build(self) -> Built:
         """Build and verify the artifact.
@@ -283,15 +288,14 @@ def recorded_plugins(session: Session, kind: str, artifact_id: str) -> Provenanc
     return {} if row is None else row.plugins
 
 
-def recorded_artifact(row: models.Materialization) -> Artifact:
+def recorded_artifact(row: models.Materialization | Row[Any]) -> Artifact:
     """Convert a row of PostgreSQL to an artifact with its sizes but without `make`."""
     return Artifact(row.kind, row.id, row.expected_nodes, row.expected_relationships, row.plugins)
 
 
 def recorded_artifacts(session: Session) -> list[Artifact]:
     """Return all complete artifacts in build order, with their sizes but without `make`."""
-    is_complete = models.Materialization.state == LoadState.COMPLETE.value
-    rows = session.scalars(select(models.Materialization).where(is_complete))
+    rows = session.scalars(select(models.Materialization).filter_by(state=LoadState.COMPLETE.value))
     return sorted(map(recorded_artifact, rows), key=lambda artifact: artifact.build_order)
 
 

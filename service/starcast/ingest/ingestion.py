@@ -1,52 +1,32 @@
-"""Ingesting and rebuilding artifacts in both stores.
+"""Ingesting artifacts into both stores, and dropping them.
 
-A rebuild recreates the graph from PostgreSQL's records, by an offline import or over Bolt. All
-stored artifacts can be built again, so no starcast data are lost. Data of other programs are
-deleted only on request; over Bolt, only their relationships at recreated nodes are deleted.
-
-Over Bolt, all artifacts to rebuild are first deleted. Each has the state ``failed``, with the
-reason `REBUILDING`, until it has been recreated. After an interruption, the next rebuild recreates
-all remaining artifacts, and an ingest recreates those that it requests.
+Both are done over Bolt or by an offline import, whichever is faster. Deleting the rows of S10 takes
+minutes and does not make Neo4j's files smaller, so a large artifact of the embedded Neo4j is
+dropped by importing all other artifacts into a new store.
 """
 
 import shlex
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from sqlalchemy import select
 
 from starcast.catalogue.origin import find_changed
-from starcast.embedded import rebuild as embedded_rebuild
-from starcast.ingest.artifacts import Artifact, artifact_from_id, recorded_artifacts
-from starcast.ingest.dropping import refuse_import_losses
-from starcast.ingest.load_methods import choose_method
-from starcast.ingest.loading import (
-    LOST,
-    Loaded,
-    OnStage,
-    discard,
-    find_artifacts,
-    load,
-    recover,
-)
-from starcast.ingest.offline import import_all, share_seconds
+from starcast.ingest.artifacts import Artifact, recorded_artifact, recorded_artifacts
+from starcast.ingest.load_methods import ChosenMethod, choose_deletion, choose_method
+from starcast.ingest.loading import Loaded, OnStage, discard, find_dependents, load, recover
+from starcast.ingest.offline import check_space, import_all, import_remaining
 from starcast.ingest.planning import Plan
-from starcast.ingest.stores import LoadState, Stores, lock_stores, read_state, set_columns
+from starcast.ingest.stores import Stores, lock_stores, set_state
 from starcast.stores.database import artifact_rows, models
+from starcast.stores.database.artifact_rows import find
 from starcast.stores.graph import audit, ownership
-from starcast.stores.graph.deletion import clear, delete_orphans, delete_outdated_nodes
-from starcast.stores.graph.reader import read_artifact_nodes
-from starcast.stores.graph.schema import VERSION
 from starcast.stores.graph.writer import BoltWriter, refresh_plans
-from starcast.support.errors import RejectedError
+from starcast.support.errors import LimitError, RejectedError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import LoadMethod
-
-#: Error recorded for an artifact that a rebuild has deleted and not yet recreated.
-REBUILDING = "'starcast graph rebuild' has not recreated it yet"
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,8 +69,8 @@ class Summary:
         )
 
 
-def _ignore_stage(stage: str, artifact: Artifact) -> None:
-    pass
+def ignore_stage(*_: object) -> None:
+    """Ignore the stages of an ingest, a drop or a rebuild."""
 
 
 def ingest(
@@ -98,7 +78,7 @@ def ingest(
     plan: Plan,
     wait: bool = False,
     reporter: Reporter | None = None,
-    on_stage: OnStage = _ignore_stage,
+    on_stage: OnStage = ignore_stage,
     method: LoadMethod = LoadMethod.AUTO,
 ) -> Summary:
     """Store the requested artifacts that are missing; repeating the call stores nothing new.
@@ -124,7 +104,6 @@ def ingest(
     listener = reporter or Silent()
     began = time.monotonic()
     with lock_stores(stores, wait, listener, f"ingesting {plan.artifacts[0].id}") as locked:
-        _tidy(locked, listener)
         ownership.claim(locked.graph, locked.id)
         recovered = [artifact.id for artifact in recover(locked, listener)]
         with locked.session() as session:
@@ -138,27 +117,18 @@ def ingest(
     return Summary(created, present_ids, recovered, time.monotonic() - began, outdated)
 
 
-def _tidy(stores: Stores, reporter: Reporter) -> None:
-    if stores.embedded is not None:
-        embedded_rebuild.clean_up(stores.embedded, reporter)
-
-
 def _find_outdated(present: Iterable[Artifact], reporter: Reporter) -> list[str]:
     """Report each artifact that another version of a plug-in built, and return the ids."""
-    outdated = []
-    for artifact in present:
-        names = find_changed(artifact.plugins)
-        if not names:
-            continue
-        outdated.append(artifact.id)
+    outdated = {each.id: names for each in present if (names := find_changed(each.plugins))}
+    for artifact_id, names in outdated.items():
         plugins = " and ".join(f"'{name}'" for name in names)
-        quoted = shlex.quote(artifact.id)
+        quoted = shlex.quote(artifact_id)
         reporter.say(
-            f"{artifact.id} was built by another version of the plug-in of {plugins}; compare it "
+            f"{artifact_id} was built by another version of the plug-in of {plugins}; compare it "
             f"with: starcast graph verify {quoted}; build it again with: "
             f"starcast graph rebuild {quoted}"
         )
-    return outdated
+    return list(outdated)
 
 
 def _refuse_other_trees(stores: Stores, plan: Plan) -> None:
@@ -189,240 +159,118 @@ def _create(
     reporter: Reporter,
     on_stage: OnStage,
 ) -> list[Loaded]:
-    chosen = choose_method(requested, missing, stored, embedded=stores.embedded is not None)
-    if chosen.method is LoadMethod.IMPORT:
-        refuse_import_losses(stores)
+    embedded = stores.embedded
+    chosen = choose_method(requested, missing, stored, embedded=embedded is not None)
+    if chosen.method is LoadMethod.IMPORT and embedded is not None:
+        _refuse_losses(stores)
+        reporter.say(chosen.reason)
+        return import_all(stores, embedded, missing, reporter, on_stage)
     reporter.say(chosen.reason)
-    if chosen.method is LoadMethod.IMPORT:
-        return import_all(stores, missing, reporter, on_stage)
     writer = BoltWriter(stores.graph, stores.batch)
     writer.prepare()
-    created = []
     # Artifacts are loaded one after the other, so that an interruption affects only one of them and
     # the next ingest continues there.
-    for artifact in missing:
-        created.append(load(stores, writer, artifact, reporter, on_stage))
-        _report_complete(artifact, reporter)
+    created = [load(stores, writer, artifact, reporter, on_stage) for artifact in missing]
     # Discard the query plans that the server cached while the graph was still nearly empty.
     refresh_plans(stores.graph)
     return created
 
 
-def _report_complete(artifact: Artifact, reporter: Reporter) -> None:
-    reporter.say(f"{artifact.kind} {artifact.id}: {artifact.rows:,} rows, compared and complete")
-
-
-def rebuild(
+def drop(
     stores: Stores,
-    ids: Sequence[str] = (),
-    method: LoadMethod = LoadMethod.AUTO,
-    reporter: Reporter | None = None,
-    *,
-    discard_foreign: bool = False,
+    kind: str,
+    artifact_id: str,
+    cascade: bool = False,
     wait: bool = False,
-    replace: bool = False,
-) -> list[Loaded]:
-    """Recreate artifacts in the graph store from PostgreSQL's records, and return them.
-
-    A graph with an older schema is always rebuilt completely.
+    reporter: Reporter | None = None,
+    method: LoadMethod = LoadMethod.AUTO,
+    on_stage: Callable[[str], None] = ignore_stage,
+) -> list[str]:
+    """Delete an artifact from both stores.
 
     Args:
-        stores: both stores, open.
-        ids: artifacts to rebuild, each with its dependents; empty for everything.
-        method: the load method.
-        reporter: receives progress messages.
-        discard_foreign: delete data of other programs that cannot be kept.
+        stores: both stores, open. After an import, the connection to the graph is useless if the
+            server had to choose another port.
+        kind: topology, forest or schedule.
+        artifact_id: the artifact's id.
+        cascade: also delete the artifacts that depend on it.
         wait: wait for other processes instead of raising BusyError.
-        replace: first empty the graph, whatever database it belongs to.
-
-    Raises:
-        NotFoundError: no artifact with such an id is stored.
-        OwnershipError: the graph belongs to another PostgreSQL database or program.
-        RejectedError: data of other programs would be deleted, or a verification failed.
-        InputError: an import was requested for a server that is not the embedded one.
-        LimitError: the artifacts exceed the limit of the load method.
-        BusyError: another process is changing the stores.
-    """
-    listener = reporter or Silent()
-    with lock_stores(stores, wait, listener, "rebuilding the graph") as locked:
-        _tidy(locked, listener)
-        if replace:
-            ids = ()
-            # If an artifact cannot be built, fail before anything is deleted.
-            _choose_artifacts(locked, ids)
-            empty_graph(locked, listener)
-        is_outdated = _take_over(locked)
-        if is_outdated:
-            listener.say(f"the graph has an older schema than {VERSION}: rebuilding everything")
-            ids = ()
-        artifacts, others = _choose_artifacts(locked, ids)
-        embedded = locked.embedded is not None
-        chosen = choose_method(method, artifacts, others, embedded=embedded)
-        # Without artifacts there is nothing to import, but an outdated graph must be cleaned.
-        by_import = chosen.method is LoadMethod.IMPORT and bool(artifacts)
-        _refuse_rebuild_losses(
-            locked, artifacts, listener, by_import=by_import, discard_foreign=discard_foreign
-        )
-        if not artifacts and not is_outdated:
-            return []
-        listener.say(chosen.reason)
-        if by_import:
-            return _rebuild_by_import(locked, artifacts, listener)
-        return _rebuild_over_bolt(locked, artifacts, listener, is_outdated=is_outdated)
-
-
-def empty_graph(stores: Stores, reporter: Reporter) -> None:
-    """Delete all starcast data from the graph, and pair it with this PostgreSQL database."""
-    ownership.mark(stores.graph, str(stores.id))
-    if deleted := clear(stores.graph, stores.batch):
-        noun = pluralize(deleted, "node or relationship", "nodes and relationships")
-        reporter.say(f"deleted {noun} of the graph")
-
-
-def _take_over(stores: Stores) -> bool:
-    """Check that this PostgreSQL database owns the graph; repair the ownership record if safe.
-
-    The record of ownership may have been edited manually. Repairing it is safe if both stores are
-    the embedded stores of the same home, which no other program uses, and PostgreSQL knows every
-    artifact in the graph. An empty graph is paired with this database.
+        reporter: receives progress messages, first the method with an estimate.
+        method: ``bolt`` deletes in transactions of bounded size, ``import`` imports the remaining
+            artifacts into a new store, and ``auto`` takes the faster of those that are possible.
+        on_stage: called after each stage of an import; tests use it to interrupt the import.
 
     Returns:
-        True if the graph belongs to this database but has an older schema.
+        The ids of the deleted artifacts.
 
     Raises:
-        OwnershipError: the graph does not belong to this database, or its owner is unknown.
+        NotFoundError: the artifact is not stored.
+        RejectedError: other artifacts depend on it, and ``cascade`` is False; or an import was
+            requested that would delete other data.
+        BusyError: another process is changing the stores.
+        InputError: an import was requested for a server that is not the embedded one.
+        LimitError: an import was requested that exceeds the limits or the disk.
     """
-    identity = str(stores.id)
+    listener = reporter or Silent()
+    with lock_stores(stores, wait, listener, f"dropping {artifact_id}") as locked:
+        ownership.claim(locked.graph, locked.id)
+        recover(locked, listener)
+        with locked.session() as session:
+            target = recorded_artifact(find(session, kind, artifact_id))
+            dependents = find_dependents(session, target)
+        if dependents and not cascade:
+            more = f" and {len(dependents) - 5} more" if len(dependents) > 5 else ""
+            listed = ", ".join(artifact.id for artifact in dependents[:5])
+            raise RejectedError(
+                f"{artifact_id} has dependents: {listed}{more}",
+                hint="drop them first, or add --cascade",
+            )
+        # Dependents are dropped first, so an interruption leaves no artifact without its parent.
+        dropped = [*dependents, target]
+        chosen = _choose_deletion(locked, dropped, method)
+        listener.say(f"dropping {pluralize(len(dropped), 'artifact')}: {chosen.reason}")
+        by_import = chosen.method is LoadMethod.IMPORT
+        if by_import and locked.embedded is not None:
+            import_remaining(locked, locked.embedded, dropped, listener, on_stage)
+        for artifact in dropped:
+            if not by_import:
+                discard(locked, artifact, None, listener)
+                with locked.session() as session:
+                    set_state(session, artifact.kind, artifact.id, None)
+            listener.say(f"{artifact.kind} {artifact.id}: dropped")
+    return [artifact.id for artifact in dropped]
+
+
+def _choose_deletion(
+    stores: Stores, dropped: Sequence[Artifact], requested: LoadMethod
+) -> ChosenMethod:
+    """Choose the method; ``auto`` deletes over Bolt if an import is impossible."""
+    with stores.session() as session:
+        remaining = [each for each in recorded_artifacts(session) if each not in dropped]
+    embedded = stores.embedded
+    chosen = choose_deletion(requested, dropped, remaining, embedded is not None)
+    if chosen.method is LoadMethod.BOLT or embedded is None:
+        return chosen
     try:
-        ownership.claim(stores.graph, stores.id)
-    except ownership.OutdatedSchemaError:
-        return True
-    except ownership.OwnershipError as error:
-        is_known = _knows_all_artifacts(stores)
-        is_private = stores.embedded is not None and stores.embedded.postgres_uri is None
-        if not is_known:
+        _refuse_losses(stores)
+        check_space(embedded, remaining)
+    # An import would only be faster, so the drop continues over Bolt if an import is not possible.
+    except (RejectedError, LimitError):
+        if requested is LoadMethod.IMPORT:
             raise
-        if not is_private:
-            advice = ownership.repair_advice(identity)
-            hint = f"{error.hint}; or, if this is the right graph store, {advice}"
-            raise ownership.OwnershipError(error.message, hint=hint) from None
-    ownership.mark(stores.graph, identity)
-    return False
+        return choose_deletion(LoadMethod.BOLT, dropped, remaining, embedded=True)
+    return chosen
 
 
-def _knows_all_artifacts(stores: Stores) -> bool:
-    """Return whether PostgreSQL knows all artifacts in the graph.
-
-    The result is False for a graph without artifacts or with a newer schema.
-    """
-    owner = ownership.read_owner(stores.graph)
-    in_graph = read_artifact_nodes(stores.graph)
-    with stores.session() as session:
-        is_known = all(session.get(models.Materialization, name) is not None for name in in_graph)
-    return bool(in_graph) and is_known and (owner is None or owner[1] <= VERSION)
-
-
-def _choose_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact], list[Artifact]]:
-    """Return the artifacts to rebuild, and the other complete artifacts, in build order.
-
-    Artifacts that were lost from the graph, or deleted by an interrupted rebuild, are included as
-    well.
-    """
-    chosen: list[Artifact] = []
-    others: list[Artifact] = []
-    with stores.session() as session:
-        wanted = find_artifacts(session, ids)
-        artifacts = [
-            artifact_from_id(session, row.kind, row.id)
-            for row in session.scalars(select(models.Materialization))
-            if row.state == LoadState.COMPLETE or row.error in {LOST, REBUILDING}
-        ]
-    for artifact in sorted(artifacts, key=lambda artifact: artifact.build_order):
-        (chosen if artifact in wanted else others).append(artifact)
-    return chosen, others
-
-
-def _refuse_rebuild_losses(
-    stores: Stores,
-    artifacts: Sequence[Artifact],
-    reporter: Reporter,
-    *,
-    by_import: bool,
-    discard_foreign: bool,
-) -> None:
-    """Check that no data of other programs are deleted without a request; report the kept data.
+def _refuse_losses(stores: Stores) -> None:
+    """Check that the graph holds no data of other programs, since an import replaces the store.
 
     Raises:
-        RejectedError: the rebuild would delete data of other programs.
+        RejectedError: the graph holds data of other programs.
     """
-    # Over Bolt, only nodes of rebuilt topologies are deleted, each with all its relationships.
-    topologies = None if by_import else [artifact.id for artifact in artifacts if artifact.nodes]
-    nodes, relationships = audit.describe_losses(stores.graph, topologies)
-    if nodes and not by_import:
-        reporter.say(f"keeping data of other programs: {', '.join(nodes)}")
-        nodes = []
-    if (nodes or relationships) and not discard_foreign:
+    _, lost = audit.describe_losses(stores.graph)
+    if lost:
         raise RejectedError(
-            "a rebuild would delete data of other programs: " + ", ".join([*nodes, *relationships]),
-            hint="move these data to another Neo4j database, or add --discard-foreign",
+            f"an offline import would delete data of other programs: {', '.join(lost)}",
+            hint="move these data to another Neo4j database, or add --method bolt",
         )
-
-
-def _rebuild_by_import(
-    stores: Stores, artifacts: Sequence[Artifact], reporter: Reporter
-) -> list[Loaded]:
-    began = time.monotonic()
-    with stores.session() as session:
-        # An import includes all complete artifacts anyway, so only the others are passed as new.
-        lost = [
-            artifact
-            for artifact in artifacts
-            if read_state(session, artifact.kind, artifact.id) is not LoadState.COMPLETE
-        ]
-    import_all(stores, lost, reporter, _ignore_stage)
-    return share_seconds(artifacts, time.monotonic() - began)
-
-
-def _rebuild_over_bolt(
-    stores: Stores, artifacts: Sequence[Artifact], reporter: Reporter, *, is_outdated: bool
-) -> list[Loaded]:
-    for artifact in sorted(artifacts, key=lambda each: each.deletion_order):
-        discard(stores, artifact, REBUILDING, reporter)
-    recover(stores, reporter)
-    with stores.session() as session:
-        kept = {(artifact.kind, artifact.id) for artifact in recorded_artifacts(session)}
-    orphans = delete_orphans(stores.graph, kept, stores.batch)
-    if orphans:
-        noun = pluralize(orphans, "node or relationship", "nodes and relationships")
-        reporter.say(f"deleted {noun} of artifacts that do not exist")
-    audit.drop_wrong_indexes(stores.graph)
-    if is_outdated:
-        delete_outdated_nodes(stores.graph)
-        # The new schema version is recorded only now: after an earlier interruption, the next
-        # rebuild must again recreate everything.
-        ownership.mark(stores.graph, str(stores.id))
-    writer = BoltWriter(stores.graph, stores.batch)
-    writer.prepare()
-    return [_recreate(stores, writer, artifact, reporter) for artifact in artifacts]
-
-
-def _recreate(stores: Stores, writer: BoltWriter, artifact: Artifact, reporter: Reporter) -> Loaded:
-    def on_stage(stage: str, artifact: Artifact) -> None:
-        # `load` clears the reason `REBUILDING` on entering the state `planned`.
-        if stage == "planned":
-            _note_rebuilding(stores, artifact)
-
-    try:
-        loaded = load(stores, writer, artifact, reporter, on_stage)
-    except KeyboardInterrupt:
-        # `load` has recorded the interruption as the reason, instead of `REBUILDING`.
-        _note_rebuilding(stores, artifact)
-        raise
-    _report_complete(artifact, reporter)
-    return loaded
-
-
-def _note_rebuilding(stores: Stores, artifact: Artifact) -> None:
-    """Record the reason `REBUILDING`, so that an interrupted rebuild can be continued."""
-    with stores.session() as session:
-        set_columns(session, artifact.kind, artifact.id, error=REBUILDING)

@@ -71,13 +71,14 @@ class Estimate:
         nodes: nodes in the graph.
         relationships: relationships in the graph.
         bytes: bytes in the graph's store.
-        file_bytes: bytes of the files of an import.
+        import_bytes: temporary disk space of an import, in bytes: its files, and the new store
+            next to the old one.
     """
 
     nodes: int
     relationships: int
     bytes: int
-    file_bytes: int
+    import_bytes: int
 
     @classmethod
     def of(cls, artifacts: Iterable[Artifact]) -> Self:
@@ -85,11 +86,13 @@ class Estimate:
         listed = list(artifacts)
         nodes = sum(artifact.nodes for artifact in listed)
         relationships = sum(artifact.relationships for artifact in listed)
-        stored = sum(
+        stored = nodes * BYTES_PER_NODE + sum(
             artifact.relationships * BYTES_PER_RELATIONSHIP[artifact.kind] for artifact in listed
         )
-        file_bytes = sum(_file_bytes(artifact) for artifact in listed)
-        return cls(nodes, relationships, stored + nodes * BYTES_PER_NODE, file_bytes)
+        return cls(nodes, relationships, stored, stored + sum(map(_file_bytes, listed)))
+
+    def __str__(self) -> str:
+        return f"{self.nodes:,} nodes and {self.relationships:,} relationships"
 
     @property
     def rows(self) -> int:
@@ -118,11 +121,6 @@ class Estimate:
         """Estimated seconds for an import into an empty store."""
         nodes = self.nodes / IMPORTED_NODES_PER_SECOND
         return RESTART_SECONDS + nodes + self.relationships / IMPORTED_RELATIONSHIPS_PER_SECOND
-
-    @property
-    def import_bytes(self) -> int:
-        """Temporary disk space of an import: its files, and the new store next to the old one."""
-        return self.bytes + self.file_bytes
 
 
 def _file_bytes(artifact: Artifact) -> int:
@@ -177,20 +175,34 @@ def choose_method(
         InputError: an import is requested for a server that is not the embedded one.
         LimitError: the artifacts exceed the limit of the method.
     """
-    _require_embedded(requested, embedded)
     listed = list(new)
     adding = Estimate.of(listed)
     total = Estimate.of([*listed, *stored])
+    duration = format_duration(total.import_seconds)
     # An import also rewrites everything stored, while Bolt writes only the new rows.
-    by_import = requested is LoadMethod.IMPORT or (
-        requested is LoadMethod.AUTO and embedded and total.import_seconds < adding.seconds
+    if _by_import(requested, embedded, total.import_seconds < adding.seconds):
+        _check_import_limit(total)
+        reason = (
+            f"by offline import: all {total.rows:,} rows in about {duration}, with "
+            f"{total.import_bytes / 1e9:.1f} GB of temporary disk space; {adding.rows:,} rows over "
+            f"Bolt would take {format_duration(adding.seconds)}"
+        )
+        return ChosenMethod(LoadMethod.IMPORT, reason)
+    if adding.rows > BOLT_ROW_LIMIT:
+        alternative = "remove --method bolt; or " if embedded else ""
+        raise LimitError(
+            f"{adding} exceed the limit of {BOLT_ROW_LIMIT:,} rows for loading over Bolt; they "
+            f"would need {adding.bytes / 1e9:.1f} GB and, on a warm server, "
+            f"{format_duration(adding.seconds)} of writing and comparing",
+            hint=f"{alternative}{_REDUCE}",
+        )
+    reason = (
+        f"over Bolt: {adding.rows:,} rows in about {format_duration(adding.seconds)}, or "
+        f"{format_duration(adding.cold_seconds)} if Neo4j has just started"
     )
-    method = LoadMethod.IMPORT if by_import else LoadMethod.BOLT
-    excess = _limit_error(total if by_import else adding, method, embedded)
-    if excess is not None:
-        raise excess
-    reason = _import_reason(adding, total) if by_import else _bolt_reason(adding, total, embedded)
-    return ChosenMethod(method, reason)
+    if embedded:
+        reason += f"; an offline import of all {total.rows:,} rows would take {duration}"
+    return ChosenMethod(LoadMethod.BOLT, reason)
 
 
 def choose_deletion(
@@ -211,83 +223,46 @@ def choose_deletion(
         InputError: an import is requested for a server that is not the embedded one.
         LimitError: an import is requested, and the remaining artifacts exceed its limit.
     """
-    _require_embedded(requested, embedded)
     dropping, total = Estimate.of(dropped), Estimate.of(remaining)
-    excess = _limit_error(total, LoadMethod.IMPORT, embedded)
-    if requested is LoadMethod.IMPORT and excess is not None:
-        raise excess
     deletion = f"{dropping.rows:,} rows over Bolt"
-    duration = format_duration(dropping.deletion_seconds)
+    deletion_time = format_duration(dropping.deletion_seconds)
     importing = f"an offline import of the {total.rows:,} rows that remain"
-    if requested is LoadMethod.IMPORT or (
-        requested is LoadMethod.AUTO
-        and embedded
-        and excess is None
-        and total.import_seconds < dropping.deletion_seconds
-    ):
+    import_time = format_duration(total.import_seconds)
+    is_faster = total.import_seconds < dropping.deletion_seconds
+    if _by_import(requested, embedded, is_faster and total.rows <= IMPORT_ROW_LIMIT):
+        _check_import_limit(total)
         reason = (
-            f"by {importing}, in about {format_duration(total.import_seconds)}, with "
-            f"{total.import_bytes / 1e9:.1f} GB of temporary disk space; deleting {deletion} would "
-            f"take {duration}"
+            f"by {importing}, in about {import_time}, with {total.import_bytes / 1e9:.1f} GB of "
+            f"temporary disk space; deleting {deletion} would take {deletion_time}"
         )
         return ChosenMethod(LoadMethod.IMPORT, reason)
-    reason = f"deleting {deletion} in about {duration}"
+    reason = f"deleting {deletion} in about {deletion_time}"
     if embedded:
-        reason += f"; {importing} would take {format_duration(total.import_seconds)}"
+        reason += f"; {importing} would take {import_time}"
     return ChosenMethod(LoadMethod.BOLT, reason)
 
 
-def _require_embedded(requested: LoadMethod, embedded: bool) -> None:
+def _by_import(requested: LoadMethod, embedded: bool, is_better: bool) -> bool:
+    """Return whether to import: if it is requested, or if it is possible and better.
+
+    Raises:
+        InputError: an import is requested for a server that is not the embedded one.
+    """
     if requested is LoadMethod.IMPORT and not embedded:
         raise InputError(
             "an offline import stops Neo4j and replaces its store, which starcast does only with "
             "the embedded Neo4j",
             hint="remove --method to load over Bolt",
         )
+    is_chosen = requested is LoadMethod.AUTO and embedded and is_better
+    return is_chosen or requested is LoadMethod.IMPORT
 
 
-def _limit_error(size: Estimate, method: LoadMethod, embedded: bool) -> LimitError | None:
-    """Return the error if a size exceeds the limit of a method, else None.
-
-    Args:
-        size: for an import, the size of the new artifacts and of those already stored.
-        method: ``bolt`` or ``import``.
-        embedded: whether the graph store is the embedded Neo4j.
-    """
-    rows = f"{size.nodes:,} nodes and {size.relationships:,} relationships"
-    if method is LoadMethod.BOLT and size.rows > BOLT_ROW_LIMIT:
-        alternative = "remove --method bolt; or " if embedded else ""
-        return LimitError(
-            f"{rows} exceed the limit of {BOLT_ROW_LIMIT:,} rows for loading over Bolt; they would "
-            f"need {size.bytes / 1e9:.1f} GB and, on a warm server, {format_duration(size.seconds)}"
-            " of writing and comparing",
-            hint=f"{alternative}{_REDUCE}",
-        )
-    if method is LoadMethod.IMPORT and size.rows > IMPORT_ROW_LIMIT:
-        return LimitError(
-            f"{rows}, including all stored artifacts, exceed the limit of {IMPORT_ROW_LIMIT:,} "
+def _check_import_limit(size: Estimate) -> None:
+    if size.rows > IMPORT_ROW_LIMIT:
+        raise LimitError(
+            f"{size}, including all stored artifacts, exceed the limit of {IMPORT_ROW_LIMIT:,} "
             f"rows for an offline import; they would need {size.import_bytes / 1e9:.1f} GB of "
             f"temporary disk space and {format_duration(size.import_seconds)}",
             hint=_REDUCE,
         )
-    return None
-
-
-def _bolt_reason(adding: Estimate, total: Estimate, embedded: bool) -> str:
-    reason = (
-        f"over Bolt: {adding.rows:,} rows in about {format_duration(adding.seconds)}, or "
-        f"{format_duration(adding.cold_seconds)} if Neo4j has just started"
-    )
-    if embedded:
-        duration = format_duration(total.import_seconds)
-        reason += f"; an offline import of all {total.rows:,} rows would take {duration}"
-    return reason
-
-
-def _import_reason(adding: Estimate, total: Estimate) -> str:
-    return (
-        f"by offline import: all {total.rows:,} rows in about "
-        f"{format_duration(total.import_seconds)}, with {total.import_bytes / 1e9:.1f} GB of "
-        f"temporary disk space; {adding.rows:,} rows over Bolt would take "
-        f"{format_duration(adding.seconds)}"
-    )

@@ -22,9 +22,9 @@ from starcast.ingest.artifacts import (
     recorded_plugins,
 )
 from starcast.ingest.stores import (
+    FOUND_COLUMNS,
     LoadState,
     Stores,
-    delete_row,
     read_state,
     set_columns,
     set_state,
@@ -33,7 +33,6 @@ from starcast.stores.database import artifact_rows, models
 from starcast.stores.graph import reader
 from starcast.stores.graph.artifacts import GraphArtifact
 from starcast.stores.graph.deletion import delete_artifact
-from starcast.stores.graph.rows import Content
 from starcast.stores.graph.schema import USES, GraphState
 from starcast.stores.graph.writer import BoltWriter
 from starcast.support.errors import (
@@ -43,23 +42,15 @@ from starcast.support.errors import (
     StarcastError,
     UnavailableError,
 )
-from starcast.support.progress import Reporter, Task
+from starcast.support.progress import Reporter
 from starcast.support.text import did_you_mean
 from starcast.support.vocabulary import LoadMethod
 
-#: The stages of a load, in order. An `OnStage` callback is called after each stage, and after every
-#: batch with the stage ``batch``.
-STAGES = (
-    "planned",
-    "built",
-    "saved",
-    "begun",
-    "batch",
-    "written",
-    "compared",
-    "finished",
-    "complete",
-)
+#: The first stages of an artifact's load, by either method.
+BUILD_STAGES = ("planned", "built", "saved")
+#: The stages of a load over Bolt, in order. An `OnStage` callback is called after each stage, and
+#: after every batch with the stage ``batch``.
+STAGES = (*BUILD_STAGES, "begun", "batch", "written", "compared", "finished", "complete")
 
 #: Error recorded for a complete artifact that has disappeared from the graph.
 LOST = "it is no longer in the graph store"
@@ -78,22 +69,23 @@ class Loaded:
     seconds: float
 
 
-class _BatchTask:
-    """A progress task that also calls a function for the stage ``batch`` after each batch."""
-
-    def __init__(self, task: Task, on_batch: Callable[[], None]) -> None:
-        self._task = task
-        self._on_batch = on_batch
-
-    def advance(self, amount: int = 1) -> None:
-        self._task.advance(amount)
-        self._on_batch()
-
-
 def load(
-    stores: Stores, writer: BoltWriter, artifact: Artifact, reporter: Reporter, on_stage: OnStage
+    stores: Stores,
+    writer: BoltWriter,
+    artifact: Artifact,
+    reporter: Reporter,
+    on_stage: OnStage,
+    reason: str | None = None,
 ) -> Loaded:
     """Create an absent or failed artifact in both stores, which must be locked.
+
+    Args:
+        stores: both stores.
+        writer: writes to the graph store.
+        artifact: the artifact.
+        reporter: receives progress messages.
+        on_stage: called after each of `STAGES`.
+        reason: recorded as the artifact's error until it is complete, also after Ctrl-C.
 
     Raises:
         RejectedError: the verification or the comparison failed; only a row in state ``failed``
@@ -101,24 +93,55 @@ def load(
         UnavailableError: a server stopped; the next ingest or drop cleans up.
     """
     began = time.monotonic()
-    with cleanup_on_error(stores, [artifact], reporter):
-        _load(stores, writer, artifact, reporter, on_stage)
+    kind, artifact_id = artifact.kind, artifact.id
+    with cleanup_on_error(stores, [artifact], reporter, reason or "interrupted"):
+        built = build_and_save(stores, LoadMethod.BOLT, artifact, on_stage, reason)
+        checksum = artifact.content_of(built).checksum
+        with stores.session() as session:
+            set_columns(session, kind, artifact_id, expected_checksum=checksum)
+        writer.begin(built)
+        on_stage("begun", artifact)
+        with reporter.task(artifact_id, artifact.rows, "rows") as task:
+
+            def advance(rows: int) -> None:
+                task.advance(rows)
+                on_stage("batch", artifact)
+
+            writer.write(built, advance)
+        on_stage("written", artifact)
+        _compare(stores, built)
+        on_stage("compared", artifact)
+        # The graph is marked first. After an interruption here, the artifact is complete in the
+        # graph but not in PostgreSQL, so it is created again.
+        writer.finish(built)
+        on_stage("finished", artifact)
+        with stores.session() as session:
+            set_state(session, kind, artifact_id, LoadState.COMPLETE)
     on_stage("complete", artifact)
+    reporter.say(f"{kind} {artifact_id}: {artifact.rows:,} rows, compared and complete")
     seconds = time.monotonic() - began
-    return Loaded(artifact.kind, artifact.id, artifact.nodes, artifact.relationships, seconds)
+    return Loaded(kind, artifact_id, artifact.nodes, artifact.relationships, seconds)
 
 
 @contextmanager
 def cleanup_on_error(
-    stores: Stores, artifacts: Sequence[Artifact], reporter: Reporter
+    stores: Stores,
+    artifacts: Sequence[Artifact],
+    reporter: Reporter,
+    interrupted: str = "interrupted",
 ) -> Iterator[None]:
-    """After an error in the context, delete the artifacts if possible and record them as failed."""
+    """After an error in the context, delete the artifacts if possible and record them as failed.
+
+    After Ctrl-C, they are only recorded as failed, with the error ``interrupted``.
+    """
     try:
         yield
     except KeyboardInterrupt:
         # Deleting large artifacts would keep the user waiting, so the next ingest or drop does it.
         for artifact in artifacts:
-            _mark_failed(stores, artifact, "interrupted")
+            kind, artifact_id = artifact.kind, artifact.id
+            with suppress(StarcastError), stores.session() as session:
+                set_state(session, kind, artifact_id, LoadState.FAILED, error=interrupted)
         raise
     except UnavailableError:
         # Nothing can be deleted now. The recorded states tell the next ingest or drop what to clean
@@ -135,53 +158,24 @@ def cleanup_on_error(
         raise
 
 
-def _load(
-    stores: Stores, writer: BoltWriter, artifact: Artifact, reporter: Reporter, on_stage: OnStage
-) -> None:
-    built = build_and_save(stores, LoadMethod.BOLT, artifact, on_stage)
-    checksum = artifact.content_of(built).checksum
-    with stores.session() as session:
-        set_columns(session, artifact.kind, artifact.id, expected_checksum=checksum)
-    writer.begin(built)
-    on_stage("begun", artifact)
-    with reporter.task(artifact.id, artifact.rows, "rows") as task:
-        batches = _BatchTask(task, lambda: on_stage("batch", artifact))
-        if artifact.nodes:
-            writer.write_nodes(built.topology, batches)
-        writer.write_relationships(built.rows, batches)
-    on_stage("written", artifact)
-    content = _compare(stores, built)
-    on_stage("compared", artifact)
-    # The graph is marked first. After an interruption here, the artifact is complete in the graph
-    # but not in PostgreSQL, so it is created again.
-    writer.finish(built)
-    on_stage("finished", artifact)
-    with stores.session() as session:
-        set_state(session, artifact.kind, artifact.id, LoadState.COMPLETE, **found_columns(content))
-
-
 def build_and_save(
-    stores: Stores, method: LoadMethod, artifact: Artifact, on_stage: OnStage
+    stores: Stores,
+    method: LoadMethod,
+    artifact: Artifact,
+    on_stage: OnStage,
+    reason: str | None = None,
 ) -> GraphArtifact:
     """Build and verify an artifact, and save it to PostgreSQL in state ``loading``.
 
-    The caller records its checksum.
+    The caller records its checksum. See `load` for ``reason``.
 
     Raises:
         RejectedError: the verification failed.
     """
     kind, artifact_id = artifact.kind, artifact.id
+    planned = {"method": method.value, "error": reason, **artifact.planned_columns}
     with stores.session() as session:
-        set_state(
-            session,
-            kind,
-            artifact_id,
-            LoadState.PLANNED,
-            method=method.value,
-            expected_nodes=artifact.nodes,
-            expected_relationships=artifact.relationships,
-            plugins=artifact.plugins,
-        )
+        set_state(session, kind, artifact_id, LoadState.PLANNED, **planned)
     on_stage("planned", artifact)
     graph, save = artifact.build()
     on_stage("built", artifact)
@@ -192,36 +186,26 @@ def build_and_save(
     return graph
 
 
-def _compare(stores: Stores, built: GraphArtifact) -> Content:
+def _compare(stores: Stores, built: GraphArtifact) -> None:
+    """Compare an artifact in the graph with the built one, and record what was found.
+
+    Raises:
+        RejectedError: they differ.
+    """
     kind, artifact_id = built.kind, built.id
     content = reader.read_content(stores.graph, kind, artifact_id, built.topology)
-    nodes = reader.read_artifact_nodes(stores.graph, [kind], artifact_id).get(
-        (kind, artifact_id), []
-    )
+    nodes = reader.read_artifact_nodes(stores.graph, artifact_id).get((kind, artifact_id), [])
     differences = reader.find_node_differences(built, nodes, GraphState.LOADING)
-    if content == built.content and not differences:
-        return content
+    found = (content.nodes, content.relationships, content.checksum)
     with stores.session() as session:
-        set_columns(session, kind, artifact_id, **found_columns(content))
-    raise RejectedError(
-        f"the graph does not match {artifact_id}: expected {built.content}, found {content}"
-        + "".join(f"; {difference}" for difference in differences),
-        hint="ingest it again; if this error recurs, another program writes to this graph",
-    )
-
-
-def found_columns(content: Content) -> dict[str, object]:
-    """Return the columns of ``materialization`` that record the content found in the graph."""
-    return {
-        "found_nodes": content.nodes,
-        "found_relationships": content.relationships,
-        "found_checksum": content.checksum,
-    }
-
-
-def _mark_failed(stores: Stores, artifact: Artifact, error: str) -> None:
-    with suppress(StarcastError), stores.session() as session:
-        set_state(session, artifact.kind, artifact.id, LoadState.FAILED, error=error)
+        columns = dict(zip(FOUND_COLUMNS, found, strict=True))
+        set_columns(session, kind, artifact_id, **columns)
+    if content != built.content or differences:
+        raise RejectedError(
+            f"the graph does not match {artifact_id}: expected {built.content}, found {content}"
+            + "".join(f"; {difference}" for difference in differences),
+            hint="ingest it again; if this error recurs, another program writes to this graph",
+        )
 
 
 def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Reporter) -> None:
@@ -235,39 +219,30 @@ def discard(stores: Stores, artifact: Artifact, error: str | None, reporter: Rep
     nodes, relationships = 0, 0
     with stores.session() as session:
         require_plugins(artifact.spec, recorded_plugins(session, "topology", artifact.spec))
-        before = read_state(session, kind, artifact_id)
-        row = session.get(models.Materialization, (kind, artifact_id))
+        row = session.get(models.Materialization, (kind, artifact_id), with_for_update=True)
         if row is not None:
             nodes, relationships = row.expected_nodes, row.expected_relationships
             error = error or row.error
-        # From here on `recover` finds the artifact, even if this process is killed.
-        if before is LoadState.COMPLETE:
-            set_state(session, kind, artifact_id, LoadState.LOADING, error=error)
+            # From here on `recover` finds the artifact, even if this process is killed.
+            if row.state == LoadState.COMPLETE:
+                set_state(session, kind, artifact_id, LoadState.LOADING, error=error)
     with reporter.task(f"deleting {artifact_id}", nodes + relationships, "rows") as task:
-        delete_artifact(
-            stores.graph,
-            kind,
-            artifact_id,
-            artifact.topology,
-            stores.batch,
-            task,
-            relationships,
-        )
+        topology, batch, advance = artifact.topology, stores.batch, task.advance
+        delete_artifact(stores.graph, kind, artifact_id, topology, batch, advance, relationships)
     with stores.session() as session:
-        # The row of a failed artifact keeps the reason for the failure.
-        if before is LoadState.FAILED:
-            artifact_rows.drop(session, kind, artifact_id)
-        elif error is not None:
-            artifact_rows.drop(session, kind, artifact_id)
-            set_state(session, kind, artifact_id, LoadState.FAILED, error=error)
-        else:
-            forget(session, artifact)
+        forget(session, artifact, error)
 
 
-def forget(session: Session, artifact: Artifact) -> None:
-    """Delete an incomplete artifact and its record from the relational store."""
+def forget(session: Session, artifact: Artifact, error: str | None = None) -> None:
+    """Delete an incomplete artifact from the relational store, and its row unless it has an error.
+
+    The row of a failed artifact keeps the reason for the failure.
+    """
     artifact_rows.drop(session, artifact.kind, artifact.id)
-    delete_row(session, artifact.kind, artifact.id)
+    if error is None:
+        set_state(session, artifact.kind, artifact.id, None)
+    elif read_state(session, artifact.kind, artifact.id) is not LoadState.FAILED:
+        set_state(session, artifact.kind, artifact.id, LoadState.FAILED, error=error)
 
 
 def recover(stores: Stores, reporter: Reporter) -> list[Artifact]:

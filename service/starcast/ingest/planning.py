@@ -10,7 +10,7 @@ must be possible. Schedules covered by ``all`` that are not possible are skipped
 reported.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from starcast.collectives.algorithm import (
@@ -40,8 +40,6 @@ ALL = "all"
 BOTH = "both"
 #: The name that requests the default port model of each algorithm.
 DEFAULT_PORTS = "default"
-
-Arguments = Mapping[str, int | str]
 
 
 @dataclass(frozen=True)
@@ -160,11 +158,13 @@ def _select_schedules(
         InputError: a name, a port model or an argument is wrong, or is not supported by a named
             algorithm.
     """
-    models = _port_models(ports)
-    counts = {"segments": segments, "messages": messages}
+    check_ports(ports, (BOTH, DEFAULT_PORTS))
+    models: Mapping[str, Sequence[str | None]] = {DEFAULT_PORTS: (None,), BOTH: [*PORT_MODELS]}
+    requested = models.get(ports, (ports,))
+    given = {"segments": segments, "messages": messages}
+    counts = {name: count for name, count in given.items() if count is not None}
     for name, count in counts.items():
-        if count is not None:
-            check_count(name, count)
+        check_count(name, count)
     selected: list[ScheduleParameters] = []
     skipped: list[str] = []
     for word in split_specs(schedules):
@@ -172,37 +172,30 @@ def _select_schedules(
         collective, _, algorithm_name = name.rpartition(":")
         is_wildcard = algorithm_name == ALL
         if is_wildcard:
-            algorithms = _all_algorithms(topology, collective, own_arguments)
+            chosen = _all_algorithms(topology, collective, own_arguments)
         else:
-            algorithms = (_named_algorithm(topology, collective, algorithm_name),)
-        for algorithm in algorithms:
+            collective = collective or _collective_of(algorithm_name)
+            chosen = (find_algorithm(collective, algorithm_name, topology),)
+        for algorithm in chosen:
             # A number of segments or messages applies to each algorithm with that argument, unless
             # the algorithm's own arguments, in parentheses, override it.
-            arguments = dict(own_arguments)
-            split_argument = algorithm.split_argument
-            count = counts.get(split_argument or "")
-            if split_argument is not None and count is not None:
-                arguments = {split_argument: count, **arguments}
+            split = {name: counts[name] for name in counts if name == algorithm.split_argument}
             try:
-                resolved = algorithm.resolve_arguments(topology, arguments)
+                resolved = algorithm.resolve_arguments(topology, {**split, **own_arguments})
                 # If several port models are requested, an algorithm uses those that it supports. A
                 # single requested model must be supported.
                 selected += [
                     ScheduleParameters(
                         algorithm, topology, root, algorithm.resolve_ports(model), resolved
                     )
-                    for model in models
-                    if len(models) == 1 or model in algorithm.ports
+                    for model in requested
+                    if len(requested) == 1 or model in algorithm.ports
                 ]
             except InputError as error:
                 if not is_wildcard:
                     raise
                 skipped.append(error.message)
     return selected, skipped
-
-
-def _named_algorithm(topology: Topology, collective: str, name: str) -> Algorithm:
-    return find_algorithm(collective or _collective_of(name), name, topology)
 
 
 def _collective_of(name: str) -> str:
@@ -228,12 +221,3 @@ def _all_algorithms(
     if collective:
         check_collective(collective)
     return algorithms_on(topology, collective or None)
-
-
-def _port_models(ports: str) -> tuple[str | None, ...]:
-    if ports == DEFAULT_PORTS:
-        return (None,)
-    if ports == BOTH:
-        return tuple(PORT_MODELS)
-    check_ports(ports, (BOTH, DEFAULT_PORTS))
-    return (ports,)

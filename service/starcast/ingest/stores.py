@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Engine, select
+from sqlalchemy import URL, Engine, select
 from sqlalchemy.orm import Session
 
+from starcast.embedded import rebuild
 from starcast.embedded.endpoints import graph_address, store_url
 from starcast.stores.database import models, sessions
 from starcast.stores.graph.connection import Graph
@@ -64,6 +65,16 @@ class Stores:
 
 
 @contextmanager
+def open_engine(url: URL) -> Iterator[Engine]:
+    """Connect to a relational store, and close all connections at the end of the context."""
+    engine = sessions.connect(url)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+@contextmanager
 def open_stores(settings: Settings) -> Iterator[Stores]:
     """Connect to both stores.
 
@@ -72,8 +83,7 @@ def open_stores(settings: Settings) -> Iterator[Stores]:
         RejectedError: the relational schema is missing, too old, too new, or not starcast's.
     """
     with ExitStack() as stack:
-        engine = sessions.connect(store_url(settings))
-        stack.callback(engine.dispose)
+        engine = stack.enter_context(open_engine(store_url(settings)))
         sessions.check(engine)
         graph = stack.enter_context(Graph.open(graph_address(settings)))
         embedded = settings if settings.neo4j_uri is None else None
@@ -85,6 +95,8 @@ def lock_stores(
     stores: Stores, wait: bool, reporter: Reporter, task: str = "changing these stores"
 ) -> Iterator[Stores]:
     """Hold the lock for changing the stores; PostgreSQL releases it when this process ends.
+
+    What a killed import has left of the embedded Neo4j's files is deleted.
 
     Args:
         stores: both stores.
@@ -120,6 +132,8 @@ def lock_stores(
                 reporter.say(f"waiting: {activity}")
                 is_reported = True
             time.sleep(_RETRY_SECONDS)
+        if stores.embedded is not None:
+            rebuild.clean_up(stores.embedded, reporter)
         yield replace(stores, lock=lock)
 
 
@@ -148,6 +162,10 @@ TRANSITIONS: dict[LoadState | None, frozenset[LoadState | None]] = {
 }
 
 
+#: Columns with the content found in the graph by a complete comparison; empty without one.
+FOUND_COLUMNS = ("found_nodes", "found_relationships", "found_checksum")
+
+
 def read_state(session: Session, kind: str, artifact_id: str) -> LoadState | None:
     """Lock an artifact's row and return its state, or None if it has no row."""
     row = session.get(models.Materialization, (kind, artifact_id), with_for_update=True)
@@ -155,35 +173,40 @@ def read_state(session: Session, kind: str, artifact_id: str) -> LoadState | Non
 
 
 def set_state(
-    session: Session, kind: str, artifact_id: str, state: LoadState, **values: Any
+    session: Session, kind: str, artifact_id: str, state: LoadState | None, **values: Any
 ) -> None:
-    """Change the state of an artifact, and set other columns of its row.
+    """Change the state of an artifact, and set other columns of its row; None deletes the row.
 
     Raises:
         BusyError: the transition is not allowed, because another process has changed the state.
     """
-    _check_transition(session, kind, artifact_id, state)
+    before = read_state(session, kind, artifact_id)
+    if before is state is None:
+        return
+    if state not in TRANSITIONS[before]:
+        change = f"changed to {state}" if state else "deleted"
+        raise BusyError(
+            f"another process has changed {kind} {artifact_id}: it is now {before or 'not stored'},"
+            f" so it cannot be {change}",
+            hint=f"see 'starcast {kind} list', then try again",
+        )
     row = session.get(models.Materialization, (kind, artifact_id))
     if row is None:
         row = models.Materialization(kind=kind, id=artifact_id)
-    defaults: dict[str, Any] = {}
-    if state is LoadState.PLANNED:
-        defaults = {
-            "started_at": datetime.now(UTC),
-            "finished_at": None,
-            "expected_checksum": "",
-            "found_nodes": None,
-            "found_relationships": None,
-            "found_checksum": None,
-        }
-    if state in {LoadState.PLANNED, LoadState.COMPLETE}:
-        defaults["error"] = None
-    if state in {LoadState.COMPLETE, LoadState.FAILED}:
-        defaults["finished_at"] = datetime.now(UTC)
-    for name, value in {**defaults, **values}.items():
-        setattr(row, name, value)
-    row.state = state.value
-    session.add(row)
+        session.add(row)
+    if state is None:
+        session.delete(row)
+    else:
+        defaults: dict[str, Any] = {}
+        if state is LoadState.PLANNED:
+            defaults = dict.fromkeys(("finished_at", *FOUND_COLUMNS))
+            defaults |= {"started_at": datetime.now(UTC), "expected_checksum": ""}
+        if state in {LoadState.PLANNED, LoadState.COMPLETE}:
+            defaults["error"] = None
+        if state in {LoadState.COMPLETE, LoadState.FAILED}:
+            defaults["finished_at"] = datetime.now(UTC)
+        for name, value in {**defaults, "state": state.value, **values}.items():
+            setattr(row, name, value)
     session.flush()
 
 
@@ -193,31 +216,3 @@ def set_columns(session: Session, kind: str, artifact_id: str, **values: Any) ->
     for name, value in values.items():
         setattr(row, name, value)
     session.flush()
-
-
-def delete_row(session: Session, kind: str, artifact_id: str) -> None:
-    """Delete an artifact's row, if it has one.
-
-    Raises:
-        BusyError: the artifact is complete.
-    """
-    _check_transition(session, kind, artifact_id, None)
-    row = session.get(models.Materialization, (kind, artifact_id))
-    if row is not None:
-        session.delete(row)
-        session.flush()
-
-
-def _check_transition(
-    session: Session, kind: str, artifact_id: str, target: LoadState | None
-) -> None:
-    state = read_state(session, kind, artifact_id)
-    if state is target is None:
-        return
-    if target not in TRANSITIONS[state]:
-        change = f"changed to {target}" if target else "deleted"
-        raise BusyError(
-            f"another process has changed {kind} {artifact_id}: it is now {state or 'not stored'},"
-            f" so it cannot be {change}",
-            hint=f"see 'starcast {kind} list', then try again",
-        )

@@ -1,20 +1,29 @@
-"""Verification of Neo4j's content against freshly built artifacts.
+"""Comparison of Neo4j's content with newly built artifacts.
 
 PostgreSQL records which artifacts are stored. Each artifact is built again and compared with the
 graph: its own node, and its rows at a sample of nodes. The total numbers of nodes and rows are
 compared as well. On request, each artifact is also verified again, and the counts and checksums of
 all its rows are compared.
 
+A sample is read quickly, whatever the size of the graph. If one of every hundred nodes differs, a
+sample of 500 nodes misses all of them with probability 0.99^500 < 0.7 %. A topology with fewer
+nodes is compared completely.
+
 Verification only reads and takes no lock. Artifacts that an ingest, a drop or a rebuild changes
 meanwhile are skipped and reported.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from secrets import randbelow
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import select
+from numpy.typing import NDArray
+from sqlalchemy import Row, select
 
 from starcast.catalogue.origin import PluginMissingError, find_changed
 from starcast.ingest.artifacts import (
@@ -24,37 +33,185 @@ from starcast.ingest.artifacts import (
     recorded_artifact,
 )
 from starcast.ingest.loading import find_artifacts, is_well_formed
-from starcast.ingest.sample import WHOLE_STORE, Problem, Sample, compare_counts
 from starcast.ingest.stores import LoadState, Stores
 from starcast.stores.database import models
 from starcast.stores.database.artifact_rows import find
-from starcast.stores.graph import audit, reader
-from starcast.stores.graph.artifacts import GraphArtifact
-from starcast.stores.graph.ownership import (
-    OutdatedSchemaError,
-    OwnershipError,
-    check_ownership,
-    usable_owner,
+from starcast.stores.graph import audit, ownership, reader
+from starcast.stores.graph.artifacts import LABEL_OF, RELATIONSHIP_OF, GraphArtifact, graph_artifact
+from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.rows import Content, Rows
+from starcast.stores.graph.schema import (
+    LINK,
+    NODE,
+    STORE,
+    TOPOLOGY,
+    VERSION,
+    Label,
+    Relationship,
+    first_key,
 )
-from starcast.stores.graph.rows import Content
-from starcast.stores.graph.schema import STORE, VERSION
 from starcast.support.errors import InputError, RejectedError, StarcastError
+from starcast.support.integers import check_count
 from starcast.support.progress import Reporter, Silent
 from starcast.support.table import Table
+from starcast.support.text import pluralize
+from starcast.topologies import Topology
 from starcast.trees import Forest, constructions, forest
 
-_EMPTY = Content(0, 0, (0, 0))
+#: Used instead of an artifact id in problems that concern the entire store.
+WHOLE_STORE = "the store"
 
-Contents = dict[tuple[str, str], Content]
+#: Maximum number of differing rows described per artifact; the others are counted.
+_DESCRIBED = 3
 
 
-class Record(NamedTuple):
-    """The record of an artifact in PostgreSQL."""
+class Problem(NamedTuple):
+    """A difference between the graph and its expected content.
 
-    state: LoadState
-    error: str | None
-    checksum: str
-    times: tuple[Any, Any]
+    Attributes:
+        artifact: id of the artifact, or `WHOLE_STORE`.
+        problem: one sentence that describes the difference.
+        found: the actual value, if there is one.
+        expected: the expected value, if there is one.
+    """
+
+    artifact: str
+    problem: str
+    found: Any = None
+    expected: Any = None
+
+
+@dataclass
+class Sample:
+    """Nodes drawn at random from every topology, and the content expected at these nodes.
+
+    Attributes:
+        size: number of nodes drawn from each topology.
+        seed: random seed.
+        artifacts: the expected artifacts, with only the rows at the sampled nodes.
+
+    Raises:
+        InputError: the size is not a positive integer.
+    """
+
+    size: int = 500
+    # Each run draws a new sample, so repeated verifications can find what a single one misses.
+    seed: int = field(default_factory=lambda: randbelow(2**32))
+    artifacts: list[GraphArtifact] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        check_count("sample", self.size)
+
+    def ranks(self, topology: Topology) -> NDArray[np.int64]:
+        """Return the sorted ranks of a topology's sampled nodes, which the seed determines."""
+        generator = np.random.default_rng([self.seed, first_key(topology)])
+        size = min(self.size, topology.nodes)
+        return np.sort(generator.choice(topology.nodes, size, replace=False)).astype(np.int64)
+
+    def add(self, artifact: GraphArtifact) -> None:
+        """Add an artifact to those that the graph is expected to hold."""
+        self.artifacts.append(artifact.at(self.ranks(artifact.topology)))
+
+    def compare(
+        self, graph: Graph, first_ids: Mapping[str, int] | None = None
+    ) -> Iterator[Problem]:
+        """Yield the differences between the graph and the expected artifacts.
+
+        Args:
+            graph: the graph to compare.
+            first_ids: Neo4j's internal id of each topology's node 0, by spec, in a store that was
+                just imported; its keys have no index yet. By default, nodes are found by key.
+        """
+        nodes = reader.read_artifact_nodes(graph)
+        for topology in dict.fromkeys(artifact.topology for artifact in self.artifacts):
+            ranks = self.ranks(topology)
+            first = first_ids[topology.spec] if first_ids else first_key(topology)
+            numbers = (first + ranks).tolist()
+            found_nodes, stored = reader.read_around(graph, numbers, by_id=first_ids is not None)
+            for artifact in self.artifacts:
+                if artifact.topology != topology:
+                    continue
+                of_id = nodes.get((artifact.kind, artifact.id), [])
+                for difference in reader.find_node_differences(artifact, of_id):
+                    yield Problem(artifact.id, difference)
+                if artifact.label is TOPOLOGY:
+                    yield from _compare_nodes(topology, ranks, found_nodes)
+                of_artifact = stored.get((artifact.kind, artifact.id), [])
+                yield from _compare_rows(artifact.rows, of_artifact)
+
+
+def compare_counts(graph: Graph, artifacts: Iterable[Artifact]) -> Iterator[Problem]:
+    """Yield a problem for each label or relationship type whose count in the graph is wrong."""
+    expected: Counter[Label | Relationship] = Counter({STORE: 1})
+    for artifact in artifacts:
+        expected[NODE] += artifact.nodes
+        expected[LABEL_OF[artifact.kind]] += 1
+        expected[RELATIONSHIP_OF[artifact.kind]] += artifact.relationships
+    found = audit.count(graph, [element.pattern for element in expected])
+    for (element, number), count in zip(expected.items(), found, strict=True):
+        if count != number:
+            problem = f"{element.name} occurs {count:,} times; expected {number:,}"
+            yield Problem(WHOLE_STORE, problem)
+
+
+def _compare_nodes(
+    topology: Topology, ranks: NDArray[np.int64], rows: Sequence[list[Any]]
+) -> Iterator[Problem]:
+    first = first_key(topology)
+    stored: dict[Any, list[list[Any]]] = {}
+    for row in rows:
+        stored.setdefault(row[0], []).append(row)
+    for rank, label in zip(ranks.tolist(), topology.labels(ranks).tolist(), strict=True):
+        expected = [first + rank, rank, label, topology.spec]
+        found = stored.get(first + rank, [])
+        if found != [expected]:
+            problem = f"the key, rank, label or topology of node {label} differs"
+            yield Problem(topology.spec, problem, str(found).strip("[]"), str(expected).strip("[]"))
+
+
+def _compare_rows(rows: Rows, found: Sequence[Sequence[Any]]) -> Iterator[Problem]:
+    """Yield problems for the first rows that differ, and one with the number of further rows."""
+    first = first_key(rows.topology)
+    columns = [rows.start + first, rows.end + first, *rows.columns.values()]
+    # Rows are compared as multisets, because the graph can hold a row twice.
+    expected = Counter(zip(*(column.tolist() for column in columns), strict=True))
+    actual = Counter(tuple(map(_comparable, row)) for row in found)
+    differing = [
+        *((row, "is missing") for row in (expected - actual).elements()),
+        *((row, "is not in the newly built artifact") for row in (actual - expected).elements()),
+    ]
+    for row, text in differing[:_DESCRIBED]:
+        yield Problem(rows.artifact_id, f"{_describe_row(rows, row)} {text}")
+    if len(differing) > _DESCRIBED:
+        more = pluralize(len(differing) - _DESCRIBED, "more row differs", "more rows differ")
+        yield Problem(rows.artifact_id, more)
+
+
+def _comparable(value: Any) -> Any:
+    """Return integers unchanged, and any other value as text, which never equals an integer."""
+    return value if type(value) is int else repr(value)
+
+
+def _describe_row(rows: Rows, row: Sequence[Any]) -> str:
+    """Return a row as text, such as ``LINK 1234-2134 (port 2)``."""
+    start, end = (_node_name(rows.topology, key) for key in row[:2])
+    values = zip_longest(rows.relationship.columns, row[2:], fillvalue="and")
+    listed = ", ".join(f"{name} {value}" for name, value in values)
+    joint = "-" if rows.relationship is LINK else " to "
+    return f"{rows.relationship.name} {start}{joint}{end} ({listed})"
+
+
+def _node_name(topology: Topology, key: Any) -> str:
+    """Return a node's label, or its key if the topology has no such node."""
+    rank = key - first_key(topology) if isinstance(key, int) else -1
+    return topology.label(rank) if 0 <= rank < topology.nodes else f"the key {key}"
+
+
+Contents = Mapping[tuple[str, str], Content]
+#: The artifacts that PostgreSQL records, with their rows in the table `materialization`.
+Records = Mapping[Artifact, Row[Any]]
+
+_UNSUMMABLE = "its rows cannot be summed, because a property has the wrong type"
 
 
 def verify(
@@ -89,8 +246,7 @@ def verify(
         listener.say("nothing is stored")
         return []
     verification = _Verification(stores, before, sample or Sample(), listener, checksums)
-    ordered = sorted(wanted, key=lambda artifact: artifact.build_order)
-    problems = list(verification.run(ordered, whole_store=not ids))
+    problems = list(verification.run(wanted, whole_store=not ids))
     after = _read_records(stores)
     changed = {
         artifact.id
@@ -114,27 +270,18 @@ def _is_empty(stores: Stores) -> bool:
         OwnershipError: the graph belongs to another program, or has an older schema.
     """
     try:
-        return usable_owner(stores.graph) is None
-    except OutdatedSchemaError:
-        raise
-    except OwnershipError:
-        if not reader.read_artifact_nodes(stores.graph):
+        return ownership.find_owner(stores.graph) is None
+    except ownership.OwnershipError as error:
+        is_outdated = isinstance(error, ownership.OutdatedSchemaError)
+        if is_outdated or not reader.read_artifact_nodes(stores.graph):
             raise
     return False
 
 
-def _read_records(stores: Stores) -> dict[Artifact, Record]:
+def _read_records(stores: Stores) -> Records:
     with stores.session() as session:
-        rows = session.scalars(select(models.Materialization)).all()
-        return {
-            recorded_artifact(row): Record(
-                LoadState(row.state),
-                row.error,
-                row.expected_checksum,
-                (row.started_at, row.finished_at),
-            )
-            for row in rows
-        }
+        rows = session.execute(select(models.Materialization.__table__))
+        return {recorded_artifact(row): row for row in rows}
 
 
 @dataclass
@@ -142,12 +289,12 @@ class _Verification:
     """One verification of the graph."""
 
     stores: Stores
-    records: dict[Artifact, Record]
+    records: Records
     sample: Sample
     reporter: Reporter
     checksums: bool
 
-    def run(self, artifacts: Sequence[Artifact], *, whole_store: bool) -> Iterator[Problem]:
+    def run(self, artifacts: Iterable[Artifact], *, whole_store: bool) -> Iterator[Problem]:
         graph = self.stores.graph
         yield from self._check_store_node()
         for fault in audit.find_index_faults(graph):
@@ -160,34 +307,27 @@ class _Verification:
                 )
             yield from self._check_unknown_nodes()
             # Unfinished artifacts may have any number of rows in the graph.
-            if all(each.state is LoadState.COMPLETE for each in self.records.values()):
-                ordered = sorted(self.records, key=lambda artifact: artifact.build_order)
+            if all(each.state == LoadState.COMPLETE for each in self.records.values()):
+                ordered = sorted(self.records, key=lambda each: each.build_order)
                 yield from compare_counts(graph, ordered)
             if self.checksums:
                 self.reporter.say("computing counts and checksums of the whole graph")
-                contents = self._read_contents()
+                with suppress(InputError):
+                    contents = reader.read_all_contents(graph)
                 if contents is None:
-                    problem = "its rows cannot be summed, because a property has the wrong type"
-                    yield Problem(WHOLE_STORE, problem)
+                    yield Problem(WHOLE_STORE, _UNSUMMABLE)
                 yield from self._check_orphans(contents or {})
-        for artifact in artifacts:
+        for artifact in sorted(artifacts, key=lambda each: each.build_order):
             yield from self._check_artifact(artifact, contents)
         yield from self.sample.compare(graph)
 
     def _check_store_node(self) -> Iterator[Problem]:
-        rows = self.stores.graph.read(f"MATCH (s:{STORE.name}) RETURN properties(s) AS found")
-        found = [row["found"] for row in rows]
+        stored = self.stores.graph.read(f"MATCH (s:{STORE.name}) RETURN s AS found")
+        found = [row["found"] for row in stored]
         expected = [{"id": str(self.stores.id), "schema": VERSION}]
         if found != expected:
             problem = f"the node (:{STORE.name}) does not identify this PostgreSQL database"
             yield Problem(WHOLE_STORE, problem, str(found), str(expected))
-
-    def _read_contents(self) -> Contents | None:
-        """Return all counts and checksums, or None if a property's type cannot be summed."""
-        try:
-            return reader.read_all_contents(self.stores.graph)
-        except InputError:
-            return None
 
     def _check_unknown_nodes(self) -> Iterator[Problem]:
         """Report artifacts in the graph that PostgreSQL does not know."""
@@ -199,25 +339,26 @@ class _Verification:
     def _check_orphans(self, contents: Contents) -> Iterator[Problem]:
         """Report nodes and relationships of artifacts that do not exist."""
         for (kind, artifact_id), found in contents.items():
-            if Artifact(kind, str(artifact_id)) not in self.records and found != _EMPTY:
+            if Artifact(kind, str(artifact_id)) not in self.records and found != Content():
                 owner = str(artifact_id) or WHOLE_STORE
                 problem = f"the graph has rows of a {kind} that PostgreSQL does not know"
-                yield Problem(owner, problem, str(found), str(_EMPTY))
+                yield Problem(owner, problem, str(found), str(Content()))
 
     def _check_artifact(self, artifact: Artifact, contents: Contents | None) -> Iterator[Problem]:
-        record = self.records[artifact]
-        if record.state is not LoadState.COMPLETE:
-            self.reporter.say(f"skipped {artifact.id}: it is {record.state}, not complete")
+        state = self.records[artifact].state
+        if state != LoadState.COMPLETE:
+            self.reporter.say(f"skipped {artifact.id}: it is {state}, not complete")
             return
         for name in find_changed(artifact.plugins):
-            message = (
+            self.reporter.say(
                 f"{artifact.id}: the plug-in of '{name}' has changed since it built this artifact"
             )
-            self.reporter.say(message)
         try:
             generated, problems = self._generate(artifact)
             yield from problems
-            graph = generated.build().graph if self.checksums else generated.sketch()
+            graph = (
+                generated.build().graph if self.checksums else graph_artifact(generated.structure())
+            )
         except PluginMissingError as error:
             yield from self._check_without_plugin(artifact, error.message)
             return
@@ -249,45 +390,44 @@ class _Verification:
             self.reporter.say(f"skipped {artifact.id}: {reason}")
             return
         self.reporter.say(f"{reason}; only its counts and checksum are compared")
-        found = reader.read_content(
-            self.stores.graph, artifact.kind, artifact.id, artifact.topology
-        )
-        recorded = self.records[artifact].checksum
-        if (found.nodes, found.relationships, found.checksum) != (
-            artifact.nodes,
-            artifact.relationships,
-            recorded,
-        ):
+        expected = _describe(artifact, self.records[artifact].expected_checksum)
+        found = str(_read_content(self.stores, artifact))
+        if found != expected:
             problem = (
                 "the counts or the checksum of its rows differ from those recorded in PostgreSQL"
             )
-            expected = f"{artifact.nodes:,} nodes, {artifact.relationships:,} relationships"
-            yield Problem(artifact.id, problem, str(found), f"{expected}, checksum {recorded}")
+            yield Problem(artifact.id, problem, found, expected)
 
     def _check_checksums(
         self, artifact: Artifact, built: GraphArtifact, contents: Contents | None
     ) -> Iterator[Problem]:
-        if self.records[artifact].checksum != built.content.checksum:
+        recorded = self.records[artifact].expected_checksum
+        if recorded != built.content.checksum:
             problem = (
                 "the checksum recorded in PostgreSQL differs from that of the newly built artifact"
             )
-            yield Problem(
-                artifact.id, problem, self.records[artifact].checksum, built.content.checksum
-            )
+            yield Problem(artifact.id, problem, recorded, built.content.checksum)
         try:
             if contents is None:
-                found = reader.read_content(
-                    self.stores.graph, artifact.kind, artifact.id, built.topology
-                )
+                found = _read_content(self.stores, artifact)
             else:
-                found = contents.get((artifact.kind, artifact.id), _EMPTY)
+                found = contents.get((artifact.kind, artifact.id), Content())
         except InputError:
-            problem = "its rows cannot be summed, because a property has the wrong type"
-            yield Problem(artifact.id, problem)
+            yield Problem(artifact.id, _UNSUMMABLE)
             return
         if found != built.content:
             problem = "its rows in the graph differ from those of the newly built artifact"
             yield Problem(artifact.id, problem, str(found), str(built.content))
+
+
+def _read_content(stores: Stores, artifact: Artifact) -> Content:
+    return reader.read_content(stores.graph, artifact.kind, artifact.id, artifact.topology)
+
+
+def _describe(artifact: Artifact, checksum: str) -> str:
+    """Return the recorded counts and checksum of an artifact, as `Content` formats them."""
+    nodes, relationships = artifact.nodes, artifact.relationships
+    return f"{nodes:,} nodes, {relationships:,} relationships, checksum {checksum}"
 
 
 def list_problems(problems: Iterable[Problem]) -> Table:
@@ -303,22 +443,19 @@ def check_artifact(stores: Stores, kind: str, artifact_id: str) -> None:
         RejectedError: the artifact is not complete, or its content in the graph differs.
         UnavailableError: the graph belongs to another database.
     """
-    check_ownership(stores.graph, stores.id)
+    ownership.check_ownership(stores.graph, stores.id)
     with stores.session() as session:
         row = find(session, kind, artifact_id)
-        expected = (row.expected_nodes, row.expected_relationships, row.expected_checksum)
-        state = row.state
+        artifact, state = recorded_artifact(row), row.state
+        expected = _describe(artifact, row.expected_checksum)
     if state != LoadState.COMPLETE:
         raise RejectedError(
             f"{kind} {artifact_id} is {state}, not complete", hint="ingest it again"
         )
-    topology = Artifact(kind, artifact_id).topology
-    found = reader.read_content(stores.graph, kind, artifact_id, topology)
-    if (found.nodes, found.relationships, found.checksum) != expected:
-        nodes, relationships, checksum = expected
+    found = _read_content(stores, artifact)
+    if str(found) != expected:
         raise RejectedError(
-            f"the graph holds {found} for {artifact_id}, instead of {nodes:,} nodes, "
-            f"{relationships:,} relationships, checksum {checksum}",
+            f"the graph holds {found} for {artifact_id}, instead of {expected}",
             hint=f"run 'starcast graph rebuild {artifact_id}', or 'starcast {kind} drop' and ingest"
             " it again",
         )

@@ -370,8 +370,7 @@ class Artifacts(Connection):
             $ starcast graph verify S6 --sample 50 --seed 7
             $ starcast graph verify 'S6:multiple:123456' --all
         """
-        from starcast.ingest.sample import Sample
-        from starcast.ingest.verification import list_problems, verify
+        from starcast.ingest.verification import Sample, list_problems, verify
 
         # Without a seed, `Sample` chooses a random one. The note contains the seed, so that the
         # same sample can be checked again.
@@ -420,13 +419,13 @@ class Artifacts(Connection):
 
         Raises:
             NotFoundError, RejectedError, InputError, LimitError, BusyError: as listed under
-                `starcast.ingest.ingestion.rebuild`.
+                `starcast.ingest.rebuilding.rebuild`.
 
         Example:
             $ starcast graph rebuild
             $ starcast graph rebuild S6 --method bolt
         """
-        from starcast.ingest.ingestion import rebuild
+        from starcast.ingest.rebuilding import rebuild
 
         chosen = choose(LoadMethod, method, "load method")
         with self._stores() as stores:

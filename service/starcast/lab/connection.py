@@ -367,7 +367,7 @@ class Administration(Connection):
         Example:
             $ starcast backup monday.backup
         """
-        from starcast.ingest.backup import back_up
+        from starcast.ingest.rebuilding import back_up
 
         self._check_open()
         # `back_up` opens a separate connection, so it would also run in a closed lab.
@@ -407,7 +407,7 @@ class Administration(Connection):
             $ starcast --home ./copy up
             $ starcast --home ./copy restore monday.backup
         """
-        from starcast.ingest.backup import restore
+        from starcast.ingest.rebuilding import restore
 
         self._check_open()
         # Rebuilding the graph may restart Neo4j on a new store, which would break the connection.

@@ -9,7 +9,6 @@ from starcast.collectives import Schedule, schedule
 from starcast.stores.graph.artifacts import GraphArtifact, graph_artifact
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.writer import BoltWriter, refresh_plans
-from starcast.support.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import Forest, forest, plain_constructions
 from support.fix_servers import empty
@@ -146,8 +145,5 @@ def _fill(graph: Graph, specs: Sequence[str]) -> None:
 
 def _load(way: BoltWriter, artifact: GraphArtifact) -> None:
     way.begin(artifact)
-    with Silent().task("", 0) as task:
-        if artifact.kind == "topology":
-            way.write_nodes(artifact.topology, task)
-        way.write_relationships(artifact.rows, task)
+    way.write(artifact, lambda _: None)
     way.finish(artifact)

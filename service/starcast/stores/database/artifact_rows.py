@@ -135,12 +135,8 @@ def save_topology(session: Session, topology: "Topology") -> None:
 def save_forest(session: Session, forest: "Forest") -> None:
     """Store a forest and its trees, replacing a stored forest with the same id.
 
-    The topology of the forest must be stored already.
-
-    Raises:
-        RejectedError: the forest is invalid; nothing is stored.
+    The caller has verified the forest; its topology must be stored already.
     """
-    forest.verify()
     # The COPY below can only insert rows, so earlier rows are deleted first.
     session.execute(delete(models.Tree).where(models.Tree.forest == forest.id))
     _merge(

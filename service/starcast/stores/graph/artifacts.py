@@ -73,11 +73,6 @@ class GraphArtifact:
         return self.label.name.lower()
 
     @property
-    def relationship(self) -> Relationship:
-        """The type of the relationships that make up the artifact."""
-        return RELATIONSHIP_OF[self.kind]
-
-    @property
     def id(self) -> str:
         """The artifact's id."""
         return str(self.properties[self.label.key])
@@ -85,7 +80,7 @@ class GraphArtifact:
     @property
     def rows(self) -> Rows:
         """All relationships of the artifact, sorted by start node, as `BoltWriter` requires."""
-        return join_blocks(self.blocks(), self.relationship, self.id, self.topology)
+        return join_blocks(self.blocks(), RELATIONSHIP_OF[self.kind], self.id, self.topology)
 
     @cached_property
     def content(self) -> Content:

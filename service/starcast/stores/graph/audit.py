@@ -4,10 +4,10 @@ These queries must work on arbitrarily edited graphs: no property is assumed to 
 declared type.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from starcast.stores.graph.connection import Graph, Row
-from starcast.stores.graph.schema import INDEXES, LABELS, NODE, RELATIONSHIPS, Element, Index
+from starcast.stores.graph.schema import INDEXES, LABELS, NODE, RELATIONSHIPS, Index
 from starcast.support.text import pluralize
 
 _LABELS = {label.name for label in LABELS}
@@ -68,36 +68,39 @@ def _count_undeclared(graph: Graph) -> tuple[dict[tuple[str, ...], int], dict[st
     Neo4j maintains counts per label and type, so the nodes are scanned only if these show that
     undeclared labels or several labels on a node exist.
     """
-    types = graph.read("CALL db.relationshipTypes() YIELD relationshipType AS name RETURN name")
-    others = sorted({row["name"] for row in types} - _TYPES)
-    counts = _count(graph, [f"()-[n:{_quote(name)}]->()" for name in others])
-    relationships = {name: count for name, count in zip(others, counts, strict=True) if count}
-    labels = [row["name"] for row in graph.read("CALL db.labels() YIELD label AS name RETURN name")]
-    total, *counts = _count(graph, ["(n)", *(f"(n:{_quote(name)})" for name in labels)])
-    used = [name for name, count in zip(labels, counts, strict=True) if count]
-    nodes: dict[tuple[str, ...], int] = {}
+    [names] = graph.read(
+        "RETURN COLLECT { CALL db.labels() YIELD label AS name RETURN name } AS labels, "
+        "COLLECT { CALL db.relationshipTypes() YIELD relationshipType AS name RETURN name } "
+        "AS types"
+    )
+    labels, types = names["labels"], sorted(set(names["types"]) - _TYPES)
+    label_patterns = [f"(n:{_quote(name)})" for name in labels]
+    type_patterns = [f"()-[n:{_quote(name)}]->()" for name in types]
+    total, *counts = count(graph, ["(n)", *label_patterns, *type_patterns])
+    of_labels, of_types = counts[: len(labels)], counts[len(labels) :]
+    relationships = {name: count for name, count in zip(types, of_types, strict=True) if count}
+    used = [name for name, count in zip(labels, of_labels, strict=True) if count]
     # A node with two labels is counted under each of them, so the sums differ even if both labels
     # are declared.
-    if not _LABELS.issuperset(used) or sum(counts) != total:
-        rows = graph.read(
-            "MATCH (n) WITH labels(n) AS labels, count(*) AS count "
-            "RETURN labels, count ORDER BY labels"
-        )
-        for row in rows:
-            names = tuple(sorted(row["labels"]))
-            if len(names) != 1 or names[0] not in _LABELS:
-                nodes[names] = row["count"]
-    return nodes, relationships
+    if _LABELS.issuperset(used) and sum(of_labels) == total:
+        return {}, relationships
+    rows = graph.read(
+        "MATCH (n) WITH labels(n) AS labels, count(*) AS count RETURN labels, count ORDER BY labels"
+    )
+    nodes = {tuple(sorted(row["labels"])): row["count"] for row in rows}
+    undeclared = {
+        labels: number
+        for labels, number in nodes.items()
+        if len(labels) != 1 or not _LABELS.issuperset(labels)
+    }
+    return undeclared, relationships
 
 
-def count(graph: Graph, elements: Iterable[Element]) -> dict[Element, int]:
-    """Return the number of elements per label and type, which Neo4j keeps as statistics."""
-    listed = list(elements)
-    counts = _count(graph, [element.pattern for element in listed])
-    return dict(zip(listed, counts, strict=True))
+def count(graph: Graph, patterns: Sequence[str]) -> list[int]:
+    """Return the number of matches of each pattern with one label or type.
 
-
-def _count(graph: Graph, patterns: Sequence[str]) -> list[int]:
+    Neo4j keeps these numbers as statistics.
+    """
     # One statement counts everything, because a freshly started server plans statements slowly.
     counts = ", ".join(f"COUNT {{ MATCH {pattern} }}" for pattern in patterns)
     [row] = graph.read(f"RETURN [{counts}] AS counts")
@@ -114,21 +117,27 @@ def describe_undeclared(graph: Graph) -> list[str]:
     return [*_describe_nodes(nodes), *_describe_relationships(types)]
 
 
-def describe_losses(graph: Graph, topologies: Sequence[str] | None) -> tuple[list[str], list[str]]:
-    """Describe the undeclared nodes and relationships that a rebuild or an import would delete.
+def describe_losses(
+    graph: Graph, topologies: Sequence[str] | None = None
+) -> tuple[list[str], list[str]]:
+    """Describe the data of other programs that a rebuild or an import keeps, or would delete.
 
     Args:
-        topologies: specs of the topologies whose nodes are deleted; None if everything is deleted.
+        graph: the database.
+        topologies: specs of the topologies whose nodes are deleted, with all their relationships;
+            by default everything is deleted.
 
     Returns:
-        Phrases for nodes (only if everything is deleted) and for relationships, such as
-        ``2 nodes with the label Person`` and ``1 relationship of the type KNOWS``.
+        Phrases for kept nodes and for deleted data, such as ``2 nodes with the label Person`` and
+        ``1 relationship of the type KNOWS``.
     """
     nodes, types = _count_undeclared(graph)
     if topologies is not None:
         types = {name: _count_at(graph, name, topologies) for name in types}
+    relationships = _describe_relationships(types)
     foreign = {labels: count for labels, count in nodes.items() if not _LABELS & set(labels)}
-    return _describe_nodes(foreign), _describe_relationships(types)
+    described = _describe_nodes(foreign)
+    return ([], described + relationships) if topologies is None else (described, relationships)
 
 
 def _describe_nodes(counts: dict[tuple[str, ...], int]) -> list[str]:

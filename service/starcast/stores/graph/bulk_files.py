@@ -149,7 +149,12 @@ class BulkFiles:
     @property
     def arguments(self) -> tuple[str, ...]:
         """The importer arguments that name the files, if the importer runs in the folder."""
-        return tuple(_argument(element) for element in ELEMENTS if element in self.rows)
+        return tuple(
+            f"--{'nodes' if element in LABELS else 'relationships'}={element.name}="
+            f"./{_file_name(element)}"
+            for element in ELEMENTS
+            if element in self.rows
+        )
 
     @property
     def relationships(self) -> int:
@@ -218,7 +223,8 @@ class BulkFiles:
             # The folder is empty at the start, so an existing file means a defect.
             file = (self.folder / _file_name(element)).open("xb")
             self.opened[element] = self.stack.enter_context(file)
-            file.write(_header(element, ids).encode())
+            typed = (f"{each.name}:{_TYPES[each.type]}" for each in element.properties)
+            file.write((",".join([*ids, *typed]) + "\n").encode())
         listed = [columns[name] for name in element.names]
         for lines in format_lines([*ids.values(), *listed], rows):
             self.opened[element].write(lines.data)
@@ -307,15 +313,5 @@ def _format(value: Value) -> bytes:
     return text.encode()
 
 
-def _header(element: Element, ids: Iterable[str]) -> str:
-    typed = (f"{declared.name}:{_TYPES[declared.type]}" for declared in element.properties)
-    return ",".join([*ids, *typed]) + "\n"
-
-
 def _file_name(element: Element) -> str:
     return f"{element.name.lower()}.csv"
-
-
-def _argument(element: Element) -> str:
-    option = "--nodes" if element in LABELS else "--relationships"
-    return f"{option}={element.name}=./{_file_name(element)}"

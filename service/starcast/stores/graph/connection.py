@@ -16,8 +16,7 @@ from typing import Any, Self, cast
 
 import psutil
 
-from starcast.stores.graph.driver import neo4j
-from starcast.stores.graph.unreachable import describe_unreachable
+from starcast.stores.graph.driver import describe_unreachable, neo4j
 from starcast.stores.servers import GraphAddress
 from starcast.support import log
 from starcast.support.errors import (
@@ -279,27 +278,21 @@ class Graph:
         """
         try:
             yield
-        except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as error:
-            raise self._translate(error, timeout) from (
-                error if isinstance(error, neo4j.exceptions.Neo4jError) else None
-            )
-
-    def _translate(self, error: Exception, timeout: float | None) -> StarcastError:
-        match error:
-            case neo4j.exceptions.AuthError():
-                return UnavailableError(
-                    f"Neo4j at {self.uri} refuses the login of '{self.user}'",
-                    hint="write the right password to a file and name it in "
-                    "STARCAST_NEO4J_PASSWORD_FILE",
-                )
-            case neo4j.exceptions.Neo4jError():
-                return self._translate_server_error(error, timeout)
-            case neo4j.exceptions.UnsupportedServerProduct():
-                return RejectedError(
-                    f"the server at {self.uri} does not speak a known version of Bolt",
-                    hint=f"{_NEEDED}; a server that requires TLS needs bolt+s:// or neo4j+s://",
-                )
-        return describe_unreachable(self.uri, error)
+        except neo4j.exceptions.AuthError as error:
+            raise UnavailableError(
+                f"Neo4j at {self.uri} refuses the login of '{self.user}'",
+                hint="write the right password to a file and name it in "
+                "STARCAST_NEO4J_PASSWORD_FILE",
+            ) from error
+        except neo4j.exceptions.Neo4jError as error:
+            raise self._translate_server_error(error, timeout) from error
+        except neo4j.exceptions.UnsupportedServerProduct:
+            raise RejectedError(
+                f"the server at {self.uri} does not speak a known version of Bolt",
+                hint=f"{_NEEDED}; a server that requires TLS needs bolt+s:// or neo4j+s://",
+            ) from None
+        except (neo4j.exceptions.DriverError, OSError) as error:
+            raise describe_unreachable(self.uri, error) from None
 
     def _translate_server_error(
         self, error: neo4j.exceptions.Neo4jError, timeout: float | None
@@ -440,8 +433,13 @@ def _fetch(result: neo4j.Result, limit: int) -> list[neo4j.Record]:
 
 
 def _create_driver(address: GraphAddress) -> neo4j.Driver:
+    malformed = InputError(
+        f"'{address.uri}' is not the URI of a Neo4j server",
+        hint="write bolt://HOST:7687, or neo4j://HOST:7687 for a cluster; with TLS bolt+s:// or"
+        " neo4j+s://",
+    )
     if not _SCHEME.fullmatch(address.uri):
-        raise _malformed_uri(address.uri)
+        raise malformed
     try:
         return neo4j.GraphDatabase.driver(
             address.uri,
@@ -456,7 +454,7 @@ def _create_driver(address: GraphAddress) -> neo4j.Driver:
             warn_notification_severity=neo4j.NotificationMinimumSeverity.OFF,
         )
     except (neo4j.exceptions.ConfigurationError, ValueError):
-        raise _malformed_uri(address.uri) from None
+        raise malformed from None
 
 
 def new_enough(version: str) -> bool:
@@ -464,11 +462,3 @@ def new_enough(version: str) -> bool:
     numbers = re.match(r"(\d+)\.(\d+)", version)
     # A calendar version such as 2026.08 compares as larger than every version 5.x.
     return numbers is not None and (int(numbers[1]), int(numbers[2])) >= OLDEST
-
-
-def _malformed_uri(uri: str) -> InputError:
-    return InputError(
-        f"'{uri}' is not the URI of a Neo4j server",
-        hint="write bolt://HOST:7687, or neo4j://HOST:7687 for a cluster; with TLS bolt+s:// or"
-        " neo4j+s://",
-    )

@@ -13,8 +13,7 @@ from starcast.stores.graph.artifacts import LABEL_OF, RELATIONSHIP_OF
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.reader import pages
 from starcast.stores.graph.schema import NODE, TOPOLOGY, Element, GraphState, Label, Relationship
-from starcast.stores.graph.writer import set_state
-from starcast.support.progress import Task
+from starcast.stores.graph.writer import Advance, set_state
 from starcast.topologies import Topology
 
 
@@ -24,7 +23,7 @@ def delete_artifact(
     artifact_id: str,
     topology: Topology,
     batch: int,
-    task: Task,
+    advance: Advance,
     relationships: int = 0,
 ) -> None:
     """Delete an artifact from the graph, if it exists.
@@ -37,7 +36,7 @@ def delete_artifact(
         artifact_id: the artifact's id.
         topology: the artifact's topology.
         batch: maximum number of nodes or relationships per transaction.
-        task: the progress task, advanced by the number of deleted nodes and relationships.
+        advance: called after each transaction.
         relationships: the number of tree edges or sends that the undamaged artifact has.
     """
     label = LABEL_OF[kind]
@@ -46,13 +45,13 @@ def delete_artifact(
     element: Element
     if kind == "topology":
         element, expected = NODE, topology.nodes
-        deleted = _delete_nodes(graph, topology, batch, task)
+        deleted = _delete_nodes(graph, topology, batch, advance)
     else:
         element, expected = RELATIONSHIP_OF[kind], relationships
-        deleted = _delete_by_index(graph, element, artifact_id, batch, task)
+        deleted = _delete_by_index(graph, element, artifact_id, batch, advance)
     if deleted < expected:
         scan = _delete(element, f"n.{element.artifact_property} = $artifact")
-        _repeat(graph, scan, {"artifact": artifact_id}, batch, task)
+        _repeat(graph, scan, {"artifact": artifact_id}, batch, advance)
     # The artifact's node is deleted last, so that an interrupted deletion can be repeated.
     graph.write(
         f"MATCH (o:{label.name} {{{label.key}: $id}}) DETACH DELETE o",
@@ -60,7 +59,7 @@ def delete_artifact(
     )
 
 
-def _delete_nodes(graph: Graph, topology: Topology, batch: int, task: Task) -> int:
+def _delete_nodes(graph: Graph, topology: Topology, batch: int, advance: Advance) -> int:
     """Delete the nodes of a topology with their links; return the number of nodes."""
     cypher = _delete(NODE, "$low <= n.key < $high")
     deleted = 0
@@ -68,13 +67,13 @@ def _delete_nodes(graph: Graph, topology: Topology, batch: int, task: Task) -> i
     for page in pages(topology, max(1, batch // (topology.degree + 1))):
         count = graph.write(cypher, {**page, "batch": batch})[0]["deleted"]
         # Deleting a node also deletes its links: on average links / nodes, as links have two ends.
-        task.advance(count + count * topology.links // topology.nodes)
+        advance(count + count * topology.links // topology.nodes)
         deleted += count
     return deleted
 
 
 def _delete_by_index(
-    graph: Graph, relationship: Relationship, artifact_id: str, batch: int, task: Task
+    graph: Graph, relationship: Relationship, artifact_id: str, batch: int, advance: Advance
 ) -> int:
     """Delete the relationships of an artifact that are in the index; return their number."""
     [index] = relationship.indexes
@@ -85,7 +84,7 @@ def _delete_by_index(
     artifact, second = index.properties
     # Neo4j uses the index only if there is a condition on its second property as well.
     cypher = _delete(relationship, f"n.{artifact} = $artifact AND n.{second} >= 0")
-    return _repeat(graph, cypher, {"artifact": artifact_id}, batch, task)
+    return _repeat(graph, cypher, {"artifact": artifact_id}, batch, advance)
 
 
 def clear(graph: Graph, batch: int) -> int:
@@ -143,7 +142,7 @@ def _repeat(
     cypher: str,
     parameters: Mapping[str, Any],
     batch: int,
-    task: Task | None = None,
+    advance: Advance = lambda _: None,
 ) -> int:
     """Repeat a statement until it deletes less than a full batch, and return the total deleted."""
     total = 0
@@ -151,8 +150,7 @@ def _repeat(
     while deleted == batch:
         deleted = graph.write(cypher, {**parameters, "batch": batch})[0]["deleted"]
         total += deleted
-        if task is not None:
-            task.advance(deleted)
+        advance(deleted)
     return total
 
 

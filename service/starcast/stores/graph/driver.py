@@ -1,10 +1,16 @@
-"""The Neo4j driver, imported without pandas and pyarrow.
+"""The Neo4j driver, and the causes of its errors if a server cannot be reached.
 
-If they are installed, the driver imports them to accept parameters of their types. starcast passes
-no such parameters, and the import would cost half a second in each command that uses the graph.
+The driver is imported without pandas and pyarrow. If they are installed, it imports them to accept
+parameters of their types. starcast passes no such parameters, and the import would cost half a
+second in each command that uses the graph.
 """
 
 import sys
+from collections.abc import Iterator
+from socket import gaierror
+from ssl import SSLCertVerificationError, SSLError
+
+from starcast.support.errors import UnavailableError
 
 _UNUSED = [name for name in ("pandas", "pyarrow") if name not in sys.modules]
 # With None in sys.modules, `import pandas` raises ImportError, which the driver handles.
@@ -17,4 +23,48 @@ finally:
     for _name in _UNUSED:
         del sys.modules[_name]
 
-__all__ = ["neo4j"]
+__all__ = ["describe_unreachable", "neo4j"]
+
+#: Part of the driver's message about a failed TLS handshake, whatever the cause.
+_NO_TLS = "Failed to establish encrypted connection"
+
+
+def describe_unreachable(uri: str, error: BaseException) -> UnavailableError:
+    """Build the error for a server that cannot be reached or closed the connection.
+
+    Args:
+        uri: the URI of the server.
+        error: the error of the driver.
+    """
+    message = f"Neo4j at {uri} cannot be reached or closed the connection"
+    hint = "start it ('starcast up' starts the embedded Neo4j), then try again"
+    if "+s" not in uri:
+        hint = f"{hint}; a server that requires TLS needs bolt+s:// or neo4j+s://"
+    # Outer errors come first, so the most specific cause determines the message.
+    for cause in _causes(error):
+        if isinstance(cause, SSLCertVerificationError):
+            message = f"the certificate of Neo4j at {uri} is not trusted: {cause.verify_message}"
+            hint = (
+                "write +ssc instead of +s to accept any certificate, or name a file with the"
+                " certificate of its issuer in SSL_CERT_FILE"
+            )
+        elif isinstance(cause, SSLError) or _NO_TLS in str(cause):
+            message = f"Neo4j at {uri} does not accept a connection with TLS"
+            hint = "write bolt:// or neo4j:// for a connection without encryption"
+        elif isinstance(cause, gaierror):
+            message = f"the host of {uri} is unknown: {cause.strerror}"
+            hint = "correct its name in STARCAST_NEO4J_URI"
+        elif "looks like HTTP" in str(cause):
+            hint = "this port speaks HTTP; Bolt has another port, often 7687"
+    return UnavailableError(message, hint=hint)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and its causes, including the errors of routers that the driver groups."""
+    yield error
+    if isinstance(error, BaseExceptionGroup):
+        for member in error.exceptions:
+            yield from _causes(member)
+    cause = error.__cause__ or error.__context__
+    if cause is not None:
+        yield from _causes(cause)

@@ -17,28 +17,24 @@ class OutdatedSchemaError(OwnershipError):
     """The graph was written by an older starcast, and must be rebuilt before it can be used."""
 
 
-def claim(graph: Graph, store: UUID) -> bool:
+def claim(graph: Graph, store: UUID) -> None:
     """Pair an empty graph with a PostgreSQL database, or check an existing pairing.
 
     Args:
         store: id of the PostgreSQL database.
 
-    Returns:
-        True if the graph was empty.
-
     Raises:
         OwnershipError: the graph holds nodes of another program, belongs to another PostgreSQL
             database, or was written by another version of starcast.
     """
-    if _is_owned(graph, store):
-        return False
-    graph.write(
+    if find_owner(graph, store) is not None:
+        return
+    rows = graph.write(
         # MERGE, so that two simultaneous first ingests create a single node.
-        f"MERGE (s:{STORE.name} {{schema: $schema}}) ON CREATE SET s.id = $id",
+        f"MERGE (s:{STORE.name} {{schema: $schema}}) ON CREATE SET s.id = $id RETURN s.id AS id",
         {"schema": VERSION, "id": str(store)},
     )
-    check_ownership(graph, store)
-    return True
+    _check_identity(graph, rows[0]["id"], store)
 
 
 def check_ownership(graph: Graph, store: UUID) -> None:
@@ -48,47 +44,31 @@ def check_ownership(graph: Graph, store: UUID) -> None:
         OwnershipError: the graph is paired with another database, or has another schema version.
         UnavailableError: the graph is empty.
     """
-    if not _is_owned(graph, store):
+    if find_owner(graph, store) is None:
         raise UnavailableError(
             f"the graph store at {graph.uri} is empty", hint="run 'starcast ingest' first"
         )
 
 
-def _is_owned(graph: Graph, store: UUID) -> bool:
-    """Return whether the graph is paired with a PostgreSQL database, or else empty.
-
-    Raises:
-        OwnershipError: it is neither, or has another schema version.
-    """
-    owner = read_owner(graph)
-    if owner is None:
-        _check_empty(graph)
-        return False
-    identity, version = owner
-    if identity != str(store):
-        raise OwnershipError(
-            f"the graph store at {graph.uri} belongs to another PostgreSQL database "
-            f"({identity}, not {store})",
-            hint=f"{_CHECK_SETTINGS}; or run 'starcast graph rebuild --replace' to empty the graph"
-            " store and rebuild it",
-        )
-    _check_version(graph, version)
-    return True
-
-
-def usable_owner(graph: Graph) -> str | None:
+def find_owner(graph: Graph, expected: UUID | None = None) -> str | None:
     """Return the id of the paired PostgreSQL database, or None if the graph is empty.
 
+    Args:
+        expected: id of the only database that is accepted; by default any is.
+
     Raises:
-        OwnershipError: the graph holds nodes of another program, or was written by another version
-            of starcast.
+        OwnershipError: the graph holds nodes of another program, belongs to another database than
+            the expected one, or was written by another version of starcast.
     """
     owner = read_owner(graph)
     if owner is None:
         _check_empty(graph)
         return None
-    _check_version(graph, owner[1])
-    return owner[0]
+    identity, version = owner
+    if expected is not None:
+        _check_identity(graph, identity, expected)
+    _check_version(graph, version)
+    return identity
 
 
 def read_owner(graph: Graph) -> tuple[str, int] | None:
@@ -111,13 +91,14 @@ def mark(graph: Graph, identity: str) -> None:
     )
 
 
-def repair_advice(identity: str) -> str:
-    """Return instructions for pairing a graph with a PostgreSQL database manually."""
-    return (
-        "check which servers are configured; if they are right, run in Neo4j: "
-        f"MATCH (s:{STORE.name}) DELETE s; MERGE (s:{STORE.name} {{schema: {VERSION}}}) "
-        f"SET s = {{schema: {VERSION}, id: '{identity}'}}"
-    )
+def _check_identity(graph: Graph, identity: str, store: UUID) -> None:
+    if identity != str(store):
+        raise OwnershipError(
+            f"the graph store at {graph.uri} belongs to another PostgreSQL database "
+            f"({identity}, not {store})",
+            hint=f"{_CHECK_SETTINGS}; or run 'starcast graph rebuild --replace' to empty the graph"
+            " store and rebuild it",
+        )
 
 
 def _check_version(graph: Graph, version: int) -> None:
@@ -136,16 +117,13 @@ def _check_version(graph: Graph, version: int) -> None:
 
 def _check_empty(graph: Graph) -> None:
     """Check that an unpaired graph has no nodes, since they would belong to another program."""
-    # A sample of the labels is enough for the message.
-    rows = graph.read(
-        "MATCH (n) WITH labels(n) AS names LIMIT 1000 "
-        "UNWIND names AS name RETURN DISTINCT name ORDER BY name"
-    )
-    # The second query finds nodes without a label, which the first cannot return.
-    if rows or graph.read("MATCH (n) RETURN true LIMIT 1"):
-        names = ", ".join(f":{row['name']}" for row in rows[:5]) or "nodes without a label"
+    # A sample of the nodes is enough for the message.
+    rows = graph.read("MATCH (n) WITH labels(n) AS labels LIMIT 1000 RETURN DISTINCT labels")
+    if rows:
+        names = sorted({name for row in rows for name in row["labels"]})
+        held = ", ".join(f":{name}" for name in names[:5]) or "nodes without a label"
         raise OwnershipError(
             f"the Neo4j database '{graph.database}' at {graph.uri} belongs to another program: "
-            f"it holds {names} and no :{STORE.name} of starcast",
+            f"it holds {held} and no :{STORE.name} of starcast",
             hint="give starcast a Neo4j database of its own; this database is left unchanged",
         )

@@ -156,10 +156,6 @@ class Rows:
     def _select(self, places: Column) -> "Rows":
         return replace(self, table=self.table[:, places])
 
-    def checksum(self) -> int:
-        """Return the sum of the rows' checksums."""
-        return checksum(self.table)
-
 
 def _symbols(labels: NDArray[np.str_]) -> NDArray[np.uint32]:
     """Return the code points of labels, uint32 ``[labels, symbols]``."""
@@ -328,19 +324,16 @@ def checksum_cypher(values: Iterable[str]) -> str:
 
 def node_checksum(topology: Topology) -> int:
     """Return the sum of all nodes' checksums, which combine relative key, rank and label."""
-    return sum(_node_checksum(topology, part) for part in _slices(topology.nodes, BLOCK))
-
-
-def _node_checksum(topology: Topology, part: slice) -> int:
-    ranks = np.arange(part.start, part.stop)
-    labels = topology.labels(ranks)
-    symbols = _symbols(labels)
     digit = np.zeros(128, dtype=np.int64)
     digit[[ord(symbol) for symbol in DIGITS]] = list(DIGITS.values())
-    code = np.zeros(len(labels), dtype=np.int64)
-    for column in symbols.T:
-        code = (code * _BASE + digit[column]) % MODULUS
-    return checksum(np.stack([ranks, ranks, code]))
+    total = 0
+    for part in _slices(topology.nodes, BLOCK):
+        ranks = np.arange(part.start, part.stop)
+        code = np.zeros(len(ranks), dtype=np.int64)
+        for column in _symbols(topology.labels(ranks)).T:
+            code = (code * _BASE + digit[column]) % MODULUS
+        total += checksum(np.stack([ranks, ranks, code]))
+    return total
 
 
 def node_checksum_cypher(first: str) -> str:
@@ -361,5 +354,5 @@ def rows_content(blocks: Iterable[Rows]) -> Content:
     """Return the count and the checksum of relationships."""
     content = Content()
     for block in blocks:
-        content += Content(0, len(block), (0, block.checksum()))
+        content += Content(0, len(block), (0, checksum(block.table)))
     return content

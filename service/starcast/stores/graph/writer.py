@@ -3,6 +3,7 @@
 Offline imports, which create a new store from files, are in `starcast.stores.graph.bulk_files`.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
 from typing import Any
@@ -15,17 +16,20 @@ from starcast.stores.graph.rows import Rows
 from starcast.stores.graph.schema import (
     INDEXES,
     NODE,
+    TOPOLOGY,
     GraphState,
     Label,
     Relationship,
     first_key,
 )
 from starcast.support.errors import RejectedError, StarcastError
-from starcast.support.progress import Task
 from starcast.topologies import Topology
 
 #: Time limit for creating indexes, in seconds. The nodes of S10 take 15 s on an idle machine.
 _INDEX_SECONDS = 3_600
+
+#: Called after each transaction, with the number of rows that it wrote or deleted.
+Advance = Callable[[int], object]
 
 
 class BoltWriter:
@@ -49,9 +53,9 @@ class BoltWriter:
 
     def prepare(self) -> None:
         """Create missing constraints and indexes."""
-        # Indexes are filled in the background while the statements that create constraints run.
-        create_indexes(self._graph, unique=False)
-        create_indexes(self._graph, unique=True)
+        # Indexes are filled in the background while the constraints are created.
+        create_indexes(self._graph)
+        create_constraints(self._graph)
         await_indexes(self._graph)
 
     def begin(self, artifact: GraphArtifact) -> None:
@@ -80,8 +84,22 @@ class BoltWriter:
                 hint="ingest it again",
             )
 
-    def write_nodes(self, topology: Topology, task: Task) -> None:
-        """Write the nodes of a topology."""
+    def write(self, artifact: GraphArtifact, advance: Advance) -> None:
+        """Write all nodes and relationships of an artifact, but not its own node.
+
+        Args:
+            artifact: the artifact.
+            advance: called after each batch.
+
+        Raises:
+            RejectedError: an end node of a relationship was not found.
+        """
+        if artifact.label is TOPOLOGY:
+            self.write_nodes(artifact.topology, advance)
+        self.write_relationships(artifact.rows, advance)
+
+    def write_nodes(self, topology: Topology, advance: Advance) -> None:
+        """Write the nodes of a topology; see `write`."""
 
         def create(start: int) -> int:
             ranks = np.arange(start, min(start + self._batch, topology.nodes))
@@ -96,14 +114,10 @@ class BoltWriter:
 
         with self._graph.concurrent(2) as pool:
             for count in pool.map(create, range(0, topology.nodes, self._batch)):
-                task.advance(count)
+                advance(count)
 
-    def write_relationships(self, rows: Rows, task: Task) -> None:
-        """Write the relationships of an artifact.
-
-        Raises:
-            RejectedError: an end node was not found.
-        """
+    def write_relationships(self, rows: Rows, advance: Advance) -> None:
+        """Write the relationships of an artifact; see `write`."""
         with self._graph.concurrent(2) as pool:
             for batches in rows.batches(self._batch):
                 created = sum(pool.map(self._create, batches))
@@ -116,7 +130,7 @@ class BoltWriter:
                         hint=f"drop {spec}, then ingest it again; some of its nodes are missing in "
                         "the graph",
                     )
-                task.advance(count)
+                advance(count)
 
     def _create(self, rows: Rows) -> int:
         """Create a batch of relationships, and return how many were created."""
@@ -130,13 +144,18 @@ class BoltWriter:
         set_state(self._graph, artifact.label, artifact.id, GraphState.COMPLETE)
 
 
-def create_indexes(graph: Graph, *, unique: bool) -> None:
-    """Create missing constraints, or begin to create missing indexes.
+def create_constraints(graph: Graph) -> None:
+    """Create missing constraints, which also serve to find nodes by their keys."""
+    # The constraint on the keys of nodes takes longest, so it is begun first.
+    ordered = sorted(INDEXES, key=lambda index: index.element is not NODE)
+    with graph.concurrent(2) as pool:
+        list(pool.map(graph.write, [index.statement for index in ordered if index.unique]))
 
-    The server fills indexes in the background. Constraints serve to find nodes by their keys.
-    """
+
+def create_indexes(graph: Graph) -> None:
+    """Begin to create missing indexes, which the server fills in the background."""
     for index in INDEXES:
-        if index.unique is unique:
+        if not index.unique:
             graph.write(index.statement)
 
 

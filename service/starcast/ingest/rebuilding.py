@@ -1,0 +1,280 @@
+"""Rebuilding the graph from PostgreSQL's records; backup and restore of both stores.
+
+A rebuild recreates the graph by an offline import or over Bolt. All stored artifacts can be built
+again, so no starcast data are lost, and a backup contains only PostgreSQL's data. Data of other
+programs are deleted only on request; over Bolt, only their relationships at recreated nodes are
+deleted.
+
+Over Bolt, all artifacts to rebuild are first deleted. Each has the state ``failed``, with the
+reason `REBUILDING`, until it has been recreated. After an interruption, the next rebuild recreates
+all remaining artifacts, and an ingest recreates those that it requests.
+"""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from sqlalchemy import select
+
+from starcast.catalogue.origin import PluginMissingError
+from starcast.embedded.endpoints import graph_address, migration_url, store_url
+from starcast.embedded.home import Home
+from starcast.embedded.packages import find_client_programs
+from starcast.ingest.artifacts import Artifact, artifact_from_id, recorded_artifacts
+from starcast.ingest.ingestion import ignore_stage
+from starcast.ingest.load_methods import choose_method
+from starcast.ingest.loading import LOST, Loaded, discard, find_artifacts, load, recover
+from starcast.ingest.offline import import_all, share_seconds
+from starcast.ingest.stores import LoadState, Stores, lock_stores, open_engine, open_stores
+from starcast.stores.database import backup, models, sessions
+from starcast.stores.database.backup import Manifest
+from starcast.stores.graph import audit, ownership
+from starcast.stores.graph.connection import Graph
+from starcast.stores.graph.deletion import clear, delete_orphans, delete_outdated_nodes
+from starcast.stores.graph.reader import read_artifact_nodes
+from starcast.stores.graph.schema import STORE, VERSION
+from starcast.stores.graph.writer import BoltWriter
+from starcast.support.errors import RejectedError
+from starcast.support.progress import Reporter, Silent
+from starcast.support.settings import Settings
+from starcast.support.text import pluralize
+from starcast.support.vocabulary import LoadMethod
+
+#: Error recorded for an artifact that a rebuild has deleted and not yet recreated.
+REBUILDING = "'starcast graph rebuild' has not recreated it yet"
+
+
+def rebuild(
+    stores: Stores,
+    ids: Sequence[str] = (),
+    method: LoadMethod = LoadMethod.AUTO,
+    reporter: Reporter | None = None,
+    *,
+    discard_foreign: bool = False,
+    wait: bool = False,
+    replace: bool = False,
+) -> list[Loaded]:
+    """Recreate artifacts in the graph store from PostgreSQL's records, and return them.
+
+    A graph with an older schema is always rebuilt completely.
+
+    Args:
+        stores: both stores, open.
+        ids: artifacts to rebuild, each with its dependents; empty for everything.
+        method: the load method.
+        reporter: receives progress messages.
+        discard_foreign: delete data of other programs that cannot be kept.
+        wait: wait for other processes instead of raising BusyError.
+        replace: first empty the graph, whatever database it belongs to.
+
+    Raises:
+        NotFoundError: no artifact with such an id is stored.
+        OwnershipError: the graph belongs to another PostgreSQL database or program.
+        RejectedError: data of other programs would be deleted, or a verification failed.
+        InputError: an import was requested for a server that is not the embedded one.
+        LimitError: the artifacts exceed the limit of the load method.
+        BusyError: another process is changing the stores.
+    """
+    listener = reporter or Silent()
+    with lock_stores(stores, wait, listener, "rebuilding the graph") as locked:
+        if replace:
+            ids = ()
+            # If an artifact cannot be built, fail before anything is deleted.
+            _choose_artifacts(locked, ids)
+            empty_graph(locked, listener)
+        is_outdated = _take_over(locked)
+        if is_outdated:
+            listener.say(f"the graph has an older schema than {VERSION}: rebuilding everything")
+            ids = ()
+        artifacts, others = _choose_artifacts(locked, ids)
+        embedded = locked.embedded
+        chosen = choose_method(method, artifacts, others, embedded=embedded is not None)
+        # Without artifacts there is nothing to import, but an outdated graph must be cleaned.
+        by_import = chosen.method is LoadMethod.IMPORT and bool(artifacts)
+        # Over Bolt, only nodes of rebuilt topologies are deleted, each with all its relationships.
+        topologies = None if by_import else [each.id for each in artifacts if each.nodes]
+        kept, lost = audit.describe_losses(locked.graph, topologies)
+        if kept:
+            listener.say(f"keeping data of other programs: {', '.join(kept)}")
+        if lost and not discard_foreign:
+            raise RejectedError(
+                f"a rebuild would delete data of other programs: {', '.join(lost)}",
+                hint="move these data to another Neo4j database, or add --discard-foreign",
+            )
+        if not artifacts and not is_outdated:
+            return []
+        listener.say(chosen.reason)
+        if by_import and embedded is not None:
+            began = time.monotonic()
+            with locked.session() as session:
+                # An import includes all complete artifacts anyway.
+                complete = recorded_artifacts(session)
+            failed = [artifact for artifact in artifacts if artifact not in complete]
+            import_all(locked, embedded, failed, listener, ignore_stage)
+            return share_seconds(artifacts, time.monotonic() - began)
+        return _rebuild_over_bolt(locked, artifacts, listener, is_outdated=is_outdated)
+
+
+def empty_graph(stores: Stores, reporter: Reporter) -> None:
+    """Delete all starcast data from the graph, and pair it with this PostgreSQL database."""
+    ownership.mark(stores.graph, str(stores.id))
+    if deleted := clear(stores.graph, stores.batch):
+        reporter.say(f"deleted {_count(deleted)} of the graph")
+
+
+def _count(elements: int) -> str:
+    return pluralize(elements, "node or relationship", "nodes and relationships")
+
+
+def _take_over(stores: Stores) -> bool:
+    """Check that this PostgreSQL database owns the graph; repair the ownership record if safe.
+
+    The record of ownership may have been edited manually. Repairing it is safe if both stores are
+    the embedded stores of the same home, which no other program uses, and PostgreSQL knows every
+    artifact in the graph. An empty graph is paired with this database.
+
+    Returns:
+        True if the graph belongs to this database but has an older schema.
+
+    Raises:
+        OwnershipError: the graph does not belong to this database, or its owner is unknown.
+    """
+    identity = str(stores.id)
+    try:
+        ownership.claim(stores.graph, stores.id)
+    except ownership.OutdatedSchemaError:
+        return True
+    except ownership.OwnershipError as error:
+        owner = ownership.read_owner(stores.graph)
+        is_newer = owner is not None and owner[1] > VERSION
+        in_graph = read_artifact_nodes(stores.graph)
+        with stores.session() as session:
+            known = [session.get(models.Materialization, artifact) for artifact in in_graph]
+        if is_newer or not known or None in known:
+            raise
+        if stores.embedded is None or stores.embedded.postgres_uri is not None:
+            raise ownership.OwnershipError(
+                error.message,
+                hint=f"{error.hint}; or, if this is the right graph store, check which servers are "
+                f"configured; if they are right, run in Neo4j: MATCH (s:{STORE.name}) DELETE s; "
+                f"MERGE (s:{STORE.name} {{schema: {VERSION}}}) "
+                f"SET s = {{schema: {VERSION}, id: '{identity}'}}",
+            ) from None
+    ownership.mark(stores.graph, identity)
+    return False
+
+
+def _choose_artifacts(stores: Stores, ids: Sequence[str]) -> tuple[list[Artifact], list[Artifact]]:
+    """Return the artifacts to rebuild, and the other complete artifacts, in build order.
+
+    Artifacts that were lost from the graph, or deleted by an interrupted rebuild, are included as
+    well.
+    """
+    with stores.session() as session:
+        wanted = find_artifacts(session, ids)
+        artifacts = [
+            artifact_from_id(session, row.kind, row.id)
+            for row in session.scalars(select(models.Materialization))
+            if row.state == LoadState.COMPLETE or row.error in {LOST, REBUILDING}
+        ]
+    artifacts.sort(key=lambda artifact: artifact.build_order)
+    others = [artifact for artifact in artifacts if artifact not in wanted]
+    return [artifact for artifact in artifacts if artifact in wanted], others
+
+
+def _rebuild_over_bolt(
+    stores: Stores, artifacts: Sequence[Artifact], reporter: Reporter, *, is_outdated: bool
+) -> list[Loaded]:
+    for artifact in sorted(artifacts, key=lambda each: each.deletion_order):
+        discard(stores, artifact, REBUILDING, reporter)
+    recover(stores, reporter)
+    with stores.session() as session:
+        kept = {(artifact.kind, artifact.id) for artifact in recorded_artifacts(session)}
+    if orphans := delete_orphans(stores.graph, kept, stores.batch):
+        reporter.say(f"deleted {_count(orphans)} of artifacts that do not exist")
+    audit.drop_wrong_indexes(stores.graph)
+    if is_outdated:
+        delete_outdated_nodes(stores.graph)
+        # The new schema version is recorded only now: after an earlier interruption, the next
+        # rebuild must again recreate everything.
+        ownership.mark(stores.graph, str(stores.id))
+    writer = BoltWriter(stores.graph, stores.batch)
+    writer.prepare()
+    return [
+        load(stores, writer, artifact, reporter, ignore_stage, REBUILDING) for artifact in artifacts
+    ]
+
+
+def back_up(settings: Settings, file: Path) -> Manifest:
+    """Write everything that PostgreSQL stores to a file; the graph can be rebuilt from it.
+
+    Raises:
+        InputError: the file cannot be written.
+        UnavailableError: the server, or its program ``pg_dump``, is not available.
+        RejectedError: the database does not hold a starcast store.
+    """
+    with open_engine(store_url(settings)) as engine:
+        sessions.known_revision(engine)
+        return backup.create(engine, file, find_client_programs(backup.server_major(engine)))
+
+
+def restore(
+    settings: Settings,
+    file: Path,
+    reporter: Reporter,
+    *,
+    rebuild_graph: bool = True,
+    replace: bool = False,
+) -> Manifest:
+    """Restore a backup into empty stores, or replace their content, and rebuild the graph.
+
+    Args:
+        settings: the settings that name the stores.
+        file: the backup.
+        reporter: receives messages.
+        rebuild_graph: if False, the graph is neither checked nor changed.
+        replace: replace the content of the stores, after backing up the rows to the folder
+            ``backups`` of the home.
+
+    Raises:
+        InputError: the file is not a complete backup; nothing was changed.
+        RejectedError: a store is not empty, and nothing was changed; or the restored rows differ
+            from the backup, and the store has its previous content.
+        PluginMissingError: the rows are restored and the graph is empty, because a plug-in that
+            defines an artifact is not loaded.
+        UnavailableError: a server is not available.
+    """
+    # The file is read in full before a server is contacted, so a damaged file changes nothing.
+    backup.read_manifest(file)
+    # The graph is checked first, so that nothing is restored if it is in use.
+    if rebuild_graph:
+        with Graph.open(graph_address(settings)) as graph:
+            if not replace:
+                ownership.find_owner(graph)
+                if nodes := read_artifact_nodes(graph):
+                    _, artifact_id = next(iter(nodes))
+                    raise RejectedError(
+                        f"the graph store is not empty: it holds {artifact_id}",
+                        hint="name another server or --home, or delete the stored data with "
+                        "--replace",
+                    )
+    with open_engine(migration_url(settings)) as engine:
+        programs = find_client_programs(backup.server_major(engine))
+        keep = Home(settings.home).backup_file("before-restore") if replace else None
+        manifest = backup.restore(engine, file, programs, reporter, keep=keep)
+    reporter.say(f"restored and verified {manifest.rows:,} rows of {len(manifest.tables)} tables")
+    if rebuild_graph:
+        reporter.say("rebuilding the graph")
+        with open_stores(settings) as stores:
+            # The database now has the id from the backup; the graph may be paired with another id.
+            if ownership.read_owner(stores.graph) is not None:
+                empty_graph(stores, reporter)
+            try:
+                rebuilt = rebuild(stores, reporter=reporter)
+            except PluginMissingError as error:
+                raise PluginMissingError(
+                    f"the rows were restored, but the graph was not rebuilt: {error.message}",
+                    hint="run 'starcast graph rebuild' with --plugin and the file of the plug-in",
+                ) from None
+        reporter.say(f"rebuilt {len(rebuilt)} artifacts in the graph")
+    return manifest
