@@ -217,7 +217,7 @@ def artifact_ids(stores: Stores) -> set[str]:
 
 def test_a_database_of_another_program_is_refused(bare: Engine, file: Path) -> None:
     with bare.begin() as connection:
-        connection.execute(text("create table invoice (id int)"))
+        connection.execute(text("create table invoice as select 1 as id"))
     with pytest.raises(RejectedError, match="another program, such as 'invoice'"):
         backup.restore(bare, file, PROGRAMS)
     assert list(content(bare)) == ["invoice"]

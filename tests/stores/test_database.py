@@ -113,6 +113,15 @@ def test_revision_0013_stores_large_sizes_and_heights(bare: Engine) -> None:
         assert heights.all() == [(40_319, 40_319)]
 
 
+def test_an_upgrade_names_the_view_of_a_user_that_reads_a_changed_column(bare: Engine) -> None:
+    with bare.begin() as connection:
+        command.upgrade(migrations._config(connection), "0012")
+        connection.execute(text("create view mine as select height from forest"))
+    with pytest.raises(RejectedError, match=r"used by a view .* on view mine depends on column"):
+        migrations.upgrade(bare, Silent())
+    assert sessions.current(bare) == "0012"
+
+
 def test_an_upgrade_names_the_constraint_that_stored_rows_violate(
     engine: Engine, add_revision: Callable[[], None]
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 from starcast.stores.graph import ownership
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.ownership import OutdatedSchemaError, check_ownership, claim, read_owner
-from starcast.stores.graph.schema import VERSION
+from starcast.stores.graph.schema import STORE, VERSION
 from starcast.stores.graph.writer import BoltWriter
 from starcast.support.errors import UnavailableError
 from support.checks import check_nodes, counts
@@ -88,24 +88,24 @@ def test_a_graph_of_another_schema_version_is_refused(
     assert isinstance(caught.value, OutdatedSchemaError) == (version < VERSION)
 
 
-def test_concurrent_claims_create_one_store_node(
+def test_one_of_several_concurrent_claims_succeeds(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two databases find the graph empty at the same time; only one of them gets it."""
-    both_found_it_empty = Barrier(2)
+    """Several databases find a new graph empty at the same time, before it has constraints."""
+    for index in STORE.indexes:
+        graph.write(f"DROP CONSTRAINT {index.name}")
+    stores = [uuid.UUID(int=number) for number in range(1, 5)]
+    all_found_it_empty = Barrier(len(stores))
     check_empty = ownership._check_empty
 
     def check_and_wait(graph: Graph) -> None:
         check_empty(graph)
-        both_found_it_empty.wait(timeout=60)
+        all_found_it_empty.wait(timeout=60)
 
     monkeypatch.setattr(ownership, "_check_empty", check_and_wait)
-    with graph.concurrent(2) as pool:
-        claims = {store: pool.submit(claim, graph, store) for store in (OURS, OTHER)}
-    [(owner, _)] = check_nodes(graph, "Store", ("id", "schema"))
-    for store, result in claims.items():
-        if str(store) == owner:
-            result.result()
-        else:
-            with pytest.raises(UnavailableError, match="another PostgreSQL database"):
-                result.result()
+    with graph.concurrent(len(stores)) as pool:
+        claims = [pool.submit(claim, graph, store) for store in stores]
+    errors = [error for result in claims if (error := result.exception())]
+    assert len(errors) == len(stores) - 1
+    assert all("another PostgreSQL database" in str(error) for error in errors)
+    assert len(check_nodes(graph, "Store", ("id", "schema"))) == 1

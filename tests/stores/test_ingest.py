@@ -71,10 +71,9 @@ def constructions_with_arguments(spec: str) -> list[str]:
     ("spec", "root"),
     [
         ("Q3", "101"),
-        ("S4,2", "31"),
         *(
-            pytest.param(spec, root, marks=pytest.mark.slow)
-            for spec, root in [("S3", "213"), ("S4,1", "3"), ("S4", "4321"), ("S5", "31425")]
+            pytest.param(*place.split(), marks=pytest.mark.slow)
+            for place in ("S3 213", "S4,1 3", "S4,2 31", "S4 4321", "S5 31425")
         ),
     ],
 )

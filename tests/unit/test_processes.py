@@ -25,6 +25,7 @@ from starcast.support.errors import InputError, LimitError
 from starcast.support.parallel import (
     RERUNS,
     ProcessExecutor,
+    WorkerKilledError,
     Workload,
     choose_jobs,
     local_processes,
@@ -333,3 +334,32 @@ def test_all_calls_without_a_result_are_cancelled_when_the_executor_is_killed() 
     assert waiting.cancelled()
     with pytest.raises(RuntimeError, match="shutdown"):
         executor.submit(square, 4)
+
+
+def test_a_program_that_a_worker_started_does_not_delay_its_end() -> None:
+    """The program holds the worker's end of the pipe open after the worker was killed."""
+    executor = ProcessExecutor(1)
+    running = executor.submit(os.system, "exec sleep 60")
+    programs: list[psutil.Process] = []
+    while not programs:
+        time.sleep(0.01)
+        programs = [each for worker in workers_of(os.getpid()) for each in worker.children()]
+    executor.kill()
+    assert isinstance(running.exception(timeout=0), CancelledError)
+    (program,) = programs
+    assert program.is_running()
+    program.kill()
+
+
+def test_killed_workers_leave_no_open_files() -> None:
+    counts = []
+    with local_processes(1) as executor:
+        for _ in range(3):
+            with pytest.raises(WorkerKilledError):
+                executor.submit(_end_worker).result()
+            counts.append(len(os.listdir("/proc/self/fd")))
+    assert counts[0] == counts[-1]
+
+
+def _end_worker() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)

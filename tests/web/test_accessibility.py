@@ -21,7 +21,7 @@ STATES = {
 }
 PATHS = (
     "/explore/X9",
-    "/explore/S6",
+    "/explore/S6#schedule=broadcast:multiple&step=3",
     "/",
     "/queries",
     "/queries/overlap/load-histogram",

@@ -324,6 +324,7 @@ def _wait(
                 if attempts == 0 or not processes.is_listening(started.port):
                     raise processes.startup_error(server.title, server.log)
                 started = _launch(server, settings, reporter)
+                deadline = time.monotonic() + _STARTUP_SECONDS
             elif processes.owns_port(started.pid, started.port) and server.is_ready(started.port):
                 reporter.say(f"{server.title} is ready")
                 return started
@@ -342,7 +343,7 @@ def _wait(
                 " afterwards to see whether data are missing"
             )
             started = _launch(server, settings, reporter)
-            deadline = time.monotonic() + _STARTUP_SECONDS
+            attempts, deadline = _MAX_PORT_ATTEMPTS, time.monotonic() + _STARTUP_SECONDS
         time.sleep(0.1)
     raise UnavailableError(
         f"{server.title} is not ready after {_STARTUP_SECONDS:.0f} seconds",

@@ -130,7 +130,7 @@ def _delete_account() -> None:
     try:
         subprocess.run(["userdel", user], check=True, capture_output=True, text=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error.stderr.strip()
+        reason = error.strerror if isinstance(error, OSError) else error.stderr.strip() or error
         raise UnavailableError(
             f"the system user '{user}' cannot be deleted: {reason}",
             hint="delete it with the tools of your system",

@@ -16,6 +16,7 @@ import logging
 import multiprocessing
 import os
 import signal
+import socket
 import threading
 import time
 from collections import deque
@@ -41,6 +42,7 @@ from typing import Any, Generic, TypeVar
 
 from starcast.support import log
 from starcast.support.errors import InputError, LimitError
+from starcast.support.signals import defer_signals
 from starcast.support.text import pluralize
 
 Item = TypeVar("Item")
@@ -137,7 +139,7 @@ def local_processes(workers: int) -> Iterator["ProcessExecutor"]:
         yield executor
     finally:
         # The caller needs no more results, so the workers can be killed.
-        with block_signals():
+        with defer_signals(lambda: None):
             executor.kill()
 
 
@@ -367,26 +369,37 @@ class ProcessExecutor(ThreadPoolExecutor):
 
     def __init__(self, workers: int) -> None:
         super().__init__(workers)
+        self.slots = workers
         self._thread = threading.local()
-        self._processes: list[SpawnProcess] = []
-        self._starting = threading.Lock()
+        self._workers: list[tuple[SpawnProcess, Connection]] = []
+        self._lock = threading.Lock()
         self._is_killed = False
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit a call to a worker process; see `concurrent.futures.Executor.submit`."""
         # The call is pickled here, so that `submit` raises an error if an argument cannot be
         # pickled.
-        return super().submit(self._call, bytes(ForkingPickler.dumps((function, args, kwargs))))
+        pickled = bytes(ForkingPickler.dumps((function, args, kwargs)))
+        try:
+            return super().submit(self._call, pickled)
+        except RuntimeError as error:
+            if self._is_killed:
+                raise
+            raise _start_error(str(error)) from None
 
     def kill(self) -> None:
         """Kill all processes at once, and cancel all calls that have no result yet."""
-        with self._starting:
+        # All workers are killed before the first wait, so that none runs on after a second Ctrl-C.
+        with self._lock:
             self._is_killed = True
-        self.shutdown(wait=False, cancel_futures=True)
-        for process in self._processes:
-            process.kill()
+            for process, connection in self._workers:
+                process.kill()
+                # A child of the worker may keep the other end open, so no end of file may arrive.
+                with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as end:
+                    end.shutdown(socket.SHUT_RDWR)
+        self.shutdown(cancel_futures=True)
+        for process, _ in self._workers:
             process.join()
-        self.shutdown()
 
     def _call(self, pickled: bytes) -> Any:
         """Perform a call in the process of the current thread, and return its result."""
@@ -396,14 +409,19 @@ class ProcessExecutor(ThreadPoolExecutor):
                 connection.send_bytes(pickled)
                 result, error = connection.recv()
             except (EOFError, OSError):
-                connection.close()
                 process.kill()
                 process.join()
+                with self._lock:
+                    connection.close()
+                    self._workers.remove(self._thread.worker)
                 del self._thread.worker
                 continue
-            if error is not None:
+            if error is None:
+                return result
+            try:
                 raise error
-            return result
+            finally:
+                del error, pickled  # its traceback holds this frame, which would hold them in turn
         raise WorkerKilledError(1 + RERUNS)
 
     def _worker(self) -> tuple[SpawnProcess, Connection]:
@@ -414,29 +432,32 @@ class ProcessExecutor(ThreadPoolExecutor):
             LimitError: the process cannot be started.
         """
         if not hasattr(self._thread, "worker"):
-            with self._starting:
+            with self._lock:
                 if self._is_killed:
                     raise CancelledError
-                process, _ = self._thread.worker = _start_process()
-                self._processes.append(process)
+                self._thread.worker = _start_process()
+                self._workers.append(self._thread.worker)
         worker: tuple[SpawnProcess, Connection] = self._thread.worker
         return worker
 
 
 def _start_process() -> tuple[SpawnProcess, Connection]:
-    connection, remote = multiprocessing.Pipe()
-    # The process is spawned, because a forked process would share the parent's database connection.
-    process = SpawnProcess(target=_serve, args=(remote, log.current_target()), daemon=True)
-    # After the start, only the worker holds its end of the pipe, so the pipe closes when it exits.
-    with remote:
-        try:
+    try:
+        connection, remote = multiprocessing.Pipe()
+        # A forked process would share the parent's database connection, so it is spawned.
+        process = SpawnProcess(target=_serve, args=(remote, log.current_target()), daemon=True)
+        # Afterwards only the worker holds its end of the pipe, so the pipe closes when it exits.
+        with remote:
             start_blocked(process)
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise LimitError(
-                f"a worker process cannot be started: {reason}", hint="use fewer --jobs"
-            ) from None
+    except OSError as error:
+        raise _start_error(error.strerror or str(error)) from None
     return process, connection
+
+
+def _start_error(reason: str) -> LimitError:
+    return LimitError(
+        f"a worker process cannot be started: {reason.lower()}", hint="use fewer --jobs"
+    )
 
 
 def _serve(connection: Connection, target: log.Target | None) -> None:

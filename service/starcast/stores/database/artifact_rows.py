@@ -136,6 +136,9 @@ def save_forest(session: Session, forest: "Forest") -> None:
     """Store a forest and its trees, replacing a stored forest with the same id.
 
     The caller has verified the forest; its topology must be stored already.
+
+    Raises:
+        RejectedError: a node's ports lead nowhere, so that it has no level; nothing is stored.
     """
     # The COPY below can only insert rows, so earlier rows are deleted first.
     session.execute(delete(models.Tree).where(models.Tree.forest == forest.id))

@@ -246,8 +246,10 @@ def check_empty(engine: Engine) -> None:
     """Check that a starcast store holds no data.
 
     Raises:
-        RejectedError: the store holds data.
+        RejectedError: the store holds data, or the database belongs to another program.
     """
+    if sessions.known_revision(engine) is None:
+        return
     if rows := count_rows(engine):
         found = [f"{pluralize(count, 'row')} in {name}" for name, count in rows.items()]
         listed = ", ".join(found if len(found) <= _LISTED else [*found[:_LISTED], "..."])
@@ -367,7 +369,8 @@ def _run(command: list[str], url: URL, copy: Callable[[Any], None]) -> None:
     # the program.
     with tempfile.TemporaryFile() as messages:
         with subprocess.Popen(
-            [*command, f"--dbname={target}"],
+            # Without a terminal, a program that asks for a password would read its standard input.
+            [*command, "--no-password", f"--dbname={target}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=messages,

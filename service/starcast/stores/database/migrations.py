@@ -9,6 +9,7 @@ revision that changes the columns of a view drops the view first.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import psycopg
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
@@ -38,7 +39,7 @@ UPGRADE_SECONDS = 60
 UPGRADE_LOCK = "migration"
 
 #: SQLSTATEs of migrations that fail because of existing rows or other programs' views.
-_OBSTACLES = ("23", "2BP01")
+_OBSTACLES = ("23", "2BP01", "0A000")
 #: Tables that only migrations change.
 _OWNED = ("store", VERSION_TABLE)
 _ROLES = text("select rolname from pg_roles where rolname = any(:names)")
@@ -102,8 +103,11 @@ def _migrating(engine: Engine) -> Iterator[Connection]:
     except DBAPIError as error:
         if not sqlstate(error).startswith(_OBSTACLES):
             raise
+        # The message about a view does not name it; the detail does.
+        detail = error.orig.diag.message_detail if isinstance(error.orig, psycopg.Error) else None
         raise RejectedError(
-            f"the tables cannot be migrated: {first_line(error)}",
+            f"the tables cannot be migrated: {first_line(error)}"
+            + (f" ({detail})" if detail else ""),
             hint="nothing was changed; correct or drop what the message names, then try again",
         ) from None
 

@@ -29,8 +29,10 @@ def claim(graph: Graph, store: UUID) -> None:
     """
     if find_owner(graph, store) is not None:
         return
+    # With the constraint and MERGE, simultaneous first ingests create a single node.
+    for index in STORE.indexes:
+        graph.write(index.statement)
     rows = graph.write(
-        # MERGE, so that two simultaneous first ingests create a single node.
         f"MERGE (s:{STORE.name} {{schema: $schema}}) ON CREATE SET s.id = $id RETURN s.id AS id",
         {"schema": VERSION, "id": str(store)},
     )

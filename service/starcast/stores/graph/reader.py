@@ -166,13 +166,12 @@ def read_artifact_nodes(
     # reads everything at once and evaluates few expressions.
     for row in graph.read(
         f"MATCH (o:{labels}) {condition} "
-        "RETURN labels(o) AS labels, o AS properties, [(o)-[r]->(p) | [r, p]] AS parents",
+        "RETURN labels(o) AS labels, o AS properties, [(o)-[r]->(p) | [type(r), p]] AS parents",
         {"id": artifact_id},
     ):
         properties = row["properties"]
         parents = [
-            (link["type"], str(parent.get("spec", parent.get("id", ""))))
-            for link, parent in row["parents"]
+            (name, str(parent.get("spec", parent.get("id", "")))) for name, parent in row["parents"]
         ]
         for kind, label in LABEL_OF.items():
             if label.name in row["labels"]:

@@ -204,8 +204,10 @@ export class Explorer {
   /** @param {string} name @param {number[] | null} trees */
   async setForest(name, trees = null) {
     this.forest = null;
-    const loaded = await this.load("forest", name, (id) => this.source.forest(id));
-    if (loaded) this.forest = new ForestModel(this.network, loaded.data, loaded.parentPorts);
+    this.forest = await this.load("forest", name, async (id) => {
+      const { data, parentPorts } = await this.source.forest(id);
+      return new ForestModel(this.network, data, parentPorts);
+    });
     this.state.trees = null;
     if (trees && this.forest) {
       const { treeCount } = this.forest;
@@ -248,8 +250,10 @@ export class Explorer {
     this.replay = null;
     this.result = null;
     this.state.step = 0;
-    const loaded = await this.load("schedule", name, (id) => this.source.schedule(id));
-    if (loaded) this.schedule = { data: loaded.data, rows: new Rows(loaded.rows, loaded.data.row_count) };
+    this.schedule = await this.load("schedule", name, async (id) => {
+      const { data, rows } = await this.source.schedule(id);
+      return { data, rows: new Rows(rows, data.row_count) };
+    });
     byId("schedule").value = this.state.schedule;
     if (this.schedule) this.setSource(source);
     const steps = this.schedule?.data.steps ?? 0;
