@@ -171,7 +171,10 @@ def test_loading_a_plug_in_again_replaces_the_names_that_it_declared(
             "the port models of 'f' are invalid: ['two']",
         ),
         ("@starcast.family('star', pattern=r'T(\\d+)', source='x')\ndef f(n): ...", "exists alr"),
-        ("@starcast.algorithm('broadcast', 'greedy', source='x')\ndef f(): ...", "exists alr"),
+        (
+            "@starcast.algorithm('gather', 'forest', source='')\ndef f(topology, root, ports): ...",
+            "exists already",
+        ),
         ("@starcast.family('t', pattern=r'S(\\d+)', source='x')\ndef f(n): ...", "matches 'S1'"),
         ("@starcast.family('t', pattern=r'T', source='x')\ndef f(n): ...", "has no group"),
         ("@starcast.family('t', pattern=r'T(', source='x')\ndef f(n): ...", "is malformed"),

@@ -221,7 +221,8 @@ def algorithm(
 
     def decorate(function: Function) -> Function:
         check_options(Origin.of(function), "the algorithm", {"collective": collective})
-        check_collective(collective)
+        with located(f"the algorithm '{name}'", Origin.of(function)):
+            check_collective(collective)
         origin = check_declaration(
             f"{collective} algorithm", name, function, families, source=source, ports=ports,
             smallest=smallest,
