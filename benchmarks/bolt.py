@@ -20,6 +20,7 @@ from benchmarks.measure import Figure, embedded_stack
 from starcast import topology
 from starcast.cli.output import say
 from starcast.embedded.endpoints import graph_address
+from starcast.stores.graph.artifacts import graph_artifact
 from starcast.stores.graph.connection import Graph
 from starcast.support.settings import Settings
 from starcast.topologies import Topology
@@ -43,7 +44,8 @@ _DELETE = "MATCH (n:Bare) CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 10000 
 def figures() -> Iterator[Figure]:
     """Yield the median ratio of the two times, each pair measured one after the other."""
     graph = topology(SPEC)
-    rows = _links(graph)
+    links = graph_artifact(graph).rows.sorted()
+    rows = np.column_stack([links.start, links.end, links.columns["port"]])
     with embedded_stack() as settings, Graph.open(graph_address(settings)) as server:
         _run(server, _CONSTRAINT)
         ratios = []
@@ -55,18 +57,6 @@ def figures() -> Iterator[Figure]:
             if number >= WARM_UP:
                 ratios.append(ingest / loop)
     yield Figure(f"{SPEC} over Bolt", median(ratios), "loops", "< 1.25", "a loop of the driver", 1)
-
-
-def _links(graph: Topology) -> NDArray[np.int64]:
-    """Return the links as rows: the smaller rank, the larger rank, the port."""
-    ranks = np.arange(graph.nodes)
-    across = [
-        np.column_stack([ranks, graph.neighbours(port), np.full(graph.nodes, port)])
-        for port in graph.ports
-    ]
-    rows = np.concatenate(across)
-    rows = rows[rows[:, 0] < rows[:, 1]]
-    return rows[np.lexsort((rows[:, 1], rows[:, 0]))]
 
 
 def _loop(server: Graph, graph: Topology, links: NDArray[np.int64]) -> float:

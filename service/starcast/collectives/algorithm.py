@@ -220,10 +220,11 @@ def algorithm(
     """
 
     def decorate(function: Function) -> Function:
-        check_options(Origin.of(function), "the algorithm", {"collective": collective})
-        with located(f"the algorithm '{name}'", Origin.of(function)):
+        origin = Origin.of(function)
+        check_options(origin, "the algorithm", {"collective": collective})
+        with located(f"the algorithm '{name}'", origin):
             check_collective(collective)
-        origin = check_declaration(
+        check_declaration(
             f"{collective} algorithm", name, function, families, source=source, ports=ports,
             smallest=smallest,
         )  # fmt: skip
