@@ -62,6 +62,11 @@ def test_the_rows_of_a_scatter_are_computed_without_building_its_trees(n: int) -
             sent = addressed.assign_copies(along, levels, messages, copies)
             rows = int(levels[sent.tree, sent.destination].sum(dtype=int))
             assert addressed.scatter_transmissions(network, messages, copies) == rows
+    # n-1 messages fill all trees evenly, so the rows are proportional to the groups of n-1
+    # messages. The second number does not fit into 64 bits.
+    few, many = n - 1, (n - 1) * 10**25
+    group = addressed.scatter_transmissions(network, few, 1)
+    assert addressed.scatter_transmissions(network, many, 1) == group * 10**25
 
 
 @pytest.mark.parametrize(("n", "copies"), [(8, 1), (8, 3), (8, 7), (9, 2)])

@@ -302,12 +302,20 @@ FORESTS = {
     "hubs that are complex": Case(forest_text(verify_hubs=np.array([1j])), "damaged"),
 }
 
+SCHEDULES = {
+    "more segments than a float can count": Case(
+        lambda _: schedule("S3", "broadcast", "multiple", segments=10**310),
+        "segments is out of range",
+    ),
+}
+
 CASES = {
     **{f"backup: {name}": case for name, case in BACKUPS.items()},
     **{f"record: {name}": case for name, case in RECORDS.items()},
     **{f"shard: {name}": case for name, case in SHARDS.items()},
     **{f"plug-in: {name}": case for name, case in PLUGINS.items()},
     **{f"forest: {name}": case for name, case in FORESTS.items()},
+    **{f"schedule: {name}": case for name, case in SCHEDULES.items()},
 }
 
 

@@ -203,8 +203,9 @@ def scatter_transmissions(topology: Topology, messages: int, copies: int) -> int
     rounds, rest = divmod(messages * copies, tree_count)
     first = np.arange(len(short))[:, None] * rest
     extra = (np.arange(tree_count) - first) % tree_count < rest
-    short_detours = rounds * np.count_nonzero(fixed) + np.count_nonzero(fixed & extra)
-    return messages * (copies * topology.distance_sum + detour_sum) + 2 * int(short_detours)
+    # The product can exceed 64 bits, so it is computed with integers of Python.
+    short_detours = rounds * int(fixed.sum()) + int((fixed & extra).sum())
+    return messages * (copies * topology.distance_sum + detour_sum) + 2 * short_detours
 
 
 def _count_scatter_rows(topology: Topology, arguments: Arguments) -> int:

@@ -2,6 +2,7 @@
 
 from numbers import Integral
 
+from starcast.support.axes import LARGEST
 from starcast.support.errors import InputError
 
 
@@ -16,7 +17,7 @@ def check_count(name: str, value: object, maximum: int | None = None, context: s
     Args:
         name: the argument's name, for the error message.
         value: the value to check.
-        maximum: the largest value allowed; None for no limit.
+        maximum: the largest value allowed; None for `LARGEST`, the limit of all numbers.
         context: where the maximum applies, for the error message, such as ``on S5``.
 
     Raises:
@@ -28,6 +29,8 @@ def check_count(name: str, value: object, maximum: int | None = None, context: s
             f"{name} is {value!r}, not a whole number of at least 1", hint=f"give {name} 1 or more"
         )
     number = int(value)
+    if number > LARGEST:
+        raise InputError(f"{name} is out of range", hint="give at most 10^30")
     if maximum is not None and number > maximum:
         raise InputError(
             f"{name} is {number}, more than {maximum}{context and f' {context}'}",
