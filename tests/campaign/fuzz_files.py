@@ -235,6 +235,8 @@ def change_array(draw: Random, array: np.ndarray) -> np.ndarray:
         case 0:
             return array[: draw.randrange(len(array))] if array.ndim and len(array) else array
         case 1:
+            if array.dtype.kind == "U":  # most texts cannot be converted to a number
+                return array.astype(np.bytes_)
             kinds = (np.float64, np.uint64, np.bool_, np.int8, np.complex128, np.str_)
             return array.astype(draw.choice(kinds))
         case 2:
