@@ -10,7 +10,7 @@ import psutil
 
 from benchmarks.measure import Figure, elapsed, embedded_stack
 from starcast.cli.output import say
-from starcast.embedded import processes
+from starcast.embedded import system
 from starcast.embedded.endpoints import graph_address
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
@@ -149,7 +149,7 @@ def _peak(home: Home) -> Iterator[Callable[[], int]]:
 
     def watch() -> None:
         while not over.wait(_LOOK_SECONDS):
-            most[0] = max(most[0], sum(map(processes.memory_bytes, _family(home))))
+            most[0] = max(most[0], sum(map(system.memory_bytes, _family(home))))
 
     watcher = threading.Thread(target=watch)
     watcher.start()

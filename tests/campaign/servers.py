@@ -17,9 +17,9 @@ from campaign.output import Done
 from starcast.embedded.endpoints import graph_address, store_url
 from starcast.ingest import Stores
 from starcast.ingest.verification import verify
+from starcast.stores import GraphAddress
 from starcast.stores.database import models, sessions
 from starcast.stores.graph.connection import Graph
-from starcast.stores.servers import GraphAddress
 from starcast.support.errors import NotFoundError, StarcastError, UnavailableError
 from starcast.support.paths import PREFIX
 from starcast.support.settings import Settings

@@ -24,8 +24,8 @@ from campaign.journal import Entry, Journal, summarize
 from campaign.output import Done, find_problems
 from campaign.proxy import Fault, Proxy
 from campaign.servers import Servers
+from starcast.stores import GraphAddress
 from starcast.stores.database import migrations, sessions
-from starcast.stores.servers import GraphAddress
 from starcast.support.progress import Silent
 from support.fix_servers import empty, new_database
 

@@ -8,7 +8,7 @@ from sqlalchemy import URL
 
 from campaign.floods import ATTACKS, attack
 from campaign.servers import Servers
-from starcast.stores.servers import GraphAddress
+from starcast.stores import GraphAddress
 
 
 @pytest.mark.slow

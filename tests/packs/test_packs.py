@@ -8,8 +8,8 @@ import pytest
 
 from starcast.queries import Query, load_library, run
 from starcast.queries.execution import ingest_command
+from starcast.stores import GraphAddress
 from starcast.stores.graph.connection import Graph
-from starcast.stores.servers import GraphAddress
 from starcast.support.errors import InputError, LimitError, NotFoundError
 from support.packs import oracle_tools, oracles_paths
 from support.packs.oracle_tools import ORACLES, Case

@@ -9,8 +9,8 @@ import pytest
 from starcast import schedule, simulate
 from starcast.collectives import Schedule
 from starcast.queries import find, run
+from starcast.stores import GraphAddress
 from starcast.stores.graph.connection import Graph
-from starcast.stores.servers import GraphAddress
 from starcast.trees import forest
 from support.packs.oracle_tools import Case
 from support.packs.oracles_faults import some_faults

@@ -12,17 +12,17 @@ from neo4j import Driver
 from sqlalchemy import URL, Engine, inspect, select, text
 
 from starcast.catalogue.origin import PluginMissingError
-from starcast.embedded.packages import find_client_programs
+from starcast.embedded.programs import find_client_programs
 from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import ingest, open_stores, parse_request
 from starcast.ingest.rebuilding import back_up, rebuild, restore
 from starcast.ingest.stores import Stores
 from starcast.ingest.verification import verify
+from starcast.stores import GraphAddress, Role
 from starcast.stores.database import backup, migrations, models, sessions
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.reader import read_artifact_nodes
-from starcast.stores.servers import GraphAddress, Role
 from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.support.progress import ProgressLines, Silent
 from starcast.support.settings import Settings
@@ -150,8 +150,8 @@ def test_a_backup_of_an_old_revision_is_restored_and_upgraded(
 ) -> None:
     add_revision()
     manifest = backup.restore(target, file, PROGRAMS)
-    assert (manifest.revision, sessions.current(target)) == (HEAD, NEXT)
-    sessions.check(target)
+    assert (manifest.revision, migrations.current(target)) == (HEAD, NEXT)
+    migrations.check(target)
     with target.connect() as connection:
         assert connection.scalar(text("select count(*) from run_summary")) == 4
 

@@ -17,7 +17,7 @@ from sqlalchemy.exc import IntegrityError
 from starcast import forest
 from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
-from starcast.stores.database import artifact_rows, migrations, models, repository, sessions
+from starcast.stores.database import migrations, models, repository, sessions
 from starcast.support.errors import BusyError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
 from support.fix_store import HEAD, NEXT
@@ -37,16 +37,16 @@ def engine(bare: Engine) -> Engine:
 
 
 def test_the_schema_can_be_dropped_and_created_again(bare: Engine) -> None:
-    assert sessions.current(bare) is None
+    assert migrations.current(bare) is None
     migrations.drop(bare)
     assert migrations.upgrade(bare, Silent())
-    assert sessions.current(bare) == sessions.head()
+    assert migrations.current(bare) == migrations.head()
     assert tables(bare) == {*models.Base.metadata.tables, "alembic_version"}
     migrations.drop(bare)
-    assert sessions.current(bare) is None
+    assert migrations.current(bare) is None
     assert tables(bare) == set()
     assert migrations.upgrade(bare, Silent())
-    sessions.check(bare)
+    migrations.check(bare)
 
 
 def test_the_migrations_create_exactly_the_tables_of_the_models(engine: Engine) -> None:
@@ -62,7 +62,7 @@ def test_an_upgrade_keeps_all_rows(engine: Engine, add_revision: Callable[[], No
     before = everything(engine)
     add_revision()
     with pytest.raises(RejectedError, match=f"is {HEAD}, but this starcast needs {NEXT}") as caught:
-        sessions.check(engine)
+        migrations.check(engine)
     assert "starcast db upgrade" in caught.value.hint
     recorder = Recorder()
     assert migrations.upgrade(engine, recorder)
@@ -107,8 +107,8 @@ def test_revision_0013_stores_large_sizes_and_heights(bare: Engine) -> None:
     assert migrations.differences(bare) == []
     hamiltonian = forest("S8", "hamiltonian-cycle")
     with sessions.open_session(bare) as session:
-        artifact_rows.save_topology(session, hamiltonian.topology)
-        artifact_rows.save_forest(session, hamiltonian)
+        repository.save_topology(session, hamiltonian.topology)
+        repository.save_forest(session, hamiltonian)
         heights = session.execute(text("select forest.height, tree.height from forest, tree"))
         assert heights.all() == [(40_319, 40_319)]
 
@@ -119,7 +119,7 @@ def test_an_upgrade_names_the_view_of_a_user_that_reads_a_changed_column(bare: E
         connection.execute(text("create view mine as select height from forest"))
     with pytest.raises(RejectedError, match=r"used by a view .* on view mine depends on column"):
         migrations.upgrade(bare, Silent())
-    assert sessions.current(bare) == "0012"
+    assert migrations.current(bare) == "0012"
 
 
 def test_an_upgrade_names_the_constraint_that_stored_rows_violate(
@@ -130,13 +130,13 @@ def test_an_upgrade_names_the_constraint_that_stored_rows_violate(
     add_revision()
     with pytest.raises(RejectedError, match="ck_experiment_next"):
         migrations.upgrade(engine, Silent())
-    assert sessions.current(engine) == HEAD
+    assert migrations.current(engine) == HEAD
 
 
 def test_a_downgrade_names_the_command_that_restores_a_backup(engine: Engine) -> None:
     with engine.begin() as connection, pytest.raises(CommandError, match="'starcast restore'"):
         command.downgrade(migrations._config(connection), "base")
-    sessions.check(engine)
+    migrations.check(engine)
 
 
 def everything(engine: Engine) -> dict[str, list[str]]:
@@ -179,7 +179,7 @@ def test_a_manually_changed_table_is_reported_as_a_difference(engine: Engine) ->
 def test_upgrading_an_up_to_date_schema_does_nothing_and_reports_it(engine: Engine) -> None:
     recorder = Recorder()
     assert not migrations.upgrade(engine, recorder)
-    assert recorder.lines == [f"the schema is up to date ({sessions.head()})"]
+    assert recorder.lines == [f"the schema is up to date ({migrations.head()})"]
 
 
 def test_a_store_has_one_id_which_an_upgrade_keeps(engine: Engine) -> None:
@@ -201,8 +201,8 @@ def refused(bare: Engine, statements: str, *, by_upgrade: bool, by_drop: bool) -
     with bare.begin() as connection:
         for statement in filter(None, statements.split(";")):
             connection.execute(text(statement))
-    before = (tables(bare), sessions.current(bare))
-    calls: list[Callable[[Engine], object]] = [sessions.check]
+    before = (tables(bare), migrations.current(bare))
+    calls: list[Callable[[Engine], object]] = [migrations.check]
     calls += [lambda engine: migrations.upgrade(engine, Silent())] * by_upgrade
     calls += [migrations.drop] * by_drop
     errors = set()
@@ -210,7 +210,7 @@ def refused(bare: Engine, statements: str, *, by_upgrade: bool, by_drop: bool) -
         with pytest.raises(RejectedError) as caught:
             call(bare)
         errors.add((caught.value.message, caught.value.hint))
-    assert (tables(bare), sessions.current(bare)) == before
+    assert (tables(bare), migrations.current(bare)) == before
     [_] = errors
     return caught.value
 
@@ -251,7 +251,7 @@ REVISION = (
         ("create table invoice (id int)", "invoice"),
         ("create table invoice (id int)" + REVISION.format("4f00ba12"), "invoice"),
         (REVISION.format("abc"), "alembic_version"),
-        (REVISION.format(sessions.head()), "alembic_version"),
+        (REVISION.format(migrations.head()), "alembic_version"),
     ],
 )
 def test_a_database_of_another_program_is_refused_and_unchanged(

@@ -8,13 +8,13 @@ import pytest
 from sqlalchemy import URL, Engine, select, text
 
 from starcast.embedded.doctor import Verdict, examine
-from starcast.embedded.packages import find_client_programs
+from starcast.embedded.programs import find_client_programs
 from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import Stores, ingest, parse_request
-from starcast.stores.database import backup, migrations, models, sessions, watched
+from starcast.stores import GraphAddress
+from starcast.stores.database import backup, migrations, models, sessions
 from starcast.stores.graph.connection import Graph
-from starcast.stores.servers import GraphAddress
 from starcast.support.errors import BusyError, InputError, UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
@@ -60,7 +60,7 @@ def test_a_schema_can_be_created_and_upgraded_behind_the_pooler(pooled: URL) -> 
     assert not migrations.upgrade(engine, Silent())
     assert migrations.differences(engine) == []
     migrations.drop(engine)
-    assert sessions.current(engine) is None
+    assert migrations.current(engine) is None
     engine.dispose()
 
 
@@ -136,10 +136,10 @@ def test_a_restore_is_refused_before_anything_changes(
     programs = find_client_programs(backup.server_major(engine))
     file = tmp_path / "store.backup"
     backup.create(engine, file, programs)
-    before = sessions.current(engine)
+    before = migrations.current(engine)
     with pytest.raises(InputError, match="is behind a connection pooler"):
         backup.restore(pooled_engine, file, programs)
-    assert sessions.current(engine) == before
+    assert migrations.current(engine) == before
 
 
 def test_the_doctor_mentions_the_pooler(pooled_engine: Engine, graph_address: GraphAddress) -> None:
@@ -158,8 +158,8 @@ def test_a_long_statement_is_not_taken_for_a_silent_server(
     pooled_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A pooler hides from the client which server process executes the statement."""
-    monkeypatch.setattr(watched, "SILENT_SECONDS", 0.5)
-    monkeypatch.setattr(watched, "PROBE_SECONDS", 1)
+    monkeypatch.setattr(sessions, "SILENT_SECONDS", 0.5)
+    monkeypatch.setattr(sessions, "PROBE_SECONDS", 1)
     with sessions.open_session(pooled_engine) as session:
         session.execute(text("select pg_sleep(4)"))
 

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import URL, Engine, text
 
 from campaign.proxy import Proxy
-from starcast.stores.database import migrations, sessions, watched
+from starcast.stores.database import migrations, sessions
 from starcast.support.errors import BusyError, UnavailableError
 from starcast.support.progress import Silent
 from support.fix_cli import Starcast, name_store
@@ -27,8 +27,8 @@ def proxy(fresh_database: URL) -> Iterator[Proxy]:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten the time limit for a silent server from half a minute to seconds."""
-    monkeypatch.setattr(watched, "SILENT_SECONDS", 2.0)
-    monkeypatch.setattr(watched, "PROBE_SECONDS", 1)
+    monkeypatch.setattr(sessions, "SILENT_SECONDS", 2.0)
+    monkeypatch.setattr(sessions, "PROBE_SECONDS", 1)
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ def through(proxy: Proxy, fresh_database: URL, impatient: None) -> Iterator[Engi
 
 
 def test_the_time_limit_for_a_silent_server_is_thirty_seconds() -> None:
-    assert watched.SILENT_SECONDS + watched.PROBE_SECONDS + sessions.CONNECT_SECONDS == 30
-    options = watched.TCP_OPTIONS
+    assert sessions.SILENT_SECONDS + sessions.PROBE_SECONDS + sessions.CONNECT_SECONDS == 30
+    options = sessions.TCP_OPTIONS
     keepalive = options["keepalives_idle"] + options["keepalives_interval"] * 4
     assert (options["tcp_user_timeout"], keepalive, options["keepalives_count"]) == (30_000, 30, 4)
 
@@ -66,7 +66,7 @@ def test_releasing_a_lock_does_not_wait_for_a_silent_server_again(
     through: Engine, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The connection that holds the lock has become silent too."""
-    monkeypatch.setattr(watched, "SILENT_SECONDS", 6.0)
+    monkeypatch.setattr(sessions, "SILENT_SECONDS", 6.0)
     began = time.monotonic()
     with pytest.raises(UnavailableError, match="it has not answered"):
         work_with_a_lock(through, proxy)

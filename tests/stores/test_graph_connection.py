@@ -15,10 +15,10 @@ from neo4j import Result
 from neo4j.exceptions import Neo4jError
 
 from campaign.proxy import Fault, Proxy
+from starcast.stores import GraphAddress
 from starcast.stores.graph import connection
 from starcast.stores.graph.connection import Graph, QueryResult, fetch_result
 from starcast.stores.graph.writer import BoltWriter
-from starcast.stores.servers import GraphAddress
 from starcast.support.errors import (
     InputError,
     LimitError,
@@ -31,7 +31,7 @@ from support.striking import ctrl_c
 
 def test_the_server_version_is_the_one_in_the_lock_file(graph: Graph) -> None:
     """The version is read once per connection."""
-    from starcast.embedded.jars import NEO4J_VERSION
+    from starcast.embedded.programs import NEO4J_VERSION
 
     assert graph.version == NEO4J_VERSION
 

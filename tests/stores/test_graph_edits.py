@@ -9,9 +9,9 @@ from sqlalchemy import URL
 from starcast.ingest import LoadMethod, Stores, ingest
 from starcast.ingest.rebuilding import rebuild
 from starcast.ingest.verification import check_artifact, verify
+from starcast.stores import GraphAddress
 from starcast.stores.database import migrations, sessions
 from starcast.stores.graph.connection import Graph
-from starcast.stores.servers import GraphAddress
 from starcast.support.errors import RejectedError
 from starcast.support.progress import Silent
 from support.checks import assert_stored, described

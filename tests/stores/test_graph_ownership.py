@@ -5,9 +5,9 @@ from threading import Barrier
 
 import pytest
 
-from starcast.stores.graph import ownership
+from starcast.stores.graph import audit
+from starcast.stores.graph.audit import OutdatedSchemaError, check_ownership, pair, read_owner
 from starcast.stores.graph.connection import Graph
-from starcast.stores.graph.ownership import OutdatedSchemaError, check_ownership, claim, read_owner
 from starcast.stores.graph.schema import STORE, VERSION
 from starcast.stores.graph.writer import BoltWriter
 from starcast.support.errors import UnavailableError
@@ -24,8 +24,8 @@ def _constraints(bolt: BoltWriter) -> None:
 
 def test_an_empty_graph_is_claimed_once(graph: Graph) -> None:
     """A second claim finds the graph already paired with the database."""
-    claim(graph, OURS)
-    claim(graph, OURS)
+    pair(graph, OURS)
+    pair(graph, OURS)
     assert check_nodes(graph, "Store", ("id", "schema")) == {(str(OURS), VERSION)}
     check_ownership(graph, OURS)
 
@@ -51,7 +51,7 @@ def test_a_foreign_graph_is_refused_and_not_changed(graph: Graph, theirs: str, n
     """The error names the labels of the graph, even if they equal labels of starcast."""
     graph.write(theirs)
     before = counts(graph)
-    for function in (claim, check_ownership):
+    for function in (pair, check_ownership):
         with pytest.raises(UnavailableError, match="belongs to another program") as caught:
             function(graph, OURS)
         assert named in caught.value.message
@@ -61,11 +61,11 @@ def test_a_foreign_graph_is_refused_and_not_changed(graph: Graph, theirs: str, n
 
 def test_a_graph_of_another_database_is_refused(graph: Graph) -> None:
     """The error names both ids and the settings to check, even if the schema is older."""
-    claim(graph, OTHER)
+    pair(graph, OTHER)
     for version in (VERSION, 1):
         graph.write("MATCH (s:Store) SET s.schema = $version", {"version": version})
         with pytest.raises(UnavailableError, match="another PostgreSQL database") as caught:
-            claim(graph, OURS)
+            pair(graph, OURS)
         assert str(OURS) in caught.value.message
         assert str(OTHER) in caught.value.message
         assert "STARCAST_POSTGRES_URI" in caught.value.hint
@@ -80,15 +80,15 @@ def test_a_graph_of_another_schema_version_is_refused(
     graph: Graph, version: int, hint: str
 ) -> None:
     """A newer schema requires a newer starcast. A graph with an older schema can be rebuilt."""
-    claim(graph, OURS)
+    pair(graph, OURS)
     graph.write("MATCH (s:Store) SET s.schema = $version", {"version": version})
     with pytest.raises(UnavailableError, match=f"has schema {version}") as caught:
-        claim(graph, OURS)
+        pair(graph, OURS)
     assert hint in caught.value.hint
     assert isinstance(caught.value, OutdatedSchemaError) == (version < VERSION)
 
 
-def test_one_of_several_concurrent_claims_succeeds(
+def test_one_of_several_concurrent_pairings_succeeds(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Several databases find a new graph empty at the same time, before it has constraints."""
@@ -96,16 +96,16 @@ def test_one_of_several_concurrent_claims_succeeds(
         graph.write(f"DROP CONSTRAINT {index.name}")
     stores = [uuid.UUID(int=number) for number in range(1, 5)]
     all_found_it_empty = Barrier(len(stores))
-    check_empty = ownership._check_empty
+    check_empty = audit._check_empty
 
     def check_and_wait(graph: Graph) -> None:
         check_empty(graph)
         all_found_it_empty.wait(timeout=60)
 
-    monkeypatch.setattr(ownership, "_check_empty", check_and_wait)
+    monkeypatch.setattr(audit, "_check_empty", check_and_wait)
     with graph.concurrent(len(stores)) as pool:
-        claims = [pool.submit(claim, graph, store) for store in stores]
-    errors = [error for result in claims if (error := result.exception())]
+        pairings = [pool.submit(pair, graph, store) for store in stores]
+    errors = [error for result in pairings if (error := result.exception())]
     assert len(errors) == len(stores) - 1
     assert all("another PostgreSQL database" in str(error) for error in errors)
     assert len(check_nodes(graph, "Store", ("id", "schema"))) == 1

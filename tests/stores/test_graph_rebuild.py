@@ -12,7 +12,7 @@ from starcast.ingest.stores import lock_stores
 from starcast.ingest.verification import check_artifact, verify
 from starcast.stores.database import models
 from starcast.stores.database.sessions import open_session
-from starcast.stores.graph.ownership import OutdatedSchemaError, OwnershipError
+from starcast.stores.graph.audit import OutdatedSchemaError, OwnershipError
 from starcast.support.errors import BusyError, InputError, NotFoundError, RejectedError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.settings import Settings

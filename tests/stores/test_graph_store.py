@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from starcast.stores.graph import deletion, reader
+from starcast.stores.graph import reader, writer
 from starcast.stores.graph.artifacts import graph_artifact
 from starcast.stores.graph.connection import Graph
-from starcast.stores.graph.deletion import delete_artifact
 from starcast.stores.graph.schema import TOPOLOGY, TREE_EDGE, first_key
-from starcast.stores.graph.writer import BoltWriter, refresh_plans
+from starcast.stores.graph.writer import BoltWriter, delete_artifact, refresh_plans
 from starcast.support.errors import RejectedError
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest, forest
@@ -154,7 +153,7 @@ def test_refreshed_query_plans_use_the_index(graph: Graph, trees: Forest) -> Non
     refresh_plans(graph)
     condition = "n.forest = $forest AND n.tree >= 0"
     counting = f"MATCH ()-[n:TREE_EDGE WHERE {condition}]->() RETURN count(n) AS edges"
-    for statement in (counting, deletion._delete(TREE_EDGE, condition)):
+    for statement in (counting, writer._delete(TREE_EDGE, condition)):
         plan = graph.run(f"EXPLAIN {statement}", {"forest": trees.id, "batch": 1}).plan
         while plan is not None and "children" in plan:
             (plan,) = plan["children"]

@@ -13,8 +13,8 @@ from starcast.queries.execution import operator_name, plan_operators
 from starcast.stores.database import models
 from starcast.stores.database.sessions import open_session
 from starcast.stores.graph import audit, reader
+from starcast.stores.graph.audit import OwnershipError
 from starcast.stores.graph.connection import Graph, QueryResult
-from starcast.stores.graph.ownership import OwnershipError
 from starcast.stores.graph.schema import first_key
 from starcast.stores.graph.writer import BoltWriter
 from starcast.support.errors import NotFoundError

@@ -23,10 +23,10 @@ from starcast.ingest.artifacts import (
 from starcast.ingest.loading import STAGES
 from starcast.ingest.stores import lock_stores
 from starcast.ingest.verification import check_artifact, verify
+from starcast.stores import Role
 from starcast.stores.database import sessions
-from starcast.stores.database.artifact_rows import columns, describe_artifact, list_artifacts
+from starcast.stores.database.repository import artifact_columns, describe_artifact, list_artifacts
 from starcast.stores.database.sessions import open_session
-from starcast.stores.servers import Role
 from starcast.support.errors import (
     BusyError,
     RejectedError,
@@ -451,7 +451,7 @@ def test_stored_artifacts_are_listed_and_described(stores: Stores, stored_plan: 
     built_forest = forest("S4", "multiple")
     with open_session(stores.engine) as session:
         row = list_artifacts(session, "forest", "S4")[0]
-        assert [row[name] for name in columns("forest")] == [
+        assert [row[name] for name in artifact_columns("forest")] == [
             "S4:multiple:1234",
             "S4",
             "multiple",

@@ -16,9 +16,9 @@ from campaign.proxy import Proxy
 from starcast.ingest import Plan, Stores, ingest
 from starcast.ingest.artifacts import Artifact
 from starcast.ingest.loading import STAGES
+from starcast.stores import GraphAddress
 from starcast.stores.database import sessions
 from starcast.stores.graph.connection import Graph
-from starcast.stores.servers import GraphAddress
 from starcast.support.errors import UnavailableError
 from support import break_off
 from support.checks import (

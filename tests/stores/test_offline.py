@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from starcast.embedded import files, stack
+from starcast.embedded import stack, system
 from starcast.embedded.endpoints import graph_address
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
@@ -263,7 +263,7 @@ def test_a_disk_that_is_too_small_is_reported(
     def refuse(folder: Path, megabytes: int, purpose: str) -> None:
         raise LimitError(f"{purpose} needs {megabytes} MB below {folder}", hint="free some space")
 
-    monkeypatch.setattr(files, "require_space", refuse)
+    monkeypatch.setattr(system, "require_space", refuse)
     with open_stores(own) as stores:
         before = states(stores)
         with pytest.raises(

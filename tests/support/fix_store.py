@@ -9,9 +9,9 @@ import psycopg
 import pytest
 from sqlalchemy import URL, Engine
 
+from starcast.stores import Role
 from starcast.stores.database import migrations, sessions
 from starcast.stores.database.models import Base
-from starcast.stores.servers import Role
 from starcast.support.paths import data_folder
 from starcast.support.progress import Silent
 from support.fix_cli import name_store
@@ -27,7 +27,7 @@ def bare(fresh_database: URL) -> Iterator[Engine]:
 
 
 #: The newest revision of the schema, and a fictitious next one.
-HEAD = sessions.head()
+HEAD = migrations.head()
 NEXT = f"{int(HEAD) + 1:04}"
 #: A migration that fails if an experiment is named 'no'.
 _NEXT_REVISION = f"""
@@ -52,11 +52,11 @@ def add_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
         (copied / "versions" / f"{NEXT}_next.py").write_text(_NEXT_REVISION, encoding="utf-8")
         for module in (sessions, migrations):
             monkeypatch.setattr(module, "data_folder", lambda _: copied)
-        sessions.revisions.cache_clear()
+        migrations.revisions.cache_clear()
 
     yield add
     monkeypatch.undo()
-    sessions.revisions.cache_clear()
+    migrations.revisions.cache_clear()
 
 
 @pytest.fixture(scope="session")

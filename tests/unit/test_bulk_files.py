@@ -14,7 +14,7 @@ from starcast.ingest.artifacts import (
     forest_artifact,
     topology_artifact,
 )
-from starcast.stores.graph import bulk_files, rows
+from starcast.stores.graph import artifacts, bulk_files
 from starcast.stores.graph.artifacts import GraphArtifact
 from starcast.stores.graph.schema import LABELS, RELATIONSHIPS, VERSION, first_key
 from starcast.support.progress import Silent
@@ -44,7 +44,7 @@ def written(
 ) -> bulk_files.BulkFiles:
     """Write the artifacts as files, in blocks so small that every file has several."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows, "BLOCK", 50)
+        patch.setattr(artifacts, "BLOCK", 50)
         patch.setattr(bulk_files, "BLOCK", 7)
         return bulk_files.write(tmp_path_factory.mktemp("files"), STORE, iter(built), 0, Silent())
 

@@ -12,7 +12,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from starcast.embedded import files, packages
+from starcast.embedded import programs, system
 from starcast.embedded.home import Home, ServerProcess
 from starcast.support import atomic
 from starcast.support.errors import LimitError, UnavailableError
@@ -38,7 +38,7 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     path.write_text("old", encoding="utf-8")
     full = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(LimitError, match="is full"), files.translate_os_errors(tmp_path):
+    with pytest.raises(LimitError, match="is full"), system.translate_os_errors(tmp_path):
         atomic.write_text(path, "new")
     assert path.read_text(encoding="utf-8") == "old"
     assert list(tmp_path.iterdir()) == [path]
@@ -48,18 +48,18 @@ def test_an_operating_system_error_becomes_a_one_line_message(tmp_path: Path) ->
     """The message contains the path and the operating system's reason."""
     for number in (errno.EACCES, errno.EROFS, errno.ENOTDIR):
         words = f"{tmp_path} cannot be used: {os.strerror(number).lower()}"
-        with pytest.raises(UnavailableError, match=words), files.translate_os_errors(tmp_path):
+        with pytest.raises(UnavailableError, match=words), system.translate_os_errors(tmp_path):
             raise OSError(number, os.strerror(number))
 
 
 def test_disk_space_is_checked_for_a_folder_that_does_not_exist_yet(tmp_path: Path) -> None:
     """The nearest existing parent folder is checked. The error reports needed and free space."""
-    files.require_space(tmp_path / "a" / "b", 1, "this")
+    system.require_space(tmp_path / "a" / "b", 1, "this")
     with pytest.raises(
         LimitError,
         match=r"this needs 1000000000000 MB below .*/a/b, and its disk has [0-9]+ MB free",
     ):
-        files.require_space(tmp_path / "a" / "b", 10**12, "this")
+        system.require_space(tmp_path / "a" / "b", 10**12, "this")
     assert not (tmp_path / "a").exists()
 
 
@@ -71,13 +71,13 @@ def test_a_process_waits_until_the_lock_holder_dies(tmp_path: Path) -> None:
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        with files.exclusive_lock(path, holder.kill):
+        with system.exclusive_lock(path, holder.kill):
             assert holder.wait() < 0
 
 
 def test_a_lock_that_was_released_is_free(tmp_path: Path) -> None:
     for _ in range(2):
-        with files.exclusive_lock(tmp_path / "lock", lambda: pytest.fail("it waited")):
+        with system.exclusive_lock(tmp_path / "lock", lambda: pytest.fail("it waited")):
             pass
 
 
@@ -85,7 +85,7 @@ def test_logs_are_rotated_and_one_previous_log_is_kept(tmp_path: Path) -> None:
     """The current and the previous log remain, however often the server starts."""
     log = tmp_path / "server.log"
     for text in ("first", "second", "third"):
-        files.rotate_log(log)
+        system.rotate_log(log)
         log.write_text(text, encoding="utf-8")
     assert {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()} == {
         "server.log": "third",
@@ -136,12 +136,12 @@ def test_a_folder_that_belongs_to_another_user_is_refused(
     other = os.stat_result((*status[:4], 4321, *status[5:]))
     monkeypatch.setattr(Path, "stat", lambda *_, **__: other)
     with pytest.raises(UnavailableError, match="belongs to the user with id 4321"):
-        files.require_private(home.root)
+        system.require_private(home.root)
     monkeypatch.setattr(os, "geteuid", lambda: 4321)
-    files.require_private(home.root)
+    system.require_private(home.root)
     root = os.stat_result((*status[:4], 0, *status[5:]))
     monkeypatch.setattr(Path, "stat", lambda *_, **__: root)
-    files.require_private(home.root)
+    system.require_private(home.root)
 
 
 def test_a_password_is_created_once_and_protected(home: Home, tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_a_thread_waits_for_the_lock_and_reports_what_the_holder_does(home: Home
 
 
 def test_the_error_for_a_missing_package_names_the_extra_to_install() -> None:
-    for ask in (packages.load, packages.locate):
+    for ask in (programs.load, programs.locate):
         with pytest.raises(
             UnavailableError, match="'no-such-package', which is not installed"
         ) as caught:

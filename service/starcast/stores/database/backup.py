@@ -30,7 +30,7 @@ from sqlalchemy import URL, Connection, Engine, inspect, text
 from sqlalchemy.dialects.postgresql import BYTEA
 
 from starcast.stores.database import migrations, sessions
-from starcast.stores.database.watched import TCP_OPTIONS, is_pooled
+from starcast.stores.database.sessions import TCP_OPTIONS, is_pooled
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, RejectedError, StarcastError, UnavailableError
 from starcast.support.limited import open_archive, read_member
@@ -45,7 +45,7 @@ _MAX_MANIFEST = 2**18
 #: Maximum number of tables named in a message.
 _LISTED = 3
 #: Tables that have rows even in an empty store.
-_ALWAYS_FILLED = {"store", "family", sessions.VERSION_TABLE}
+_ALWAYS_FILLED = {"store", "family", migrations.VERSION_TABLE}
 #: Server settings on which the conversion of values to text depends.
 _FORMATS = "set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex'"
 
@@ -248,7 +248,7 @@ def check_empty(engine: Engine) -> None:
     Raises:
         RejectedError: the store holds data, or the database belongs to another program.
     """
-    if sessions.known_revision(engine) is None:
+    if migrations.known_revision(engine) is None:
         return
     if rows := count_rows(engine):
         found = [f"{pluralize(count, 'row')} in {name}" for name, count in rows.items()]
@@ -279,7 +279,7 @@ def _check_direct(engine: Engine) -> None:
 
 
 def _check_target(engine: Engine, manifest: Manifest) -> None:
-    sessions.check_known(manifest.revision, f"the backup has schema {manifest.revision}, which")
+    migrations.check_known(manifest.revision, f"the backup has schema {manifest.revision}, which")
     major = server_major(engine)
     if int(re.split("[^0-9]", manifest.postgres)[0]) > major:
         raise RejectedError(
@@ -287,7 +287,7 @@ def _check_target(engine: Engine, manifest: Manifest) -> None:
             f" PostgreSQL {major}",
             hint="restore it into a server that is at least as new",
         )
-    sessions.known_revision(engine)
+    migrations.known_revision(engine)
 
 
 def _restore_dump(engine: Engine, file: Path, programs: Programs) -> None:
@@ -311,7 +311,7 @@ def _verify(engine: Engine, manifest: Manifest) -> None:
 def _describe(connection: Connection) -> Manifest:
     # Checksums are computed from text, which must not depend on the server's configuration.
     connection.exec_driver_sql(_FORMATS, execution_options={"no_parameters": True})
-    revision = sessions.revision_of(connection)
+    revision = migrations.revision_of(connection)
     if revision is None:
         raise RejectedError(
             "the database has no schema yet, so there is nothing to back up",

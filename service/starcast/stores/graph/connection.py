@@ -16,8 +16,8 @@ from typing import Any, Self, cast
 
 import psutil
 
+from starcast.stores import GraphAddress
 from starcast.stores.graph.driver import describe_unreachable, neo4j
-from starcast.stores.servers import GraphAddress
 from starcast.support import log
 from starcast.support.errors import (
     InputError,
