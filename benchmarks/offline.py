@@ -24,7 +24,7 @@ from starcast.ingest import (
     parse_request,
 )
 from starcast.ingest.artifacts import Artifact
-from starcast.ingest.load_methods import Estimate
+from starcast.ingest.planning import Estimate
 from starcast.ingest.verification import Sample, verify
 from starcast.stores.graph.connection import Graph
 from starcast.support.settings import Settings

@@ -11,7 +11,7 @@ from benchmarks.measure import Figure, elapsed, embedded_stack
 from starcast import forest, topology
 from starcast.embedded.endpoints import graph_address, migration_url
 from starcast.ingest import drop, ingest, open_stores, parse_request
-from starcast.ingest.load_methods import Estimate
+from starcast.ingest.planning import Estimate
 from starcast.stores.database.sessions import connect, copy_rows
 from starcast.stores.graph import artifacts
 from starcast.stores.graph.artifacts import graph_artifact

@@ -14,10 +14,9 @@ import numpy as np
 
 from starcast.catalogue.origin import find_changed
 from starcast.ingest.artifacts import Artifact, recorded_artifact, recorded_artifacts
-from starcast.ingest.load_methods import ChosenMethod, choose_deletion, choose_method
 from starcast.ingest.loading import Loaded, OnStage, discard, find_dependents, load, recover
 from starcast.ingest.offline import check_space, import_all, import_remaining
-from starcast.ingest.planning import Plan
+from starcast.ingest.planning import ChosenMethod, Plan, choose_deletion, choose_method
 from starcast.ingest.stores import Stores, lock_stores, set_state
 from starcast.stores.database import models, repository
 from starcast.stores.database.repository import find_artifact

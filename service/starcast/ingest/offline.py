@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from starcast.embedded import system
 from starcast.embedded.rebuild import rebuild_store
 from starcast.ingest.artifacts import Artifact, Built, stored_artifacts
-from starcast.ingest.load_methods import Estimate
 from starcast.ingest.loading import (
     BUILD_STAGES,
     Loaded,
@@ -24,6 +23,7 @@ from starcast.ingest.loading import (
     cleanup_on_error,
     forget,
 )
+from starcast.ingest.planning import Estimate
 from starcast.ingest.stores import (
     FOUND_COLUMNS,
     LoadState,

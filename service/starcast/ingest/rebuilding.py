@@ -22,9 +22,9 @@ from starcast.embedded.home import Home
 from starcast.embedded.programs import find_client_programs
 from starcast.ingest.artifacts import Artifact, artifact_from_id, recorded_artifacts
 from starcast.ingest.ingestion import ignore_stage
-from starcast.ingest.load_methods import choose_method
 from starcast.ingest.loading import LOST, Loaded, discard, find_artifacts, load, recover
 from starcast.ingest.offline import import_all, share_seconds
+from starcast.ingest.planning import choose_method
 from starcast.ingest.stores import LoadState, Stores, lock_stores, open_engine, open_stores
 from starcast.stores.database import backup, migrations, models
 from starcast.stores.database.backup import Manifest

@@ -120,7 +120,7 @@ class Artifacts(Connection):
         return list_loaded(summary.created, str(summary))
 
     def _estimate(self, plan: "Plan", method: LoadMethod) -> Table:
-        from starcast.ingest.load_methods import choose_method, list_estimates
+        from starcast.ingest.planning import choose_method, list_estimates
 
         is_embedded = self.settings.neo4j_uri is None
         try:
