@@ -6,10 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from campaign.bombs import bomb
 from campaign.disk import full_home, full_output
 from campaign.floods import flood
-from campaign.forgeries import forge
 from campaign.fuzz import fuzz_command, fuzz_reader
 from campaign.interruptions import connection_fault, crowd, kill
 from campaign.journal import Entry
@@ -43,8 +41,6 @@ KINDS: dict[str, Kind] = {
     "full home": Kind(full_home, 1, needs_home=True),
     "crowd": Kind(crowd, 1),
     "flood": Kind(flood, 2),
-    "bomb": Kind(bomb, 1),
-    "forgery": Kind(forge, 2, 10),
     "fuzzed input": Kind(lambda servers, draw: fuzz_reader(servers.folder, draw), 3, 100),
     "fuzzed command": Kind(fuzz_command, 3, 20),
 }

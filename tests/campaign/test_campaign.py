@@ -41,8 +41,6 @@ SLICE = {
     "connection fault": 2,
     "crowd": 1,
     "flood": 1,
-    "bomb": 1,
-    "forgery": 4,
 }
 
 

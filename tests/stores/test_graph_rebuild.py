@@ -247,19 +247,6 @@ def test_a_foreign_embedded_graph_is_refused(
     assert counts(stores.graph) == before
 
 
-def test_orphans_are_deleted(stores: Stores, stored_plan: Plan) -> None:
-    """Every rebuild deletes nodes and relationships of artifacts that do not exist."""
-    stores.graph.write(
-        "UNWIND range(1, 2500) AS i CREATE (:Node {key: i, topology: 'S9', rank: i, label: 'x'})"
-    )
-    stores.graph.write(
-        "MATCH (a:Node {rank: 0}), (b:Node {rank: 1}) "
-        "CREATE (a)-[:SEND {schedule: 'mine', step: 1}]->(b)"
-    )
-    over_bolt(replace(stores, batch=1000), [SENDS])
-    assert_correct(stores, stored_plan)
-
-
 def test_impossible_rebuild_requests_are_refused(stores: Stores, stored_plan: Plan) -> None:
     """An import into a server of the user is impossible, and so is a rebuild of locked stores."""
     with pytest.raises(InputError, match="only with the embedded Neo4j"):

@@ -50,8 +50,7 @@ def add_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
         copied = tmp_path / "migrations"
         shutil.copytree(data_folder("migrations"), copied)
         (copied / "versions" / f"{NEXT}_next.py").write_text(_NEXT_REVISION, encoding="utf-8")
-        for module in (sessions, migrations):
-            monkeypatch.setattr(module, "data_folder", lambda _: copied)
+        monkeypatch.setattr(migrations, "data_folder", lambda _: copied)
         migrations.revisions.cache_clear()
 
     yield add
