@@ -30,10 +30,9 @@ def tables(engine: Engine) -> set[str]:
 
 
 @pytest.fixture
-def engine(bare: Engine) -> Engine:
+def engine(migrated: Engine) -> Engine:
     """A private database with the newest schema, which a test may change."""
-    migrations.upgrade(bare, Silent())
-    return bare
+    return migrated
 
 
 def test_the_schema_can_be_dropped_and_created_again(bare: Engine) -> None:

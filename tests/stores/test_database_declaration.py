@@ -49,13 +49,6 @@ CONSTRAINTS = text("""
 """)
 
 
-@pytest.fixture
-def migrated(bare: Engine) -> Engine:
-    """A private database with the newest schema."""
-    migrations.upgrade(bare, Silent())
-    return bare
-
-
 def declared_comments() -> set[tuple[str, str | None, str | None]]:
     """Return triples of table or view, column (None for the table itself), and comment."""
     comments: set[tuple[str, str | None, str | None]] = set()

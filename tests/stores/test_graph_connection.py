@@ -36,15 +36,6 @@ def test_the_server_version_is_the_one_in_the_lock_file(graph: Graph) -> None:
     assert graph.version == NEO4J_VERSION
 
 
-def test_rows_come_back_as_written(graph: Graph) -> None:
-    """Rows are written and read with query parameters."""
-    graph.write("UNWIND $names AS name CREATE (:Thing {name: name})", {"names": ["a", "b"]})
-    assert graph.read("MATCH (t:Thing) RETURN t.name AS name ORDER BY name") == [
-        {"name": "a"},
-        {"name": "b"},
-    ]
-
-
 def test_a_result_has_at_most_the_requested_rows(graph: Graph) -> None:
     """The result also records whether there were more rows."""
     answer = graph.run("UNWIND range(1, 5) AS i RETURN i, i * i AS square", row_limit=3)

@@ -16,13 +16,8 @@ from starcast.support.errors import RejectedError
 from starcast.support.progress import Silent
 from support.checks import assert_stored, described
 from support.fix_servers import empty, new_database
-from support.plans import plan
+from support.plans import GREEDY, SENDS, TREES, plan
 
-TREES, GREEDY, SENDS = (
-    "S4:multiple:1234",
-    "S4:greedy:1234",
-    "S4:broadcast:multiple:all:segments=2:1234",
-)
 STORE = "the store"
 DIFFERENT = "its rows in the graph differ from those of the newly built artifact"
 WHAT = plan("S4", "greedy", "multiple", segments=2)

@@ -18,10 +18,9 @@ from starcast.support.progress import Reporter, Silent
 from starcast.support.settings import Settings
 from support.break_off import Countdown
 from support.checks import assert_stored, counts, only_verified_is_complete, states
-from support.plans import plan
+from support.plans import SENDS, TREES, plan
 
 over_bolt = partial(rebuild, method=LoadMethod.BOLT)
-TREES, SENDS = "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234"
 
 
 @pytest.fixture

@@ -22,14 +22,9 @@ from starcast.support.vocabulary import LoadMethod
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
 from support.checks import assert_stored, described
-from support.plans import plan
+from support.plans import GREEDY, SENDS, TREES, plan
 from support.recorder import Recorder
 
-TREES, GREEDY, SENDS = (
-    "S4:multiple:1234",
-    "S4:greedy:1234",
-    "S4:broadcast:multiple:all:segments=2:1234",
-)
 STORE = "the store"
 
 

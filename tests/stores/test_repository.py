@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
 from sqlalchemy import Engine, select, text
 from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
@@ -17,8 +16,8 @@ from starcast.judges.simulator import simulate
 from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import NotFoundError, RejectedError
-from starcast.topologies import Topology, topology
-from starcast.trees import Forest, forest, plain_constructions
+from starcast.topologies import Topology
+from starcast.trees import Forest, forest
 from support.experiments import make_point
 from support.meeting import refused
 
@@ -51,36 +50,24 @@ def store_run(engine: Engine, execution: Execution, steps: bool = True) -> int:
         return run.id
 
 
-@pytest.mark.parametrize("spec", ["S2", "S5"])
-def test_a_topology_reads_back_equal_even_if_saved_twice(engine: Engine, spec: str) -> None:
-    network = topology(spec)
-    store(engine, network, network)
+def test_structures_saved_twice_have_one_row_with_their_measures(engine: Engine) -> None:
+    """`assert_stored`, which tests of ingests use, compares all other stored values."""
+    built = schedule("S4", "broadcast", "multiple", "all", 17, segments=2)
+    grown = built.forest
+    assert grown is not None
+    store(engine, *(grown.topology, grown, built) * 2)
     with open_session(engine) as session:
-        stored = session.scalars(select(models.Topology)).one()
-    for name in ("spec", "family", "n", "k", "nodes", "links", "degree", "diameter"):
-        assert getattr(stored, name) == getattr(network, name)
-
-
-@pytest.mark.parametrize("construction", plain_constructions("S4"))
-@pytest.mark.parametrize("root", [0, 17])
-def test_a_forest_reads_back_equal_and_verifies(
-    engine: Engine, construction: str, root: int
-) -> None:
-    """A forest saved again replaces its trees, whose measures are those of the forest."""
-    grown = forest("S4", construction, root)
-    store(engine, grown.topology, grown, grown)
-    with open_session(engine) as session:
-        read = repository.load_forest(session, grown.id)
-        trees = session.scalars(select(models.Tree).order_by(models.Tree.number)).all()
-        assert count(session, models.Forest) == [1]
-    assert_array_equal(read.parent_port, grown.parent_port)
-    for name in ("id", "topology", "root", "construction", "trees", "height", "congestion"):
-        assert getattr(read, name) == getattr(grown, name)
-    assert (read.spanning, dict(read.arguments)) == (grown.spanning, dict(grown.arguments))
-    read.verify()
-    measures = zip(range(grown.trees), grown.heights, grown.leaves, grown.sizes, strict=True)
-    assert [(tree.number, tree.height, tree.leaves, tree.size) for tree in trees] == [*measures]
+        [network] = session.scalars(select(models.Topology))
+        [forest_row] = session.scalars(select(models.Forest))
+        [row] = session.scalars(select(models.Schedule))
+        trees = session.scalars(select(models.Tree)).all()
     assert {len(tree.parent_port) for tree in trees} == {24}
+    assert len(trees) == grown.trees
+    for name in ("spec", "family", "n", "k", "nodes", "links", "degree", "diameter"):
+        assert getattr(network, name) == getattr(grown.topology, name)
+    assert (forest_row.height, forest_row.congestion) == (grown.height, grown.congestion)
+    assert (row.arguments, row.largest_packet, row.units) == ({"segments": 2}, 2, 6)
+    assert (row.forest, row.symmetric) == (grown.id, False)
 
 
 def test_a_structure_that_its_checker_rejects_is_not_stored(engine: Engine) -> None:
@@ -97,20 +84,6 @@ def test_a_structure_that_its_checker_rejects_is_not_stored(engine: Engine) -> N
             store(engine, wrong)
     with open_session(engine) as session:
         assert count(session, models.Forest, models.Schedule) == [1, 0]
-
-
-def test_a_schedule_is_stored_with_the_results_of_its_simulation(engine: Engine) -> None:
-    built = schedule("S4", "broadcast", "multiple", segments=2)
-    simulation = simulate(built)
-    assert built.forest is not None
-    store(engine, built.topology, built.forest, built, built)
-    with open_session(engine) as session:
-        stored = session.scalars(select(models.Schedule)).one()
-    ids = (stored.id, stored.forest, stored.arguments)
-    assert ids == (built.id, built.forest.id, {"segments": 2})
-    counts = (stored.steps, stored.transmissions)
-    assert counts == (simulation.steps, simulation.transmissions) == (built.steps, 6 * 23)
-    assert (stored.largest_packet, stored.units, stored.symmetric) == (2, 6, False)
 
 
 def test_the_step_profile_is_stored_and_dropped_with_its_schedule(engine: Engine) -> None:

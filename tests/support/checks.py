@@ -28,17 +28,6 @@ def check_nodes(graph: Graph, label: str, properties: Sequence[str]) -> set[tupl
     return {tuple(row["row"]) for row in graph.read(f"MATCH (n:{label}) RETURN [{listed}] AS row")}
 
 
-def check_relationships(
-    graph: Graph, kind: str, ends: str, properties: Sequence[str]
-) -> list[tuple[Any, ...]]:
-    """Return sorted tuples: a property of both end nodes, then those of the relationship."""
-    listed = ", ".join([f"a.{ends}", f"b.{ends}", *(f"r.{name}" for name in properties)])
-    return sorted(
-        tuple(row["row"])
-        for row in graph.read(f"MATCH (a)-[r:{kind}]->(b) RETURN [{listed}] AS row")
-    )
-
-
 def counts(graph: Graph) -> tuple[int, int]:
     """Return the numbers of nodes and relationships in the graph."""
     nodes = graph.read("MATCH (n) RETURN count(n) AS n")[0]["n"]

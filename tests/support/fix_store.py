@@ -26,6 +26,13 @@ def bare(fresh_database: URL) -> Iterator[Engine]:
     engine.dispose()
 
 
+@pytest.fixture
+def migrated(bare: Engine) -> Engine:
+    """A private database with the newest schema, which a test may change."""
+    migrations.upgrade(bare, Silent())
+    return bare
+
+
 #: The newest revision of the schema, and a fictitious next one.
 HEAD = migrations.head()
 NEXT = f"{int(HEAD) + 1:04}"
