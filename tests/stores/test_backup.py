@@ -309,9 +309,10 @@ def test_a_failed_replacement_restores_the_previous_content(
     assert backup.count_rows(reader) == backup.count_rows(bare)
     reader.dispose()
     # If the previous content cannot be restored, the error names the file and the command.
-    failing = backup.Programs(PROGRAMS.pg_dump, Path("/bin/false"))
-    with pytest.raises(UnavailableError, match="could not be put back: false failed") as error:
-        backup.restore(bare, file, failing, keep=keep)
+    (tmp_path / "pg_dump").symlink_to(PROGRAMS / "pg_dump")
+    (tmp_path / "pg_restore").symlink_to("/bin/false")
+    with pytest.raises(UnavailableError, match="could not be put back: pg_restore failed") as error:
+        backup.restore(bare, file, tmp_path, keep=keep)
     assert f"starcast restore '{keep}' --replace" in error.value.hint
     backup.restore(bare, keep, PROGRAMS, keep=tmp_path / "nothing.backup")
     assert content(bare) == before
@@ -325,7 +326,7 @@ def test_an_interrupted_backup_keeps_the_earlier_file(stored: Engine, tmp_path: 
     failing.write_text("#!/bin/sh\nhead -c 100000 /dev/zero\nexit 1\n", encoding="utf-8")
     failing.chmod(0o755)
     with pytest.raises(UnavailableError, match="pg_dump failed"):
-        backup.create(stored, target, backup.Programs(failing, PROGRAMS.pg_restore))
+        backup.create(stored, target, tmp_path)
     assert target.read_bytes() == b"an earlier backup"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pg_dump", "store.backup"]
     with pytest.raises(InputError, match="cannot be written"):
@@ -361,7 +362,7 @@ def test_a_dump_can_be_read_without_starcast(file: Path, bare: Engine, tmp_path:
     with zipfile.ZipFile(file) as archive:
         archive.extract("postgres.dump", tmp_path)
     with (tmp_path / "postgres.dump").open("rb") as source:
-        command = [str(PROGRAMS.pg_restore), "--no-owner"]
+        command = [str(PROGRAMS / "pg_restore"), "--no-owner"]
         backup._run(command, bare.url, lambda process: copyfileobj(source, process.stdin))
     with sessions.open_session(bare) as session:
         assert [each.name for each in session.scalars(select(models.Experiment))] == ["e"]

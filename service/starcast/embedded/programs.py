@@ -26,7 +26,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starcast.embedded import system
 from starcast.embedded.system import Account
@@ -34,9 +34,6 @@ from starcast.support.atomic import temporary_folder
 from starcast.support.errors import RejectedError, UnavailableError
 from starcast.support.progress import Reporter
 from starcast.support.text import pluralize
-
-if TYPE_CHECKING:
-    from starcast.stores.database.backup import Programs
 
 #: The folder for copies of program files that the system user runs.
 SHARED = Path("/var/cache/starcast")
@@ -140,19 +137,19 @@ def create_readable(folder: Path) -> None:
             path.chmod(0o755)
 
 
-def find_client_programs(major: int) -> "Programs":
-    """Return PostgreSQL's client programs of a major version, from the extra or the system.
+def find_client_programs(major: int) -> Path:
+    """Return the folder of PostgreSQL's client programs of a major version.
+
+    It belongs to a package of the extra or to the system.
 
     A newer ``pg_dump`` could dump the database, but the server cannot always restore such a dump.
 
     Raises:
         UnavailableError: the client programs are not installed.
     """
-    from starcast.stores.database.backup import Programs  # noqa: PLC0415 - the servers need no backup
-
     for folder in _client_folders(major):
         if _major(folder / "pg_dump") == major and (folder / "pg_restore").exists():
-            return Programs(folder / "pg_dump", folder / "pg_restore")
+            return folder
     raise UnavailableError(
         f"the server is PostgreSQL {major}, but pg_dump and pg_restore of this version are not"
         " installed",

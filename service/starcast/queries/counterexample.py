@@ -5,8 +5,7 @@ that stores the forest, schedule or topology shown.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 
 from starcast.claims.verdict import Verdict, describe_place
 from starcast.collectives.model import EXPANDED
@@ -77,48 +76,8 @@ RETURN topology, topology.nodes AS nodes, topology.degree AS degree,
 }
 
 
-@dataclass(frozen=True)
-class Location:
-    """The location of a counterexample.
-
-    Attributes:
-        network: the topology of the counterexample.
-        nodes: labels, the most important node first.
-        link: the labels of sender and receiver, or None.
-        tree: the number of a tree, or None.
-        step: a step of the schedule, or None.
-        forest: id of a forest that an ingest can store, or empty.
-        schedule: id of a schedule that an ingest can store, or empty.
-        command: the command that ingests the forest or schedule, or empty.
-    """
-
-    network: Topology
-    nodes: tuple[str, ...]
-    link: tuple[str, str] | None
-    tree: int | None
-    step: int | None
-    forest: str
-    schedule: str
-    command: str
-
-
 def to_cypher(verdict: Verdict) -> str:
     """Return a commented query that shows the location of a verdict's counterexample.
-
-    Raises:
-        NotFoundError: the verdict has no counterexample, or it has no location in a topology.
-    """
-    at = locate(verdict)
-    lines = [f"// {verdict.claim}: {_one_line(describe_place(verdict.counterexample or {}))}"]
-    if verdict.of:
-        note = ", which cannot be ingested, so the query shows only the location in the topology"
-        lines.append(f"// of {_one_line(verdict.of)}{'' if at.command else note}")
-    lines += [f"// {at.command or f'starcast ingest {at.network.spec}'}", "", _query(at)]
-    return "\n".join(lines)
-
-
-def locate(verdict: Verdict) -> Location:
-    """Return the location of a verdict's counterexample.
 
     Raises:
         NotFoundError: the verdict has no counterexample, or it has no location in a topology.
@@ -138,20 +97,38 @@ def locate(verdict: Verdict) -> Location:
             hint="see 'starcast claims show'",
         )
     network = topology(spec)
-    trees = (_number(place.get(name), first) for name, first in _TREES.items())
-    nodes = _labels(network, [place.get(name) for name in _NODES])
-    ends = tuple(_labels(network, str(place.get("link", "")).split(_ARROW)))
     kind, command = _ingest_command(network, verdict.of)
-    return Location(
-        network,
-        tuple(dict.fromkeys(nodes)),
-        (ends[0], ends[1]) if len(ends) == 2 else None,
-        next((number for number in trees if number is not None), None),
-        _number(place.get("step")),
-        forest=verdict.of if kind == "forest" else "",
-        schedule=verdict.of if kind == "schedule" else "",
-        command=command,
-    )
+    values = _find_values(network, place) | ({kind: verdict.of} if kind else {})
+    lines = [f"// {verdict.claim}: {_one_line(describe_place(place))}"]
+    if verdict.of:
+        note = ", which cannot be ingested, so the query shows only the location in the topology"
+        lines.append(f"// of {_one_line(verdict.of)}{'' if command else note}")
+    lines += [f"// {command or f'starcast ingest {spec}'}", "", _query(values)]
+    return "\n".join(lines)
+
+
+def _find_values(network: Topology, place: Mapping[str, object]) -> dict[str, object]:
+    """Return the values that locate a counterexample, by the names that `_QUERIES` uses.
+
+    Nodes are given by their labels, the most important first. Values that are not known are left
+    out.
+    """
+    nodes = [*dict.fromkeys(_labels(network, [place.get(name) for name in _NODES]))]
+    ends = [*_labels(network, str(place.get("link", "")).split(_ARROW))]
+    sender, receiver = ends if len(ends) == 2 else (None, None)
+    trees = [_number(place.get(name), first) for name, first in _TREES.items()]
+    values = {
+        "topology": network.spec,
+        "nodes": nodes,
+        "node": nodes[0] if nodes else None,
+        "sender": sender,
+        "receiver": receiver,
+        "step": _number(place.get("step")),
+        "tree": next((number for number in trees if number is not None), None),
+    }
+    known = {name: value for name, value in values.items() if value is not None}
+    parts = known.keys() & {"step", "tree", "node"}
+    return known | dict.fromkeys(["part"] if parts else [], True)
 
 
 def _labels(network: Topology, values: Iterable[object]) -> Iterator[str]:
@@ -194,16 +171,8 @@ def _ingest_command(network: Topology, of: str) -> tuple[str, str]:
     return kind, format_ingest(network.spec, options)
 
 
-def _query(at: Location) -> str:
+def _query(known: Mapping[str, object]) -> str:
     """Return the query that shows a location in the most detail, with literals for parameters."""
-    sender, receiver = at.link or (None, None)
-    values = {
-        "topology": at.network.spec, "forest": at.forest or None, "schedule": at.schedule or None,
-        "nodes": [*at.nodes], "node": next(iter(at.nodes), None), "sender": sender,
-        "receiver": receiver, "step": at.step, "tree": at.tree,
-        "part": next((part for part in (at.step, at.tree, *at.nodes) if part is not None), None),
-    }  # fmt: skip
-    known = {name: value for name, value in values.items() if value is not None}
     query = next(query for needs, query in _QUERIES.items() if known.keys() >= {*needs})
     # Properties and conditions without a value are left out.
     condition = r"(?:, \w+: |\nWHERE )\$(\w+)(?: IN .*)?"
