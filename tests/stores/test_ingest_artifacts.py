@@ -118,7 +118,7 @@ def traverse(session: Session, states: tuple[LoadState | None, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "end"), itertools.product([None, *LoadState], [*LoadState, None]), ids=str
+    ("start", "end"), list(itertools.product([None, *LoadState], [*LoadState, None])), ids=str
 )
 def test_only_declared_transitions_are_allowed(
     engine: Engine, start: LoadState | None, end: LoadState | None

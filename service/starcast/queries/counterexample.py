@@ -6,6 +6,8 @@ that stores the forest, schedule or topology shown.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
 
 from starcast.claims.verdict import Verdict, describe_place
 from starcast.collectives.model import EXPANDED
@@ -82,6 +84,28 @@ def to_cypher(verdict: Verdict) -> str:
     Raises:
         NotFoundError: the verdict has no counterexample, or it has no location in a topology.
     """
+    values = locate(verdict)
+    command = values.get("command")
+    lines = [f"// {verdict.claim}: {_one_line(describe_place(verdict.counterexample or {}))}"]
+    if verdict.of:
+        note = ", which cannot be ingested, so the query shows only the location in the topology"
+        lines.append(f"// of {_one_line(verdict.of)}{'' if command else note}")
+    lines += [f"// {command or format_ingest(values['topology'], {})}", "", _query(values)]
+    return "\n".join(lines)
+
+
+def locate(verdict: Verdict) -> dict[str, Any]:
+    """Return the values that locate a verdict's counterexample; unknown values are omitted.
+
+    Returns:
+        ``topology``, its spec; ``nodes``, labels, the most important first, and ``node``, the first
+        of them; ``sender`` and ``receiver``, the ends of a link; ``tree``, its number; ``step`` of
+        a schedule; ``forest`` or ``schedule``, the id of an artifact that an ingest can store, and
+        ``command``, which ingests it; ``part``, if the place is more than the whole artifact.
+
+    Raises:
+        NotFoundError: the verdict has no counterexample, or it has no location in a topology.
+    """
     place = verdict.counterexample
     if place is None:
         raise NotFoundError(
@@ -97,38 +121,23 @@ def to_cypher(verdict: Verdict) -> str:
             hint="see 'starcast claims show'",
         )
     network = topology(spec)
-    kind, command = _ingest_command(network, verdict.of)
-    values = _find_values(network, place) | ({kind: verdict.of} if kind else {})
-    lines = [f"// {verdict.claim}: {_one_line(describe_place(place))}"]
-    if verdict.of:
-        note = ", which cannot be ingested, so the query shows only the location in the topology"
-        lines.append(f"// of {_one_line(verdict.of)}{'' if command else note}")
-    lines += [f"// {command or f'starcast ingest {spec}'}", "", _query(values)]
-    return "\n".join(lines)
-
-
-def _find_values(network: Topology, place: Mapping[str, object]) -> dict[str, object]:
-    """Return the values that locate a counterexample, by the names that `_QUERIES` uses.
-
-    Nodes are given by their labels, the most important first. Values that are not known are left
-    out.
-    """
     nodes = [*dict.fromkeys(_labels(network, [place.get(name) for name in _NODES]))]
     ends = [*_labels(network, str(place.get("link", "")).split(_ARROW))]
     sender, receiver = ends if len(ends) == 2 else (None, None)
     trees = [_number(place.get(name), first) for name, first in _TREES.items()]
     values = {
-        "topology": network.spec,
+        "topology": spec,
         "nodes": nodes,
         "node": nodes[0] if nodes else None,
         "sender": sender,
         "receiver": receiver,
         "step": _number(place.get("step")),
         "tree": next((number for number in trees if number is not None), None),
+        **_ingest_command(network, verdict.of),
     }
     known = {name: value for name, value in values.items() if value is not None}
-    parts = known.keys() & {"step", "tree", "node"}
-    return known | dict.fromkeys(["part"] if parts else [], True)
+    is_part = not known.keys().isdisjoint({"step", "tree", "node"})
+    return {**known, "part": True} if is_part else known
 
 
 def _labels(network: Topology, values: Iterable[object]) -> Iterator[str]:
@@ -151,24 +160,23 @@ def _number(value: object, first: int = 0) -> int | None:
     return value - first
 
 
-def _ingest_command(network: Topology, of: str) -> tuple[str, str]:
-    """Return the kind of an artifact and the command that ingests it; empty if there is none."""
+def _ingest_command(network: Topology, of: str) -> dict[str, str]:
+    """Return an artifact's id by its kind, and the command that ingests it; empty if impossible."""
     parts = of.split(":")
     kind = {3: "forest", 6: "schedule"}.get(len(parts), "")
     if not kind or parts[0] != network.spec:
-        return "", ""
+        return {}
     options = ingest_options(kind, parts)
     if parts[-1] not in {EXPANDED, network.label(0)}:
         options["root"] = parts[-1]
     # The plan shows which ids the command would store. Planning is fast, since it builds nothing.
-    try:
+    with suppress(StarcastError):
         plan = parse_request(network.spec, **options)  # type: ignore[arg-type]
-    except StarcastError:
-        return "", ""
-    # Even if the command is valid, it might store a different artifact from the one to be shown.
-    if of not in {artifact.id for artifact in plan.artifacts}:
-        return "", ""
-    return kind, format_ingest(network.spec, options)
+        # Even if the command is valid, it might store a different artifact from the one to be
+        # shown.
+        if of in {artifact.id for artifact in plan.artifacts}:
+            return {kind: of, "command": format_ingest(network.spec, options)}
+    return {}
 
 
 def _query(known: Mapping[str, object]) -> str:
