@@ -108,7 +108,7 @@ def test_a_graph_of_another_database_is_reported(migrated: Settings, graph: Grap
 def test_a_graph_that_an_ingest_would_refuse_is_reported(migrated: Settings, graph: Graph) -> None:
     """The finding is `wrong`, with the error message of the ingest; the server itself is fine.
 
-    `test_graph_ownership.py` has the other graphs that an ingest refuses.
+    `test_graph_store.py` has the other graphs that an ingest refuses.
     """
     graph.write("CREATE (:Store {id: 'it', schema: 99})")
     findings = doctor.examine(migrated)
