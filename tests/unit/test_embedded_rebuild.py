@@ -1,8 +1,6 @@
 """Neo4j's data directories, and offline imports with a script in place of neo4j-admin."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import NoReturn
@@ -20,8 +18,9 @@ from starcast.support.errors import (
     StarcastError,
     UnavailableError,
 )
-from starcast.support.progress import Silent, Task
+from starcast.support.progress import Silent
 from starcast.support.settings import Settings
+from support.recorder import RecordedTask, Recorder
 
 #: Shortened output of neo4j-admin from Neo4j 2026.08.1.
 SUCCESS = """\
@@ -81,25 +80,6 @@ OTHER_JAVA = (
 )
 
 
-class Watching(Silent):
-    """A progress reporter that records the progress of each task."""
-
-    def __init__(self) -> None:
-        self.tasks: list[list[object]] = []
-
-    @contextmanager
-    def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:
-        """Record the progress."""
-        entry: list[object] = [text, total, unit, 0]
-        self.tasks.append(entry)
-
-        class Counting:
-            def advance(self, amount: int = 1) -> None:
-                entry[3] = int(str(entry[3])) + amount
-
-        yield Counting()
-
-
 class Tool:
     """A home folder in which a shell script replaces Java."""
 
@@ -139,11 +119,11 @@ def test_progress_is_reported_step_by_step(tool: Tool, monkeypatch: pytest.Monke
     """
     monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", "geheim")
     tool.server.data.mkdir()
-    reporter = Watching()
+    reporter = Recorder()
     tool.run(SUCCESS, "exit 0", reporter)
     assert reporter.tasks == [
-        ["import 1/4: node import", 100, "%", 100],
-        ["import 2/4: relationship import", 100, "%", 100],
+        RecordedTask("import 1/4: node import", 100, "%", done=100),
+        RecordedTask("import 2/4: relationship import", 100, "%", done=100),
     ]
     assert tool.log.read_text(encoding="utf-8") == SUCCESS
     assert not tool.server.staging.exists()
