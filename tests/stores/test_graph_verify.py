@@ -29,12 +29,6 @@ STORE = "the store"
 
 
 @pytest.fixture
-def stores(stores: Stores) -> Stores:
-    """Both stores, with a batch size of 1,000 rows."""
-    return replace(stores, batch=1000)
-
-
-@pytest.fixture
 def stored_plan(stores: Stores) -> Plan:
     """The ingested plan: S4 with the multiple trees, the greedy tree and a broadcast."""
     wanted = plan("S4", "greedy", "multiple", segments=2)

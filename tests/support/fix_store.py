@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from sqlalchemy import URL, Engine
+from sqlalchemy import URL, Engine, inspect, text
 
 from starcast.stores import Role
 from starcast.stores.database import migrations, sessions
@@ -31,6 +31,15 @@ def migrated(bare: Engine) -> Engine:
     """A private database with the newest schema, which a test may change."""
     migrations.upgrade(bare, Silent())
     return bare
+
+
+def all_rows(engine: Engine) -> dict[str, list[str]]:
+    """Return all rows of all tables as text, sorted."""
+    with engine.connect() as connection:
+        return {
+            table: sorted(connection.scalars(text(f"select to_jsonb(t)::text from {table} as t")))  # noqa: S608
+            for table in inspect(connection).get_table_names()
+        }
 
 
 #: The newest revision of the schema, and a fictitious next one.

@@ -55,6 +55,9 @@ def test_an_operating_system_error_becomes_a_one_line_message(tmp_path: Path) ->
         words = f"{tmp_path} cannot be used: {os.strerror(number).lower()}"
         with pytest.raises(UnavailableError, match=words), system.translate_os_errors(tmp_path):
             raise OSError(number, os.strerror(number))
+    for number in (errno.ENOSPC, errno.EDQUOT):
+        with pytest.raises(LimitError, match="is full"), system.translate_os_errors(tmp_path):
+            raise OSError(number, os.strerror(number))
 
 
 def test_disk_space_is_checked_for_a_folder_that_does_not_exist_yet(tmp_path: Path) -> None:
