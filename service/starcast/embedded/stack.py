@@ -26,7 +26,7 @@ from starcast.embedded.home import Home, Server, ServerProcess, UnreadableDataEr
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
 from starcast.embedded.system import LOOPBACK
-from starcast.stores.database import migrations, sessions
+from starcast.stores.database import sessions
 from starcast.support.atomic import PREFIX
 from starcast.support.errors import BusyError, InputError, UnavailableError
 from starcast.support.progress import Reporter
@@ -163,6 +163,9 @@ def prepare_store(home: Home, reporter: Reporter) -> None:
         RejectedError: a newer starcast or another program has created the tables.
         LimitError, UnavailableError, InputError: the backup cannot be written; nothing is changed.
     """
+    # Imported only here, so that `status` and `down` load no tables.
+    from starcast.stores.database import migrations  # noqa: PLC0415
+
     reporter.say("checking the roles and tables of PostgreSQL")
     Postgres(home).set_up(home.port(Postgres.name))
     engine = sessions.connect(embedded_store(home.root, "owner"))
