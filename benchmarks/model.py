@@ -23,9 +23,8 @@ from starcast import Forest, forest, schedule, topology
 from starcast.cli.output import emit, say
 from starcast.embedded import stack
 from starcast.embedded.endpoints import graph_address
-from starcast.stores.graph.artifacts import graph_artifact
+from starcast.stores.graph.artifacts import Rows, graph_artifact
 from starcast.stores.graph.connection import Graph
-from starcast.stores.graph.rows import Rows
 from starcast.stores.graph.schema import LINK
 from starcast.stores.graph.writer import group_by_start
 from starcast.support.progress import Silent

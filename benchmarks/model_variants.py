@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from starcast.stores.graph.rows import Rows
+from starcast.stores.graph.artifacts import Rows
 from starcast.stores.graph.schema import TREE_EDGE, first_key
 from starcast.topologies import Topology
 

@@ -10,7 +10,7 @@ import psutil
 
 from benchmarks.measure import Figure, elapsed, embedded_stack
 from starcast.cli.output import say
-from starcast.embedded import processes
+from starcast.embedded import system
 from starcast.embedded.endpoints import graph_address
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
@@ -24,7 +24,7 @@ from starcast.ingest import (
     parse_request,
 )
 from starcast.ingest.artifacts import Artifact
-from starcast.ingest.load_methods import Estimate
+from starcast.ingest.planning import Estimate
 from starcast.ingest.verification import Sample, verify
 from starcast.stores.graph.connection import Graph
 from starcast.support.settings import Settings
@@ -149,7 +149,7 @@ def _peak(home: Home) -> Iterator[Callable[[], int]]:
 
     def watch() -> None:
         while not over.wait(_LOOK_SECONDS):
-            most[0] = max(most[0], sum(map(processes.memory_bytes, _family(home))))
+            most[0] = max(most[0], sum(map(system.memory_bytes, _family(home))))
 
     watcher = threading.Thread(target=watch)
     watcher.start()

@@ -11,14 +11,13 @@ from benchmarks.measure import Figure, elapsed, embedded_stack
 from starcast import forest, topology
 from starcast.embedded.endpoints import graph_address, migration_url
 from starcast.ingest import drop, ingest, open_stores, parse_request
-from starcast.ingest.load_methods import Estimate
+from starcast.ingest.planning import Estimate
 from starcast.stores.database.sessions import connect, copy_rows
-from starcast.stores.graph import rows
+from starcast.stores.graph import artifacts
 from starcast.stores.graph.artifacts import graph_artifact
 from starcast.stores.graph.connection import Graph
-from starcast.stores.graph.deletion import delete_artifact
 from starcast.stores.graph.schema import LINK
-from starcast.stores.graph.writer import BoltWriter
+from starcast.stores.graph.writer import BoltWriter, delete_artifact
 from starcast.support.settings import Settings
 from starcast.topologies import Topology
 
@@ -83,7 +82,7 @@ def _nodes(writer: BoltWriter, topology: Topology) -> None:
     writer.write_nodes(topology, _ignore)
 
 
-def _rate(writer: BoltWriter, links: rows.Rows) -> float:
+def _rate(writer: BoltWriter, links: artifacts.Rows) -> float:
     """Return the relationships written per second, in the better of two rounds."""
     return len(links) / elapsed(lambda: writer.write_relationships(links, _ignore), repeats=2)
 

@@ -1,4 +1,4 @@
-"""Write ``jars.lock`` and ``browser.lock`` of `starcast.embedded.jars`: ``make lock``.
+"""Write ``jars.lock`` and ``browser.lock`` of `starcast.embedded.programs`: ``make lock``.
 
 Run the command once for each new version of Neo4j or Neo4j Browser. With arguments, ``python
 tools/lockfile.py 5.26.30 tests/lts/jars.lock``, it writes the lock file of another version of
@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from starcast.embedded import packages
-from starcast.embedded.jars import BROWSER_LOCK, BROWSER_VERSION, LOCK, NEO4J_VERSION
+from starcast.embedded import programs
+from starcast.embedded.programs import BROWSER_LOCK, BROWSER_VERSION, LOCK, NEO4J_VERSION
 from starcast.support.atomic import write_text
 
 
@@ -59,7 +59,7 @@ def _line(entry: dict[str, Any], sizes: dict[str, int]) -> tuple[str, str]:
 
 def write_lock(requested: Sequence[str], lock: Path) -> None:
     """Resolve and download the jars for Maven coordinates, and write their lock file."""
-    jgo = packages.load("jgo")
+    jgo = programs.load("jgo")
     with tempfile.TemporaryDirectory() as folder:
         environment = jgo.build("+".join(requested), cache_dir=Path(folder), update=True)
         write_text(lock, lock_text(environment.path, requested))

@@ -16,8 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from campaign.actions import KINDS, choose, perform
-from campaign.journal import Journal, summarize
+from campaign.actions import KINDS, Journal, choose, perform, summarize
 from campaign.servers import Servers, embedded_servers
 from starcast.cli.output import reporter
 from starcast.embedded import stack

@@ -1,20 +1,83 @@
-"""Kinds of campaign actions. A seed and a number determine each action."""
+"""Kinds of campaign actions, and the journal of those performed.
 
+A seed and a number determine each action.
+"""
+
+import json
 import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from random import Random
 
-from campaign.bombs import bomb
 from campaign.disk import full_home, full_output
 from campaign.floods import flood
-from campaign.forgeries import forge
 from campaign.fuzz import fuzz_command, fuzz_reader
 from campaign.interruptions import connection_fault, crowd, kill
-from campaign.journal import Entry
 from campaign.output import Outcome
 from campaign.servers import Servers
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One action and its result.
+
+    Attributes:
+        action: its number in the campaign.
+        seed: seed of the campaign; with the number it determines the action.
+        kind: the kind of the action, such as ``kill``.
+        description: the command and the fault applied to it, or the number of inputs.
+        results: how often each result occurred, such as ``exit 0``.
+        problems: violated invariants, one sentence each; empty if all hold.
+        seconds: duration.
+    """
+
+    action: int
+    seed: int
+    kind: str
+    description: str
+    results: dict[str, int]
+    problems: tuple[str, ...] = field(default=())
+    seconds: float = 0.0
+
+
+class Journal:
+    """A file of entries, written line by line, so that it survives a killed campaign."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.entries: list[Entry] = []
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("a", encoding="utf-8")
+
+    def add(self, entry: Entry) -> None:
+        """Write an entry."""
+        self.entries.append(entry)
+        print(json.dumps(asdict(entry), ensure_ascii=False), file=self._file, flush=True)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def summarize(entries: Iterable[Entry]) -> list[str]:
+    """Return a Markdown table with actions, results and problems of each kind."""
+    by_kind: dict[str, list[Entry]] = {}
+    for entry in entries:
+        by_kind.setdefault(entry.kind, []).append(entry)
+    lines = ["| kind | tried | results | problems | seconds |", "|---|---|---|---|---|"]
+    for kind, group in sorted(by_kind.items()):
+        results: Counter[str] = Counter()
+        for entry in group:
+            results.update(entry.results)
+        listed = ", ".join(f"{result}: {number:,}" for result, number in results.most_common())
+        problems = sum(bool(entry.problems) for entry in group)
+        seconds = sum(entry.seconds for entry in group)
+        total = sum(results.values())
+        lines.append(f"| {kind} | {total:,} | {listed} | {problems} | {seconds:,.0f} |")
+    return lines
+
 
 _MAX_PROBLEMS = 20
 
@@ -43,8 +106,6 @@ KINDS: dict[str, Kind] = {
     "full home": Kind(full_home, 1, needs_home=True),
     "crowd": Kind(crowd, 1),
     "flood": Kind(flood, 2),
-    "bomb": Kind(bomb, 1),
-    "forgery": Kind(forge, 2, 10),
     "fuzzed input": Kind(lambda servers, draw: fuzz_reader(servers.folder, draw), 3, 100),
     "fuzzed command": Kind(fuzz_command, 3, 20),
 }

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 
 import psutil
 
 from campaign.output import Done, Outcome, find_problems
 from campaign.servers import Servers, finish
-from campaign.watched import read_peak
 
 #: Timeout in seconds for every request, suitable for a machine under load.
 DEADLINE = 120
@@ -210,6 +210,15 @@ def _check_memory(pid: int) -> list[str]:
         for number, peak in peaks.items()
         if peak > MAX_BYTES
     ]
+
+
+def read_peak(pid: int) -> int:
+    """Return the peak resident memory of a process in bytes, or 0 if it has ended."""
+    with suppress(OSError):
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+        if found := re.search(r"VmHWM:\s+(\d+) kB", status):
+            return int(found[1]) * 1024
+    return 0
 
 
 def _check_end(done: Done) -> list[str]:

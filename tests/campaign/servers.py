@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 from sqlalchemy import URL, select
@@ -17,13 +18,13 @@ from campaign.output import Done
 from starcast.embedded.endpoints import graph_address, store_url
 from starcast.ingest import Stores
 from starcast.ingest.verification import verify
+from starcast.stores import GraphAddress
 from starcast.stores.database import models, sessions
 from starcast.stores.graph.connection import Graph
-from starcast.stores.servers import GraphAddress
 from starcast.support.errors import NotFoundError, StarcastError, UnavailableError
 from starcast.support.paths import PREFIX
 from starcast.support.settings import Settings
-from support.checks import graph_states
+from support.checks import graph_states, states
 from support.endpoints import endpoints
 from support.fix_servers import without_password
 
@@ -172,15 +173,15 @@ class Servers:
         try:
             with Graph.open(self.address) as graph:
                 stores = Stores(engine, graph, _BATCH)
-                problems = _check_states(stores, finished=finished)
-                complete = _complete(stores)
+                recorded = states(stores)
+                problems = _check_states(recorded, graph_states(stores), finished=finished)
                 differences = verify(stores, checksums=finished)
         except StarcastError as error:
             return [f"the stores cannot be verified: {error.message}"]
         finally:
             engine.dispose()
         for difference in differences:
-            if finished or difference.artifact in complete:
+            if finished or recorded.get(difference.artifact) == _COMPLETE:
                 values = f"{difference.found}, not {difference.expected}"
                 problems.append(f"{difference.artifact}: {difference.problem}: {values}")
         if self.snapshot() != baseline:
@@ -194,17 +195,11 @@ def embedded_servers(home: Path, folder: Path) -> Servers:
     return Servers(graph_address(settings), store_url(settings), folder, home)
 
 
-def _complete(stores: Stores) -> set[str]:
-    with sessions.open_session(stores.engine) as session:
-        rows = session.scalars(select(models.Materialization))
-        return {row.id for row in rows if row.state == _COMPLETE}
-
-
-def _check_states(stores: Stores, *, finished: bool) -> list[str]:
+def _check_states(
+    in_tables: Mapping[str, str], in_neo4j: Mapping[tuple[str, str], Any], *, finished: bool
+) -> list[str]:
     """Compare the states of artifacts in both stores; the baseline must be complete."""
-    with sessions.open_session(stores.engine) as session:
-        in_tables = {row.id: row.state for row in session.scalars(select(models.Materialization))}
-    in_graph = {name: state for (_, name), state in graph_states(stores).items()}
+    in_graph = {name: state for (_, name), state in in_neo4j.items()}
     problems = [
         f"{name} is complete in PostgreSQL and {in_graph.get(name)} in Neo4j"
         for name, state in in_tables.items()

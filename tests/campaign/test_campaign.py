@@ -18,14 +18,14 @@ from neo4j import Driver
 from sqlalchemy import URL
 
 from campaign import fuzz
-from campaign.actions import KINDS, choose, perform
+from campaign.actions import KINDS, Entry, Journal, choose, perform, summarize
+from campaign.floods import ATTACKS, attack
 from campaign.fuzz import TEXT_FILES, TEXTS
-from campaign.journal import Entry, Journal, summarize
 from campaign.output import Done, find_problems
 from campaign.proxy import Fault, Proxy
 from campaign.servers import Servers
+from starcast.stores import GraphAddress
 from starcast.stores.database import migrations, sessions
-from starcast.stores.servers import GraphAddress
 from starcast.support.progress import Silent
 from support.fix_servers import empty, new_database
 
@@ -41,8 +41,6 @@ SLICE = {
     "connection fault": 2,
     "crowd": 1,
     "flood": 1,
-    "bomb": 1,
-    "forgery": 4,
 }
 
 
@@ -70,6 +68,13 @@ def test_actions_of_each_kind_violate_no_invariant(servers: Servers, kind: str) 
     entry = perform(servers, SEED, 0, kind, SLICE[kind])
     assert entry.problems == ()
     assert sum(entry.results.values()) == SLICE[kind]
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_pages_still_answer_during_an_attack(tmp_path: Path, name: str) -> None:
+    """The attacked server has no stores."""
+    nowhere = Servers(GraphAddress("bolt://127.0.0.1:1", "", ""), URL.create("x"), tmp_path)
+    assert attack(nowhere, name, Random(14)) == []  # noqa: S311 - repeatable
 
 
 def test_every_kind_that_needs_no_embedded_stack_is_tested() -> None:

@@ -91,7 +91,7 @@ def test_a_short_command_does_not_import_packages_that_it_does_not_use(
 def test_the_neo4j_driver_is_imported_late_and_does_not_import_pandas() -> None:
     pytest.importorskip("pandas")
     script = (
-        "import sys, starcast.stores.servers; print('neo4j' in sys.modules); "
+        "import sys, starcast.stores; print('neo4j' in sys.modules); "
         "import starcast.stores.graph.connection; print('pandas' in sys.modules); "
         "import pandas; print(pandas.__name__)"
     )

@@ -14,9 +14,9 @@ from starcast import check, forest, schedule
 from starcast.claims import Verdict, claims, storage
 from starcast.ingest import Stores, ingest, parse_request
 from starcast.queries.counterexample import to_cypher
+from starcast.stores import GraphAddress
 from starcast.stores.database import migrations, sessions
 from starcast.stores.graph.connection import Graph
-from starcast.stores.servers import GraphAddress
 from starcast.support.errors import UnavailableError
 from starcast.support.progress import Silent
 from support.fix_cli import Result, Starcast, name_store, refused

@@ -12,8 +12,8 @@ from sqlalchemy import URL
 from campaign.proxy import Proxy
 from starcast.ingest import Stores
 from starcast.ingest.stores import lock_stores
+from starcast.stores import GraphAddress
 from starcast.stores.graph.writer import BoltWriter
-from starcast.stores.servers import GraphAddress
 from starcast.support.progress import Silent
 from starcast.trees import Forest, forest, plain_constructions
 from support.checks import assert_stored, counts, states, stored_counts

@@ -13,8 +13,8 @@ from starcast.queries import pack as measured
 from starcast.queries.execution import find_unknown_names
 from starcast.queries.pack import Figures, Measurements
 from starcast.queries.picture import PATH
+from starcast.stores import GraphAddress
 from starcast.stores.graph.connection import Graph, Notice, QueryResult
-from starcast.stores.servers import GraphAddress
 from starcast.support.settings import Settings
 from support.fix_cli import Result, Starcast
 from support.latex_tables import read_table

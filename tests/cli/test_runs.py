@@ -11,7 +11,7 @@ from sqlalchemy import URL, Engine, text
 
 from starcast.collectives import Schedule, schedule
 from starcast.experiments import execution
-from starcast.stores.database import sessions
+from starcast.stores.database import migrations, sessions
 from support.fix_cli import Starcast, name_store, refused
 from support.fix_store import FilledDatabase
 from support.stored_runs import cells
@@ -49,13 +49,13 @@ def two(filled_database: FilledDatabase, starcast: Starcast) -> URL:
 @pytest.mark.usefixtures("bare_database")
 def test_db_upgrade_creates_the_schema_once_and_check_accepts_it(starcast: Starcast) -> None:
     shown = starcast("db check -f json").json
-    assert shown == {"revision": None, "newest": sessions.head(), "differences": []}
+    assert shown == {"revision": None, "newest": migrations.head(), "differences": []}
     assert "no schema" in refused(starcast("db check"), 6, remarks=True)[0]
-    assert f"from nothing to {sessions.head()}" in starcast("db upgrade").err
+    assert f"from nothing to {migrations.head()}" in starcast("db upgrade").err
     assert "up to date" in starcast("db upgrade").err
     assert starcast("db check").code == 0
     shown = starcast("db check -f json").json
-    assert shown["revision"] == sessions.head()
+    assert shown["revision"] == migrations.head()
 
 
 @pytest.mark.usefixtures("bare_database")

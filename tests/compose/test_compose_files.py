@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from starcast.embedded.neo4j import CONFIGURATION, PROCEDURES
-from starcast.stores.servers import ROLE_NAMES
+from starcast.stores import ROLE_NAMES
 from starcast.support.settings import Settings
 
 ROOT = Path(__file__).parents[2]

@@ -14,7 +14,7 @@ from lts.server import Lts
 from starcast.cli.output import reporter, say
 from starcast.embedded import stack
 from starcast.embedded.home import Home
-from starcast.embedded.processes import LOOPBACK
+from starcast.embedded.system import LOOPBACK
 from starcast.support.errors import StarcastError
 from starcast.support.settings import Settings
 

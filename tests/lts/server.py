@@ -1,7 +1,7 @@
 """A Neo4j 5.26 LTS server with its own lock file, run by an installed Java 17 or 21.
 
-starcast embeds the version pinned in `starcast.embedded.jars`, but users may have this one. ``make
-test-lts`` runs all queries on it.
+starcast embeds the version pinned in `starcast.embedded.programs`, but users may have this one.
+``make test-lts`` runs all queries on it.
 """
 
 import os
@@ -11,9 +11,9 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from starcast.embedded import packages
-from starcast.embedded.jars import JarSet
+from starcast.embedded import programs
 from starcast.embedded.neo4j import CONFIGURATION, Neo4j
+from starcast.embedded.programs import JarSet
 from starcast.support.errors import UnavailableError
 from starcast.support.settings import Settings
 
@@ -44,7 +44,7 @@ class Lts(Neo4j):
 
     def jars(self, settings: Settings) -> JarSet:
         """Return the jars listed in this server's lock file."""
-        cache = packages.readable_folder(settings.cache, self._account)
+        cache = programs.readable_folder(settings.cache, self._account)
         return JarSet(cache, LOCK, VERSION)
 
     def java(self) -> str:

@@ -1,19 +1,29 @@
-"""Every query that comes with starcast, run on a real server and compared with brute force."""
+"""Every query that comes with starcast, compared with brute force and with the simulator."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
+from itertools import pairwise
+from typing import Any
 
 import pytest
 
-from starcast.queries import Query, load_library, run
+from starcast import schedule, simulate
+from starcast.collectives import Schedule
+from starcast.drawing import Subgraph, draw_subgraph
+from starcast.queries import Query, find, load_library, run
 from starcast.queries.execution import ingest_command
+from starcast.queries.parameters import bind, named_topologies
+from starcast.queries.picture import build_subgraph, check_drawable
+from starcast.queries.query import Column
+from starcast.stores import GraphAddress
 from starcast.stores.graph.connection import Graph
-from starcast.stores.servers import GraphAddress
 from starcast.support.errors import InputError, LimitError, NotFoundError
+from starcast.trees import forest
 from support.packs import oracle_tools, oracles_paths
-from support.packs.oracle_tools import ORACLES, Case
-from support.packs.stored_data import forests, loaded
+from support.packs.oracle_tools import ORACLES, Case, labels
+from support.packs.oracles_faults import some_faults
+from support.packs.stored_data import forests, loaded, schedules
 
 #: The modules of oracles, one per query pack. Importing a module registers its oracles.
 PACKS = [
@@ -190,3 +200,154 @@ def _endless_query() -> Query:
     return replace(
         query, text=query.text.replace("MATCH (sender:Node)", f"{many}\nMATCH (sender:Node)")
     )
+
+
+SPEC = "S4"
+
+
+def expected_results(query: Query) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """Yield each case of a query on S4 with the oracle's rows, unless a row lacks a column."""
+    oracle = ORACLES[query.name]
+    columns = {column.name for column in query.columns}
+    for case in oracle.cases:
+        values = bind(query.parameters, case)
+        if [network.spec for network in named_topologies(query.parameters, values)] == [SPEC]:
+            rows = oracle.rows(**case)
+            if all(columns == row.keys() for row in rows):
+                yield values, rows
+
+
+def is_of_nodes(column: Column) -> bool:
+    return column.type is not None and column.type.name == "node"
+
+
+@pytest.mark.parametrize("query", QUERIES.values(), ids=lambda query: query.name)
+def test_exactly_the_columns_that_contain_nodes_have_the_type_node(query: Query) -> None:
+    """On S4, labels can be recognized: no other value consists of four different digits."""
+    nodes = set(labels(SPEC))
+    for _, rows in expected_results(query):
+        for column in query.columns:
+            for value in (row[column.name] for row in rows if row[column.name] is not None):
+                values = value if isinstance(value, list) else [value]
+                assert (
+                    is_of_nodes(column)
+                    == all(isinstance(each, str) and each in nodes for each in values)
+                    or not values
+                )
+                if column.type is not None:
+                    assert column.type.many == isinstance(value, list)
+
+
+@pytest.mark.parametrize("query", QUERIES.values(), ids=lambda query: query.name)
+def test_a_drawn_result_shows_every_node_in_it(query: Query) -> None:
+    columns = [column.name for column in query.columns if is_of_nodes(column)]
+    for values, rows in expected_results(query):
+        if not columns:
+            with pytest.raises(InputError, match="none of its columns contains nodes"):
+                check_drawable(query, values)
+            return
+        drawing = build_subgraph(query, values, rows)
+        if not drawing.nodes:
+            continue
+        assert labels_of(drawing) == {
+            label for row in rows for name in columns for label in as_list(row[name])
+        }
+        text = draw_subgraph(drawing)
+        assert all(f">{label}<" in text for label in labels_of(drawing))
+
+
+def labels_of(drawing: Subgraph) -> set[str]:
+    return set(drawing.topology.labels(list(drawing.nodes)).tolist())
+
+
+def as_list(value: Any) -> list[str]:
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+@pytest.mark.parametrize("query", QUERIES.values(), ids=lambda query: query.name)
+def test_a_path_has_a_port_for_each_hop(query: Query) -> None:
+    """Tables print the columns `path` and `ports` hop by hop."""
+    if {"path", "ports"} <= {column.name for column in query.columns}:
+        for _, rows in expected_results(query):
+            assert all(len(row["path"] or []) in {0, len(row["ports"] or []) + 1} for row in rows)
+
+
+DISJOINT = forest("S4", "edge-disjoint")
+FAULTS = [some_faults(DISJOINT, seed) for seed in range(3, 12)]
+STAR = [plan for spec in ("S3", "S4") for plan in schedules(spec)]
+
+
+def query_rows(graph: Graph, name: str, **given: Any) -> list[dict[str, Any]]:
+    """Return the rows of the query with this name."""
+    return [dict(row) for row in run(graph, find(name), given).rows]
+
+
+def missing(case: Case, messages: int, copies: int) -> int:
+    """Return the number of (node, message) pairs missing after a broadcast with faults."""
+    sent = schedule("S4", "broadcast", "edge-disjoint", messages=messages, copies=copies)
+    links = [tuple(link.split("-")) for link in case["dead_links"]]
+    return simulate(sent, [*case["dead_nodes"], *links]).missing
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", FAULTS, ids=str)
+def test_nodes_that_a_tree_does_not_reach_miss_its_message(graph: Graph, case: Case) -> None:
+    """Message m uses tree m, so it is missing at the nodes that this tree does not reach."""
+    totals = [0, *(missing(case, messages, copies=1) for messages in range(1, DISJOINT.trees + 1))]
+    unreached = [row["unreached"] for row in query_rows(graph, "damage", **case)]
+    assert unreached == [more - fewer for fewer, more in pairwise(totals)]
+    assert len(query_rows(graph, "cut-off", **case)) == totals[-1]
+
+
+@pytest.mark.parametrize("copies", range(1, DISJOINT.trees + 1))
+@pytest.mark.parametrize("case", FAULTS, ids=str)
+def test_nothing_is_missing_if_the_query_says_that_all_nodes_are_reached(
+    graph: Graph, case: Case, copies: int
+) -> None:
+    """With one copy the converse holds too.
+
+    With several copies, a node that one copy does not reach can forward another.
+    """
+    (row,) = query_rows(graph, "faults/copies", **case, copies=copies, messages=DISJOINT.trees)
+    lacking = missing(case, DISJOINT.trees, copies)
+    assert not (row["all_reached"] and lacking)
+    assert copies > 1 or row["all_reached"] == (not lacking)
+    assert row["all_choices_reach"] <= row["all_reached"]
+
+
+def test_some_of_the_tested_faults_cut_off_nodes_and_some_do_not(graph: Graph) -> None:
+    """If all had the same outcome, the tests above would prove nothing."""
+    outcomes = {
+        query_rows(graph, "faults/copies", **case, copies=2, messages=3)[0]["all_reached"]
+        for case in FAULTS
+    }
+    assert outcomes == {True, False}
+
+
+@pytest.mark.parametrize(
+    "plan", [plan for plan in STAR if not plan.symmetric], ids=lambda plan: plan.id
+)
+def test_the_steps_query_gives_the_step_profile_of_the_simulator(
+    graph: Graph, plan: Schedule
+) -> None:
+    executed = simulate(plan)
+    rows = query_rows(graph, "steps", schedule=plan.id)
+    assert [row["links_used"] for row in rows] == executed.links_used.tolist()
+    assert [row["largest_packet"] for row in rows] == executed.packet_sizes.tolist()
+
+
+@pytest.mark.parametrize(
+    "plan", [plan for plan in STAR if plan.symmetric], ids=lambda plan: plan.id
+)
+def test_the_dimensions_query_for_one_source_gives_the_links_used_by_all(
+    graph: Graph, plan: Schedule
+) -> None:
+    """If one source uses a dimension, all sources together use each of its links once."""
+    executed = simulate(plan)
+    rows = query_rows(graph, "dimensions", schedule=plan.id)
+    assert [
+        plan.topology.nodes * len(row["dimensions"]) for row in rows
+    ] == executed.links_used.tolist()
+    assert [max(row["units"]) for row in rows] == executed.packet_sizes.tolist()

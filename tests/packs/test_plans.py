@@ -8,10 +8,10 @@ import pytest
 from starcast.queries import Query, load_queries, run
 from starcast.queries.execution import find_problems, has_indexes, plan_operators
 from starcast.queries.query import check_reads_only
+from starcast.stores import GraphAddress
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.schema import NODE
 from starcast.stores.graph.writer import BoltWriter
-from starcast.stores.servers import GraphAddress
 from starcast.support.errors import InputError, StarcastError
 from support.packs.stored_data import loaded, without_indexes
 

@@ -9,20 +9,20 @@ from shutil import copyfileobj
 
 import pytest
 from neo4j import Driver
-from sqlalchemy import URL, Engine, inspect, select, text
+from sqlalchemy import URL, Engine, select, text
 
 from starcast.catalogue.origin import PluginMissingError
-from starcast.embedded.packages import find_client_programs
+from starcast.embedded.programs import find_client_programs
 from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import ingest, open_stores, parse_request
 from starcast.ingest.rebuilding import back_up, rebuild, restore
 from starcast.ingest.stores import Stores
 from starcast.ingest.verification import verify
+from starcast.stores import GraphAddress, Role
 from starcast.stores.database import backup, migrations, models, sessions
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.reader import read_artifact_nodes
-from starcast.stores.servers import GraphAddress, Role
 from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.support.progress import ProgressLines, Silent
 from starcast.support.settings import Settings
@@ -30,21 +30,11 @@ from support.claim_runs import check_and_store
 from support.fix_cli import Starcast, name_store
 from support.fix_plugins import load_examples
 from support.fix_servers import empty, without_password
-from support.fix_store import HEAD, NEXT
+from support.fix_store import HEAD, NEXT, all_rows
 from support.plans import plan
 
 PROGRAMS = find_client_programs(18)
 STORED = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=1:1234")
-
-
-def content(engine: Engine) -> dict[str, list[str]]:
-    """Return all rows of all tables as text, sorted."""
-    found = {}
-    with engine.connect() as connection:
-        for table in inspect(connection).get_table_names():
-            rows = connection.scalars(text(f"select to_jsonb(t)::text from {table} as t"))  # noqa: S608
-            found[table] = sorted(rows)
-    return found
 
 
 def settings_for(url: URL, graph: GraphAddress) -> Settings:
@@ -118,7 +108,7 @@ def test_a_restored_store_is_equal_and_its_graph_is_rebuilt(
 ) -> None:
     file = tmp_path / "store.backup"
     create(stored, file)
-    before = content(stored)
+    before = all_rows(stored)
     empty(clean_graph, graph_driver)
     settings = settings_for(target.url, clean_graph)
     lines: list[str] = []
@@ -126,7 +116,7 @@ def test_a_restored_store_is_equal_and_its_graph_is_rebuilt(
     texts = ("restored and verified", "rebuilding the graph")
     rows, graph = (min(i for i, line in enumerate(lines) if each in line) for each in texts)
     assert rows < graph
-    after = content(target)
+    after = all_rows(target)
     # Rebuilding the graph loads the artifacts again, which changes time stamps in two tables.
     assert len(after.pop("materialization")) == len(before.pop("materialization")) == 3
     forests = [json.loads(row) for found in (after, before) for row in found.pop("forest")]
@@ -150,8 +140,8 @@ def test_a_backup_of_an_old_revision_is_restored_and_upgraded(
 ) -> None:
     add_revision()
     manifest = backup.restore(target, file, PROGRAMS)
-    assert (manifest.revision, sessions.current(target)) == (HEAD, NEXT)
-    sessions.check(target)
+    assert (manifest.revision, migrations.current(target)) == (HEAD, NEXT)
+    migrations.check(target)
     with target.connect() as connection:
         assert connection.scalar(text("select count(*) from run_summary")) == 4
 
@@ -167,14 +157,14 @@ def test_a_store_that_is_not_empty_is_refused_and_unchanged(
         empty(clean_graph, graph_driver)
         with bare.begin() as connection:
             connection.execute(text("insert into experiment (name) values ('mine')"))
-    before = content(bare)
+    before = all_rows(bare)
     found = {
         "postgres": "the store is not empty: it has 1 row in experiment",
         "neo4j": "the graph store is not empty: it holds S4",
     }[place]
     with pytest.raises(RejectedError, match=found):
         restore(settings_for(bare.url, clean_graph), file, Silent())
-    assert content(bare) == before
+    assert all_rows(bare) == before
 
 
 @pytest.mark.slow
@@ -220,7 +210,7 @@ def test_a_database_of_another_program_is_refused(bare: Engine, file: Path) -> N
         connection.execute(text("create table invoice as select 1 as id"))
     with pytest.raises(RejectedError, match="another program, such as 'invoice'"):
         backup.restore(bare, file, PROGRAMS)
-    assert list(content(bare)) == ["invoice"]
+    assert list(all_rows(bare)) == ["invoice"]
 
 
 def damaged(file: Path) -> Iterator[tuple[str, bytes]]:
@@ -237,7 +227,7 @@ def test_a_damaged_or_foreign_file_is_refused_before_anything_changes(
     file: Path, bare: Engine, tmp_path: Path, starcast: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     migrations.upgrade(bare, Silent())
-    before = content(bare)
+    before = all_rows(bare)
     name_store(monkeypatch, bare.url)
     for number, (name, data) in enumerate(damaged(file)):
         broken = tmp_path / f"broken-{number}"
@@ -252,7 +242,7 @@ def test_a_damaged_or_foreign_file_is_refused_before_anything_changes(
     with zipfile.ZipFile(archive, "w") as session:
         session.writestr("readme", "x")
     assert starcast("restore", str(archive), "--no-graph").code == 2
-    assert content(bare) == before
+    assert all_rows(bare) == before
 
 
 def rewrite(file: Path, changed: Path, change: Callable[[dict[str, object]], None]) -> Path:
@@ -299,22 +289,23 @@ def test_a_failed_replacement_restores_the_previous_content(
 ) -> None:
     """Afterwards the rows and the access rights are as before."""
     backup.restore(bare, file, PROGRAMS)
-    before, keep = content(bare), tmp_path / "all before.backup"
+    before, keep = all_rows(bare), tmp_path / "all before.backup"
     changed = rewrite(file, tmp_path / "changed", other_checksum)
     with pytest.raises(RejectedError, match="differ from the backup in run"):
         backup.restore(bare, changed, PROGRAMS, keep=keep)
-    assert content(bare) == before
+    assert all_rows(bare) == before
     assert migrations.differences(bare) == []
     reader = sessions.connect(role_url(bare.url, "reader"))
     assert backup.count_rows(reader) == backup.count_rows(bare)
     reader.dispose()
     # If the previous content cannot be restored, the error names the file and the command.
-    failing = backup.Programs(PROGRAMS.pg_dump, Path("/bin/false"))
-    with pytest.raises(UnavailableError, match="could not be put back: false failed") as error:
-        backup.restore(bare, file, failing, keep=keep)
+    (tmp_path / "pg_dump").symlink_to(PROGRAMS / "pg_dump")
+    (tmp_path / "pg_restore").symlink_to("/bin/false")
+    with pytest.raises(UnavailableError, match="could not be put back: pg_restore failed") as error:
+        backup.restore(bare, file, tmp_path, keep=keep)
     assert f"starcast restore '{keep}' --replace" in error.value.hint
     backup.restore(bare, keep, PROGRAMS, keep=tmp_path / "nothing.backup")
-    assert content(bare) == before
+    assert all_rows(bare) == before
     assert not (tmp_path / "nothing.backup").exists()
 
 
@@ -325,7 +316,7 @@ def test_an_interrupted_backup_keeps_the_earlier_file(stored: Engine, tmp_path: 
     failing.write_text("#!/bin/sh\nhead -c 100000 /dev/zero\nexit 1\n", encoding="utf-8")
     failing.chmod(0o755)
     with pytest.raises(UnavailableError, match="pg_dump failed"):
-        backup.create(stored, target, backup.Programs(failing, PROGRAMS.pg_restore))
+        backup.create(stored, target, tmp_path)
     assert target.read_bytes() == b"an earlier backup"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["pg_dump", "store.backup"]
     with pytest.raises(InputError, match="cannot be written"):
@@ -361,7 +352,7 @@ def test_a_dump_can_be_read_without_starcast(file: Path, bare: Engine, tmp_path:
     with zipfile.ZipFile(file) as archive:
         archive.extract("postgres.dump", tmp_path)
     with (tmp_path / "postgres.dump").open("rb") as source:
-        command = [str(PROGRAMS.pg_restore), "--no-owner"]
+        command = [str(PROGRAMS / "pg_restore"), "--no-owner"]
         backup._run(command, bare.url, lambda process: copyfileobj(source, process.stdin))
     with sessions.open_session(bare) as session:
         assert [each.name for each in session.scalars(select(models.Experiment))] == ["e"]

@@ -16,7 +16,7 @@ from starcast.claims.verdict import describe_place
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import NotFoundError
 from support.claim_runs import check_and_store
-from support.fix_servers import without_password
+from support.fix_servers import environment_for
 
 NAMES = ["TS.L5", "TS.h"]
 SIZES = ["S3", "S4"]
@@ -83,17 +83,11 @@ if __name__ == "__main__":
 def started(clean_database: URL, engine: Engine, tmp_path: Path) -> subprocess.Popen[str]:
     """Start a check of claims in two processes, and wait until both are busy."""
     del engine
-    (tmp_path / "password").write_text(str(clean_database.password), encoding="utf-8")
     (tmp_path / "run.py").write_text(SCRIPT, encoding="utf-8")
-    environment = {
-        **os.environ,
-        "STARCAST_POSTGRES_URI": without_password(clean_database),
-        "STARCAST_POSTGRES_PASSWORD_FILE": str(tmp_path / "password"),
-    }
     words = ("claims", "check", "TS.L5", "TS.h", "TS.L3", "--sizes", "S3,S4,S5,S6", "--jobs", "2")
     process = subprocess.Popen(
         [sys.executable, str(tmp_path / "run.py"), *words],
-        env=environment,
+        env=environment_for(clean_database, tmp_path),
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,

@@ -17,11 +17,11 @@ from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import ingest, parse_request
 from starcast.ingest.stores import Stores
-from starcast.stores.database import artifact_rows, migrations, models, repository, sessions
-from starcast.stores.database.artifact_rows import list_artifacts
+from starcast.stores import GraphAddress, Role
+from starcast.stores.database import migrations, models, repository, sessions
+from starcast.stores.database.repository import list_artifacts
 from starcast.stores.database.views import VIEWS
 from starcast.stores.graph.connection import Graph
-from starcast.stores.servers import GraphAddress, Role
 from starcast.support.errors import UnavailableError
 from starcast.support.progress import Silent
 from support.claim_runs import check_and_store
@@ -47,13 +47,6 @@ CONSTRAINTS = text("""
     union all select tablename || ' ' || indexname || ': ' || indexdef from pg_indexes
     where schemaname = 'public' and tablename <> 'alembic_version'
 """)
-
-
-@pytest.fixture
-def migrated(bare: Engine) -> Engine:
-    """A private database with the newest schema."""
-    migrations.upgrade(bare, Silent())
-    return bare
 
 
 def declared_comments() -> set[tuple[str, str | None, str | None]]:
@@ -301,7 +294,7 @@ def test_the_artifact_view_and_the_listings_have_the_stored_values(ingested: Eng
         assert {kind for kind, _ in found} == set(models.KINDS)
         for row in stored:
             seen = found[row.kind, row.id]
-            own = session.get(artifact_rows.MODELS[row.kind], row.id)
+            own = session.get(repository.MODELS[row.kind], row.id)
             for name, value in seen.items():
                 if hasattr(row, name):
                     assert value == getattr(row, name), name
@@ -454,7 +447,7 @@ def test_a_refused_write_names_the_missing_right(reading: Engine, starcast: Star
     with sessions.open_session(reading) as session:
         assert len(list_artifacts(session, "topology")) == 1
         assert [each.name for each in repository.list_experiments(session)] == ["e"]
-    assert sessions.current(reading) == sessions.head()
+    assert migrations.current(reading) == migrations.head()
 
 
 def test_the_writer_is_not_a_superuser_and_cannot_change_tables(

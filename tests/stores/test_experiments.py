@@ -1,11 +1,10 @@
 """Experiments on a real store run once, one at a time, and resume after interruptions."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,8 @@ from starcast.support.errors import (
     LimitError,
     UnavailableError,
 )
-from starcast.support.progress import Silent, Task
+from starcast.support.progress import Silent
+from support.break_off import Countdown
 from support.experiments import FAULTY, runs, time
 from support.recorder import Recorder
 
@@ -44,46 +44,19 @@ def changed(**axes: Any) -> Grid:
     return Grid({**GRID.as_json(), **axes})
 
 
-class Interrupted(Silent):
-    """A reporter that simulates Ctrl-C after a number of runs."""
-
-    def __init__(self, after: int) -> None:
-        self.left = after
-
-    @contextmanager
-    def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:  # noqa: ARG002
-        """Yield this reporter as the task."""
-        yield self
-
-    def advance(self, amount: int = 1) -> None:
-        """Count a run, and interrupt after the last permitted one."""
-        self.left -= amount
-        if self.left == 0:
-            self.happens()
-
-    def happens(self) -> None:
-        """Raise the interrupt."""
-        raise KeyboardInterrupt
+def interrupt() -> None:
+    """Raise the error that Ctrl-C raises."""
+    raise KeyboardInterrupt
 
 
-class CutOff(Interrupted):
-    """A reporter that closes the connection holding the lock after a number of runs."""
-
-    def __init__(
-        self, after: int, engine: Engine, another: Callable[[], object] = lambda: None
-    ) -> None:
-        super().__init__(after)
-        self.engine, self.another = engine, another
-
-    def happens(self) -> None:
-        """End all connections that hold an advisory lock."""
-        ended = text(
-            "select pg_terminate_backend(pid, 5000) from pg_locks"
-            " where locktype = 'advisory' and granted"
-        )
-        with self.engine.begin() as connection:
-            assert connection.execute(ended).scalars().all() == [True]
-        self.another()
+def cut_off(engine: Engine) -> None:
+    """End the connection that holds the advisory lock."""
+    ended = text(
+        "select pg_terminate_backend(pid, 5000) from pg_locks"
+        " where locktype = 'advisory' and granted"
+    )
+    with engine.begin() as connection:
+        assert connection.execute(ended).scalars().all() == [True]
 
 
 def test_the_axis_segments_sets_the_messages_of_algorithms_without_segments(engine: Engine) -> None:
@@ -115,7 +88,7 @@ def test_an_interrupted_experiment_keeps_complete_runs_and_can_be_resumed(
     engine: Engine, after: int
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
-        run_experiment(engine, "all", GRID, Interrupted(after))
+        run_experiment(engine, "all", GRID, Countdown(after, interrupt))
     kept = runs(engine, "all")
     assert [Point.of(run) for run in kept] == GRID.points()[:after]
     assert all(len(run.costs) == 3 for run in kept)
@@ -202,14 +175,14 @@ def test_an_experiment_without_runs_left_by_an_older_starcast_is_replaced(engine
 
 def test_a_lost_lock_ends_an_experiment_before_it_writes_again(engine: Engine) -> None:
     with pytest.raises(UnavailableError, match="holds the lock 'experiment all' was lost") as lost:
-        run_experiment(engine, "all", GRID, CutOff(3, engine))
+        run_experiment(engine, "all", GRID, Countdown(3, partial(cut_off, engine)))
     assert "run the same command again" in lost.value.hint
     assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()[:3]
     assert run_experiment(engine, "all", GRID, Silent()).created == 29
 
 
 def test_a_lock_lost_after_the_last_run_is_not_an_error(engine: Engine) -> None:
-    outcome = run_experiment(engine, "all", GRID, CutOff(32, engine))
+    outcome = run_experiment(engine, "all", GRID, Countdown(32, partial(cut_off, engine)))
     assert (outcome.created, len(runs(engine, "all"))) == (32, 32)
 
 
@@ -220,12 +193,12 @@ def test_a_concurrent_write_of_another_process_is_reported_as_busy(
     """The lock is lost after the last check, and another process writes before the commit."""
     if kept:
         with pytest.raises(KeyboardInterrupt):
-            run_experiment(engine, "all", GRID, Interrupted(kept))
+            run_experiment(engine, "all", GRID, Countdown(kept, interrupt))
     opens = running._ensure_experiment
 
     def meanwhile(session: Session, name: str, design: Design) -> int:
         monkeypatch.setattr(running, "_ensure_experiment", opens)
-        CutOff(1, engine).happens()
+        cut_off(engine)
         run_experiment(engine, "all", GRID, Silent())
         # Both transactions insert the experiment, so the later one finds its name taken.
         return (

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 from sqlalchemy import URL, Engine
@@ -26,6 +26,7 @@ from starcast.support.dask_cluster import DaskExecutor, connect
 from starcast.support.errors import InputError, LimitError, RejectedError, UnavailableError
 from starcast.support.parallel import Workload, run_parallel
 from starcast.support.progress import Silent
+from support.break_off import Countdown
 from support.dask_cluster import Cluster, cluster
 from support.experiments import figures, runs
 from support.fix_plugins import EXAMPLES
@@ -79,47 +80,28 @@ def executor(cluster_of_two: Cluster) -> Iterator[DaskExecutor]:
         yield opened
 
 
-class Killer(Silent):
-    """A reporter that kills a worker when the first results have arrived."""
-
-    def __init__(self, killed: Cluster) -> None:
-        self._cluster: Cluster | None = killed
-
-    def task(self, text: str, total: int, unit: str = "") -> "Killer":  # type: ignore[override]
-        """Return this reporter as the task."""
-        del text, unit
-        assert total > 1
-        return self
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        assert self._cluster is None
-
-    def advance(self, amount: int = 1) -> None:
-        """Kill one worker at the first call."""
-        del amount
-        if self._cluster is not None:
-            self._cluster.kill_worker()
-            self._cluster = None
+@pytest.fixture
+def killer(cluster_of_two: Cluster) -> Iterator[Countdown]:
+    """A reporter that kills a worker when the first result has arrived."""
+    reporter = Countdown(1, cluster_of_two.kill_worker)
+    yield reporter
+    assert reporter.left < 0, "there was only one result, or none"
 
 
 def test_an_experiment_whose_worker_is_killed_stores_the_same_runs(
-    engine: Engine, cluster_of_two: Cluster, executor: DaskExecutor
+    engine: Engine, killer: Countdown, executor: DaskExecutor
 ) -> None:
-    outcome = run_experiment(engine, "dask", GRID, Killer(cluster_of_two), executor=executor)
+    outcome = run_experiment(engine, "dask", GRID, killer, executor=executor)
     assert (outcome.created, outcome.failed) == (16, 0)
     run_experiment(engine, "local", GRID, Silent(), jobs=1)
     assert figures(engine, "dask") == figures(engine, "local")
 
 
 def test_claims_whose_worker_is_killed_have_the_same_evidence(
-    cluster_of_two: Cluster, executor: DaskExecutor
+    killer: Countdown, executor: DaskExecutor
 ) -> None:
     """The check covers the part of the level `full` selected by `CLAIMS` and `SIZES`."""
     claims = select_claims(CLAIMS)
-    killer = Killer(cluster_of_two)
     verdicts = verify.verify_claims(claims, sizes=SIZES, reporter=killer, executor=executor)
     alone = verify.verify_claims(claims, sizes=SIZES, jobs=1)
     assert [verdict.claim for verdict in verdicts] == [verdict.claim for verdict in alone]
@@ -136,20 +118,20 @@ def verified(source: Source, reporter: Silent, executor: DaskExecutor | None) ->
 
 
 def test_blocks_whose_worker_is_killed_have_the_same_heights_and_loads(
-    cluster_of_two: Cluster, executor: DaskExecutor
+    killer: Countdown, executor: DaskExecutor
 ) -> None:
     source = closed_form("S9", "edge-disjoint")
     # The local run comes first: numba compiles here, and the workers load the compiled code.
     expected = verified(source, Silent(), None)
-    assert verified(source, Killer(cluster_of_two), executor) == expected
+    assert verified(source, killer, executor) == expected
 
 
 def test_searches_whose_worker_is_killed_find_the_same_values(
-    cluster_of_two: Cluster, executor: DaskExecutor
+    killer: Countdown, executor: DaskExecutor
 ) -> None:
     """The workers themselves start the solver processes."""
     tasks = plan_searches(["congestion-trees", "edge-disjoint-trees"], ["Q3", "S3"], {}, [0])
-    budget = Budget(60, 1_000, reporter=Killer(cluster_of_two))
+    budget = Budget(60, 1_000, reporter=killer)
     kept: list[str] = []
     found = run_searches(tasks, budget, no_record, lambda record: kept.append(record.id), executor)
     values = {record.id: (record.value, record.bound) for _, record in found}

@@ -20,7 +20,7 @@ from starcast.comparison.sides import load_side
 from starcast.experiments.design import Design, Grid, as_toml
 from starcast.experiments.exchange import Imported, export_experiments, import_experiments
 from starcast.experiments.running import exclusive, reproduce, run_experiment, run_once
-from starcast.stores.database import migrations, models, repository
+from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import BusyError, InputError, NotFoundError, RejectedError
 from starcast.support.progress import Silent
@@ -40,10 +40,9 @@ SMALL = Grid({
 
 
 @pytest.fixture
-def colleague(bare: Engine) -> Engine:
+def colleague(migrated: Engine) -> Engine:
     """A second database, as the store of a colleague."""
-    migrations.upgrade(bare, Silent())
-    return bare
+    return migrated
 
 
 @pytest.fixture

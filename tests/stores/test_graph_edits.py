@@ -9,20 +9,15 @@ from sqlalchemy import URL
 from starcast.ingest import LoadMethod, Stores, ingest
 from starcast.ingest.rebuilding import rebuild
 from starcast.ingest.verification import check_artifact, verify
+from starcast.stores import GraphAddress
 from starcast.stores.database import migrations, sessions
 from starcast.stores.graph.connection import Graph
-from starcast.stores.servers import GraphAddress
 from starcast.support.errors import RejectedError
 from starcast.support.progress import Silent
 from support.checks import assert_stored, described
 from support.fix_servers import empty, new_database
-from support.plans import plan
+from support.plans import GREEDY, SENDS, TREES, plan
 
-TREES, GREEDY, SENDS = (
-    "S4:multiple:1234",
-    "S4:greedy:1234",
-    "S4:broadcast:multiple:all:segments=2:1234",
-)
 STORE = "the store"
 DIFFERENT = "its rows in the graph differ from those of the newly built artifact"
 WHAT = plan("S4", "greedy", "multiple", segments=2)

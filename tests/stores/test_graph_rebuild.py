@@ -12,16 +12,15 @@ from starcast.ingest.stores import lock_stores
 from starcast.ingest.verification import check_artifact, verify
 from starcast.stores.database import models
 from starcast.stores.database.sessions import open_session
-from starcast.stores.graph.ownership import OutdatedSchemaError, OwnershipError
+from starcast.stores.graph.audit import OutdatedSchemaError, OwnershipError
 from starcast.support.errors import BusyError, InputError, NotFoundError, RejectedError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.settings import Settings
 from support.break_off import Countdown
 from support.checks import assert_stored, counts, only_verified_is_complete, states
-from support.plans import plan
+from support.plans import SENDS, TREES, plan
 
 over_bolt = partial(rebuild, method=LoadMethod.BOLT)
-TREES, SENDS = "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234"
 
 
 @pytest.fixture
@@ -245,19 +244,6 @@ def test_a_foreign_embedded_graph_is_refused(
     with pytest.raises(OwnershipError):
         over_bolt(replace(stores, embedded=stack_settings))
     assert counts(stores.graph) == before
-
-
-def test_orphans_are_deleted(stores: Stores, stored_plan: Plan) -> None:
-    """Every rebuild deletes nodes and relationships of artifacts that do not exist."""
-    stores.graph.write(
-        "UNWIND range(1, 2500) AS i CREATE (:Node {key: i, topology: 'S9', rank: i, label: 'x'})"
-    )
-    stores.graph.write(
-        "MATCH (a:Node {rank: 0}), (b:Node {rank: 1}) "
-        "CREATE (a)-[:SEND {schedule: 'mine', step: 1}]->(b)"
-    )
-    over_bolt(replace(stores, batch=1000), [SENDS])
-    assert_correct(stores, stored_plan)
 
 
 def test_impossible_rebuild_requests_are_refused(stores: Stores, stored_plan: Plan) -> None:

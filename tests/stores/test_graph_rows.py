@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from starcast.collectives import Schedule, schedule
-from starcast.stores.graph import rows
-from starcast.stores.graph.artifacts import graph_artifact
-from starcast.stores.graph.rows import FACTOR, MODULUS, Rows
+from starcast.stores.graph import artifacts
+from starcast.stores.graph.artifacts import FACTOR, MODULUS, Rows, graph_artifact
 from starcast.stores.graph.schema import LINK, TREE_EDGE
 from starcast.support.errors import RejectedError
 from starcast.topologies import Topology, topology
@@ -93,12 +92,12 @@ def test_the_checksum_is_the_sum_of_the_checksums_of_the_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """NumPy arrays give the same sum as Python integers row by row, also for huge values."""
-    monkeypatch.setattr(rows, "_CACHED", 7)
+    monkeypatch.setattr(artifacts, "_CACHED", 7)
     actual = graph_artifact(schedule("S4", "broadcast", "multiple", segments=3)).rows
-    assert rows.checksum(actual.table) == sum(mixed(list(row)) for row in listed(actual))
+    assert artifacts.checksum(actual.table) == sum(mixed(list(row)) for row in listed(actual))
     huge = np.arange(20) * 10**8
     table = np.stack([huge, huge + 5])
-    assert rows.checksum(table) == sum(mixed([v, v + 5]) for v in huge.tolist())
+    assert artifacts.checksum(table) == sum(mixed([v, v + 5]) for v in huge.tolist())
 
 
 def test_labels_enter_the_checksum_of_nodes_as_numbers_in_base_37() -> None:
@@ -108,9 +107,9 @@ def test_labels_enter_the_checksum_of_nodes_as_numbers_in_base_37() -> None:
     for rank, label in enumerate(network.labels().tolist()):
         code = 0
         for symbol in label:
-            code = (code * 37 + rows.ALPHABET.index(symbol) + 1) % MODULUS
+            code = (code * 37 + artifacts.ALPHABET.index(symbol) + 1) % MODULUS
         expected += mixed([rank, rank, code])
-    assert rows.node_checksum(network) == expected
+    assert artifacts.node_checksum(network) == expected
 
 
 Table = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
@@ -119,7 +118,7 @@ Table = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 def changed(change: Callable[[Table], Table]) -> tuple[int, int]:
     """Return the checksum of a forest's rows before and after a change of the table."""
     table = graph_artifact(forest("S4", "multiple")).rows.table
-    return rows.checksum(table), rows.checksum(change(table.copy()))
+    return artifacts.checksum(table), artifacts.checksum(change(table.copy()))
 
 
 @pytest.mark.parametrize("index", range(5), ids=["start", "end", *TREE_EDGE.columns])
@@ -179,11 +178,11 @@ def test_blocks_are_small_and_together_have_all_rows(
     """Counts and checksums of the blocks add up to those of all rows."""
     artifact = graph_artifact(BLOCKS[name]())
     joined_rows = artifact.rows
-    monkeypatch.setattr(rows, "BLOCK", 50)
+    monkeypatch.setattr(artifacts, "BLOCK", 50)
     blocks = list(artifact.blocks())
     assert len(blocks) > 1
     assert max(map(len, blocks)) <= 50
-    assert rows.rows_content(blocks) == rows.rows_content([joined_rows])
+    assert artifacts.rows_content(blocks) == artifacts.rows_content([joined_rows])
     assert same_rows(artifact.rows, joined_rows)
 
 
@@ -191,14 +190,14 @@ def test_the_checksum_of_nodes_does_not_depend_on_the_block_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Labels are computed for one block of ranks at a time."""
-    joined_rows = rows.node_checksum(topology("S5"))
-    monkeypatch.setattr(rows, "BLOCK", 7)
-    assert rows.node_checksum(topology("S5")) == joined_rows
+    joined_rows = artifacts.node_checksum(topology("S5"))
+    monkeypatch.setattr(artifacts, "BLOCK", 7)
+    assert artifacts.node_checksum(topology("S5")) == joined_rows
 
 
 def test_joining_no_blocks_gives_no_rows() -> None:
     """The result has all columns, but no rows."""
-    assert len(rows.join_blocks([], LINK, "S2", topology("S2"))) == 0
+    assert len(artifacts.join_blocks([], LINK, "S2", topology("S2"))) == 0
 
 
 def number_of_nodes(part: Rows) -> int:
@@ -222,7 +221,7 @@ def test_batches_have_all_rows_sorted_by_start_node_and_touch_few_nodes(
     assert len(parts) <= 6 + 4
     assert max(map(number_of_nodes, parts)) < 0.75 * size
     assert all((np.diff(part.start) >= 0).all() for part in parts)
-    together = rows.join_blocks(parts, LINK, spec, links.topology)
+    together = artifacts.join_blocks(parts, LINK, spec, links.topology)
     assert same_rows(together, links.sorted())
     ends = np.column_stack([links.start, links.end])
     consecutive = sum(len(np.unique(ends[k : k + size])) for k in range(0, len(links), size))
@@ -239,9 +238,9 @@ def test_batches_that_are_written_at_the_same_time_have_no_node_in_common(
     pairs = [batches for batches in links.batches(size) if len(batches) > 1]
     assert 4 * sum(len(first) + len(second) for first, second in pairs) >= len(links)
     for first, second in pairs:
-        assert number_of_nodes(rows.join_blocks([first, second], LINK, spec, links.topology)) == (
-            number_of_nodes(first) + number_of_nodes(second)
-        )
+        assert number_of_nodes(
+            artifacts.join_blocks([first, second], LINK, spec, links.topology)
+        ) == (number_of_nodes(first) + number_of_nodes(second))
 
 
 def test_a_single_batch_keeps_the_order_of_the_rows() -> None:

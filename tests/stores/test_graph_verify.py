@@ -13,8 +13,8 @@ from starcast.queries.execution import operator_name, plan_operators
 from starcast.stores.database import models
 from starcast.stores.database.sessions import open_session
 from starcast.stores.graph import audit, reader
+from starcast.stores.graph.audit import OwnershipError
 from starcast.stores.graph.connection import Graph, QueryResult
-from starcast.stores.graph.ownership import OwnershipError
 from starcast.stores.graph.schema import first_key
 from starcast.stores.graph.writer import BoltWriter
 from starcast.support.errors import NotFoundError
@@ -22,21 +22,10 @@ from starcast.support.vocabulary import LoadMethod
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
 from support.checks import assert_stored, described
-from support.plans import plan
+from support.plans import GREEDY, SENDS, TREES, plan
 from support.recorder import Recorder
 
-TREES, GREEDY, SENDS = (
-    "S4:multiple:1234",
-    "S4:greedy:1234",
-    "S4:broadcast:multiple:all:segments=2:1234",
-)
 STORE = "the store"
-
-
-@pytest.fixture
-def stores(stores: Stores) -> Stores:
-    """Both stores, with a batch size of 1,000 rows."""
-    return replace(stores, batch=1000)
 
 
 @pytest.fixture

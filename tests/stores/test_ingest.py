@@ -22,11 +22,11 @@ from starcast.ingest.artifacts import (
 )
 from starcast.ingest.loading import STAGES
 from starcast.ingest.stores import lock_stores
-from starcast.ingest.verification import check_artifact, verify
+from starcast.ingest.verification import verify
+from starcast.stores import Role
 from starcast.stores.database import sessions
-from starcast.stores.database.artifact_rows import columns, describe_artifact, list_artifacts
+from starcast.stores.database.repository import artifact_columns, describe_artifact, list_artifacts
 from starcast.stores.database.sessions import open_session
-from starcast.stores.servers import Role
 from starcast.support.errors import (
     BusyError,
     RejectedError,
@@ -46,9 +46,7 @@ from support.checks import (
     states,
     stored_counts,
 )
-from support.plans import plan
-
-S4 = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234")
+from support.plans import S4, plan
 
 
 @pytest.fixture
@@ -126,22 +124,6 @@ def test_a_second_ingest_creates_nothing(stores: Stores, stored_plan: Plan) -> N
     )
     assert str(summary) == "nothing to create: 3 of 3 are already stored"
     assert (counts(stores.graph), stored_counts(stores)) == before
-
-
-@pytest.mark.slow
-def test_missing_artifacts_are_added(stores: Stores) -> None:
-    """A larger plan is ingested after a smaller one, and then another topology."""
-    ingest(stores, plan("S4", "greedy"))
-    larger = plan("S4", "all", "all")
-    summary = ingest(stores, larger)
-    assert summary.present == ["S4", "S4:greedy:1234"]
-    assert_stored(stores, larger)
-    ingest(stores, plan("S3", "all"))
-    assert set(states(stores).values()) == {"complete"}
-    assert check_nodes(stores.graph, "Topology", ("spec", "state")) == {
-        ("S3", "complete"),
-        ("S4", "complete"),
-    }
 
 
 def test_an_artifact_is_called_complete_only_after_all_stages(
@@ -306,34 +288,11 @@ def test_an_artifact_that_another_program_changes_while_loading_is_not_complete(
     assert_stored(stores, stored_plan)
 
 
-def test_an_emptied_graph_is_filled_again(stores: Stores, stored_plan: Plan) -> None:
-    """The requested artifacts are stored again; PostgreSQL records the others as lost."""
-    ingest(stores, plan("S3", "greedy"))
-    ingest(stores, stored_plan)
-    stores.graph.write("MATCH (n) DETACH DELETE n")
-    summary = ingest(stores, stored_plan)
-    assert [one.id for one in summary.created] == list(S4)
-    assert {
-        artifact_id: state
-        for artifact_id, state in states(stores).items()
-        if artifact_id.startswith("S3")
-    } == {
-        "S3": "failed",
-        "S3:greedy:123": "failed",
-    }
-    with open_session(stores.engine) as session:
-        assert {row["error"] for row in list_artifacts(session, "topology", "S3")} == {
-            "it is no longer in the graph store"
-        }
-    drop(stores, "topology", "S3", cascade=True)
-    assert_stored(stores, stored_plan)
-
-
 @pytest.mark.parametrize("label", ["Topology", "Forest", "Schedule"])
 def test_dependents_of_a_lost_artifact_are_recreated(
     stores: Stores, stored_plan: Plan, label: str
 ) -> None:
-    """All other artifacts are kept."""
+    """All other artifacts are kept. For an emptied graph, see `test_graph_rebuild.py`."""
     ingest(stores, stored_plan)
     stores.graph.write(f"MATCH (o:{label}) DETACH DELETE o")
     summary = ingest(stores, stored_plan)
@@ -451,37 +410,15 @@ def test_stored_artifacts_are_listed_and_described(stores: Stores, stored_plan: 
     built_forest = forest("S4", "multiple")
     with open_session(stores.engine) as session:
         row = list_artifacts(session, "forest", "S4")[0]
-        assert [row[name] for name in columns("forest")] == [
-            "S4:multiple:1234",
-            "S4",
-            "multiple",
-            "1234",
-            3,
-            built_forest.height,
-            built_forest.congestion,
-            "complete",
-            None,
-        ]
+        measures = (3, built_forest.height, built_forest.congestion)
+        values = (S4[1], "S4", "multiple", "1234", *measures, "complete", None)
+        assert tuple(row[name] for name in artifact_columns("forest")) == values
         assert list_artifacts(session, "forest", "S5") == []
         shown = describe_artifact(session, "forest", S4[1])
-        assert (shown["heights"], shown["leaves"]) == (
-            built_forest.heights.tolist(),
-            built_forest.leaves.tolist(),
-        )
-        assert shown["sizes"] == built_forest.sizes.tolist()
+        for name in ("heights", "leaves", "sizes"):
+            assert shown[name] == getattr(built_forest, name).tolist()
         assert shown["expected_checksum"] == shown["found_checksum"]
         assert {row["arguments"] for row in list_artifacts(session, "schedule")} == {"segments=2"}
-
-
-def test_a_stored_artifact_can_be_checked(stores: Stores, stored_plan: Plan) -> None:
-    """A check finds manual edits made after the ingest."""
-    ingest(stores, stored_plan)
-    for kind, artifact_id in zip(("topology", "forest", "schedule"), S4, strict=True):
-        check_artifact(stores, kind, artifact_id)
-    stores.graph.write("MATCH ()-[r:SEND]->() WITH r LIMIT 1 SET r.unit = r.unit + 1")
-    with pytest.raises(RejectedError, match="the graph holds"):
-        check_artifact(stores, "schedule", S4[2])
-    check_artifact(stores, "forest", S4[1])
 
 
 @pytest.mark.parametrize("access", ["the reader", "read-only transactions"])

@@ -1,7 +1,6 @@
 """Ingests killed by kill -9: incomplete artifacts are recognized, and the next ingest finishes."""
 
 import multiprocessing
-import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,9 +15,9 @@ from campaign.proxy import Proxy
 from starcast.ingest import Plan, Stores, ingest
 from starcast.ingest.artifacts import Artifact
 from starcast.ingest.loading import STAGES
+from starcast.stores import GraphAddress
 from starcast.stores.database import sessions
 from starcast.stores.graph.connection import Graph
-from starcast.stores.servers import GraphAddress
 from starcast.support.errors import UnavailableError
 from support import break_off
 from support.checks import (
@@ -29,12 +28,11 @@ from support.checks import (
     states,
 )
 from support.fix_graph import FEW
-from support.fix_servers import without_password
-from support.plans import plan
+from support.fix_servers import environment_for
+from support.plans import S4, plan
 
 pytestmark = pytest.mark.slow
 
-S4 = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=2:1234")
 #: A fork server that has imported starcast, so that the processes to kill start quickly.
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["pytest", "starcast.ingest", "starcast.support.settings"])
@@ -52,17 +50,11 @@ class Killable:
     def __init__(self, address: GraphAddress, url: URL, folder: Path) -> None:
         secret = folder / "neo4j"
         secret.write_text(address.password, encoding="utf-8")
-        self._environment = {
-            **os.environ,
+        self._environment = environment_for(url, folder) | {
             "STARCAST_NEO4J_URI": address.uri,
             "STARCAST_NEO4J_PASSWORD_FILE": str(secret),
-            "STARCAST_POSTGRES_URI": without_password(url),
             "STARCAST_BATCH": str(FEW),
         }
-        if url.password is not None:
-            other = folder / "postgres"
-            other.write_text(str(url.password), encoding="utf-8")
-            self._environment["STARCAST_POSTGRES_PASSWORD_FILE"] = str(other)
 
     def dies(self, *words: str) -> None:
         """Run the process, and check that it was killed rather than failed."""

@@ -6,7 +6,7 @@ from starcast.collectives import schedule
 from starcast.collectives.algorithm import algorithms_on
 from starcast.collectives.model import COLLECTIVES
 from starcast.ingest.artifacts import Artifact, forest_artifact
-from starcast.ingest.load_methods import (
+from starcast.ingest.planning import (
     BOLT_ROW_LIMIT,
     IMPORT_ROW_LIMIT,
     Estimate,

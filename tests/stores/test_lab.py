@@ -12,6 +12,7 @@ from sqlalchemy import URL
 
 import starcast as package
 from starcast import Forest, Lab, connect, forest, topology
+from starcast.collectives import schedule
 from starcast.support.errors import (
     InputError,
     NotFoundError,
@@ -72,22 +73,6 @@ def test_forests_defined_by_the_user_are_stored_under_their_own_names(lab: Lab) 
     assert lab.drop("S4", cascade=True)["dropped"][-1] == "S4"
 
 
-def test_a_forest_with_the_name_of_other_trees_is_refused(lab: Lab) -> None:
-    array = forest("S4", "greedy").parent_port
-    with pytest.raises(RejectedError, match="builds different trees") as refusal:
-        lab.ingest("S4", trees=Forest(S4, array, construction="multiple"))
-    assert "construction='mine'" in refusal.value.hint
-    with pytest.raises(InputError, match="is on S5, not on S4"):
-        lab.ingest("S4", trees=[forest("S5", "greedy")])
-    assert len(lab.topologies()) == 0
-    lab.ingest("S4", trees=Forest(S4, array, construction="mine"))
-    changed = forest("S4", "recursive-substar").parent_port
-    with pytest.raises(RejectedError, match="S4:mine:1234 but different trees is") as stored:
-        lab.ingest("S4", trees=Forest(S4, changed, construction="mine"))
-    assert "forest drop" in stored.value.hint
-    assert np.array_equal(lab.forest("S4:mine:1234").parent_port, array)
-
-
 def test_query_files_run_with_and_without_a_header(filled: Lab, tmp_path: Path) -> None:
     free = tmp_path / "free.cypher"
     free.write_text("MATCH (n:Node {label: $label})\nRETURN n.rank AS rank;\n", encoding="utf-8")
@@ -141,17 +126,6 @@ def test_an_experiment_accepts_axis_values_of_several_python_types(lab: Lab) -> 
     comparison = lab.compare("e")
     assert len(comparison.comparison.sides) == 2
     assert lab.drop_experiment("e")["runs"] == 8
-
-
-def test_an_exported_experiment_can_be_imported(lab: Lab, tmp_path: Path) -> None:
-    lab.experiment("e", grid=GRID, algorithm="multiple")
-    before = lab.show_experiment("e").select("time", "gap", "segments", "message_bytes").rows
-    assert lab.export_experiment("e", out=tmp_path / "e.json.gz")["runs"] == 4
-    lab.drop_experiment("e")
-    imported = lab.import_experiment(tmp_path / "e.json.gz", name="copy")
-    assert imported.rows == [{"experiment": "copy", "created": 4, "kept": 0}]
-    copy = lab.show_experiment("copy")
-    assert copy.select("time", "gap", "segments", "message_bytes").rows == before
 
 
 def test_a_comparison_can_be_shown_as_a_table_and_as_a_page(filled: Lab) -> None:
@@ -322,3 +296,21 @@ def test_the_embedded_stack_is_found_by_its_home(
         ]
         assert set(lab.doctor()["verdict"]) <= {"ok", "warning"}
         assert str(stack_settings.home) in repr(lab)
+
+
+def test_an_allreduce_is_stored_queried_and_compared(lab: Lab) -> None:
+    lab.ingest("S4", schedules=["allreduce:multiple", "allreduce:necklace"])
+    assert len(lab.verify()) == 0
+    stored = schedule("S4", "allreduce", "multiple")
+    assert stored.combine is not None
+    for step in range(1, stored.steps + 1):
+        sends = lab.query("schedules/sends", schedule=stored.id, step=step)
+        expected = stored.combine[stored.step == step].tolist()
+        assert sorted(row["combine"] for row in sends.rows) == sorted(expected)
+    grid = {"topology": "S4", "collective": "allreduce", "message_bytes": [24, 2400]}
+    for name in ("ring", "multiple"):
+        lab.experiment(name, grid=grid, algorithm=name)
+    compared = lab.compare("ring", "multiple")
+    # The ring takes half the transmission time per byte, and three times as many start-ups.
+    assert [row["verdict"] for row in compared.rows]
+    assert len(compared) == 2

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from starcast.embedded import files, stack
+from starcast.embedded import stack, system
 from starcast.embedded.endpoints import graph_address
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
-from starcast.ingest import LoadMethod, Plan, Stores, drop, ingest, load_methods, open_stores
+from starcast.ingest import LoadMethod, Plan, Stores, drop, ingest, open_stores, planning
 from starcast.ingest.artifacts import Artifact
 from starcast.ingest.rebuilding import rebuild
 from starcast.ingest.verification import check_artifact, verify
@@ -263,7 +263,7 @@ def test_a_disk_that_is_too_small_is_reported(
     def refuse(folder: Path, megabytes: int, purpose: str) -> None:
         raise LimitError(f"{purpose} needs {megabytes} MB below {folder}", hint="free some space")
 
-    monkeypatch.setattr(files, "require_space", refuse)
+    monkeypatch.setattr(system, "require_space", refuse)
     with open_stores(own) as stores:
         before = states(stores)
         with pytest.raises(
@@ -383,7 +383,7 @@ def test_a_drop_deletes_rows_if_an_import_would_lose_data_or_exceed_the_disk(
     own: Settings, both: set[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By default, rows are deleted instead. An import that is requested explicitly is refused."""
-    monkeypatch.setattr(load_methods, "DELETED_PER_SECOND", 0.001)
+    monkeypatch.setattr(planning, "DELETED_PER_SECOND", 0.001)
     before = in_force(own)
     with open_stores(own) as stores:
         stores.graph.write("CREATE (:Person)")
@@ -391,7 +391,7 @@ def test_a_drop_deletes_rows_if_an_import_would_lose_data_or_exceed_the_disk(
             drop(stores, "forest", NEW.artifacts[1].id, True, method=LoadMethod.IMPORT)
         drop(stores, "schedule", NEW.artifacts[2].id)
         stores.graph.write("MATCH (p:Person) DELETE p")
-        monkeypatch.setattr(load_methods, "BYTES_PER_NODE", 10**12)
+        monkeypatch.setattr(planning, "BYTES_PER_NODE", 10**12)
         with pytest.raises(LimitError, match="and its disk has"):
             drop(stores, "topology", "S4", True, method=LoadMethod.IMPORT)
         drop(stores, "topology", "S4", cascade=True)

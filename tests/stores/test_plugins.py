@@ -14,9 +14,9 @@ from starcast.experiments.running import run_experiment
 from starcast.ingest import LoadMethod, Stores, drop, ingest, parse_request
 from starcast.ingest.rebuilding import rebuild
 from starcast.ingest.verification import check_artifact, verify
-from starcast.stores.database import artifact_rows, models
+from starcast.stores.database import models
 from starcast.stores.database.sessions import open_session
-from starcast.support.errors import InputError, RejectedError, StarcastError
+from starcast.support.errors import InputError, RejectedError
 from starcast.support.progress import Silent
 from starcast.topologies import topology
 from starcast.trees import Forest, forest
@@ -33,41 +33,14 @@ pytestmark = pytest.mark.usefixtures("registries")
 @pytest.mark.parametrize("spec", ["R4", "S4", "S4,2", "BP3", "AG4", "T3x4"])
 def test_artifacts_of_plug_ins_are_stored_and_read_back(stores: Stores, spec: str) -> None:
     load_examples()
-    network = topology(spec)
     request = plan(spec, ["highest-ports"], ["forest(base=highest-ports)"], root=3)
     ingest(stores, request)
     assert_stored(stores, request)
-    built = forest(network, "highest-ports", root=3)
     with open_session(stores.engine) as session:
         row = session.scalars(select(models.Topology)).one()
-        assert (row.spec, row.family) == (spec, network.family)
-        kept = artifact_rows.load_forest(session, built.id)
-    in_graph = readback.read_forest(stores.graph, built.id)
-    for stored in (kept, in_graph):
-        assert np.array_equal(stored.parent_port, built.parent_port)
-    check_artifact(stores, "topology", spec)
-    check_artifact(stores, "forest", built.id)
-
-
-def test_topologies_of_plug_in_families_have_separate_node_keys(stores: Stores) -> None:
-    load_examples()
-    for spec in ("R4", "P4", "Q4"):
-        ingest(stores, plan(spec))
-    counts = stores.graph.read("MATCH (v:Node) RETURN v.topology AS spec, count(*) AS nodes")
-    assert {row["spec"]: row["nodes"] for row in counts} == {"R4": 24, "P4": 24, "Q4": 16}
-
-
-def test_a_plug_in_artifact_that_its_checker_rejects_is_not_stored(stores: Stores) -> None:
-    from starcast import construction
-
-    @construction("cyclic", source="this test")
-    def cyclic(topology: object, root: int) -> list[int]:  # noqa: ARG001
-        return [0] + [2] * 23
-
-    with pytest.raises(StarcastError):
-        ingest(stores, plan("S4", ["cyclic"]))
-    with open_session(stores.engine) as session:
-        assert session.scalars(select(models.Forest)).all() == []
+        assert (row.spec, row.family) == (spec, topology(spec).family)
+    for artifact in request.artifacts:
+        check_artifact(stores, artifact.kind, artifact.id)
 
 
 ROUND = """
@@ -226,10 +199,12 @@ def test_a_forest_given_as_an_array_is_stored_verified_and_rebuilt(stores: Store
 def test_forests_that_conflict_with_their_name_or_topology_are_refused(stores: Stores) -> None:
     ingest(stores, parse_request("S4", forests=[changed_trees()]))
     other = Forest(topology("S4"), forest("S4", "greedy").parent_port, construction="mine")
-    with pytest.raises(RejectedError, match="different trees is already stored"):
+    with pytest.raises(RejectedError, match="S4:mine:1234 but different trees is") as stored:
         ingest(stores, parse_request("S4", forests=[other]))
-    with pytest.raises(RejectedError, match="builds different trees"):
+    assert "forest drop" in stored.value.hint
+    with pytest.raises(RejectedError, match="builds different trees") as refusal:
         parse_request("S4", forests=[changed_trees("greedy")])
+    assert "construction='mine'" in refusal.value.hint
     with pytest.raises(InputError, match="on S4, not on S5"):
         parse_request("S5", forests=[other])
     with pytest.raises(InputError, match="two forests"):
@@ -237,6 +212,8 @@ def test_forests_that_conflict_with_their_name_or_topology_are_refused(stores: S
     cyclic = Forest(topology("S4"), np.array([[0] + [2] * 23], np.uint8), construction="cyclic")
     with pytest.raises(RejectedError):
         ingest(stores, parse_request("S4", forests=[cyclic]))
+    with open_session(stores.engine) as session:
+        assert session.get(models.Forest, cyclic.id) is None
     assert verify(stores) == []
 
 

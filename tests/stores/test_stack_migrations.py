@@ -12,8 +12,8 @@ from starcast.embedded.endpoints import embedded_store
 from starcast.embedded.home import Home
 from starcast.embedded.postgres import Postgres
 from starcast.embedded.stack import prepare_store
+from starcast.stores import ROLE_NAMES
 from starcast.stores.database import backup, migrations, repository, sessions
-from starcast.stores.servers import ROLE_NAMES
 from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
@@ -75,11 +75,11 @@ def test_up_creates_the_tables_and_roles_without_superuser_rights(
         embedded_store(home.root)
     assert missing.value.hint == "run 'starcast up', which creates it"
     prepare_store(home, reporter)
-    assert reporter.lines[1:] == [f"the schema was upgraded from nothing to {sessions.head()}"]
+    assert reporter.lines[1:] == [f"the schema was upgraded from nothing to {migrations.head()}"]
     assert not (home.root / "backups").exists()
     for role in ROLES:
         engine = sessions.connect(embedded_store(home.root, role))
-        sessions.check(engine)
+        migrations.check(engine)
         with engine.connect() as connection:
             user = connection.scalar(text("select current_user"))
             assert user == f"starcast_{role}"
@@ -106,7 +106,7 @@ def test_up_upgrades_an_earlier_revision_after_a_backup(
     manifest = backup.read_manifest(file)
     assert (manifest.revision, manifest.tables["experiment"].rows) == (HEAD, 1)
     engine = sessions.connect(embedded_store(home.root))
-    sessions.check(engine)
+    migrations.check(engine)
     with engine.begin() as connection:
         owners = "select distinct tableowner from pg_tables where schemaname = 'public'"
         assert connection.scalars(text(owners)).all() == ["starcast_owner"]
@@ -127,7 +127,7 @@ def test_a_backup_that_cannot_be_written_prevents_the_upgrade(
     with pytest.raises(InputError, match="cannot be written"):
         prepare_store(home, reporter)
     engine = sessions.connect(embedded_store(home.root, "owner"))
-    assert sessions.current(engine) == HEAD
+    assert migrations.current(engine) == HEAD
     engine.dispose()
 
 
@@ -139,5 +139,5 @@ def test_a_newer_schema_is_refused_and_unchanged(home: Home, reporter: Recorder)
         connection.execute(text("update alembic_version set version_num = '9999'"))
     with pytest.raises(RejectedError, match="newer than this starcast"):
         prepare_store(home, reporter)
-    assert sessions.current(engine) == "9999"
+    assert migrations.current(engine) == "9999"
     engine.dispose()

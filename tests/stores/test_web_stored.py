@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 from campaign.proxy import Proxy
 from starcast import Forest, Lab, forest, topology
-from starcast.stores.servers import Role
+from starcast.stores import Role
 from starcast.support.settings import Settings
 from starcast.support.table import Table
 from starcast.web.app import create_app

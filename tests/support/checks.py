@@ -12,12 +12,11 @@ from starcast.ingest import Plan, Stores, Summary, ingest
 from starcast.ingest.artifacts import Artifact
 from starcast.ingest.verification import Problem
 from starcast.judges.simulator import simulate
-from starcast.stores.database import artifact_rows, models
+from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session
 from starcast.stores.graph import reader
-from starcast.stores.graph.artifacts import graph_artifact
+from starcast.stores.graph.artifacts import Rows, graph_artifact
 from starcast.stores.graph.connection import Graph
-from starcast.stores.graph.rows import Rows
 from starcast.stores.graph.schema import TREE_EDGE
 from starcast.trees import Forest
 from support import readback
@@ -27,17 +26,6 @@ def check_nodes(graph: Graph, label: str, properties: Sequence[str]) -> set[tupl
     """Return the nodes with a label, as tuples of the given properties."""
     listed = ", ".join(f"n.{name}" for name in properties)
     return {tuple(row["row"]) for row in graph.read(f"MATCH (n:{label}) RETURN [{listed}] AS row")}
-
-
-def check_relationships(
-    graph: Graph, kind: str, ends: str, properties: Sequence[str]
-) -> list[tuple[Any, ...]]:
-    """Return sorted tuples: a property of both end nodes, then those of the relationship."""
-    listed = ", ".join([f"a.{ends}", f"b.{ends}", *(f"r.{name}" for name in properties)])
-    return sorted(
-        tuple(row["row"])
-        for row in graph.read(f"MATCH (a)-[r:{kind}]->(b) RETURN [{listed}] AS row")
-    )
 
 
 def counts(graph: Graph) -> tuple[int, int]:
@@ -130,7 +118,7 @@ def _forest_stored(stores: Stores, artifact: Artifact, forest: Forest) -> None:
     rows_found = readback.read_rows(stores.graph, TREE_EDGE, artifact.id, artifact.topology)
     assert same_rows(rows_found, graph_artifact(forest).rows)
     with open_session(stores.engine) as session:
-        kept = artifact_rows.load_forest(session, artifact.id)
+        kept = repository.load_forest(session, artifact.id)
         figures = session.execute(
             select(models.Tree.height, models.Tree.leaves, models.Tree.size)
             .where(models.Tree.forest == artifact.id)
@@ -164,7 +152,7 @@ def _schedule_stored(stores: Stores, artifact: Artifact, fresh: Schedule) -> Non
         sources = artifact.topology.nodes if fresh.symmetric else 1
         assert row.transmissions == len(fresh) * sources
         assert (row.steps, row.forest) == (fresh.steps, fresh.forest_id)
-        profile = artifact_rows.load_schedule_profile(session, artifact.id)
+        profile = repository.load_schedule_profile(session, artifact.id)
         stored = [(row.step, row.links_used, row.packets, row.largest_packet) for row in profile]
     result = simulate(actual)
     assert result.complete

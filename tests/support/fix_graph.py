@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import Engine
 
 from starcast.ingest import Stores
+from starcast.stores import GraphAddress
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.writer import BoltWriter
-from starcast.stores.servers import GraphAddress
 
 BATCH = 1_000
 #: A number of rows per batch so small that every artifact of S4 takes several batches.

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import URL
 
 from starcast import Lab, connect
-from starcast.stores.servers import GraphAddress
+from starcast.stores import GraphAddress
 from support.fix_cli import name_store
 
 GRID = {"topology": "S4", "segments": [1, 4], "message_bytes": [64, 1024]}

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from sqlalchemy import URL
 
-from starcast.stores.servers import ROLE_NAMES, Role
+from starcast.stores import ROLE_NAMES, Role
 
 #: `make` unpacks PgBouncer here.
 FOLDER = Path(sys.prefix) / ".pgbouncer"

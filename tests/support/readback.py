@@ -6,9 +6,9 @@ import numpy as np
 
 from starcast.collectives import Schedule
 from starcast.collectives.model import REDUCTIONS
+from starcast.stores.graph.artifacts import Rows
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.reader import pages
-from starcast.stores.graph.rows import Rows
 from starcast.stores.graph.schema import (
     FOREST,
     LINK,

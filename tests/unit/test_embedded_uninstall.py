@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from starcast.cli.app import app
-from starcast.embedded import packages, processes, uninstall
+from starcast.embedded import programs, stack, system
 from starcast.embedded.home import Home
 from starcast.support.errors import InputError
 from starcast.support.progress import Silent
@@ -24,8 +24,8 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     The system user does not exist.
     """
     monkeypatch.setenv("STARCAST_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(packages, "SHARED", tmp_path / "programs")
-    monkeypatch.setattr(processes, "SYSTEM_USER", "no-such-user")
+    monkeypatch.setattr(programs, "SHARED", tmp_path / "programs")
+    monkeypatch.setattr(system, "SYSTEM_USER", "no-such-user")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     Home(tmp_path / "home").create()
     for folder in ("home/neo4j", "cache/neo4j-2026-1", "programs/pgserver-1"):
@@ -60,22 +60,22 @@ def test_shared_programs_and_the_system_user_stay_while_another_home_uses_them(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server of another home is running as the system user when root uninstalls a home."""
-    account(monkeypatch, processes.COMMENT, uid=os.getuid())  # this process acts as a server
-    traces = uninstall.find_traces(settings)
+    account(monkeypatch, system.COMMENT, uid=os.getuid())  # this process acts as a server
+    traces = stack.find_traces(settings)
     obstacles = {trace.kind: trace.obstacle for trace in traces}
     assert obstacles["home"] == obstacles["cache"] == ""
     for kind in ("system cache", "system user"):
         assert obstacles[kind] == "servers of another home are running"
-    uninstall.remove(settings, traces, Silent())
+    stack.remove(settings, traces, Silent())
     assert not settings.home.exists()
-    assert (packages.SHARED / "pgserver-1" / "file").exists()
+    assert (programs.SHARED / "pgserver-1" / "file").exists()
 
 
 def test_only_root_can_remove_programs_shared_by_all_users(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    obstacles = {trace.kind: trace.obstacle for trace in uninstall.find_traces(settings)}
+    obstacles = {trace.kind: trace.obstacle for trace in stack.find_traces(settings)}
     assert obstacles["system cache"] == "only root can remove it"
 
 
@@ -84,7 +84,7 @@ def test_only_an_account_that_starcast_created_is_deleted(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, ours: bool
 ) -> None:
     """The comment of the account shows who created it."""
-    account(monkeypatch, processes.COMMENT if ours else "somebody's account")
+    account(monkeypatch, system.COMMENT if ours else "somebody's account")
     asked: list[list[str]] = []
 
     def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
@@ -92,10 +92,10 @@ def test_only_an_account_that_starcast_created_is_deleted(
         return subprocess.CompletedProcess(command, 0, "", "")
 
     monkeypatch.setattr(subprocess, "run", run)
-    traces = uninstall.find_traces(settings)
-    uninstall.remove(settings, traces, Silent())
-    assert asked == ([["userdel", processes.SYSTEM_USER]] if ours else [])
-    assert not packages.SHARED.exists()
+    traces = stack.find_traces(settings)
+    stack.remove(settings, traces, Silent())
+    assert asked == ([["userdel", system.SYSTEM_USER]] if ours else [])
+    assert not programs.SHARED.exists()
 
 
 def test_the_shared_log_and_downloads_are_deleted_only_with_the_default_home(
@@ -105,11 +105,11 @@ def test_the_shared_log_and_downloads_are_deleted_only_with_the_default_home(
     monkeypatch.setattr(platformdirs, "user_data_path", lambda _: usual["home"])
     monkeypatch.setattr(platformdirs, "user_cache_path", lambda _: usual["cache"])
     monkeypatch.setattr(platformdirs, "user_log_path", lambda _: tmp_path)
-    monkeypatch.setattr(packages, "SHARED", tmp_path / "programs")
+    monkeypatch.setattr(programs, "SHARED", tmp_path / "programs")
     (tmp_path / "cache" / "neo4j-2026-1").mkdir(parents=True)
     (tmp_path / "starcast.log").touch()
     for home, stays in ((tmp_path / "other", True), (usual["home"], False)):
         Home(home).create()
-        traces = uninstall.find_traces(Settings.load(home=home))
+        traces = stack.find_traces(Settings.load(home=home))
         kept = {trace.kind for trace in traces if trace.obstacle} & {"cache", "log"}
         assert kept == ({"cache", "log"} if stays else set())

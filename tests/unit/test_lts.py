@@ -8,9 +8,9 @@ from lts import __main__ as lts
 from lts import server
 from lts.server import JAVAS, LOCK, VERSION, Lts
 from starcast.embedded.home import Home
-from starcast.embedded.jars import LOCK as PINNED
-from starcast.embedded.jars import JarSet
 from starcast.embedded.neo4j import Neo4j
+from starcast.embedded.programs import LOCK as PINNED
+from starcast.embedded.programs import JarSet
 from starcast.stores.graph.connection import OLDEST, new_enough
 from starcast.support.errors import UnavailableError
 

@@ -444,7 +444,7 @@ def uninstall(
     did not create, and everything that other homes still need. Use pip to remove the Python
     package.
     """
-    from starcast.embedded.uninstall import find_traces, remove
+    from starcast.embedded.stack import find_traces, remove
 
     settings = context.settings(ctx, home=home)
     traces = find_traces(settings)

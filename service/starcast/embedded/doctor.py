@@ -10,14 +10,14 @@ from pathlib import Path
 import psutil
 from sqlalchemy import text
 
-from starcast.embedded import files, stack
+from starcast.embedded import stack, system
 from starcast.embedded.endpoints import graph_address, store_url
 from starcast.embedded.home import Home
-from starcast.embedded.jars import JarSet
 from starcast.embedded.neo4j import Neo4j
-from starcast.stores.database import sessions
-from starcast.stores.database.watched import is_pooled
-from starcast.stores.graph import ownership
+from starcast.embedded.programs import JarSet
+from starcast.stores.database import migrations, sessions
+from starcast.stores.database.sessions import is_pooled
+from starcast.stores.graph import audit
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.schema import VERSION
 from starcast.support.errors import RejectedError, StarcastError, UnavailableError
@@ -177,8 +177,8 @@ def _neo4j(settings: Settings) -> ServerFindings:
     with Graph.open(address) as graph:  # refuses a server that is too old
         server = Finding("Neo4j", Verdict.OK, f"{graph.version} at {address.uri}")
         try:
-            store = ownership.find_owner(graph)
-        except ownership.OwnershipError as error:  # an ingest would refuse the graph
+            store = audit.find_owner(graph)
+        except audit.OwnershipError as error:  # an ingest would refuse the graph
             return [server, Finding("graph", Verdict.WRONG, error.message, error.hint)], None
     contents = "empty" if store is None else f"schema {VERSION}, of the database {store}"
     return [server, Finding("graph", Verdict.OK, contents)], store
@@ -201,10 +201,10 @@ def _postgres(settings: Settings) -> ServerFindings:
                 f"starcast needs PostgreSQL {OLDEST_POSTGRES}.0 or newer",
             )
             try:
-                sessions.check(engine)
+                migrations.check(engine)
             except RejectedError as error:
                 return [server, _problem("schema", error)], None
-            schema = Finding("schema", Verdict.OK, f"{sessions.current(engine)}, the newest")
+            schema = Finding("schema", Verdict.OK, f"{migrations.current(engine)}, the newest")
             return [server, schema], str(connection.scalar(text("SELECT id FROM store")))
     finally:
         engine.dispose()
@@ -214,18 +214,18 @@ def _machine(settings: Settings) -> Iterator[Finding]:
     if settings.neo4j_uri is None or settings.postgres_uri is None:
         yield from _disks(settings.home, settings.cache)
     memory = psutil.virtual_memory()
-    free = memory.available // files.MB
+    free = memory.available // system.MB
     yield _finding(
         "memory",
         Verdict.OK if free >= _LITTLE_MEMORY else Verdict.WARNING,
-        f"{free} of {memory.total // files.MB} MB available",
+        f"{free} of {memory.total // system.MB} MB available",
         "end other programs, or lower STARCAST_NEO4J_HEAP and STARCAST_NEO4J_PAGECACHE",
     )
 
 
 def _disks(*folders: Path) -> Iterator[Finding]:
     for folder in folders:
-        free = shutil.disk_usage(files.nearest_existing(folder)).free // files.MB
+        free = shutil.disk_usage(system.nearest_existing(folder)).free // system.MB
         verdict = Verdict.WRONG if free < _NO_DISK else Verdict.WARNING
         if free >= _LITTLE_DISK:
             verdict = Verdict.OK

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starcast.embedded.home import GRAPH_USER, STORE_DATABASE, Home
-from starcast.embedded.processes import LOOPBACK
-from starcast.stores.servers import ROLE_NAMES, GraphAddress, Role
+from starcast.embedded.system import LOOPBACK
+from starcast.stores import ROLE_NAMES, GraphAddress, Role
 from starcast.support.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:

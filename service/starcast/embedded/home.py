@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import psutil
 
-from starcast.embedded import files, processes
-from starcast.stores.servers import Role
+from starcast.embedded import system
+from starcast.stores import Role
 from starcast.support.atomic import write_text
 from starcast.support.errors import UnavailableError
 from starcast.support.progress import Reporter
@@ -70,7 +70,7 @@ class ServerProcess:
         with suppress(psutil.Error):
             process = psutil.Process(self.pid)
             age_agrees = abs(process.create_time() - self.started) < _CLOCK_TOLERANCE
-            return age_agrees and processes.is_match(process, processes.has_argument(marker))
+            return age_agrees and system.is_match(process, system.has_argument(marker))
         return False
 
 
@@ -115,7 +115,7 @@ class Home:
             LimitError, UnavailableError: a folder cannot be created, or other users can write to
                 the home.
         """
-        with files.translate_os_errors(self.root):
+        with system.translate_os_errors(self.root):
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
             for folder in (self.logs, self.neo4j, self.postgres, self._secrets):
                 folder.mkdir(mode=0o700, exist_ok=True)
@@ -128,14 +128,14 @@ class Home:
             LimitError, UnavailableError: the folder cannot be created.
         """
         folder = self.root / "backups"
-        with files.translate_os_errors(self.root):
+        with system.translate_os_errors(self.root):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.backup"
 
     def _require_private(self) -> None:
         """Raise an error if another user could have replaced the home's passwords or data."""
-        files.require_private(self.root)
-        files.require_private(self._secrets)
+        system.require_private(self.root)
+        system.require_private(self._secrets)
 
     @contextmanager
     def locked(self, reporter: Reporter, task: str) -> Iterator[None]:
@@ -153,21 +153,21 @@ class Home:
             reporter.say(f"waiting: {self.activity} in {self.root}")
 
         with (
-            files.translate_os_errors(self.root),
-            files.exclusive_lock(self.lock_file, waiting, task),
+            system.translate_os_errors(self.root),
+            system.exclusive_lock(self.lock_file, waiting, task),
         ):
             yield
 
     @property
     def activity(self) -> str:
         """The task of the process that holds the lock of `locked`, and its duration."""
-        task, seconds = files.read_lock_holder(self.lock_file)
+        task, seconds = system.read_lock_holder(self.lock_file)
         return describe_activity(task or "changing the embedded stack", seconds)
 
     @property
     def is_rebuilding(self) -> bool:
         """True while a process rebuilds Neo4j."""
-        return files.is_locked(self.rebuild_lock)
+        return system.is_locked(self.rebuild_lock)
 
     def ensure_password(self, name: str, data: Path | None = None) -> str:
         """Return a password. Create it if it is missing and there are no data that it protects yet.
@@ -288,8 +288,8 @@ class Server(ABC):
         return self.home.password(self.name)
 
     @cached_property
-    def _account(self) -> processes.Account:
-        return processes.server_account()
+    def _account(self) -> system.Account:
+        return system.server_account()
 
     def wanted_port(self, settings: "Settings") -> int | None:
         """Return the port that the settings request, or None for any port."""

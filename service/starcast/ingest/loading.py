@@ -29,12 +29,11 @@ from starcast.ingest.stores import (
     set_columns,
     set_state,
 )
-from starcast.stores.database import artifact_rows, models
+from starcast.stores.database import models, repository
 from starcast.stores.graph import reader
 from starcast.stores.graph.artifacts import GraphArtifact
-from starcast.stores.graph.deletion import delete_artifact
 from starcast.stores.graph.schema import USES, GraphState
-from starcast.stores.graph.writer import BoltWriter
+from starcast.stores.graph.writer import BoltWriter, delete_artifact
 from starcast.support.errors import (
     InputError,
     NotFoundError,
@@ -238,7 +237,7 @@ def forget(session: Session, artifact: Artifact, error: str | None = None) -> No
 
     The row of a failed artifact keeps the reason for the failure.
     """
-    artifact_rows.drop(session, artifact.kind, artifact.id)
+    repository.drop_artifact(session, artifact.kind, artifact.id)
     if error is None:
         set_state(session, artifact.kind, artifact.id, None)
     elif read_state(session, artifact.kind, artifact.id) is not LoadState.FAILED:

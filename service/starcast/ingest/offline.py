@@ -12,10 +12,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from starcast.embedded import files
+from starcast.embedded import system
 from starcast.embedded.rebuild import rebuild_store
 from starcast.ingest.artifacts import Artifact, Built, stored_artifacts
-from starcast.ingest.load_methods import Estimate
 from starcast.ingest.loading import (
     BUILD_STAGES,
     Loaded,
@@ -24,6 +23,7 @@ from starcast.ingest.loading import (
     cleanup_on_error,
     forget,
 )
+from starcast.ingest.planning import Estimate
 from starcast.ingest.stores import (
     FOUND_COLUMNS,
     LoadState,
@@ -150,7 +150,7 @@ def check_space(settings: Settings, artifacts: Iterable[Artifact]) -> None:
     """
     size = Estimate.of(artifacts)
     purpose = f"an import of {size}, with its files and the new store,"
-    files.require_space(settings.home, size.import_bytes // files.MB, purpose)
+    system.require_space(settings.home, size.import_bytes // system.MB, purpose)
 
 
 def _import(
@@ -204,7 +204,7 @@ def _import(
         on_stage("written")
         reporter.say(
             f"importing {written.nodes:,} nodes and {written.relationships:,} relationships, "
-            f"{written.bytes / files.MB:,.0f} MB"
+            f"{written.bytes / system.MB:,.0f} MB"
         )
         with ThreadPoolExecutor(1) as pool:
             # The tool leaves a processor idle at times, and numpy releases the GIL. The artifacts

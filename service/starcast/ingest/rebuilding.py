@@ -19,21 +19,20 @@ from sqlalchemy import select
 from starcast.catalogue.origin import PluginMissingError
 from starcast.embedded.endpoints import graph_address, migration_url, store_url
 from starcast.embedded.home import Home
-from starcast.embedded.packages import find_client_programs
+from starcast.embedded.programs import find_client_programs
 from starcast.ingest.artifacts import Artifact, artifact_from_id, recorded_artifacts
 from starcast.ingest.ingestion import ignore_stage
-from starcast.ingest.load_methods import choose_method
 from starcast.ingest.loading import LOST, Loaded, discard, find_artifacts, load, recover
 from starcast.ingest.offline import import_all, share_seconds
+from starcast.ingest.planning import choose_method
 from starcast.ingest.stores import LoadState, Stores, lock_stores, open_engine, open_stores
-from starcast.stores.database import backup, models, sessions
+from starcast.stores.database import backup, migrations, models
 from starcast.stores.database.backup import Manifest
-from starcast.stores.graph import audit, ownership
+from starcast.stores.graph import audit
 from starcast.stores.graph.connection import Graph
-from starcast.stores.graph.deletion import clear, delete_orphans, delete_outdated_nodes
 from starcast.stores.graph.reader import read_artifact_nodes
 from starcast.stores.graph.schema import STORE, VERSION
-from starcast.stores.graph.writer import BoltWriter
+from starcast.stores.graph.writer import BoltWriter, clear, delete_orphans, delete_outdated_nodes
 from starcast.support.errors import RejectedError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.settings import Settings
@@ -117,7 +116,7 @@ def rebuild(
 
 def empty_graph(stores: Stores, reporter: Reporter) -> None:
     """Delete all starcast data from the graph, and pair it with this PostgreSQL database."""
-    ownership.mark(stores.graph, str(stores.id))
+    audit.record_owner(stores.graph, str(stores.id))
     if deleted := clear(stores.graph, stores.batch):
         reporter.say(f"deleted {_count(deleted)} of the graph")
 
@@ -141,11 +140,11 @@ def _take_over(stores: Stores) -> bool:
     """
     identity = str(stores.id)
     try:
-        ownership.claim(stores.graph, stores.id)
-    except ownership.OutdatedSchemaError:
+        audit.pair(stores.graph, stores.id)
+    except audit.OutdatedSchemaError:
         return True
-    except ownership.OwnershipError as error:
-        owner = ownership.read_owner(stores.graph)
+    except audit.OwnershipError as error:
+        owner = audit.read_owner(stores.graph)
         is_newer = owner is not None and owner[1] > VERSION
         in_graph = read_artifact_nodes(stores.graph)
         with stores.session() as session:
@@ -153,14 +152,14 @@ def _take_over(stores: Stores) -> bool:
         if is_newer or not known or None in known:
             raise
         if stores.embedded is None or stores.embedded.postgres_uri is not None:
-            raise ownership.OwnershipError(
+            raise audit.OwnershipError(
                 error.message,
                 hint=f"{error.hint}; or, if this is the right graph store, check which servers are "
                 f"configured; if they are right, run in Neo4j: MATCH (s:{STORE.name}) DELETE s; "
                 f"MERGE (s:{STORE.name} {{schema: {VERSION}}}) "
                 f"SET s = {{schema: {VERSION}, id: '{identity}'}}",
             ) from None
-    ownership.mark(stores.graph, identity)
+    audit.record_owner(stores.graph, identity)
     return False
 
 
@@ -197,7 +196,7 @@ def _rebuild_over_bolt(
         delete_outdated_nodes(stores.graph)
         # The new schema version is recorded only now: after an earlier interruption, the next
         # rebuild must again recreate everything.
-        ownership.mark(stores.graph, str(stores.id))
+        audit.record_owner(stores.graph, str(stores.id))
     writer = BoltWriter(stores.graph, stores.batch)
     writer.prepare()
     return [
@@ -214,7 +213,7 @@ def back_up(settings: Settings, file: Path) -> Manifest:
         RejectedError: the database does not hold a starcast store.
     """
     with open_engine(store_url(settings)) as engine:
-        sessions.known_revision(engine)
+        migrations.known_revision(engine)
         return backup.create(engine, file, find_client_programs(backup.server_major(engine)))
 
 
@@ -250,7 +249,7 @@ def restore(
     if rebuild_graph:
         with Graph.open(graph_address(settings)) as graph:
             if not replace:
-                ownership.find_owner(graph)
+                audit.find_owner(graph)
                 if nodes := read_artifact_nodes(graph):
                     _, artifact_id = next(iter(nodes))
                     raise RejectedError(
@@ -267,7 +266,7 @@ def restore(
         reporter.say("rebuilding the graph")
         with open_stores(settings) as stores:
             # The database now has the id from the backup; the graph may be paired with another id.
-            if ownership.read_owner(stores.graph) is not None:
+            if audit.read_owner(stores.graph) is not None:
                 empty_graph(stores, reporter)
             try:
                 rebuilt = rebuild(stores, reporter=reporter)

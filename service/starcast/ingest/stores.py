@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from starcast.embedded import rebuild
 from starcast.embedded.endpoints import graph_address, store_url
-from starcast.stores.database import models, sessions
+from starcast.stores.database import migrations, models, sessions
 from starcast.stores.graph.connection import Graph
 from starcast.support.errors import BusyError
 from starcast.support.progress import Reporter
@@ -84,7 +84,7 @@ def open_stores(settings: Settings) -> Iterator[Stores]:
     """
     with ExitStack() as stack:
         engine = stack.enter_context(open_engine(store_url(settings)))
-        sessions.check(engine)
+        migrations.check(engine)
         graph = stack.enter_context(Graph.open(graph_address(settings)))
         embedded = settings if settings.neo4j_uri is None else None
         yield Stores(engine, graph, settings.batch, embedded)

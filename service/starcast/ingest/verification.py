@@ -35,11 +35,17 @@ from starcast.ingest.artifacts import (
 from starcast.ingest.loading import find_artifacts, is_well_formed
 from starcast.ingest.stores import LoadState, Stores
 from starcast.stores.database import models
-from starcast.stores.database.artifact_rows import find
-from starcast.stores.graph import audit, ownership, reader
-from starcast.stores.graph.artifacts import LABEL_OF, RELATIONSHIP_OF, GraphArtifact, graph_artifact
+from starcast.stores.database.repository import find_artifact
+from starcast.stores.graph import audit, reader
+from starcast.stores.graph.artifacts import (
+    LABEL_OF,
+    RELATIONSHIP_OF,
+    Content,
+    GraphArtifact,
+    Rows,
+    graph_artifact,
+)
 from starcast.stores.graph.connection import Graph
-from starcast.stores.graph.rows import Content, Rows
 from starcast.stores.graph.schema import (
     LINK,
     NODE,
@@ -270,9 +276,9 @@ def _is_empty(stores: Stores) -> bool:
         OwnershipError: the graph belongs to another program, or has an older schema.
     """
     try:
-        return ownership.find_owner(stores.graph) is None
-    except ownership.OwnershipError as error:
-        is_outdated = isinstance(error, ownership.OutdatedSchemaError)
+        return audit.find_owner(stores.graph) is None
+    except audit.OwnershipError as error:
+        is_outdated = isinstance(error, audit.OutdatedSchemaError)
         if is_outdated or not reader.read_artifact_nodes(stores.graph):
             raise
     return False
@@ -443,9 +449,9 @@ def check_artifact(stores: Stores, kind: str, artifact_id: str) -> None:
         RejectedError: the artifact is not complete, or its content in the graph differs.
         UnavailableError: the graph belongs to another database.
     """
-    ownership.check_ownership(stores.graph, stores.id)
+    audit.check_ownership(stores.graph, stores.id)
     with stores.session() as session:
-        row = find(session, kind, artifact_id)
+        row = find_artifact(session, kind, artifact_id)
         artifact, state = recorded_artifact(row), row.state
         expected = _describe(artifact, row.expected_checksum)
     if state != LoadState.COMPLETE:

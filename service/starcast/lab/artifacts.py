@@ -120,7 +120,7 @@ class Artifacts(Connection):
         return list_loaded(summary.created, str(summary))
 
     def _estimate(self, plan: "Plan", method: LoadMethod) -> Table:
-        from starcast.ingest.load_methods import choose_method, list_estimates
+        from starcast.ingest.planning import choose_method, list_estimates
 
         is_embedded = self.settings.neo4j_uri is None
         try:
@@ -221,14 +221,14 @@ class Artifacts(Connection):
 
     def _named(self, artifact_id: str, kind: str | None) -> tuple[str, str]:
         """Return the normalized id of an artifact, and its kind."""
-        from starcast.stores.database.artifact_rows import find
+        from starcast.stores.database.repository import find_artifact
         from starcast.support.spec_syntax import normalize_id
 
         name = normalize_id(artifact_id)
         if kind is not None:
             return name, kind
         with self._session() as session:
-            return name, find(session, None, name).kind
+            return name, find_artifact(session, None, name).kind
 
     def topologies(self) -> Table:
         """List the stored topologies and their states."""
@@ -257,7 +257,7 @@ class Artifacts(Connection):
         return self._list("schedule", topology)
 
     def _list(self, kind: str, topology: StoredTopology) -> Table:
-        from starcast.stores.database.artifact_rows import columns, list_artifacts
+        from starcast.stores.database.repository import artifact_columns, list_artifacts
 
         spec = None
         if topology is not None:
@@ -268,7 +268,9 @@ class Artifacts(Connection):
             rows = list_artifacts(session, kind, spec)
         # The column `error` is nearly always empty, so it is shown only if a row has an error.
         has_errors = any(row["error"] for row in rows)
-        return Table.of(rows, [name for name in columns(kind) if name != "error" or has_errors])
+        return Table.of(
+            rows, [name for name in artifact_columns(kind) if name != "error" or has_errors]
+        )
 
     def show(
         self, artifact_id: ArtifactId, *, kind: str | None = None, verify: bool = False
@@ -284,7 +286,7 @@ class Artifacts(Connection):
             NotFoundError: no such artifact is stored.
             RejectedError: ``verify`` is given, and the graph has other counts or checksums.
         """
-        from starcast.stores.database.artifact_rows import describe_artifact
+        from starcast.stores.database.repository import describe_artifact
 
         name, kind = self._named(artifact_id, kind)
         with self._session() as session:
@@ -303,13 +305,13 @@ class Artifacts(Connection):
         Raises:
             NotFoundError: no such forest is stored.
         """
-        from starcast.stores.database import artifact_rows
+        from starcast.stores.database import repository
         from starcast.support.spec_syntax import normalize_id
 
         name = normalize_id(forest_id)
         with self._session() as session:
-            artifact_rows.find(session, "forest", name)
-            return artifact_rows.load_forest(session, name)
+            repository.find_artifact(session, "forest", name)
+            return repository.load_forest(session, name)
 
     def schedule_steps(self, schedule_id: ArtifactId) -> Table:
         """Show the load of each step of a stored schedule.
@@ -321,13 +323,13 @@ class Artifacts(Connection):
             NotFoundError: no such schedule is stored.
         """
         from starcast.comparison.listing import list_profile
-        from starcast.stores.database import artifact_rows
+        from starcast.stores.database import repository
         from starcast.support.spec_syntax import normalize_id
 
         name = normalize_id(schedule_id)
         with self._session() as session:
-            artifact_rows.find(session, "schedule", name)
-            return list_profile(artifact_rows.load_schedule_profile(session, name))
+            repository.find_artifact(session, "schedule", name)
+            return list_profile(repository.load_schedule_profile(session, name))
 
     def verify(
         self,

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from starcast.ingest import Stores
+    from starcast.stores import GraphAddress
     from starcast.stores.database.backup import Manifest
     from starcast.stores.graph.connection import Graph
-    from starcast.stores.servers import GraphAddress
     from starcast.support.settings import Settings
 
 #: A reporter, or a function that receives messages and progress, line by line.
@@ -130,7 +130,7 @@ class Connection:
             UnavailableError: the lab is closed, or the server is not running.
             RejectedError: the schema has another revision than this version needs.
         """
-        from starcast.stores.database.sessions import check
+        from starcast.stores.database.migrations import check
 
         engine = self.database
         # The check needs a query, so it runs once per lab. Only an upgrade can change its result.
@@ -297,9 +297,9 @@ class Administration(Connection):
         Raises:
             UnavailableError: the server cannot be reached.
         """
-        from starcast.stores.database import migrations, sessions
+        from starcast.stores.database import migrations
 
-        current, newest = sessions.current(self.database), sessions.head()
+        current, newest = migrations.current(self.database), migrations.head()
         values: dict[str, Any] = {"revision": current, "newest": newest, "differences": []}
         if current != newest:
             sentence = f"the schema is {current or 'missing'}, the newest is {newest}"
@@ -342,9 +342,9 @@ class Administration(Connection):
         # Only the owner may change tables; other operations connect as another role.
         owner = sessions.connect(migration_url(self.settings))
         try:
-            before = sessions.current(owner)
+            before = migrations.current(owner)
             migrations.upgrade(owner, self.reporter)
-            return Facts({"previous": before, "revision": sessions.current(owner)})
+            return Facts({"previous": before, "revision": migrations.current(owner)})
         finally:
             owner.dispose()
 

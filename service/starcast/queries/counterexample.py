@@ -5,8 +5,9 @@ that stores the forest, schedule or topology shown.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
 
 from starcast.claims.verdict import Verdict, describe_place
 from starcast.collectives.model import EXPANDED
@@ -77,48 +78,30 @@ RETURN topology, topology.nodes AS nodes, topology.degree AS degree,
 }
 
 
-@dataclass(frozen=True)
-class Location:
-    """The location of a counterexample.
-
-    Attributes:
-        network: the topology of the counterexample.
-        nodes: labels, the most important node first.
-        link: the labels of sender and receiver, or None.
-        tree: the number of a tree, or None.
-        step: a step of the schedule, or None.
-        forest: id of a forest that an ingest can store, or empty.
-        schedule: id of a schedule that an ingest can store, or empty.
-        command: the command that ingests the forest or schedule, or empty.
-    """
-
-    network: Topology
-    nodes: tuple[str, ...]
-    link: tuple[str, str] | None
-    tree: int | None
-    step: int | None
-    forest: str
-    schedule: str
-    command: str
-
-
 def to_cypher(verdict: Verdict) -> str:
     """Return a commented query that shows the location of a verdict's counterexample.
 
     Raises:
         NotFoundError: the verdict has no counterexample, or it has no location in a topology.
     """
-    at = locate(verdict)
+    values = locate(verdict)
+    command = values.get("command")
     lines = [f"// {verdict.claim}: {_one_line(describe_place(verdict.counterexample or {}))}"]
     if verdict.of:
         note = ", which cannot be ingested, so the query shows only the location in the topology"
-        lines.append(f"// of {_one_line(verdict.of)}{'' if at.command else note}")
-    lines += [f"// {at.command or f'starcast ingest {at.network.spec}'}", "", _query(at)]
+        lines.append(f"// of {_one_line(verdict.of)}{'' if command else note}")
+    lines += [f"// {command or format_ingest(values['topology'], {})}", "", _query(values)]
     return "\n".join(lines)
 
 
-def locate(verdict: Verdict) -> Location:
-    """Return the location of a verdict's counterexample.
+def locate(verdict: Verdict) -> dict[str, Any]:
+    """Return the values that locate a verdict's counterexample; unknown values are omitted.
+
+    Returns:
+        ``topology``, its spec; ``nodes``, labels, the most important first, and ``node``, the first
+        of them; ``sender`` and ``receiver``, the ends of a link; ``tree``, its number; ``step`` of
+        a schedule; ``forest`` or ``schedule``, the id of an artifact that an ingest can store, and
+        ``command``, which ingests it; ``part``, if the place is more than the whole artifact.
 
     Raises:
         NotFoundError: the verdict has no counterexample, or it has no location in a topology.
@@ -138,20 +121,23 @@ def locate(verdict: Verdict) -> Location:
             hint="see 'starcast claims show'",
         )
     network = topology(spec)
-    trees = (_number(place.get(name), first) for name, first in _TREES.items())
-    nodes = _labels(network, [place.get(name) for name in _NODES])
-    ends = tuple(_labels(network, str(place.get("link", "")).split(_ARROW)))
-    kind, command = _ingest_command(network, verdict.of)
-    return Location(
-        network,
-        tuple(dict.fromkeys(nodes)),
-        (ends[0], ends[1]) if len(ends) == 2 else None,
-        next((number for number in trees if number is not None), None),
-        _number(place.get("step")),
-        forest=verdict.of if kind == "forest" else "",
-        schedule=verdict.of if kind == "schedule" else "",
-        command=command,
-    )
+    nodes = [*dict.fromkeys(_labels(network, [place.get(name) for name in _NODES]))]
+    ends = [*_labels(network, str(place.get("link", "")).split(_ARROW))]
+    sender, receiver = ends if len(ends) == 2 else (None, None)
+    trees = [_number(place.get(name), first) for name, first in _TREES.items()]
+    values = {
+        "topology": spec,
+        "nodes": nodes,
+        "node": nodes[0] if nodes else None,
+        "sender": sender,
+        "receiver": receiver,
+        "step": _number(place.get("step")),
+        "tree": next((number for number in trees if number is not None), None),
+        **_ingest_command(network, verdict.of),
+    }
+    known = {name: value for name, value in values.items() if value is not None}
+    is_part = not known.keys().isdisjoint({"step", "tree", "node"})
+    return {**known, "part": True} if is_part else known
 
 
 def _labels(network: Topology, values: Iterable[object]) -> Iterator[str]:
@@ -174,36 +160,27 @@ def _number(value: object, first: int = 0) -> int | None:
     return value - first
 
 
-def _ingest_command(network: Topology, of: str) -> tuple[str, str]:
-    """Return the kind of an artifact and the command that ingests it; empty if there is none."""
+def _ingest_command(network: Topology, of: str) -> dict[str, str]:
+    """Return an artifact's id by its kind, and the command that ingests it; empty if impossible."""
     parts = of.split(":")
     kind = {3: "forest", 6: "schedule"}.get(len(parts), "")
     if not kind or parts[0] != network.spec:
-        return "", ""
+        return {}
     options = ingest_options(kind, parts)
     if parts[-1] not in {EXPANDED, network.label(0)}:
         options["root"] = parts[-1]
     # The plan shows which ids the command would store. Planning is fast, since it builds nothing.
-    try:
+    with suppress(StarcastError):
         plan = parse_request(network.spec, **options)  # type: ignore[arg-type]
-    except StarcastError:
-        return "", ""
-    # Even if the command is valid, it might store a different artifact from the one to be shown.
-    if of not in {artifact.id for artifact in plan.artifacts}:
-        return "", ""
-    return kind, format_ingest(network.spec, options)
+        # Even if the command is valid, it might store a different artifact from the one to be
+        # shown.
+        if of in {artifact.id for artifact in plan.artifacts}:
+            return {kind: of, "command": format_ingest(network.spec, options)}
+    return {}
 
 
-def _query(at: Location) -> str:
+def _query(known: Mapping[str, object]) -> str:
     """Return the query that shows a location in the most detail, with literals for parameters."""
-    sender, receiver = at.link or (None, None)
-    values = {
-        "topology": at.network.spec, "forest": at.forest or None, "schedule": at.schedule or None,
-        "nodes": [*at.nodes], "node": next(iter(at.nodes), None), "sender": sender,
-        "receiver": receiver, "step": at.step, "tree": at.tree,
-        "part": next((part for part in (at.step, at.tree, *at.nodes) if part is not None), None),
-    }  # fmt: skip
-    known = {name: value for name, value in values.items() if value is not None}
     query = next(query for needs, query in _QUERIES.items() if known.keys() >= {*needs})
     # Properties and conditions without a value are left out.
     condition = r"(?:, \w+: |\nWHERE )\$(\w+)(?: IN .*)?"

@@ -1,1 +1,33 @@
-"""PostgreSQL and Neo4j stores: schemas, connections, writers and readers."""
+"""The graph store and the relational store, and the accounts of their servers.
+
+This module imports no driver, so commands that need only an address load fast.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+#: The roles of a PostgreSQL server: the owner is needed for migrations, the writer to store and
+#: delete, and the reader to read.
+Role = Literal["owner", "writer", "reader"]
+ROLE_NAMES: dict[Role, str] = {
+    "owner": "starcast_owner",
+    "writer": "starcast_writer",
+    "reader": "starcast_reader",
+}
+
+
+@dataclass(frozen=True)
+class GraphAddress:
+    """A Neo4j server: its URI and the account to log in with.
+
+    Attributes:
+        uri: such as ``bolt://127.0.0.1:7687``.
+        user: the user name.
+        password: the password; never printed.
+        database: the name of the database.
+    """
+
+    uri: str
+    user: str
+    password: str = field(repr=False)
+    database: str = "neo4j"

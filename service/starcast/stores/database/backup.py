@@ -15,7 +15,6 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -30,7 +29,7 @@ from sqlalchemy import URL, Connection, Engine, inspect, text
 from sqlalchemy.dialects.postgresql import BYTEA
 
 from starcast.stores.database import migrations, sessions
-from starcast.stores.database.watched import TCP_OPTIONS, is_pooled
+from starcast.stores.database.sessions import TCP_OPTIONS, is_pooled
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, RejectedError, StarcastError, UnavailableError
 from starcast.support.limited import open_archive, read_member
@@ -45,17 +44,9 @@ _MAX_MANIFEST = 2**18
 #: Maximum number of tables named in a message.
 _LISTED = 3
 #: Tables that have rows even in an empty store.
-_ALWAYS_FILLED = {"store", "family", sessions.VERSION_TABLE}
+_ALWAYS_FILLED = {"store", "family", migrations.VERSION_TABLE}
 #: Server settings on which the conversion of values to text depends.
 _FORMATS = "set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex'"
-
-
-@dataclass(frozen=True)
-class Programs:
-    """Paths of PostgreSQL's client programs, which must have the server's major version."""
-
-    pg_dump: Path
-    pg_restore: Path
 
 
 #: A time that is far enough from datetime's limits to be converted to every time zone.
@@ -120,13 +111,13 @@ def count_rows(engine: Engine) -> dict[str, int]:
     return {table: rows for table, rows in counts.items() if rows}
 
 
-def create(engine: Engine, file: Path, programs: Programs) -> Manifest:
+def create(engine: Engine, file: Path, programs: Path) -> Manifest:
     """Write a backup of the database to a file, which appears only when it is complete.
 
     Args:
         engine: the database; any role that may read all tables is sufficient.
         file: the file to write; an existing one is replaced.
-        programs: PostgreSQL programs of the server's version.
+        programs: the folder of PostgreSQL's client programs of the server's major version.
 
     Raises:
         InputError: the file cannot be written, or the server is behind a connection pooler.
@@ -146,7 +137,7 @@ def create(engine: Engine, file: Path, programs: Programs) -> Manifest:
         manifest = _describe(connection)
         snapshot = str(connection.scalar(text("select pg_export_snapshot()")))
         # The server that restores the backup may lack the owner and the roles of this one.
-        command = [str(programs.pg_dump), "--format=custom", "--no-owner", "--no-privileges"]
+        command = [str(programs / "pg_dump"), "--format=custom", "--no-owner", "--no-privileges"]
         command += [f"--snapshot={snapshot}"]
         command += [f'--table=public."{table}"' for table in manifest.tables]
         # The dump's size is not known in advance and may exceed the 4 GB limit of plain zip.
@@ -173,7 +164,7 @@ def read_manifest(file: Path) -> Manifest:
 def restore(
     engine: Engine,
     file: Path,
-    programs: Programs,
+    programs: Path,
     reporter: Reporter | None = None,
     *,
     keep: Path | None = None,
@@ -185,7 +176,7 @@ def restore(
     Args:
         engine: the database, as its owner.
         file: the backup.
-        programs: the programs of the server's version.
+        programs: the folder of PostgreSQL's client programs of the server's major version.
         reporter: receives messages.
         keep: file to which existing data are backed up before they are replaced. If it is None, a
             store that holds data is refused.
@@ -220,7 +211,7 @@ def restore(
     return manifest
 
 
-def _put_back(engine: Engine, kept: Path | None, programs: Programs, cause: BaseException) -> None:
+def _put_back(engine: Engine, kept: Path | None, programs: Path, cause: BaseException) -> None:
     """Undo a failed restore: restore the backup taken before it, or empty the store.
 
     Raises:
@@ -248,7 +239,7 @@ def check_empty(engine: Engine) -> None:
     Raises:
         RejectedError: the store holds data, or the database belongs to another program.
     """
-    if sessions.known_revision(engine) is None:
+    if migrations.known_revision(engine) is None:
         return
     if rows := count_rows(engine):
         found = [f"{pluralize(count, 'row')} in {name}" for name, count in rows.items()]
@@ -279,7 +270,7 @@ def _check_direct(engine: Engine) -> None:
 
 
 def _check_target(engine: Engine, manifest: Manifest) -> None:
-    sessions.check_known(manifest.revision, f"the backup has schema {manifest.revision}, which")
+    migrations.check_known(manifest.revision, f"the backup has schema {manifest.revision}, which")
     major = server_major(engine)
     if int(re.split("[^0-9]", manifest.postgres)[0]) > major:
         raise RejectedError(
@@ -287,11 +278,16 @@ def _check_target(engine: Engine, manifest: Manifest) -> None:
             f" PostgreSQL {major}",
             hint="restore it into a server that is at least as new",
         )
-    sessions.known_revision(engine)
+    migrations.known_revision(engine)
 
 
-def _restore_dump(engine: Engine, file: Path, programs: Programs) -> None:
-    command = [str(programs.pg_restore), "--single-transaction", "--exit-on-error", "--no-owner"]
+def _restore_dump(engine: Engine, file: Path, programs: Path) -> None:
+    command = [
+        str(programs / "pg_restore"),
+        "--single-transaction",
+        "--exit-on-error",
+        "--no-owner",
+    ]
     command += ["--no-privileges"]
     with _open(file) as archive, archive.open(_DUMP) as member:
         _run(command, engine.url, lambda restore: copyfileobj(member, restore.stdin, _CHUNK))
@@ -311,7 +307,7 @@ def _verify(engine: Engine, manifest: Manifest) -> None:
 def _describe(connection: Connection) -> Manifest:
     # Checksums are computed from text, which must not depend on the server's configuration.
     connection.exec_driver_sql(_FORMATS, execution_options={"no_parameters": True})
-    revision = sessions.revision_of(connection)
+    revision = migrations.revision_of(connection)
     if revision is None:
         raise RejectedError(
             "the database has no schema yet, so there is nothing to back up",

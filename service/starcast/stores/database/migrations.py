@@ -1,39 +1,38 @@
-"""The database schema: migrations, comments, views and rights, and comparison with the models.
+"""The schema of the database: its revision, migrations, comments, views and rights.
 
-This module needs alembic, which imports slowly. Most commands only read the revision, for which
-`starcast.stores.database.sessions` is enough. Comments, views and rights hold no data, so they are
-not part of a revision: `declare` writes them when an upgrade has reached the newest revision. A
-revision that changes the columns of a view drops the view first.
+Most commands only read the revision, so alembic, which imports slowly, is imported only by the
+functions that need it. Comments, views and rights hold no data, so they are not part of a revision:
+`declare` writes them when an upgrade has reached the newest revision. A revision that changes the
+columns of a view drops the view first.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING
 
 import psycopg
-from alembic import command
-from alembic.autogenerate import compare_metadata
-from alembic.config import Config
-from alembic.migration import MigrationContext
 from psycopg import sql
 from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import DBAPIError
 
+from starcast.stores import ROLE_NAMES
 from starcast.stores.database.models import Base
 from starcast.stores.database.sessions import (
-    VERSION_TABLE,
-    check_owner,
     first_line,
-    head,
     sqlstate,
     translated_errors,
     wait_for_lock,
 )
 from starcast.stores.database.views import VIEWS, View
-from starcast.stores.servers import ROLE_NAMES
-from starcast.support.errors import BusyError, RejectedError
+from starcast.support.errors import BusyError, RejectedError, StarcastError
 from starcast.support.paths import data_folder
 from starcast.support.progress import Reporter
 
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+VERSION_TABLE = "alembic_version"
 UPGRADE_SECONDS = 60
 #: The advisory lock that serializes migrations.
 UPGRADE_LOCK = "migration"
@@ -42,10 +41,120 @@ UPGRADE_LOCK = "migration"
 _OBSTACLES = ("23", "2BP01", "0A000")
 #: Tables that only migrations change.
 _OWNED = ("store", VERSION_TABLE)
+_TABLES = text(
+    "select relname from pg_class where relkind in ('r', 'p')"
+    " and relnamespace = current_schema()::regnamespace"
+)
+_REVISION = text("select version_num from alembic_version")
 _ROLES = text("select rolname from pg_roles where rolname = any(:names)")
 #: The roles that get rights, and whether they may write.
 _GRANTED = {ROLE_NAMES["reader"]: False, ROLE_NAMES["writer"]: True}
 _INVALID_TABLE_DEFINITION = "42P16"
+
+
+def current(engine: Engine) -> str | None:
+    """Return the schema revision of the database, or None if it has no schema.
+
+    Raises:
+        UnavailableError: the connection was lost.
+    """
+    with translated_errors(engine.url), engine.connect() as connection:
+        return revision_of(connection)
+
+
+def known_revision(engine: Engine) -> str | None:
+    """Return the schema revision (or None) after checking that the tables are starcast's.
+
+    Raises:
+        RejectedError: the tables belong to another program, or to a newer or much older starcast.
+    """
+    with translated_errors(engine.url), engine.connect() as connection:
+        return check_owner(connection)
+
+
+def check_known(revision: str, subject: str) -> None:
+    """Check that this version of starcast knows a schema revision.
+
+    Args:
+        subject: beginning of the error message, such as ``the schema of the database (0007)``.
+
+    Raises:
+        RejectedError: the revision is too new, or too old to be upgraded.
+    """
+    if revision in revisions():
+        return
+    newest, oldest = head(), revisions()[0]
+    # Revisions have leading zeros, so comparing them as text compares their numbers.
+    if revision < oldest:
+        raise RejectedError(
+            f"{subject} is too old: this starcast upgrades from {oldest} on",
+            hint="upgrade it with the version that docs/upgrades.md names",
+        )
+    raise RejectedError(f"{subject} is newer than this starcast ({newest})", hint="update starcast")
+
+
+def head() -> str:
+    """Return the newest schema revision known to this version of starcast.
+
+    Raises:
+        StarcastError: the migrations are missing from the installation.
+    """
+    if not revisions():
+        raise StarcastError("this installation contains no migrations", hint="reinstall starcast")
+    return revisions()[-1]
+
+
+@cache
+def revisions() -> tuple[str, ...]:
+    """Return the schema revisions known to this version of starcast, oldest first.
+
+    They are read from the file names of the migrations, without importing alembic.
+    """
+    files = (data_folder("migrations") / "versions").glob("[0-9]*.py")
+    return tuple(sorted(file.name.partition("_")[0] for file in files))
+
+
+def check(engine: Engine) -> None:
+    """Check that the database has the schema of this version of starcast.
+
+    Raises:
+        RejectedError: the schema is missing, older or newer, or belongs to another program.
+    """
+    revision = known_revision(engine)
+    if revision is None:
+        raise RejectedError("the database has no schema yet", hint="run 'starcast db upgrade'")
+    if revision != head():
+        raise RejectedError(
+            f"the schema of the database is {revision}, but this starcast needs {head()}",
+            hint="run 'starcast db upgrade'",
+        )
+
+
+def check_owner(connection: Connection) -> str | None:
+    """Return the schema revision after checking that the tables are starcast's.
+
+    Raises:
+        RejectedError: the tables belong to another program, or to a newer or much older starcast.
+    """
+    tables = set(connection.scalars(_TABLES))
+    revision = connection.scalar(_REVISION) if VERSION_TABLE in tables else None
+    foreign = tables - {VERSION_TABLE}
+    ours = revision is not None and {"store", "materialization"} <= tables
+    # If alembic's version table is the only table, another program's migrations created it.
+    if not ours and (foreign or revision is not None):
+        raise RejectedError(
+            f"the database '{connection.engine.url.database}' holds tables of another program,"
+            f" such as '{min(foreign, default=VERSION_TABLE)}'",
+            hint="create an empty database for starcast and name it in STARCAST_POSTGRES_URI",
+        )
+    if revision is not None:
+        check_known(revision, f"the schema of the database ({revision})")
+    return revision
+
+
+def revision_of(connection: Connection) -> str | None:
+    """Return the schema revision over an open connection, or None if there is no schema."""
+    return connection.scalar(_REVISION) if VERSION_TABLE in connection.scalars(_TABLES) else None
 
 
 def upgrade(engine: Engine, reporter: Reporter) -> bool:
@@ -62,6 +171,8 @@ def upgrade(engine: Engine, reporter: Reporter) -> bool:
         BusyError: another process has been migrating the database for a minute.
         UnavailableError: the role may not change the schema.
     """
+    from alembic import command  # noqa: PLC0415 - see the module's docstring
+
     with _migrating(engine) as connection:
         revision = check_owner(connection)
         if revision == head():
@@ -112,7 +223,9 @@ def _migrating(engine: Engine) -> Iterator[Connection]:
         ) from None
 
 
-def _config(connection: Connection) -> Config:
+def _config(connection: Connection) -> "Config":
+    from alembic.config import Config  # noqa: PLC0415 - see the module's docstring
+
     config = Config()
     # Alembic's configuration interpolates %, which a path may contain.
     config.set_main_option("script_location", str(data_folder("migrations")).replace("%", "%%"))
@@ -122,6 +235,10 @@ def _config(connection: Connection) -> Config:
 
 def differences(engine: Engine) -> list[str]:
     """Describe each difference between the tables and the models, and each missing view."""
+    # Imported only here; see the module's docstring.
+    from alembic.autogenerate import compare_metadata  # noqa: PLC0415
+    from alembic.migration import MigrationContext  # noqa: PLC0415
+
     with translated_errors(engine.url), engine.connect() as connection:
         changes = compare_metadata(MigrationContext.configure(connection), Base.metadata)
         present = inspect(connection).get_view_names()

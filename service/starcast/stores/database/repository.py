@@ -1,21 +1,29 @@
-"""Storage of experiments and runs in PostgreSQL.
+"""Storage of artifacts, experiments and runs in PostgreSQL, and the listings of artifacts.
 
 Every function works in the given session and leaves the commit to
-`starcast.stores.database.sessions.open_session`.
+`starcast.stores.database.sessions.open_session`. Only forests and schedules that pass their checks
+are stored. Listings read the view `ARTIFACT`; they import neither numpy nor the constructions.
 """
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import RowMapping, column, delete, func, inspect, select, table
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from starcast.stores.database import models
 from starcast.stores.database.sessions import copy_rows
-from starcast.support.errors import NotFoundError
+from starcast.stores.database.views import ARTIFACT
+from starcast.support.errors import NotFoundError, RejectedError
+from starcast.support.text import did_you_mean, pluralize
 
 if TYPE_CHECKING:
+    from starcast.collectives import Schedule
+    from starcast.judges.simulator import Simulation
     from starcast.judges.simulator.simulation import Profile
+    from starcast.topologies import Topology
+    from starcast.trees import Forest
 
 Stored = TypeVar("Stored", bound=models.Base)
 
@@ -134,3 +142,226 @@ def load_profile(session: Session, run: int) -> list[models.StepProfile]:
     """Return the step profile of a run in order."""
     query = select(models.StepProfile).filter_by(run=run).order_by(models.StepProfile.step)
     return list(session.scalars(query))
+
+
+Row = dict[str, Any]
+
+#: The table of each kind of artifact.
+MODELS: dict[str, type[models.Base]] = {
+    model.__tablename__: model for model in (models.Topology, models.Forest, models.Schedule)
+}
+_TREE_COLUMNS = ("forest", "number", "height", "leaves", "size", "parent_port")
+_VIEW = table("artifact", *map(column, ARTIFACT.columns))
+_COLUMNS = {
+    "topology": ("family", "nodes", "links", "degree", "diameter"),
+    "forest": ("topology", "construction", "root_label", "trees", "height", "congestion"),
+    "schedule": (
+        "topology",
+        "collective",
+        "algorithm",
+        "ports",
+        "arguments",
+        "steps",
+        "transmissions",
+        "largest_packet",
+    ),
+}
+
+
+def artifact_columns(kind: str) -> list[str]:
+    """Return the column names for a listing of artifacts of this kind."""
+    return ["id", *_COLUMNS[kind], "state", "error"]
+
+
+def list_artifacts(session: Session, kind: str, spec: str | None = None) -> list[Row]:
+    """List the recorded artifacts of a kind, complete or not, or only those on one topology."""
+    query = select(_VIEW).where(_VIEW.c.kind == kind).order_by(_VIEW.c.id)
+    if spec is not None:
+        query = query.where(_VIEW.c.topology == spec)
+    return [_describe(kind, row) for row in session.execute(query).mappings()]
+
+
+def find_artifact(session: Session, kind: str | None, artifact_id: str) -> models.Materialization:
+    """Return an artifact's row in the table ``materialization``.
+
+    Args:
+        session: an open session.
+        kind: topology, forest or schedule; None for any.
+        artifact_id: the artifact's id.
+
+    Raises:
+        NotFoundError: the artifact has no row; the hint names a similar id.
+    """
+    query = select(models.Materialization)
+    if kind is not None:
+        query = query.filter_by(kind=kind)
+    row = session.scalars(query.filter_by(id=artifact_id)).first()
+    if row is None:
+        ids = session.scalars(query.with_only_columns(models.Materialization.id))
+        suggestion = did_you_mean(artifact_id, ids)
+        raise NotFoundError(
+            f"no {kind or 'artifact'} '{artifact_id}' is stored",
+            hint=f"{suggestion}see 'starcast {kind or 'topology'} list'",
+        )
+    return row
+
+
+def describe_artifact(session: Session, kind: str, artifact_id: str) -> Row:
+    """Return the recorded properties of an artifact, omitting those without a value.
+
+    Raises:
+        NotFoundError: the artifact is not recorded.
+    """
+    row = find_artifact(session, kind, artifact_id)
+    query = select(_VIEW).where(_VIEW.c.kind == kind, _VIEW.c.id == artifact_id)
+    values = _describe(kind, session.execute(query).mappings().one())
+    if kind == "forest" and session.get(models.Forest, artifact_id) is not None:
+        forest = load_forest(session, artifact_id)
+        values["heights"] = forest.heights.tolist()
+        values["leaves"] = forest.leaves.tolist()
+        values["sizes"] = forest.sizes.tolist()
+        values["links_by_load"] = forest.load_histogram()
+    for name in (
+        "method",
+        "expected_nodes",
+        "expected_relationships",
+        "expected_checksum",
+        "found_checksum",
+        "finished_at",
+    ):
+        values[name] = getattr(row, name)
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _describe(kind: str, row: RowMapping) -> Row:
+    """Return an artifact's row of a listing; an artifact that was not saved has few values."""
+    values = {name: row[name] for name in artifact_columns(kind)}
+    if values.get("arguments"):
+        arguments = sorted(values["arguments"].items())
+        values["arguments"] = ",".join(f"{name}={value}" for name, value in arguments)
+    return values
+
+
+def save_topology(session: Session, topology: "Topology") -> None:
+    """Store a topology with its numbers of nodes and links, replacing an earlier row."""
+    from starcast.catalogue.entries import FAMILIES  # noqa: PLC0415 - see the module's docstring
+
+    noun = FAMILIES[topology.family].noun
+    family = insert(models.Family).values(name=topology.family, noun=noun)
+    session.execute(family.on_conflict_do_nothing())
+    _merge(session, models.Topology, topology)
+
+
+def save_forest(session: Session, forest: "Forest") -> None:
+    """Store a forest and its trees, replacing a stored forest with the same id.
+
+    The caller has verified the forest; its topology must be stored already.
+
+    Raises:
+        RejectedError: a node's ports lead nowhere, so that it has no level; nothing is stored.
+    """
+    # The COPY below can only insert rows, so earlier rows are deleted first.
+    session.execute(delete(models.Tree).where(models.Tree.forest == forest.id))
+    _merge(
+        session,
+        models.Forest,
+        forest,
+        topology=forest.topology.spec,
+        arguments=dict(forest.arguments),
+        root_label=forest.topology.label(forest.root),
+    )
+    counts = [values.tolist() for values in (forest.heights, forest.leaves, forest.sizes)]
+    ports = [row.data for row in forest.parent_port]
+    columns = enumerate(zip(*counts, ports, strict=True))
+    rows = ((forest.id, number, *values) for number, values in columns)
+    copy_rows(session, models.Tree.metadata.tables["tree"], _TREE_COLUMNS, rows)
+
+
+def load_forest(session: Session, forest_id: str) -> "Forest":
+    """Return the forest with this id from its stored trees.
+
+    Raises:
+        NotFoundError: no such forest is stored.
+    """
+    import numpy as np  # noqa: PLC0415 - see the module's docstring
+
+    from starcast.topologies import as_topology  # noqa: PLC0415
+    from starcast.trees import Forest  # noqa: PLC0415
+
+    stored_forest = session.get(models.Forest, forest_id)
+    row = require(stored_forest, "forest", f"'{forest_id}' is stored")
+    topology = as_topology(row.topology)
+    query = select(models.Tree.parent_port).filter_by(forest=forest_id)
+    ports = session.scalars(query.order_by(models.Tree.number))
+    stored = np.frombuffer(b"".join(ports), dtype=np.uint8)
+    parent_port = stored.reshape(row.trees, topology.nodes)
+    ports_of_spanning = row.trees * (topology.nodes - 1)
+    return Forest(
+        topology,
+        parent_port,
+        row.root,
+        construction=row.construction,
+        arguments=row.arguments,
+        # In a spanning tree every node but the root has a port towards its parent.
+        spanning=bool(np.count_nonzero(parent_port) == ports_of_spanning),
+    )
+
+
+def save_schedule(session: Session, schedule: "Schedule", simulation: "Simulation") -> None:
+    """Store a schedule's parameters and simulation results, replacing an earlier version.
+
+    The topology and the forest of the schedule must be stored already.
+
+    Raises:
+        RejectedError: the simulation found a violation or missing units, or a row names a tree
+            that the forest does not have; nothing is stored.
+    """
+    if not simulation.complete:
+        missing = pluralize(simulation.missing, "unit is", "units are")
+        reason = simulation.violation or f"{missing} missing at the end"
+        raise RejectedError(
+            f"{schedule.id} is not a correct {schedule.collective}: {reason}",
+            hint="fix the schedule; only schedules verified by simulation are stored",
+        )
+    trees = schedule.forest.trees if schedule.forest else None
+    if trees is not None and schedule.tree.max(initial=0) >= trees:
+        raise RejectedError(
+            f"a row of {schedule.id} uses tree {schedule.tree.max()}, but its forest has only "
+            f"{pluralize(trees, 'tree')}, numbered from 0",
+            hint="in the column 'tree', give the index of the tree in the forest's array",
+        )
+    _merge(
+        session,
+        models.Schedule,
+        schedule,
+        topology=schedule.topology.spec,
+        forest=schedule.forest_id,
+        arguments=dict(schedule.arguments),
+        steps=simulation.steps,
+        transmissions=simulation.transmissions,
+        largest_packet=simulation.largest_packet,
+    )
+    # COPY can only insert rows, so earlier rows are deleted first.
+    session.execute(delete(models.ScheduleStep).where(models.ScheduleStep.schedule == schedule.id))
+    copy_steps(session, models.ScheduleStep, "schedule", schedule.id, simulation.step_profile)
+
+
+def _merge(session: Session, model: type[models.Base], structure: object, **given: Any) -> None:
+    """Store a row with the given values and, in the other columns, attributes of the structure."""
+    names = [column.name for column in model.__table__.columns if column.server_default is None]
+    values = {name: getattr(structure, name) for name in names if name not in given}
+    session.merge(model(**values, **given))
+    session.flush()
+
+
+def load_schedule_profile(session: Session, schedule_id: str) -> list[models.ScheduleStep]:
+    """Return the step profile of a schedule in order."""
+    query = select(models.ScheduleStep).filter_by(schedule=schedule_id)
+    return list(session.scalars(query.order_by(models.ScheduleStep.step)))
+
+
+def drop_artifact(session: Session, kind: str, artifact_id: str) -> None:
+    """Delete an artifact. PostgreSQL raises an error if other artifacts refer to it."""
+    model = MODELS[kind]
+    [key] = inspect(model).primary_key
+    session.execute(delete(model).where(key == artifact_id))

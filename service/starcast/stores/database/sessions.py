@@ -1,29 +1,125 @@
-"""Connections to PostgreSQL: sessions, COPY, advisory locks, and the revision of the schema."""
+"""Connections to PostgreSQL: sessions, COPY, advisory locks, and the detection of silent servers.
+
+TCP detects a dead network by keepalives and unacknowledged data. It does not detect a paused server
+or a proxy that forwards nothing, because their kernel still acknowledges data. A statement may take
+long, so silence alone is not an error: after `SILENT_SECONDS` a second connection finds out whether
+the server still answers.
+"""
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from time import monotonic
+from typing import Any, TypeVar
 
-from psycopg import sql
+import psycopg
+from psycopg import errors, sql, waiting
+from psycopg.conninfo import make_conninfo
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from starcast.stores.database.watched import (
-    CANCEL_SECONDS,
-    TCP_OPTIONS,
-    WatchedConnection,
-)
-from starcast.stores.servers import ROLE_NAMES
-from starcast.support.errors import BusyError, RejectedError, StarcastError, UnavailableError
-from starcast.support.paths import data_folder
+from starcast.stores import ROLE_NAMES
+from starcast.support.errors import BusyError, UnavailableError
 from starcast.support.signals import caused_by_interrupt
 
+#: Seconds of silence before the server is probed, and seconds allowed for its answer. Including one
+#: attempt to reconnect, a command ends after 30 seconds.
+SILENT_SECONDS = 20.0
+PROBE_SECONDS = 5
+#: Seconds that a server may take to cancel the statement that Ctrl-C interrupted.
+CANCEL_SECONDS = 1
+
+#: libpq parameters that make TCP give up after 30 seconds.
+TCP_OPTIONS = {
+    "keepalives": 1,
+    # After 10 seconds of silence, four probes at intervals of 5 seconds.
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,
+}
+
+Result = TypeVar("Result")
+Protocol = Generator[Any, Any, Result]
+
+
+def is_pooled(connection: Connection) -> bool:
+    """Return whether a pooler is between the connection and the server.
+
+    A server reports the id of the process that serves the client; a pooler invents one.
+    """
+    driver: Any = connection.connection.driver_connection
+    return bool(connection.scalar(text("select pg_backend_pid()")) != driver.info.backend_pid)
+
+
+class WatchedConnection(psycopg.Connection[Any]):
+    """A connection that closes itself with an OperationalError if the server is silent.
+
+    Attributes:
+        patience: seconds of silence after which the connection closes without probing the server;
+            None to probe the server after `SILENT_SECONDS`.
+    """
+
+    patience: float | None = None
+
+    def wait(self, gen: Protocol[Result], *args: Any, **options: Any) -> Result:
+        """Run one exchange with the server as psycopg does, but detect a silent server."""
+        try:
+            return waiting.wait(self._watched(gen), self.pgconn.socket, *args, **options)
+        except KeyboardInterrupt:
+            # psycopg itself would wait ten seconds for the server to cancel the statement.
+            with suppress(psycopg.Error):
+                self.cancel_safe(timeout=CANCEL_SECONDS)
+            self.close()
+            raise
+
+    def _watched(self, exchange: Protocol[Result]) -> Protocol[Result]:
+        deadline = self._deadline()
+        try:
+            awaited = next(exchange)
+            while True:
+                # psycopg sends the operations for which the socket is ready; if there are none, it
+                # sends an empty value ten times per second.
+                ready = yield awaited
+                if ready:
+                    deadline = self._deadline()
+                elif monotonic() > deadline:
+                    self._check_server()
+                    deadline = self._deadline()
+                awaited = exchange.send(ready)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+    def _deadline(self) -> float:
+        return monotonic() + (SILENT_SECONDS if self.patience is None else self.patience)
+
+    def _check_server(self) -> None:
+        if self.patience is None and self._is_answered():
+            return
+        self.close()
+        seconds = SILENT_SECONDS + PROBE_SECONDS
+        raise psycopg.OperationalError(f"it has not answered for {seconds:.0f} seconds")
+
+    def _is_answered(self) -> bool:
+        target = make_conninfo(
+            self.info.dsn, password=self.info.password, connect_timeout=PROBE_SECONDS
+        )
+        try:
+            with WatchedConnection.connect(target, autocommit=True) as probe:
+                probe.patience = PROBE_SECONDS
+                # A pooler accepts connections even if its server does not answer.
+                probe.execute("select 1")
+        # A server that refuses another connection is still answering.
+        except errors.TooManyConnections:
+            return True
+        except psycopg.OperationalError:
+            return False
+        return True
+
+
 CONNECT_SECONDS = 5
-VERSION_TABLE = "alembic_version"
 
 # These libraries log lost connections, which starcast's errors report as well. Without a handler,
 # Python would print these messages to stderr. A program that configures logging still receives
@@ -46,11 +142,6 @@ _HOLDER_OF = text(
 )
 #: Prefix of the application name of connections that hold a lock and state their task.
 _HOLDER = "starcast: "
-_TABLES = text(
-    "select relname from pg_class where relkind in ('r', 'p')"
-    " and relnamespace = current_schema()::regnamespace"
-)
-_REVISION = text("select version_num from alembic_version")
 #: Maximum length of an application name in PostgreSQL.
 _NAME_BYTES = 63
 # The transaction that holds a lock is idle on purpose. Servers before version 17 have only one of
@@ -304,108 +395,3 @@ def _unavailable(url: URL, message: str) -> UnavailableError:
         f"PostgreSQL at {place} cannot be reached: {reason}",
         hint="start it ('starcast up' starts the embedded one)",
     )
-
-
-def current(engine: Engine) -> str | None:
-    """Return the schema revision of the database, or None if it has no schema.
-
-    Raises:
-        UnavailableError: the connection was lost.
-    """
-    with translated_errors(engine.url), engine.connect() as connection:
-        return revision_of(connection)
-
-
-def known_revision(engine: Engine) -> str | None:
-    """Return the schema revision (or None) after checking that the tables are starcast's.
-
-    Raises:
-        RejectedError: the tables belong to another program, or to a newer or much older starcast.
-    """
-    with translated_errors(engine.url), engine.connect() as connection:
-        return check_owner(connection)
-
-
-def check_known(revision: str, subject: str) -> None:
-    """Check that this version of starcast knows a schema revision.
-
-    Args:
-        subject: beginning of the error message, such as ``the schema of the database (0007)``.
-
-    Raises:
-        RejectedError: the revision is too new, or too old to be upgraded.
-    """
-    if revision in revisions():
-        return
-    newest, oldest = head(), revisions()[0]
-    # Revisions have leading zeros, so comparing them as text compares their numbers.
-    if revision < oldest:
-        raise RejectedError(
-            f"{subject} is too old: this starcast upgrades from {oldest} on",
-            hint="upgrade it with the version that docs/upgrades.md names",
-        )
-    raise RejectedError(f"{subject} is newer than this starcast ({newest})", hint="update starcast")
-
-
-def head() -> str:
-    """Return the newest schema revision known to this version of starcast.
-
-    Raises:
-        StarcastError: the migrations are missing from the installation.
-    """
-    if not revisions():
-        raise StarcastError("this installation contains no migrations", hint="reinstall starcast")
-    return revisions()[-1]
-
-
-@cache
-def revisions() -> tuple[str, ...]:
-    """Return the schema revisions known to this version of starcast, oldest first.
-
-    They are read from the file names of the migrations, without importing alembic.
-    """
-    files = (data_folder("migrations") / "versions").glob("[0-9]*.py")
-    return tuple(sorted(file.name.partition("_")[0] for file in files))
-
-
-def check(engine: Engine) -> None:
-    """Check that the database has the schema of this version of starcast.
-
-    Raises:
-        RejectedError: the schema is missing, older or newer, or belongs to another program.
-    """
-    revision = known_revision(engine)
-    if revision is None:
-        raise RejectedError("the database has no schema yet", hint="run 'starcast db upgrade'")
-    if revision != head():
-        raise RejectedError(
-            f"the schema of the database is {revision}, but this starcast needs {head()}",
-            hint="run 'starcast db upgrade'",
-        )
-
-
-def check_owner(connection: Connection) -> str | None:
-    """Return the schema revision after checking that the tables are starcast's.
-
-    Raises:
-        RejectedError: the tables belong to another program, or to a newer or much older starcast.
-    """
-    tables = set(connection.scalars(_TABLES))
-    revision = connection.scalar(_REVISION) if VERSION_TABLE in tables else None
-    foreign = tables - {VERSION_TABLE}
-    ours = revision is not None and {"store", "materialization"} <= tables
-    # If alembic's version table is the only table, another program's migrations created it.
-    if not ours and (foreign or revision is not None):
-        raise RejectedError(
-            f"the database '{connection.engine.url.database}' holds tables of another program,"
-            f" such as '{min(foreign, default=VERSION_TABLE)}'",
-            hint="create an empty database for starcast and name it in STARCAST_POSTGRES_URI",
-        )
-    if revision is not None:
-        check_known(revision, f"the schema of the database ({revision})")
-    return revision
-
-
-def revision_of(connection: Connection) -> str | None:
-    """Return the schema revision over an open connection, or None if there is no schema."""
-    return connection.scalar(_REVISION) if VERSION_TABLE in connection.scalars(_TABLES) else None

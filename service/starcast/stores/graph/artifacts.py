@@ -1,28 +1,27 @@
-"""Artifacts as the graph stores them: a :Topology, :Forest or :Schedule node and relationships."""
+"""Artifacts as the graph stores them: a node and relationships, which come as columns of rows.
 
-from collections.abc import Callable, Iterable
+A row is one relationship. Numpy and Cypher compute the same checksum of it, which combines its
+values in sequence: a value v changes the checksum h to h^2 + F v + 1, for a constant F, modulo a
+prime below 2^31, so that Cypher's 64-bit integers never overflow. Because of the squares, the
+checksum depends on which values belong to the same row: a sum of linear terms would not detect two
+relationships that exchange their ends. The checksum of several rows is the sum of their checksums,
+so it does not depend on their order, and the sums of pages can be added.
+
+Relationships come in blocks of bounded size, so that no array grows with their number. Sorting the
+16.3 million links of S10 as a single block would need 1 GB and most of the time.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives import Schedule
-from starcast.stores.graph.rows import (
-    Content,
-    Rows,
-    join_blocks,
-    link_blocks,
-    links_at,
-    node_checksum,
-    rows_content,
-    send_blocks,
-    sends_at,
-    tree_blocks,
-    tree_edges_at,
-)
 from starcast.stores.graph.schema import (
     FOREST,
     LINK,
@@ -35,9 +34,347 @@ from starcast.stores.graph.schema import (
     Label,
     Relationship,
 )
+from starcast.support.errors import RejectedError
 from starcast.support.spec_syntax import format_arguments
 from starcast.topologies import Topology
+from starcast.topologies.permutations import Ranks
 from starcast.trees import Forest
+
+#: Maximum number of rows per block: a few arrays of 8 MB.
+BLOCK = 2**20
+
+MODULUS = 2**31 - 1
+# The multiplier in the C standard's example implementation of `rand`.
+FACTOR = 1_103_515_245
+#: How many times smaller batches are whose rows share few nodes.
+_BETWEEN = 4
+#: Number of rows whose checksums are computed at a time: few enough for the processor's cache.
+_CACHED = 2**15
+#: Number of final rounds without a value. Without them, the checksum would be linear in the last
+#: column.
+_FINAL = (0, 0)
+ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
+#: Values of a label's symbols, as digits in base 37.
+# Digits start at 1, because leading zeros would make labels of different lengths equal.
+DIGITS = {symbol: value for value, symbol in enumerate(ALPHABET, start=1)}
+_BASE = len(ALPHABET) + 1
+
+#: The attributes of a schedule that hold the start, the end and the columns of each row.
+_SEND_COLUMNS = ("sender", "receiver", "step", "tree", "port", "unit")
+
+Column = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Content:
+    """Counts and checksums of an artifact's nodes and relationships.
+
+    A load has failed unless the expected content equals the content of the graph.
+
+    Attributes:
+        nodes: number of nodes.
+        relationships: number of relationships.
+        sums: checksums of the nodes and of the relationships.
+    """
+
+    nodes: int = 0
+    relationships: int = 0
+    sums: tuple[int, int] = (0, 0)
+
+    @property
+    def checksum(self) -> str:
+        """The checksums of the nodes and of the relationships, as hexadecimal text."""
+        return "-".join(f"{value:x}" for value in self.sums)
+
+    def __add__(self, other: "Content") -> "Content":
+        """Return the combined content of two disjoint sets of nodes and relationships."""
+        sums = (self.sums[0] + other.sums[0], self.sums[1] + other.sums[1])
+        return Content(self.nodes + other.nodes, self.relationships + other.relationships, sums)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.nodes:,} nodes, {self.relationships:,} relationships, checksum {self.checksum}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The relationships of an artifact, or a block of them.
+
+    Attributes:
+        relationship: the type of the relationships.
+        artifact_id: id of the artifact: a topology's spec, or the id of a forest or schedule.
+        topology: the topology whose nodes they connect.
+        table: int64 ``[2 + columns, rows]``: the ranks of the start and end nodes, and the
+            properties that differ between the relationships, in declared order.
+    """
+
+    relationship: Relationship
+    artifact_id: str
+    topology: Topology
+    table: NDArray[np.int64]
+
+    @property
+    def start(self) -> Column:
+        """Ranks of the start nodes."""
+        return self.table[0, :]
+
+    @property
+    def end(self) -> Column:
+        """Ranks of the end nodes."""
+        return self.table[1, :]
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """The other columns of the table, by name."""
+        return dict(zip(self.relationship.columns, self.table[2:], strict=True))
+
+    def __len__(self) -> int:
+        return int(self.table.shape[1])
+
+    def sorted(self) -> "Rows":
+        """Return the rows sorted by start node, end node and the other columns."""
+        return self._select(np.lexsort(self.table[::-1]))
+
+    def batches(self, size: int) -> "Iterator[tuple[Rows, ...]]":
+        """Yield the rows in batches, each with few nodes and sorted by start node.
+
+        A server locks and changes every node of a batch, however few rows the node has, and needs
+        up to 9 kB of memory for a node with 50 relationships. Rows within a substar, or a subcube,
+        are in the same batch or in consecutive batches.
+
+        Args:
+            size: maximum number of rows per batch.
+
+        Yields:
+            One batch, or two batches without a common node that can be written at the same time:
+            one with rows within the first half of the nodes, in the order of substars, the other
+            within the second half.
+        """
+        if len(self) <= size:
+            yield (self._batch(np.arange(len(self))),)
+            return
+        # Labels with the same last symbols form a substar, so this order keeps substars together.
+        place = _substar_order(self.topology)
+        middle = len(place) // 2
+        earlier, later = np.sort([place[self.start], place[self.end]], axis=0)
+        order = np.argsort(later, kind="stable")
+        first = order[later[order] < middle]
+        second = order[earlier[order] >= middle]
+        between = order[(earlier[order] < middle) & (later[order] >= middle)]
+        for pair in zip_longest(_pieces(first, size), _pieces(second, size)):
+            yield tuple(self._batch(places) for places in pair if places is not None)
+        # Few of these rows have a node in common.
+        for places in _pieces(between, max(1, size // _BETWEEN)):
+            yield (self._batch(places),)
+
+    def _batch(self, places: Column) -> "Rows":
+        return self._select(places[np.argsort(self.start[places], kind="stable")])
+
+    def _select(self, places: Column) -> "Rows":
+        return replace(self, table=self.table[:, places])
+
+
+def _symbols(labels: NDArray[np.str_]) -> NDArray[np.uint32]:
+    """Return the code points of labels, uint32 ``[labels, symbols]``."""
+    return np.ascontiguousarray(labels).view(np.uint32).reshape(len(labels), -1)
+
+
+@lru_cache(maxsize=1)
+def _substar_order(topology: Topology) -> Column:
+    """Return, for each rank, the position of the node in the order of the reversed labels."""
+    symbols = _symbols(topology.labels(np.arange(topology.nodes)))
+    place = np.empty(topology.nodes, dtype=np.int64)
+    place[np.lexsort(symbols.T)] = np.arange(topology.nodes)
+    return place
+
+
+def link_blocks(topology: Topology) -> Iterator[Rows]:
+    """Yield every undirected link once, from its lower-ranked end, in blocks sorted by that end.
+
+    Raises:
+        RejectedError: crossing a port and then its reverse port does not lead back, or a port leads
+            to its own node.
+    """
+    table = topology.table()
+    _check_reverse_ports(topology, table)
+    ports = np.array(topology.ports, dtype=np.int64)
+    for part in _slices(topology.nodes, BLOCK // topology.degree):
+        neighbours = table[:, part].T.astype(np.int64)
+        ranks = np.arange(part.start, part.stop)
+        row, column = np.nonzero(neighbours > ranks[:, None])
+        ends = (ranks[row], neighbours[row, column])
+        yield _block(LINK, topology.spec, topology, *ends, ports[column])
+
+
+def _check_reverse_ports(topology: Topology, table: Ranks) -> None:
+    ranks = np.arange(topology.nodes, dtype=np.int32)
+    for port, neighbours in zip(topology.ports, table, strict=True):
+        back = table[topology.ports.index(topology.reverse_port(port))]
+        wrong = np.flatnonzero((back[neighbours] != ranks) | (neighbours == ranks))
+        if len(wrong):
+            label = topology.label(int(wrong[0]))
+            raise RejectedError(
+                f"the link at port {port} of node {label} in {topology.spec} does not lead back, "
+                "or leads to the node itself",
+                hint="this is a defect of starcast: please report it",
+            )
+
+
+def tree_blocks(forest: Forest) -> Iterator[Rows]:
+    """Yield the edges of all trees, from parent to child, in blocks sorted by tree and child.
+
+    Raises:
+        RejectedError: the port array is not a forest.
+    """
+    topology = forest.topology
+    reverse_ports = topology.reverse_ports()
+    parents = forest.parents()
+    levels = forest.levels()
+    for tree, ports in enumerate(forest.parent_port):
+        for part in _slices(topology.nodes, BLOCK):
+            child = np.flatnonzero(ports[part]) + part.start
+            columns = (np.full(len(child), tree), levels[tree, child], reverse_ports[ports[child]])
+            yield _block(TREE_EDGE, forest.id, topology, parents[tree, child], child, *columns)
+
+
+def send_blocks(schedule: Schedule) -> Iterator[Rows]:
+    """Yield the sends of a schedule as relationships from sender to receiver, in blocks."""
+    for part in _slices(len(schedule), BLOCK):
+        yield _block(SEND, schedule.id, schedule.topology, *_select_sends(schedule, part))
+
+
+def links_at(topology: Topology, ranks: NDArray[np.int64]) -> Rows:
+    """Return the links at the given nodes, each once, from its lower-ranked end."""
+    ends = []
+    for port in topology.ports:
+        neighbours = topology.neighbours(port, ranks)
+        # A link stores the port at its lower-ranked end, whichever end was requested.
+        ports = np.where(ranks < neighbours, port, topology.reverse_port(port))
+        lower, higher = np.minimum(ranks, neighbours), np.maximum(ranks, neighbours)
+        ends.append(np.column_stack([lower, higher, ports]))
+    # A link between two of the nodes was found at both ends.
+    return _block(LINK, topology.spec, topology, *np.unique(np.concatenate(ends), axis=0).T)
+
+
+def tree_edges_at(forest: Forest, ranks: NDArray[np.int64]) -> Rows:
+    """Return the edges of all trees that begin or end at the given nodes.
+
+    Raises:
+        RejectedError: the port array is not a forest.
+    """
+    topology = forest.topology
+    reverse_ports = topology.reverse_ports()
+    tree, index = np.nonzero(forest.parent_port[:, ranks])
+    edges = [np.column_stack([tree, ranks[index]])]
+    for port in topology.ports:
+        neighbours = topology.neighbours(port, ranks)
+        # A neighbour is a child of the node if its port towards its parent leads back here.
+        tree, index = np.nonzero(forest.parent_port[:, neighbours] == reverse_ports[port])
+        edges.append(np.column_stack([tree, neighbours[index]]))
+    # An edge between two of the nodes was found at both ends.
+    tree, child = np.unique(np.concatenate(edges), axis=0).T
+    ports = forest.parent_port[tree, child]
+    columns = (tree, forest.levels()[tree, child], reverse_ports[ports])
+    return _block(TREE_EDGE, forest.id, topology, topology.step(ports, child), child, *columns)
+
+
+def sends_at(schedule: Schedule, ranks: NDArray[np.int64]) -> Rows:
+    """Return the sends of a schedule whose sender or receiver is one of the given nodes."""
+    rows = np.isin(schedule.sender, ranks) | np.isin(schedule.receiver, ranks)
+    return _block(SEND, schedule.id, schedule.topology, *_select_sends(schedule, rows))
+
+
+def _select_sends(schedule: Schedule, rows: slice | NDArray[np.bool_]) -> list[NDArray[np.generic]]:
+    columns = [getattr(schedule, name)[rows] for name in _SEND_COLUMNS]
+    combine = np.zeros(len(columns[0])) if schedule.combine is None else schedule.combine[rows]
+    return [*columns, combine]
+
+
+def _pieces(array: Column, size: int) -> Iterator[Column]:
+    return (array[part] for part in _slices(len(array), size))
+
+
+def _slices(length: int, size: int) -> Iterator[slice]:
+    return (slice(start, min(start + size, length)) for start in range(0, length, size))
+
+
+def _block(
+    relationship: Relationship, artifact_id: str, topology: Topology, *columns: NDArray[np.generic]
+) -> Rows:
+    table = np.stack(columns, dtype=np.int64, casting="unsafe")
+    return Rows(relationship, artifact_id, topology, table)
+
+
+def join_blocks(
+    blocks: Iterable[Rows], relationship: Relationship, artifact_id: str, topology: Topology
+) -> Rows:
+    """Combine the blocks of an artifact into one sorted set of rows, which may be empty."""
+    empty = np.empty((2 + len(relationship.columns), 0), dtype=np.int64)
+    table = np.concatenate([empty, *(block.table for block in blocks)], axis=1)
+    return Rows(relationship, artifact_id, topology, table).sorted()
+
+
+def checksum(table: NDArray[np.int64]) -> int:
+    """Return the sum of the checksums of the rows of a table, int64 ``[columns, rows]``."""
+    total = 0
+    for part in _slices(table.shape[1], _CACHED):
+        mixed = np.ones(part.stop - part.start, dtype=np.int64)
+        for column in (*table[:, part], *_FINAL):
+            # Most values are below the modulus, and a division takes longer than this check.
+            small = column if np.max(column) < MODULUS else column % MODULUS
+            mixed = (mixed * mixed + FACTOR * small + 1) % MODULUS
+        total += int(mixed.sum())
+    return total
+
+
+def checksum_cypher(values: Iterable[str]) -> str:
+    """Return a Cypher expression for the checksum of a row.
+
+    Args:
+        values: Cypher expressions of the row's values.
+
+    The statement needs the parameters ``$modulus`` and ``$factor``.
+    """
+    listed = ", ".join([*values, *map(str, _FINAL)])
+    return f"reduce(h = 1, v IN [{listed}] | (h * h + $factor * (v % $modulus) + 1) % $modulus)"
+
+
+def node_checksum(topology: Topology) -> int:
+    """Return the sum of all nodes' checksums, which combine relative key, rank and label."""
+    digit = np.zeros(128, dtype=np.int64)
+    digit[[ord(symbol) for symbol in DIGITS]] = list(DIGITS.values())
+    total = 0
+    for part in _slices(topology.nodes, BLOCK):
+        ranks = np.arange(part.start, part.stop)
+        code = np.zeros(len(ranks), dtype=np.int64)
+        for column in _symbols(topology.labels(ranks)).T:
+            code = (code * _BASE + digit[column]) % MODULUS
+        total += checksum(np.stack([ranks, ranks, code]))
+    return total
+
+
+def node_checksum_cypher(first: str) -> str:
+    """Return a Cypher expression for the checksum of a node ``a``.
+
+    Args:
+        first: Cypher expression of the key of node 0.
+
+    The statement needs the parameters ``$modulus``, ``$factor`` and ``$digits`` (`DIGITS`).
+    """
+    code = (
+        f"reduce(c = 0, symbol IN split(a.label, '') | (c * {_BASE} + $digits[symbol]) % $modulus)"
+    )
+    return checksum_cypher([f"a.key - {first}", "a.rank", code])
+
+
+def rows_content(blocks: Iterable[Rows]) -> Content:
+    """Return the count and the checksum of relationships."""
+    content = Content()
+    for block in blocks:
+        content += Content(0, len(block), (0, checksum(block.table)))
+    return content
+
 
 #: Label of an artifact's node by kind of artifact, in the order in which artifacts are built.
 LABEL_OF: dict[str, Label] = {"topology": TOPOLOGY, "forest": FOREST, "schedule": SCHEDULE}

@@ -22,8 +22,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.stores.graph.artifacts import RELATIONSHIP_OF, GraphArtifact
-from starcast.stores.graph.rows import BLOCK
+from starcast.stores.graph.artifacts import BLOCK, RELATIONSHIP_OF, GraphArtifact
 from starcast.stores.graph.schema import (
     ELEMENTS,
     LABELS,

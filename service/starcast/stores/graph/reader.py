@@ -15,16 +15,18 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
-from starcast.stores.graph.artifacts import LABEL_OF, RELATIONSHIP_OF, GraphArtifact
-from starcast.stores.graph.connection import Graph, Row
-from starcast.stores.graph.rows import (
+from starcast.stores.graph.artifacts import (
     DIGITS,
     FACTOR,
+    LABEL_OF,
     MODULUS,
+    RELATIONSHIP_OF,
     Content,
+    GraphArtifact,
     checksum_cypher,
     node_checksum_cypher,
 )
+from starcast.stores.graph.connection import Graph, Row
 from starcast.stores.graph.schema import LINK, NODE, Element, GraphState, first_key
 from starcast.support.errors import InputError
 from starcast.topologies import Topology

@@ -90,19 +90,12 @@ def locate_counterexample(verdict: Verdict) -> str | None:
         at = locate(verdict)
     except NotFoundError:
         return None
-    state: dict[str, str] = {}
-    if at.forest:
-        state["forest"] = at.forest.partition(":")[2]
-    if at.schedule:
-        state["schedule"] = at.schedule.partition(":")[2]
-    if at.tree is not None:
-        state["tree"] = str(at.tree)
-    if at.step is not None:
-        state["step"] = str(at.step)
-    nodes = at.link or at.nodes
-    if nodes:
-        state["node"] = nodes[0]
-    return explorer_url(at.network.spec, state)
+    kinds = ("forest", "schedule")
+    state = {kind: at[kind].partition(":")[2] for kind in kinds if kind in at}
+    state |= {name: str(at[name]) for name in ("tree", "step") if name in at}
+    if node := at.get("sender", at.get("node")):
+        state["node"] = node
+    return explorer_url(at["topology"], state)
 
 
 def _cypher(verdict: Verdict) -> str | None:

@@ -1,26 +1,34 @@
-"""PostgreSQL behind PgBouncer in transaction mode, where sessions change per transaction."""
+"""PostgreSQL behind PgBouncer in transaction mode, and a server that stops responding.
 
-from collections.abc import Iterator
+In transaction mode, sessions change per transaction. A server that stops responding keeps its
+connections open.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from sqlalchemy import URL, Engine, select, text
 
+from campaign.proxy import Proxy
 from starcast.embedded.doctor import Verdict, examine
-from starcast.embedded.packages import find_client_programs
+from starcast.embedded.programs import find_client_programs
 from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import Stores, ingest, parse_request
-from starcast.stores.database import backup, migrations, models, sessions, watched
+from starcast.stores import GraphAddress
+from starcast.stores.database import backup, migrations, models, sessions
 from starcast.stores.graph.connection import Graph
-from starcast.stores.servers import GraphAddress
 from starcast.support.errors import BusyError, InputError, UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 from support.claim_runs import check_and_store
 from support.fix_cli import Starcast, name_store
 from support.fix_servers import without_password
+from support.striking import ctrl_c
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +68,7 @@ def test_a_schema_can_be_created_and_upgraded_behind_the_pooler(pooled: URL) -> 
     assert not migrations.upgrade(engine, Silent())
     assert migrations.differences(engine) == []
     migrations.drop(engine)
-    assert sessions.current(engine) is None
+    assert migrations.current(engine) is None
     engine.dispose()
 
 
@@ -117,29 +125,27 @@ def test_an_ingest_and_a_verification_of_claims_work_behind_the_pooler(
     assert starcast("claims", "show", "TS.L1").code == 0
 
 
-def test_a_backup_is_refused_and_changes_no_session(pooled_engine: Engine, tmp_path: Path) -> None:
-    """pg_dump would empty the search path of the sessions that it uses."""
-    programs = find_client_programs(backup.server_major(pooled_engine))
-    file = tmp_path / "store.backup"
-    with pytest.raises(InputError, match="is behind a connection pooler") as refused:
-        backup.create(pooled_engine, file, programs)
-    assert "STARCAST_POSTGRES_URI" in refused.value.hint
+def test_backup_and_restore_are_refused_and_change_no_session(
+    pooled_engine: Engine, engine: Engine, tmp_path: Path
+) -> None:
+    """pg_dump and pg_restore would empty the search path of the sessions that they use."""
+    programs = find_client_programs(backup.server_major(engine))
+    file, own = tmp_path / "store.backup", tmp_path / "own.backup"
+    backup.create(engine, own, programs)
+    before = migrations.current(engine)
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: backup.create(pooled_engine, file, programs),
+        lambda: backup.restore(pooled_engine, own, programs),
+    )
+    for call in calls:
+        with pytest.raises(InputError, match="is behind a connection pooler") as refused:
+            call()
+        assert "STARCAST_POSTGRES_URI" in refused.value.hint
     assert not file.exists()
+    assert migrations.current(engine) == before
     for _ in range(6):
         with sessions.open_session(pooled_engine) as session:
             assert session.scalar(text("show search_path")) == '"$user", public'
-
-
-def test_a_restore_is_refused_before_anything_changes(
-    pooled_engine: Engine, engine: Engine, tmp_path: Path
-) -> None:
-    programs = find_client_programs(backup.server_major(engine))
-    file = tmp_path / "store.backup"
-    backup.create(engine, file, programs)
-    before = sessions.current(engine)
-    with pytest.raises(InputError, match="is behind a connection pooler"):
-        backup.restore(pooled_engine, file, programs)
-    assert sessions.current(engine) == before
 
 
 def test_the_doctor_mentions_the_pooler(pooled_engine: Engine, graph_address: GraphAddress) -> None:
@@ -154,12 +160,12 @@ def test_the_doctor_mentions_the_pooler(pooled_engine: Engine, graph_address: Gr
     assert finding.found.endswith("behind a connection pooler")
 
 
-def test_a_long_statement_is_not_taken_for_a_silent_server(
+def test_a_long_statement_behind_the_pooler_is_not_taken_for_a_silent_server(
     pooled_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A pooler hides from the client which server process executes the statement."""
-    monkeypatch.setattr(watched, "SILENT_SECONDS", 0.5)
-    monkeypatch.setattr(watched, "PROBE_SECONDS", 1)
+    monkeypatch.setattr(sessions, "SILENT_SECONDS", 0.5)
+    monkeypatch.setattr(sessions, "PROBE_SECONDS", 1)
     with sessions.open_session(pooled_engine) as session:
         session.execute(text("select pg_sleep(4)"))
 
@@ -181,3 +187,128 @@ def test_errors_behind_the_pooler_are_reported_in_one_sentence(
         sessions.connect(pooled.set(**changes))  # type: ignore[arg-type]
     assert words in refused.value.message
     assert "\n" not in refused.value.message
+
+
+@pytest.fixture
+def proxy(fresh_database: URL) -> Iterator[Proxy]:
+    proxy = Proxy(fresh_database.port or 0)
+    yield proxy
+    proxy.close()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the time limit for a silent server from half a minute to seconds."""
+    monkeypatch.setattr(sessions, "SILENT_SECONDS", 2.0)
+    monkeypatch.setattr(sessions, "PROBE_SECONDS", 1)
+
+
+@pytest.fixture
+def through(proxy: Proxy, fresh_database: URL, impatient: None) -> Iterator[Engine]:
+    """An engine whose connections go through the proxy."""
+    del impatient
+    engine = sessions.connect(fresh_database.set(port=proxy.port))
+    yield engine
+    engine.dispose()
+
+
+def test_the_time_limit_for_a_silent_server_is_thirty_seconds() -> None:
+    assert sessions.SILENT_SECONDS + sessions.PROBE_SECONDS + sessions.CONNECT_SECONDS == 30
+    options = sessions.TCP_OPTIONS
+    keepalive = options["keepalives_idle"] + options["keepalives_interval"] * 4
+    assert (options["tcp_user_timeout"], keepalive, options["keepalives_count"]) == (30_000, 30, 4)
+
+
+def test_a_statement_on_a_silent_server_fails_with_one_sentence(
+    through: Engine, proxy: Proxy
+) -> None:
+    with sessions.open_session(through) as session:
+        session.execute(text("select 1"))
+    proxy.is_silent = True
+    began = time.monotonic()
+    with (
+        pytest.raises(UnavailableError, match=r"reached: (it has not answered|connection timeout)"),
+        sessions.open_session(through) as session,
+    ):
+        session.execute(text("select 1"))
+    assert time.monotonic() - began < 20
+
+
+def test_releasing_a_lock_does_not_wait_for_a_silent_server_again(
+    through: Engine, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection that holds the lock has become silent too."""
+    monkeypatch.setattr(sessions, "SILENT_SECONDS", 6.0)
+    began = time.monotonic()
+    with pytest.raises(UnavailableError, match="it has not answered"):
+        work_with_a_lock(through, proxy)
+    assert time.monotonic() - began < 12
+
+
+def test_ctrl_c_ends_the_wait_for_a_silent_server(proxy: Proxy, fresh_database: URL) -> None:
+    """The wait ends at once, not after the time limit for a silent server."""
+    engine = sessions.connect(fresh_database.set(port=proxy.port))
+    with ctrl_c(1) as striking:
+        striking.start()
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            work_with_a_lock(engine, proxy)
+    assert time.monotonic() - began < 8
+    engine.dispose()
+
+
+def work_with_a_lock(engine: Engine, proxy: Proxy) -> None:
+    """Execute a statement under a lock; the proxy does not forward the statement."""
+    with (
+        sessions.advisory_lock(engine, "experiment a", BusyError("busy")),
+        sessions.open_session(engine) as session,
+    ):
+        session.execute(text("select 1"))
+        proxy.is_silent = True
+        session.execute(text("select 2"))
+
+
+def test_a_long_statement_is_not_taken_for_a_silent_server(through: Engine) -> None:
+    with sessions.open_session(through) as session:
+        session.execute(text("select pg_sleep(7)"))
+        assert session.scalar(text("select 1")) == 1
+
+
+def test_waiting_for_a_lock_is_not_taken_for_a_silent_server(through: Engine, bare: Engine) -> None:
+    with bare.begin() as holder:
+        holder.execute(text("select pg_advisory_xact_lock(5)"))
+        timer = threading.Timer(6, holder.rollback)
+        timer.start()
+        with sessions.open_session(through) as session:
+            session.execute(text("select pg_advisory_xact_lock(5)"))
+        timer.join()
+
+
+def test_the_command_line_reports_a_silent_server_in_one_sentence(
+    proxy: Proxy,
+    bare: Engine,
+    impatient: None,
+    starcast: Starcast,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    del impatient
+    migrations.upgrade(bare, Silent())
+    name_store(monkeypatch, bare.url.set(port=proxy.port))
+    assert starcast("experiment", "list").code == 0
+    proxy.is_silent = True
+    result = starcast("experiment", "list")
+    assert result.code == 4
+    assert result.err.startswith(f"error: PostgreSQL at 127.0.0.1:{proxy.port} cannot be reached")
+    assert "Traceback" not in result.err
+
+
+def test_claims_check_fails_if_the_configured_server_is_unreachable(
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STARCAST_POSTGRES_URI", "postgresql://starcast@127.0.0.1:1/starcast")
+    for words in (("check", "TS.L1"), ("list",), ("show", "TS.L1")):
+        result = starcast("claims", *words)
+        assert result.code == 4, words
+        assert "PostgreSQL at 127.0.0.1:1 cannot be reached" in result.err
+        assert "nothing is stored" not in result.err
+    assert starcast("claims", "check", "TS.L1", "--no-store").code == 0

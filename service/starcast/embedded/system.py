@@ -1,4 +1,4 @@
-"""Server processes: the account that runs them, detached start, identification, stop, and ports.
+"""What the servers need of the operating system: an account, processes, ports, files and locks.
 
 Neo4j and PostgreSQL must not run as root: a query could then read every file of the machine. If
 root starts them, they run as the system user ``starcast``. That user may not be able to traverse
@@ -6,28 +6,31 @@ the folders above the home folder (``/root``, pytest's temporary folders), and s
 change the modes of these folders. So the working directory is set before switching to that user,
 and a server opens its files below `WORKING_DIRECTORY`, without traversing the path. For the same
 reason, logs and passwords are passed as open files. Only programs are found by path: if their
-folder is closed to that user, `packages` copies them.
+folder is closed to that user, `programs` copies them.
 
 A process id alone proves nothing: after a crash another process may have the same id. So no process
 receives a signal unless its command line identifies it as a server of this home.
 """
 
+import errno
+import fcntl
 import os
 import pwd
 import re
+import shutil
 import signal
 import socket
+import stat
 import subprocess
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from starcast.embedded import files
-from starcast.support.errors import StarcastError, UnavailableError
+from starcast.support.errors import LimitError, StarcastError, UnavailableError
 
 LOOPBACK = "127.0.0.1"
 #: The system user that runs the servers if starcast is run by root.
@@ -292,7 +295,135 @@ def startup_error(title: str, log: Path) -> StarcastError:
     text = log.read_bytes()[-20_000:].decode(errors="replace") if log.exists() else ""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if any(map(DISK_FULL.search, lines)):
-        return files.disk_full_error(log.parent)
+        return disk_full_error(log.parent)
     errors = [line for line in lines if _ERROR_LINE.search(line)]
     line = (errors or lines or ["no output"])[-1]
     return UnavailableError(f"{title} exited during startup: {line}", hint=f"see the log {log}")
+
+
+MB = 1_000_000
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Return whether an operating system error means that the disk is full."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+@contextmanager
+def translate_os_errors(folder: Path) -> Iterator[None]:
+    """Turn operating system errors about files below ``folder`` into starcast errors.
+
+    Raises:
+        LimitError: the disk is full.
+        UnavailableError: the folder cannot be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        if is_disk_full(error):
+            raise disk_full_error(folder) from error
+        path = error.filename or folder
+        raise UnavailableError(
+            f"{path} cannot be used: {(error.strerror or str(error)).lower()}",
+            hint="choose other folders with --home and STARCAST_CACHE",
+        ) from error
+
+
+def disk_full_error(folder: Path) -> LimitError:
+    """Return the error to raise when the disk of ``folder`` is full."""
+    return LimitError(
+        f"the disk of {folder} is full", hint="free some space, then run 'starcast up' again"
+    )
+
+
+def require_space(folder: Path, megabytes: int, purpose: str) -> None:
+    """Check the free space on the disk of ``folder``, which need not exist yet.
+
+    Args:
+        folder: the folder to be written to.
+        megabytes: the space needed, in units of 10^6 bytes.
+        purpose: subject of the error message, such as ``the embedded stack``.
+
+    Raises:
+        LimitError: the disk has less free space.
+    """
+    free = shutil.disk_usage(nearest_existing(folder)).free // MB
+    if free < megabytes:
+        raise LimitError(
+            f"{purpose} needs {megabytes} MB below {folder}, and its disk has {free} MB free",
+            hint="free some space, or choose another disk with --home and STARCAST_CACHE",
+        )
+
+
+def require_private(folder: Path) -> None:
+    """Check that only the current user and root can change the contents of a folder.
+
+    Raises:
+        UnavailableError: the folder belongs to another user, or group or others may write to it.
+    """
+    status = folder.stat()
+    if status.st_uid not in {0, os.geteuid()}:
+        raise UnavailableError(
+            f"{folder} belongs to the user with id {status.st_uid}, who could change its contents",
+            hint="run starcast as that user, or choose another folder with --home",
+        )
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise UnavailableError(
+            f"{folder} has mode {stat.S_IMODE(status.st_mode):o}: other users can write to it",
+            hint=f"check its contents, then run 'chmod go-w {folder}'",
+        )
+
+
+def nearest_existing(folder: Path) -> Path:
+    """Return the folder, or its nearest ancestor that exists."""
+    return next(path for path in (folder, *folder.parents) if path.exists())
+
+
+@contextmanager
+def exclusive_lock(path: Path, on_wait: Callable[[], None], task: str = "") -> Iterator[None]:
+    """Hold the lock on a file; the kernel releases it however the process ends.
+
+    Args:
+        path: the lock file, created if missing.
+        on_wait: called once if another process or thread holds the lock, before waiting for it.
+        task: the activity of this process while it holds the lock, for `read_lock_holder`.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            on_wait()
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        # The previous holder's task text may be longer than the new one.
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{time.time():.3f} {task}".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_locked(path: Path) -> bool:
+    """Return whether a process holds the lock on the file ``path``."""
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        try:
+            # Try a shared lock, so that processes that only check do not see each other's lock.
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def read_lock_holder(path: Path) -> tuple[str, float | None]:
+    """Return the task of the process that holds the lock on a file, and for how many seconds.
+
+    The task is empty if the lock file names none.
+    """
+    since, _, task = path.read_text(encoding="utf-8").partition(" ")
+    return task, time.time() - float(since) if task else None
+
+
+def rotate_log(log: Path) -> None:
+    """Rename a log to ``NAME.before``, replacing the previous ``NAME.before``."""
+    if log.exists():
+        log.replace(log.with_name(f"{log.name}.before"))
