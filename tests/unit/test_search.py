@@ -17,21 +17,19 @@ from starcast.records.model import CERTIFICATE
 from starcast.search import (
     PROBLEMS,
     Budget,
-    annealing,
     engines,
-    exchanges,
     find_problem,
+    forests,
     hamiltonian,
-    independent,
+    local_search,
     prove_again,
     search,
     verify_bound,
 )
 from starcast.search.bisection import BisectionWidth
 from starcast.search.broadcast import OnePortBroadcast, counting_bound
-from starcast.search.engines import solve
+from starcast.search.engines import Formula, solve
 from starcast.search.faults import targets
-from starcast.search.formula import Formula
 from starcast.search.hamiltonian import HamiltonianDecomposition, two_factors
 from starcast.search.proofs import check_record_proof, formula_of
 from starcast.search.symmetry import check_automorphism, fixing_root, link_list, orbits, rotation
@@ -351,9 +349,9 @@ def test_the_exchange_search_keeps_its_tree_consistent_and_ends_at_the_time_limi
     """
     table = np.ascontiguousarray(topology("S5").table().T.astype(np.int32))
     chance = np.random.default_rng(1)
-    tree = exchanges.matched_tree(table, 7, 4, chance)
+    tree = local_search.matched_tree(table, 7, 4, chance)
     for _ in range(20):
-        left = exchanges.exchange(tree, 25, chance)
+        left = local_search.exchange(tree, 25, chance)
         missing = np.flatnonzero((tree.rounds == 0) & (np.arange(120) > 0))
         assert sorted(tree.missing[:left]) == missing.tolist()
         placed = np.flatnonzero(tree.rounds > tree.first)
@@ -369,7 +367,7 @@ def test_the_exchange_search_keeps_its_tree_consistent_and_ends_at_the_time_limi
 def test_each_round_of_a_matched_tree_is_a_maximum_matching(spec: str) -> None:
     graph = topology(spec)
     table = np.ascontiguousarray(graph.table().T.astype(np.int32))
-    tree = exchanges.matched_tree(table, graph.nodes, 0, np.random.default_rng(2))
+    tree = local_search.matched_tree(table, graph.nodes, 0, np.random.default_rng(2))
     for now in range(1, tree.rounds.max() + 1):
         pairs: nx.Graph[Any] = nx.Graph()
         informed = np.flatnonzero((tree.rounds < now) & (tree.informer >= 0)).tolist()
@@ -408,7 +406,7 @@ def test_classes_of_a_quotient_graph_have_equal_size_and_inherit_the_links_of_th
     spec: str, classes: int
 ) -> None:
     graph, chance = topology(spec), np.random.default_rng(1)
-    *combined, undivided = independent.quotients(graph, classes, chance)
+    *combined, undivided = forests.quotients(graph, classes, chance)
     assert combined
     assert np.array_equal(undivided.number, np.arange(graph.nodes))
     for each in combined:
@@ -416,7 +414,7 @@ def test_classes_of_a_quotient_graph_have_equal_size_and_inherit_the_links_of_th
         for port in graph.ports:
             near = each.number[graph.neighbours(port)]
             assert (each.table[each.number] == near[:, None]).any(axis=1).all()
-        labels = independent.random_labels(each, classes, chance)
+        labels = forests.random_labels(each, classes, chance)
         sizes = np.bincount(labels[each.number], minlength=classes)
         assert sizes.tolist() == [graph.nodes // classes] * classes
 
@@ -442,7 +440,7 @@ def test_the_defects_of_a_partition_count_excess_components_and_trees_between_cl
             expected += sum(map(nx.is_tree, parts))
         work = np.empty(graph.nodes * classes, np.int64), np.empty(graph.nodes * classes, bool)
         table = graph.table().T.astype(np.int64)
-        assert annealing.count_defects(table, labels, classes, *work) == expected
+        assert local_search.count_defects(table, labels, classes, *work) == expected
 
 
 @pytest.mark.slow

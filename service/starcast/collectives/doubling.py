@@ -35,8 +35,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.algorithm import algorithm
-from starcast.collectives.broadcast import build_rounds
 from starcast.collectives.model import Draft
+from starcast.collectives.one_to_all import build_rounds
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology, permutations
 

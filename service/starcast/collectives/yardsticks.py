@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from starcast import trees
 from starcast.catalogue.entries import Argument
-from starcast.collectives import allgather, scatter
+from starcast.collectives import allgather
 from starcast.collectives.algorithm import Arguments, Messages, Segments, algorithm
-from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.doubling import FAMILIES, missing_reason, record_witness
 from starcast.collectives.model import Draft
+from starcast.collectives.one_to_all import build_pipeline, build_scatter
 from starcast.collectives.rows import Columns, Units, concatenate_rows, flood_units, serialize_ports
 from starcast.support.integers import ceil_div
 from starcast.support.vocabulary import Ports
@@ -222,8 +222,8 @@ def _build_scatter(
     tree = (destination + message) % forest.trees
     units = Units(tree, destination, destination * messages + message)
     if forest.trees == 1:
-        return scatter.build_scatter(forest, ports, messages, units)
-    draft = scatter.build_scatter(forest, "all", messages, units)._replace(packets=True)
+        return build_scatter(forest, ports, messages, units)
+    draft = build_scatter(forest, "all", messages, units)._replace(packets=True)
     if ports == "one":
         return draft._replace(rows=serialize_ports(topology, draft.rows))
     return draft

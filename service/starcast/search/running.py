@@ -27,12 +27,9 @@ from starcast.records.model import (
     not_a_record,
     read_fields,
 )
-from starcast.search.catalogue import find_problem
-from starcast.search.engines import Budget, solver_name
-from starcast.search.formula import require_fit
-from starcast.search.problem import Decision, Method, SearchProblem
-from starcast.search.proofs import make_proof
-from starcast.search.verification import check_record
+from starcast.search.engines import Budget, require_fit, solver_name
+from starcast.search.problem import Decision, Method, SearchProblem, find_problem
+from starcast.search.proofs import check_record, make_proof
 from starcast.support import parallel
 from starcast.support.errors import InputError, LimitError
 from starcast.support.progress import Silent
