@@ -222,6 +222,8 @@ def test_algorithms_have_the_public_names_and_arguments() -> None:
         (("S5", "alltoall", "exakt"), {}, "unknown alltoall algorithm 'exakt'"),
         (("Q4", "alltoall", "exact"), {}, "not defined on Q4"),
         (("S5,2", "broadcast", "edge-disjoint"), {}, "not defined on S5,2"),
+        (("S4,2", "allgather", "nk-greedy"), {"messages": 2}, "no argument 'messages'"),
+        (("S4", "allgather", "nk-multiple"), {}, "not defined on S4"),
     ],
     ids=str,
 )

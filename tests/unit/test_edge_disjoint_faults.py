@@ -17,7 +17,6 @@ import pytest
 from oracles import schedule_rows, star_graph
 from oracles.schedule_rows import Row
 from oracles.star_graph import Node, identity, swap
-from starcast.judges import simulator
 from starcast.judges.simulator import simulate
 from support.edge_disjoint_cases import (
     COLLECTIVES,
@@ -196,25 +195,3 @@ def test_the_simulator_finds_no_missing_unit_if_there_are_fewer_faults_than_copi
         assert run.violation is None
         assert run.complete, faults
         assert run.missing == 0
-
-
-@pytest.mark.parametrize("collective", ["broadcast", "scatter", "gather"])
-@pytest.mark.parametrize("copies", [1, 2, 3])
-def test_simulator_and_oracle_find_the_same_missing_units(collective: str, copies: int) -> None:
-    """Each set has x or more random faults on S_4, which begin at a random step from 1 to 4."""
-    result, random, missed = rows(collective, 4, 2, copies), np.random.default_rng(copies), 0
-    for _ in range(25):
-        places = random.choice(
-            len(possible_faults(4)), size=copies + int(random.integers(3)), replace=False
-        ).tolist()
-        faults, since = [possible_faults(4)[place] for place in places], int(random.integers(1, 5))
-        run = simulate(
-            built(collective, 4, 2, copies),
-            [simulator.Fault(named(fault), since) for fault in faults],
-        )
-        missing = missing_units(collective, result, 2, faults, since, apart=False)
-        assert run.missing == len(missing)
-        assert run.complete == (not missing)
-        assert {(star_graph.node_of(label), unit) for label, unit in run.undelivered} <= missing
-        missed += len(missing)
-    assert missed
