@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from starcast.records import Witness
 from starcast.search.engines import Budget, Formula, require, require_memory
 from starcast.search.problem import OPEN, Decision, FormulaProblem, Method, TheoryBound
-from starcast.topologies import Topology
+from starcast.topologies import Topology, ports_towards
 
 #: The number of last rounds that the local search changes. Each start of the search uses the next
 #: of these numbers; after the last number, the first one follows.
@@ -280,8 +280,5 @@ class OnePortBroadcast(FormulaProblem):
         raise AssertionError  # `cycle` never ends
 
     def _as_witness(self, informer: NDArray[Any], rounds: NDArray[Any]) -> Witness:
-        ports = np.zeros(self.topology.nodes, dtype=np.uint8)
-        for port in self.topology.ports:
-            ports[self.topology.neighbours(port) == informer] = port
-        ports[0] = 0
+        ports = ports_towards(self.topology, informer)
         return {"parent_port": ports, "round": rounds.astype(np.uint8)}

@@ -34,7 +34,7 @@ from starcast.search.problem import (
 )
 from starcast.search.symmetry import Images, fixing_root, orbits, rotation
 from starcast.support.errors import LimitError
-from starcast.topologies import Topology
+from starcast.topologies import Topology, ports_towards
 from starcast.trees import constructions, forest
 from starcast.trees.construction import CONSTRUCTIONS
 from starcast.trees.model import Forest
@@ -417,10 +417,7 @@ def _as_ports(graph: Topology, links: list[tuple[int, int]]) -> NDArray[np.uint8
             if each != parent[node]:
                 parent[each] = node
                 front.append(each)
-    ports = np.zeros(graph.nodes, dtype=np.uint8)
-    for port in graph.ports:
-        ports[graph.neighbours(port) == parent] = port
-    return ports
+    return ports_towards(graph, parent)
 
 
 class IndependentTrees(SearchProblem):
