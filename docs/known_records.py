@@ -117,7 +117,7 @@ conjecture for all n, with the evidence for it.
 A local search finds these broadcasts, that of S_9 within seconds. All but the last few rounds are
 maximum matchings between informed and uninformed nodes. In the last rounds, a node that lacks the
 message takes the cheapest sending slot of a neighbour; the nodes in conflict with it then lack the
-message in turn (`starcast.search.exchanges`).
+message in turn (`starcast.search.local_search`).
 
 The counting bound by degrees is that of Liestman & Peters 1988 and of Fraigniaud & Lazard 1994,
 which Ivanova, Haugland & Tvedt 2023 generalize; they compute minimum broadcast times of arbitrary

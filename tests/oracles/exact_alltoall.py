@@ -7,12 +7,12 @@ return the violations as text.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from math import factorial
 from operator import attrgetter
 
-from oracles.rotation import Cycle, cycles, necklaces
+from oracles.rotation import cycles, necklaces
 from oracles.schedule_rows import Row
 from oracles.star_graph import Node, ceil_div, distance_sum_formula, identity, nodes, swap
 
@@ -82,22 +82,6 @@ def full_necklaces(n: int) -> int:
 def short_hops(n: int) -> int:
     """Return L, the number of displaced symbols plus that of cycles, summed over all nodes of X."""
     return sum(len(cycle) + 1 for x in short_nodes(n) for cycle in cycles(x))
-
-
-def homeward(x: Node, entered: Mapping[Cycle, int]) -> list[int]:
-    """Return the dimensions of a path from x to the root that resolves one cycle after another.
-
-    ``entered`` has the symbol with which the path enters each cycle.
-    """
-    word = []
-    for cycle in cycles(x):
-        word.append(entered[cycle])
-        s = x[entered[cycle] - 1]
-        while s != entered[cycle]:
-            word.append(s)
-            s = x[s - 1]
-        word.append(entered[cycle])
-    return word
 
 
 def list_schedule(words: Sequence[Sequence[int]]) -> list[list[int]]:

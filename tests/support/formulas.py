@@ -1,6 +1,6 @@
 """Propositional formulas for tests of solvers and proofs."""
 
-from starcast.search.formula import Formula
+from starcast.search.engines import Formula
 
 
 def pigeons(count: int) -> Formula:

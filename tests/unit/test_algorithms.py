@@ -84,48 +84,8 @@ def assert_rows_follow_the_forest(plan: Schedule, along: str | None) -> None:
     assert np.array_equal(plan.forest.parents()[plan.tree, child], parent)
 
 
-@pytest.mark.parametrize("spec", ["S4", "S4,2", "Q3"])
-def test_changing_the_root_translates_the_schedule(spec: str) -> None:
-    for entry, ports in algorithms_with_ports(spec):
-        assert_is_translated(spec, entry, ports)
-
-
-def assert_is_translated(spec: str, entry: Algorithm, ports: str) -> None:
-    """Check that the schedule of another root is a translation of the identity's schedule."""
-    network = topology(spec)
-    root = network.nodes - 2
-    plan, translated = (
-        build(spec, entry, ports),
-        build(spec, entry, ports, root=network.label(root)),
-    )
-    result = simulate(translated)
-    assert result.complete
-    if entry.sources(network, ports) > 1:  # a schedule of all sources has no root
-        assert listed(plan) == listed(translated)
-        return
-    assert translated.root == root
-    image = network.translation(root)
-    moved = sorted(zip(plan.step, image[plan.sender], image[plan.receiver], plan.tree, strict=True))
-    # In a one-port schedule the port of a row determines its sub-slot, so a translation that
-    # changes ports also changes steps.
-    if ports == "all" or network.translation_keeps_ports:
-        assert moved == sorted(
-            zip(
-                translated.step,
-                translated.sender,
-                translated.receiver,
-                translated.tree,
-                strict=True,
-            )
-        )
-
-
 @pytest.mark.parametrize("spec", ["S4", "S3", "S3,1", "S4,2"])
-def test_expanding_a_schedule_does_not_change_its_steps_and_transmissions(spec: str) -> None:
-    """Link use and packets do not change either.
-
-    The schedule of any source expands to the same rows.
-    """
+def test_the_schedule_of_any_source_expands_to_the_same_rows(spec: str) -> None:
     for entry, ports in algorithms_with_ports(spec):
         assert_expands(spec, entry, ports)
 
@@ -136,12 +96,6 @@ def assert_expands(spec: str, entry: Algorithm, ports: str) -> None:
     if not plan.symmetric:
         assert plan.expand() is plan
         return
-    single, all_together = simulate(plan), simulate(plan.expand())
-    assert all_together.complete
-    for name in ("steps", "transmissions", "largest_packet"):
-        assert getattr(single, name) == getattr(all_together, name)
-    assert np.array_equal(single.links_used, all_together.links_used)
-    assert np.array_equal(single.packet_sizes, all_together.packet_sizes)
     assert plan.expand().units == plan.units * plan.topology.nodes
     other = build(spec, entry, ports, root=2)
     assert other.id != plan.id
@@ -222,6 +176,8 @@ def test_algorithms_have_the_public_names_and_arguments() -> None:
         (("S5", "alltoall", "exakt"), {}, "unknown alltoall algorithm 'exakt'"),
         (("Q4", "alltoall", "exact"), {}, "not defined on Q4"),
         (("S5,2", "broadcast", "edge-disjoint"), {}, "not defined on S5,2"),
+        (("S4,2", "allgather", "nk-greedy"), {"messages": 2}, "no argument 'messages'"),
+        (("S4", "allgather", "nk-multiple"), {}, "not defined on S4"),
     ],
     ids=str,
 )

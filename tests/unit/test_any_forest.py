@@ -8,7 +8,7 @@ import pytest
 from starcast import forest, schedule, simulate, topology
 from starcast.collectives.algorithm import algorithms_on, find_algorithm
 from starcast.collectives.model import PORT_MODELS
-from starcast.collectives.scatter import build_scatter
+from starcast.collectives.one_to_all import build_scatter
 from starcast.collectives.yardsticks import spanning_constructions
 from starcast.support.vocabulary import Collective
 from support.meeting import refused

@@ -3,7 +3,6 @@
 from itertools import permutations
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import pytest
 
@@ -11,6 +10,7 @@ from starcast import topology
 from starcast.support.errors import InputError
 from starcast.topologies.cayley import CayleyGraph
 from support.meeting import refused
+from unit.test_topology import assert_carries_ports, breadth_first
 
 
 def star(n: int) -> CayleyGraph:
@@ -60,30 +60,19 @@ def test_a_neighbour_has_the_symbols_of_the_node_permuted_by_a_generator() -> No
             assert graph.neighbours(port, [3, 1]).tolist() == [expected[3], expected[1]]
 
 
-def test_reverse_ports_lead_back_to_the_same_node() -> None:
-    for graph in GRAPHS:
-        for port in graph.ports:
-            back = graph.neighbours(graph.reverse_port(port))
-            assert np.array_equal(back[graph.neighbours(port)], np.arange(graph.nodes))
-
-
-def test_distances_equal_those_of_networkx() -> None:
-    for graph in GRAPHS:
-        network = nx.Graph()
-        for port in graph.ports:
-            network.add_edges_from(enumerate(graph.neighbours(port).tolist()))
-        for root in (0, 5, graph.nodes - 1):
-            expected = nx.single_source_shortest_path_length(network, root)
-            assert graph.distances(root).tolist() == [expected[node] for node in range(graph.nodes)]
-
-
 @pytest.mark.parametrize("graph", GRAPHS, ids=lambda graph: graph.spec)
-def test_translations_are_automorphisms_that_keep_the_ports(graph: CayleyGraph) -> None:
+def test_ports_distances_and_translations_agree_with_the_table_of_neighbours(
+    graph: CayleyGraph,
+) -> None:
+    table = graph.table().tolist()
+    for port in graph.ports:
+        back = graph.neighbours(graph.reverse_port(port))
+        assert np.array_equal(back[graph.neighbours(port)], np.arange(graph.nodes))
     for root in range(graph.nodes):
-        image = graph.translation(root)
-        assert image[0] == root
-        for port in graph.ports:
-            assert np.array_equal(image[graph.neighbours(port)], graph.neighbours(port)[image])
+        assert graph.translation(root)[0] == root
+        assert_carries_ports(graph, root)
+    for root in (0, 5, graph.nodes - 1):
+        assert graph.distances(root).tolist() == breadth_first(table, root)
 
 
 def test_impossible_generators_are_refused() -> None:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from inspect import isfunction
 from itertools import pairwise
-from math import comb
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -275,19 +274,6 @@ def test_trees_on_stars_have_the_properties_that_the_papers_state(n: int) -> Non
     assert sum(np.atleast_1d(greedy.measured)) == topology(f"S{n}").nodes - 1
 
 
-@pytest.mark.parametrize("d", range(2, 8))
-def test_edge_disjoint_binomial_trees_have_disjoint_paths_and_the_known_height(d: int) -> None:
-    trees = parts(forest(f"Q{d}", "edge-disjoint-binomial", root=1))
-    assert checkers.edge_disjoint(*trees).holds
-    assert checkers.disjoint_paths(*trees).holds
-    assert checkers.height(*trees, d + 1).holds
-    assert checkers.shortest_paths(*trees, detour=2).holds
-    binomial = parts(forest(f"Q{d}", "binomial"))
-    assert checkers.level_dimensions(*binomial).sum(axis=1)[1:].tolist() == [
-        comb(d, level) for level in range(1, d + 1)
-    ]
-
-
 @pytest.mark.parametrize(
     ("n", "tree"), [(n, tree) for n in range(2, 7) for tree in plain_constructions(f"S{n}")]
 )
@@ -457,22 +443,6 @@ def test_trees_at_another_root_have_the_same_measurements(case: Case, data: st.D
     for item, measure in MEASURES.items():
         if item not in OF_PORTS or topology(case.spec).family != "nk-star":
             assert measure(*parts(at_root)) == measure(*parts(at_identity)), item
-
-
-@given(st.data())
-def test_the_order_of_trees_does_not_change_measurements(data: st.DataObject) -> None:
-    case = data.draw(
-        st.sampled_from(
-            [Case("S4", "multiple"), Case("S5,3", "nk-multiple"), Case("S5", "edge-disjoint")]
-        )
-    )
-    trees = case.build()
-    order = data.draw(st.permutations(range(trees.trees)))
-    for item in set(MEASURES) - {"height", "shortest paths", "branch sizes"}:
-        measure = MEASURES[item]
-        assert measure(trees.topology, trees.parent_port[list(order)], trees.root) == measure(
-            *parts(trees)
-        )
 
 
 def changed(

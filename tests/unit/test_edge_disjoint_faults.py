@@ -9,7 +9,7 @@ distinguish the copies of a unit.
 
 from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import combinations, islice, permutations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -17,11 +17,8 @@ import pytest
 from oracles import schedule_rows, star_graph
 from oracles.schedule_rows import Row
 from oracles.star_graph import Node, identity, swap
-from starcast.judges import simulator
-from starcast.judges.simulator import simulate
 from support.edge_disjoint_cases import (
     COLLECTIVES,
-    built,
     held_first,
     lacking,
     others,
@@ -174,47 +171,3 @@ def test_a_unit_is_lost_if_the_last_links_of_all_its_copies_fail(
 
 
 # The following tests compare the simulator with the oracle.
-
-
-def named(fault: Fault) -> str | tuple[str, str]:
-    """Return a fault in the simulator's notation: the label of a node, or both labels of a link."""
-    first, *second = sorted(map(star_graph.label, fault))
-    return (first, second[0]) if second else first
-
-
-@pytest.mark.parametrize("collective", COLLECTIVES)
-@pytest.mark.parametrize(
-    ("messages", "copies", "every"), [(1, 2, 1), (2, 2, 5), (1, 3, 41), (3, 3, 211)]
-)
-def test_the_simulator_finds_no_missing_unit_if_there_are_fewer_faults_than_copies(
-    collective: str, messages: int, copies: int, every: int
-) -> None:
-    """All sources of S_4 send together. A regular sample of all sets of x-1 faults is tried."""
-    schedule = built(collective, 4, messages, copies).expand()
-    for faults in islice(combinations(possible_faults(4), copies - 1), 0, None, every):
-        run = simulate(schedule, [named(fault) for fault in faults])
-        assert run.violation is None
-        assert run.complete, faults
-        assert run.missing == 0
-
-
-@pytest.mark.parametrize("collective", ["broadcast", "scatter", "gather"])
-@pytest.mark.parametrize("copies", [1, 2, 3])
-def test_simulator_and_oracle_find_the_same_missing_units(collective: str, copies: int) -> None:
-    """Each set has x or more random faults on S_4, which begin at a random step from 1 to 4."""
-    result, random, missed = rows(collective, 4, 2, copies), np.random.default_rng(copies), 0
-    for _ in range(25):
-        places = random.choice(
-            len(possible_faults(4)), size=copies + int(random.integers(3)), replace=False
-        ).tolist()
-        faults, since = [possible_faults(4)[place] for place in places], int(random.integers(1, 5))
-        run = simulate(
-            built(collective, 4, 2, copies),
-            [simulator.Fault(named(fault), since) for fault in faults],
-        )
-        missing = missing_units(collective, result, 2, faults, since, apart=False)
-        assert run.missing == len(missing)
-        assert run.complete == (not missing)
-        assert {(star_graph.node_of(label), unit) for label, unit in run.undelivered} <= missing
-        missed += len(missing)
-    assert missed

@@ -51,14 +51,14 @@ def test_short_necklaces_are_those_with_a_period_below_n_minus_1() -> None:
         assert permutations.rank(short_necklaces(n)).tolist() == short[short > 0].tolist()
 
 
-@pytest.mark.parametrize("n", range(2, 8))
+@pytest.mark.parametrize("n", range(2, 10))
 def test_the_rows_of_a_scatter_are_computed_without_building_its_trees(n: int) -> None:
     """The test includes nodes on short necklaces that divide unevenly among the trees."""
     network = topology(f"S{n}")
     along = forest(network, "edge-disjoint")
     levels = along.levels()
-    for copies in range(1, n):
-        for messages in (1, 2, 3, n - 1, n + 4):
+    for copies in range(1, n) if n < 8 else (1, 3, 10 - n):
+        for messages in (1, 2, 3, n - 1, n + 4) if n < 8 else (1,):
             sent = addressed.assign_copies(along, levels, messages, copies)
             rows = int(levels[sent.tree, sent.destination].sum(dtype=int))
             assert addressed.scatter_transmissions(network, messages, copies) == rows
@@ -67,18 +67,6 @@ def test_the_rows_of_a_scatter_are_computed_without_building_its_trees(n: int) -
     few, many = n - 1, (n - 1) * 10**25
     group = addressed.scatter_transmissions(network, few, 1)
     assert addressed.scatter_transmissions(network, many, 1) == group * 10**25
-
-
-@pytest.mark.parametrize(("n", "copies"), [(8, 1), (8, 3), (8, 7), (9, 2)])
-def test_the_rows_of_a_scatter_on_s8_and_s9_are_computed_without_building_its_trees(
-    n: int, copies: int
-) -> None:
-    along = forest(f"S{n}", "edge-disjoint")
-    levels = along.levels()
-    sent = addressed.assign_copies(along, levels, 1, copies)
-    assert addressed.scatter_transmissions(along.topology, 1, copies) == int(
-        levels[sent.tree, sent.destination].sum(dtype=int)
-    )
 
 
 @pytest.mark.parametrize("collective", ["scatter", "gather", "alltoall"])
@@ -95,30 +83,3 @@ def test_a_schedule_on_s10_with_too_many_rows_is_refused_without_building_trees(
     assert 3 * network.distance_sum < MAX_ROWS
     with pytest.raises(LimitError):
         schedule(network, collective, "edge-disjoint", copies=3)
-
-
-def test_units_for_deep_nodes_can_leave_the_root_before_the_last_steps_of_a_scatter() -> None:
-    """For every level L, each tree has at least L-1 units for nodes of levels smaller than L.
-
-    These units can leave the root after those for level L. Therefore, for any number of messages,
-    no unit is still on its way when the last one has left the root. Nodes on full necklaces alone
-    account for these units, except on S_3, whose trees are the two ways around a ring: if both
-    copies are sent, S_3 also needs the node on the short necklace.
-    """
-    for n in range(3, 9):
-        levels = forest(f"S{n}", "edge-disjoint").levels()
-        full = np.flatnonzero(necklaces(n).period == n - 1)
-        full = full[full > 0]
-        short = np.setdiff1d(np.arange(1, topology(f"S{n}").nodes), full)
-        for copies in range(1, n):
-            nearest = np.sort(levels[:, full], axis=0)[:copies]
-            # By symmetry, each tree carries 1/(n-1) of all units for nodes on full necklaces.
-            in_all = np.bincount(nearest.reshape(-1), minlength=3 * n)
-            assert not (in_all % (n - 1)).any()
-            of_tree = (
-                np.bincount(levels[0, 1:], minlength=3 * n)
-                if copies == n - 1
-                else in_all // (n - 1)
-            )
-            deepest = max(nearest.max(), levels[:, short].max(initial=0))
-            assert all(of_tree[1:level].sum() >= level - 1 for level in range(1, deepest + 1))

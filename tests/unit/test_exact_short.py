@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from oracles import exact_alltoall as page
 from oracles import star_graph
-from oracles.rotation import cycles
 from starcast.collectives import alltoall
 from starcast.collectives.alltoall import (
     _group_begins,
@@ -30,29 +29,6 @@ from support.meeting import refused
 ROUNDS = [(n, messages) for n in range(3, 8) for messages in range(1, n)]
 
 
-@pytest.mark.parametrize(("n", "messages"), [(2, 1), *ROUNDS, (8, 1), (8, 7)])
-def test_words_are_shortest_paths_to_the_nodes_on_short_necklaces(n: int, messages: int) -> None:
-    """A word crosses each symbol of a cycle once, except the entry, which comes first and last."""
-    words = short_words(n, messages)
-    assert [(star_graph.nodes(n)[word.node], word.message) for word in words] == [
-        (x, message) for x in page.short_nodes(n) for message in range(messages)
-    ]
-    for word in words:
-        x = star_graph.nodes(n)[word.node]
-        assert star_graph.visited(star_graph.identity(n), word.dimensions)[-1] == x
-        assert len(word.dimensions) == sum(len(cycle) + 1 for cycle in cycles(x))
-        crossed = Counter(word.dimensions)
-        entered = {cycle: next(s for s in cycle if crossed[s] == 2) for cycle in cycles(x)}
-        home = page.homeward(x, entered)
-        assert star_graph.visited(x, home)[-1] == star_graph.identity(n)
-        assert crossed == Counter(home)
-        at = 0
-        for cycle in sorted(cycles(x), key=min):  # a word crosses the cycles in this order
-            part = word.dimensions[at : at + len(cycle) + 1]
-            assert list(part[::-1]) == [s for s in home if s in cycle]
-            at += len(part)
-
-
 def test_words_cross_all_dimensions_equally_often_up_to_rounding() -> None:
     """No dimension is crossed more than ceil(M L / (n-1)) times by the M L hops."""
     for n, messages in [*ROUNDS, (8, 1), (8, 7), (9, 1), (9, 2), (9, 8), (10, 1)]:
@@ -62,18 +38,6 @@ def test_words_cross_all_dimensions_equally_often_up_to_rounding() -> None:
         assert max(crossed.values()) == star_graph.ceil_div(hops, n - 1)
         if n <= 8:
             assert hops == messages * page.short_hops(n)
-
-
-def test_entries_spread_evenly_over_each_cycle_load_all_dimensions_equally() -> None:
-    """The crossings that do not depend on the entries also load all dimensions equally."""
-    for n in range(3, 9):
-        forced, spread = Counter[int](), Counter[int]()
-        for x in page.short_nodes(n):
-            for cycle in cycles(x):
-                forced.update(cycle)
-                spread.update(dict.fromkeys(cycle, factorial(n) // len(cycle)))
-        assert set(forced) == set(spread) == set(range(2, n + 1))
-        assert len(set(forced.values())) == len(set(spread.values())) == 1
 
 
 def test_a_cycle_moves_to_another_entry_if_a_later_cycle_has_no_other_choice() -> None:

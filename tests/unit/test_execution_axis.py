@@ -62,16 +62,6 @@ def test_the_time_of_an_asynchronous_run_is_computed_by_the_function_timing(
     assert cost.source == "simulated, asynchronous"
 
 
-def test_times_in_both_execution_models_equal_those_computed_by_other_simulators() -> None:
-    times = []
-    for execution in EXECUTION_MODELS:
-        point = in_model(execution)
-        run = price_run(point, execute(point))
-        assert run.execution == execution
-        times.append(next(cost.time for cost in run.costs if cost.kind == "simulated"))
-    assert times == [2444, 2124]
-
-
 def test_only_synchronous_points_that_differ_in_message_size_share_an_execution() -> None:
     grid = Grid({**GRID, "message_bytes": [64, 128], "execution": EXECUTION_MODELS})
     assert [len(group) for group in group_by_structure(grid.points())] == [1, 1, 2]

@@ -96,14 +96,6 @@ def test_the_root_may_be_a_label_or_a_rank() -> None:
         assert forest("S5", construction).id == f"S5:{construction}:12345"
 
 
-def test_later_changes_of_the_array_do_not_affect_the_forest() -> None:
-    array = forest("S4", "greedy").parent_port.copy()
-    own = Forest(topology("S4"), array, 0)
-    if array.flags.writeable:
-        array[0, 1:] = 0
-    own.verify()
-
-
 def s5(construction: str) -> NDArray[np.uint8]:
     """Return a writable copy of the parent ports of a forest on S5."""
     return forest("S5", construction).parent_port.copy()
@@ -151,8 +143,12 @@ def test_a_changed_entry_is_detected_unless_it_gives_another_spanning_tree(
     ):
         verify_in_both_ways(array)
         return
-    with refused(f"tree {tree}", exit_code=6):
+    with refused(f"tree {tree}", exit_code=6) as refusal:
         verify_in_both_ways(array)
+    if new in {2, 3, 4, 5} and rank:
+        mutated, root = tree_of(array[tree], 5), star_graph.identity(5)
+        lost = [star_graph.label(x) for x in mutated if not leads_to_root(mutated, x, root)]
+        assert any(label in refusal.value.message for label in lost)
 
 
 def is_connected(tree: rooted_trees.Tree, root: star_graph.Node) -> bool:
@@ -162,24 +158,6 @@ def is_connected(tree: rooted_trees.Tree, root: star_graph.Node) -> bool:
     except (KeyError, RuntimeError):
         return False
     return root not in tree
-
-
-@pytest.mark.parametrize("construction", CONSTRUCTIONS)
-@given(st.data())
-def test_verify_names_a_node_whose_parents_do_not_lead_to_the_root(
-    construction: str, data: st.DataObject
-) -> None:
-    array = s5(construction)
-    tree = data.draw(st.integers(0, len(array) - 1))
-    rank = data.draw(st.integers(1, 119))
-    array[tree, rank] = data.draw(st.integers(2, 5).filter(lambda port: port != array[tree, rank]))
-    mutated, root = tree_of(array[tree], 5), star_graph.identity(5)
-    if is_connected(mutated, root):
-        return
-    lost = {star_graph.label(x) for x in mutated if not leads_to_root(mutated, x, root)}
-    with pytest.raises(StarcastError) as refusal:
-        verify_in_both_ways(array)
-    assert any(label in refusal.value.message for label in lost)
 
 
 def leads_to_root(tree: rooted_trees.Tree, node: star_graph.Node, root: star_graph.Node) -> bool:
@@ -284,13 +262,15 @@ def test_the_levels_of_a_forest_with_a_cycle_are_an_error() -> None:
         Forest("S3", cycle).levels()  # type: ignore[arg-type]
 
 
-def test_a_read_only_view_of_an_array_that_remains_writable_is_copied() -> None:
+def test_later_changes_of_an_array_do_not_affect_the_forest() -> None:
+    """The content of a read-only view still changes with the array."""
     array = s5("greedy")
     view = array.view()
     view.flags.writeable = False
-    own = Forest(topology("S5"), view, 0)
+    forests = [Forest(topology("S5"), given, 0) for given in (array, view)]
     array[0, 7] = 0
-    own.verify()
+    for own in forests:
+        own.verify()
 
 
 def test_the_arrays_of_metrics_are_read_only() -> None:

@@ -1,7 +1,5 @@
 """Permutations as arrays, compared with permutations as tuples."""
 
-from math import factorial
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -36,45 +34,6 @@ def row(symbols: star_graph.Node) -> permutations.Perms:
 def symbols(array: permutations.Perms) -> star_graph.Node:
     """Return the tuple form of a row."""
     return tuple(array.tolist())
-
-
-def test_unrank_lists_all_permutations_in_lexicographic_order() -> None:
-    for n in SIZES:
-        perms = permutations.unrank(n, np.arange(factorial(n)))
-        assert perms.dtype == np.uint8
-        assert [symbols(perm) for perm in perms] == list(star_graph.nodes(n))
-
-
-@given(node())
-def test_the_rank_is_the_number_of_preceding_permutations(x: star_graph.Node) -> None:
-    assert permutations.rank(row(x)[None, :]).tolist() == [star_graph.rank_by_counting(x)]
-
-
-@given(
-    st.integers(2, 12).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, factorial(n) - 1)))
-)
-def test_unrank_finds_the_permutation_of_any_rank(size_and_rank: tuple[int, int]) -> None:
-    n, rank = size_and_rank
-    perm = symbols(permutations.unrank(n, [rank])[0])
-    assert perm == star_graph.node_by_counting(n, rank)
-    assert star_graph.rank_by_counting(perm) == rank
-
-
-def test_arrangements_are_ranked_in_lexicographic_order() -> None:
-    for n, length in [(2, 1), (5, 2), (5, 4), (6, 3), (7, 1)]:
-        rows = permutations.arrangements(n, length)
-        result = [symbols(first) for first in rows]
-        assert len(result) == factorial(n) // factorial(n - length)
-        assert result == sorted({x[:length] for x in star_graph.nodes(n)})
-        assert permutations.arrangement_rank(rows, n).tolist() == list(range(len(result)))
-
-
-@given(node())
-def test_labels_have_one_character_per_symbol_and_can_be_parsed(x: star_graph.Node) -> None:
-    text = str(permutations.labels(row(x)[None, :])[0])
-    assert text == star_graph.label(x)
-    assert star_graph.node_of(text) == x
-    assert symbols(permutations.parse(text, len(x))) == x
 
 
 def test_letters_in_a_label_may_be_upper_case() -> None:

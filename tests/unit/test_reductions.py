@@ -11,8 +11,8 @@ import pytest
 from oracles.simulator import execute_all
 from starcast import Fault, Schedule, schedule, schedule_from_columns, simulate, timing
 from starcast.collectives.algorithm import algorithms_on
+from starcast.collectives.one_to_all import build_scatter
 from starcast.collectives.reductions import reverse_schedule
-from starcast.collectives.scatter import build_scatter
 from starcast.formats import export, read_schedule
 from starcast.topologies import as_topology
 from starcast.trees import forest

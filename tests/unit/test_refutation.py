@@ -12,9 +12,8 @@ from starcast.records import Proof, Record, is_better, shipped_record, verify
 from starcast.records.files import describe_evidence
 from starcast.records.lrat import CHECKER, check_lrat
 from starcast.search import Budget, check_record, find_problem, make_proof, proofs
-from starcast.search.formula import Formula
-from starcast.search.proofs import check_record_proof, formula_of, refute
-from starcast.search.verification import find_unsettled
+from starcast.search.engines import Formula
+from starcast.search.proofs import check_record_proof, find_unsettled, formula_of, refute
 from starcast.support.errors import InputError, LimitError, RejectedError, UncheckedError
 from support.formulas import pigeons
 

@@ -77,7 +77,6 @@ def test_invalid_columns_and_names_are_refused() -> None:
         ({"root": 99}, "99"),
         ({"topology": "S13"}, "S13"),
         ({"collective": "reduction"}, "unknown collective 'reduction'"),
-        ({"collective": "reduce"}, "reduce needs the column 'combine'"),
         ({"combine": np.ones(23, dtype=bool)}, "broadcast cannot have the column 'combine'"),
         ({"ports": "two"}, "unknown port model 'two'"),
         ({"step": [1, 2, 3]}, "length"),
@@ -145,6 +144,9 @@ def test_a_schedule_that_exceeds_memory_is_refused_before_its_trees_are_built(
     monkeypatch.setattr(trees, "forest", lambda *_: pytest.fail("trees were grown"))
     with pytest.raises(LimitError, match="399,167,990 rows"):
         build("S11", "broadcast", "multiple")
+    # Unlike an all-port schedule, this one-port schedule has the rows of all 5040 sources.
+    with pytest.raises(LimitError, match=f"{5040 * 9 * 5039:,} rows"):
+        build("S10,4", "allgather", "nk-multiple", "one")
 
 
 def test_rows_are_sorted_by_step_even_if_their_values_are_large() -> None:

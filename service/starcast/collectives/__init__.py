@@ -3,9 +3,8 @@
 # Each module declares its algorithms; `starcast` lists them in this order.
 # isort: off
 from starcast.collectives import (  # noqa: F401
-    broadcast,
+    one_to_all,
     allgather,
-    scatter,
     alltoall,
     edge_disjoint,
     doubling,

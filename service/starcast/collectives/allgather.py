@@ -34,17 +34,16 @@ from numpy.typing import NDArray
 from starcast import trees
 from starcast.catalogue.entries import Argument
 from starcast.collectives.algorithm import Arguments, Messages, algorithm
-from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Draft
+from starcast.collectives.one_to_all import build_pipeline
 from starcast.collectives.rows import Columns, expand_rows, serialize_ports
 from starcast.support.arrays import freeze
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import rotated_dimension, rotation
 from starcast.trees import Forest
-from starcast.trees.change import dimension_change
 from starcast.trees.construction import CONSTRUCTIONS, single_trees
-from starcast.trees.multinode import cycle_word, numbering, walk
+from starcast.trees.multinode import cycle_word, dimension_change, numbering, walk
 
 Base = Annotated[
     str,

@@ -37,8 +37,7 @@ from numpy.typing import NDArray
 from starcast import trees
 from starcast.collectives.algorithm import Messages, algorithm
 from starcast.collectives.model import Draft
-from starcast.collectives.rows import Columns, Integers, Units, concatenate_rows, route_units
-from starcast.collectives.scatter import (
+from starcast.collectives.one_to_all import (
     SMALLEST_BALANCED,
     MultipleMessages,
     assign_trees,
@@ -46,6 +45,7 @@ from starcast.collectives.scatter import (
     count_trees,
     refuse_uneven,
 )
+from starcast.collectives.rows import Columns, Integers, Units, concatenate_rows, route_units
 from starcast.support.errors import StarcastError
 from starcast.support.integers import ceil_div
 from starcast.support.vocabulary import Ports

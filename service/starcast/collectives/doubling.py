@@ -35,38 +35,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.collectives.algorithm import algorithm
-from starcast.collectives.broadcast import build_rounds
 from starcast.collectives.model import Draft
+from starcast.collectives.one_to_all import build_rounds
 from starcast.support.vocabulary import Ports
-from starcast.topologies import Topology, permutations
+from starcast.topologies import Topology, permutations, ports_towards
+from starcast.trees.other_topologies import missing_record, record_witness
 
 FAMILIES = ("star", "nk-star", "hypercube")
 _BROADCAST = "one-port-broadcast"
 
 
-def record_witness(problem: str, spec: str) -> Mapping[str, NDArray[Any]]:
-    """Return the arrays of a record (stored search result) that comes with starcast."""
-    # This module is imported only when needed, because it loads pydantic.
-    from starcast.records import shipped_record  # noqa: PLC0415
-
-    return shipped_record(problem, spec).witness
-
-
-def missing_reason(problem: str, topology: Topology) -> str | None:
-    """Return why no record on a topology is proven optimal, or None if one is."""
-    from starcast.records import files  # noqa: PLC0415
-
-    return files.missing_reason(problem, topology.spec, optimal=True)
-
-
 @algorithm(
     "broadcast", "optimal", families=FAMILIES, ports=["one"],
     source="starcast: records of one-port-broadcast",
-    exclusion=partial(missing_reason, _BROADCAST),
+    exclusion=partial(missing_record, _BROADCAST),
 )  # fmt: skip
 def _build_recorded_broadcast(topology: Topology, root: int, ports: Ports) -> Draft:
     """Build the broadcast of a record, which gives the round in which each node is informed."""
-    witness = record_witness(_BROADCAST, topology.spec)
+    witness = record_witness(_BROADCAST, topology)
     return build_rounds(topology, witness["parent_port"], witness["round"])
 
 
@@ -203,11 +189,7 @@ def _replace_by_sender(nodes: _Integers, centre: int, n: int, own: int) -> _Inte
 )
 def _build_substar_doubling(topology: Topology, root: int, ports: Ports) -> Draft:
     informer, rounds = _substar_rounds(topology)
-    parent_port = np.zeros(topology.nodes, dtype=np.uint8)
-    for port in topology.ports:
-        parent_port[topology.neighbours(port) == informer] = port
-    parent_port[0] = 0
-    return build_rounds(topology, parent_port, rounds)
+    return build_rounds(topology, ports_towards(topology, informer), rounds)
 
 
 #: The largest n for which starcast has a record of a broadcast on S_n that is proven optimal.

@@ -18,17 +18,18 @@ from numpy.typing import NDArray
 
 from starcast import trees
 from starcast.catalogue.entries import Argument
-from starcast.collectives import allgather, scatter
+from starcast.collectives import allgather
 from starcast.collectives.algorithm import Arguments, Messages, Segments, algorithm
-from starcast.collectives.broadcast import build_pipeline
-from starcast.collectives.doubling import FAMILIES, missing_reason, record_witness
+from starcast.collectives.doubling import FAMILIES
 from starcast.collectives.model import Draft
+from starcast.collectives.one_to_all import build_pipeline, build_scatter
 from starcast.collectives.rows import Columns, Units, concatenate_rows, flood_units, serialize_ports
 from starcast.support.integers import ceil_div
 from starcast.support.vocabulary import Ports
 from starcast.topologies import Topology
 from starcast.trees.construction import CONSTRUCTIONS, plain_constructions
 from starcast.trees.multinode import cycle_word
+from starcast.trees.other_topologies import missing_record, record_witness
 
 
 def rotate_messages(
@@ -128,7 +129,7 @@ _CYCLES = "hamiltonian-decomposition"
 @algorithm(
     "allgather", "hamiltonian-decomposition", families=FAMILIES,
     source="starcast: records of hamiltonian-decomposition",
-    exclusion=partial(missing_reason, _CYCLES), sources=lambda topology, _ports: topology.nodes,
+    exclusion=partial(missing_record, _CYCLES), sources=lambda topology, _ports: topology.nodes,
 )  # fmt: skip
 def _build_decomposition(topology: Topology, root: int, ports: Ports, messages: Messages) -> Draft:
     """Build the allgather that sends each message in both directions along a Hamiltonian cycle.
@@ -139,7 +140,7 @@ def _build_decomposition(topology: Topology, root: int, ports: Ports, messages: 
     the degree is 2C and the number of messages is divisible by C, because all links of all nodes
     are busy in every step.
     """
-    paths = record_witness(_CYCLES, topology.spec)["ports"]
+    paths = record_witness(_CYCLES, topology)["ports"]
     parts = [
         rows
         for number, path in enumerate(paths)
@@ -222,8 +223,8 @@ def _build_scatter(
     tree = (destination + message) % forest.trees
     units = Units(tree, destination, destination * messages + message)
     if forest.trees == 1:
-        return scatter.build_scatter(forest, ports, messages, units)
-    draft = scatter.build_scatter(forest, "all", messages, units)._replace(packets=True)
+        return build_scatter(forest, ports, messages, units)
+    draft = build_scatter(forest, "all", messages, units)._replace(packets=True)
     if ports == "one":
         return draft._replace(rows=serialize_ports(topology, draft.rows))
     return draft

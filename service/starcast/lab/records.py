@@ -103,8 +103,8 @@ class Records(Connection):
         """  # noqa: E501 - a command to copy
         from starcast.records.files import as_table
         from starcast.search import Budget
+        from starcast.search.proofs import find_unsettled
         from starcast.search.running import plan_searches, run_searches, search_shard
-        from starcast.search.verification import find_unsettled
         from starcast.support.integers import check_count
         from starcast.support.shards import parse_shard
 
@@ -245,7 +245,7 @@ class Records(Connection):
         from starcast.records import load_record
         from starcast.records.files import load_files
         from starcast.search import Budget
-        from starcast.search.verification import check_records, tabulate_checks
+        from starcast.search.proofs import check_records, tabulate_checks
 
         records = [load_record(file) for file in files] or load_files(self._folders(folder))
         budget = Budget(proof_timeout) if proofs else None
@@ -411,7 +411,7 @@ class Records(Connection):
         """
         from starcast.records.files import load_files
         from starcast.search import Budget
-        from starcast.search.verification import check_records, tabulate_checks
+        from starcast.search.proofs import check_records, tabulate_checks
         from starcast.stores.database.records import store_all
 
         records = load_files(self._folders(folder))

@@ -13,16 +13,110 @@ forests.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.records.traversal import Ports, TraversedTree, UncheckedForest
-from starcast.support.errors import RejectedError
+from starcast.support.errors import InputError, RejectedError
 from starcast.topologies import Topology
 from starcast.topologies.permutations import Ranks
+
+Ports = NDArray[np.uint8]
+
+
+class TraversedTree(NamedTuple):
+    """A tree traversed from its root; each attribute is an array int32 ``[nodes]``.
+
+    Attributes:
+        parents: the parent of each node; -1 if the node has no entry or its entry is not a port.
+        levels: the distance from the root in the tree; -1 for nodes that the root does not reach.
+        branches: the child of the root whose subtree contains the node; for the root, the root
+            itself; -1 for nodes that the root does not reach.
+    """
+
+    parents: Ranks
+    levels: Ranks
+    branches: Ranks
+
+
+class UncheckedForest:
+    """A topology and an array of parent ports, which may not be a forest.
+
+    Attributes:
+        rows: the array of parent ports, ``[trees, nodes]``.
+        root: rank of the root.
+        neighbours: the neighbours across all ports, int32 ``[degree, nodes]``.
+
+    Raises:
+        InputError: the array has a wrong shape, or the root does not exist.
+    """
+
+    def __init__(self, topology: Topology, parent_port: Ports, root: int) -> None:
+        self.topology = topology
+        self.rows = np.asarray(parent_port)
+        if self.rows.ndim != 2 or self.rows.shape[1] != topology.nodes or not len(self.rows):
+            raise InputError(
+                f"trees on {topology.spec} need an array [trees, {topology.nodes}], not "
+                f"{list(self.rows.shape)}",
+                hint="give one row per tree with one entry per node",
+            )
+        self.root = topology.node(root)
+        self.neighbours = np.stack([topology.neighbours(port) for port in topology.ports])
+
+    def label(self, node: int | np.integer) -> str:
+        """Return the label of a node."""
+        return self.topology.label(int(node))
+
+    def link(self, tail: int | np.integer, head: int | np.integer) -> str:
+        """Return a directed link as text."""
+        return f"{self.label(tail)} -> {self.label(head)}"
+
+    @cached_property
+    def trees(self) -> list[TraversedTree]:
+        """The trees, traversed from the root outwards."""
+        return [self._traverse(self._parents(row)) for row in self.rows]
+
+    @cached_property
+    def distances(self) -> Ranks:
+        """Every node's distance from the root by breadth-first search, int32 ``[nodes]``."""
+        distances = np.full(self.topology.nodes, -1, dtype=np.int32)
+        distances[self.root] = 0
+        front, distance = np.array([self.root]), 0
+        while len(front):
+            distance += 1
+            neighbours = self.neighbours[:, front].ravel()
+            distances[neighbours[distances[neighbours] < 0]] = distance
+            front = np.unique(neighbours[distances[neighbours] == distance])
+        return distances
+
+    def _parents(self, row: Ports) -> Ranks:
+        # The parent stays -1 if the entry is not a port; such entries are reported with their node.
+        parents = np.full(self.topology.nodes, -1, dtype=np.int32)
+        for port, neighbours in zip(self.topology.ports, self.neighbours, strict=True):
+            parents = np.where(row == port, neighbours, parents)
+        return parents
+
+    def _traverse(self, parents: Ranks) -> TraversedTree:
+        above = parents.copy()
+        above[self.root] = -1  # the traversal begins here and never returns to the root
+        # In this order, the children of a node are next to each other, so they form a slice.
+        siblings = np.argsort(above, kind="stable").astype(np.int32)
+        first = np.searchsorted(above[siblings], np.arange(self.topology.nodes + 1))
+        levels, branches = np.full((2, self.topology.nodes), -1, dtype=np.int32)
+        front, level = np.array([self.root], dtype=np.int32), 0
+        branches[front] = front
+        while len(front):
+            levels[front] = level
+            begin, count = first[front], first[front + 1] - first[front]
+            ends = np.cumsum(count)
+            children = siblings[np.arange(ends[-1]) + np.repeat(begin - ends + count, count)]
+            branches[children] = children if level == 0 else np.repeat(branches[front], count)
+            front, level = children, level + 1
+        return TraversedTree(parents, levels, branches)
+
 
 #: Maximum number of links of all paths in a batch. A full batch needs about 100 MB, including the
 #: memory for sorting.
@@ -63,13 +157,18 @@ class Evidence:
             )
 
 
+def _failure(check: str, measured: int | tuple[int, ...], **place: int | str) -> Evidence:
+    """Return the evidence that a property does not hold at a place."""
+    return Evidence(check, measured, place)
+
+
 def rooted(topology: Topology, parent_port: Ports, root: int) -> Evidence:
     """Check that the root has no parent, and that all nodes with a parent are its descendants.
 
     Hence there is no cycle and no second root. The measured values are the numbers of nodes of the
     trees, including the root.
     """
-    return _check_trees("rooted", UncheckedForest(topology, parent_port, root), spanning=False)
+    return _check_trees("rooted", UncheckedForest(topology, parent_port, root))
 
 
 def spanning(topology: Topology, parent_port: Ports, root: int) -> Evidence:
@@ -86,18 +185,13 @@ def height(topology: Topology, parent_port: Ports, root: int, bound: int) -> Evi
     Raises:
         RejectedError: the array is not a forest.
     """
-    graph, trees = _traverse_forest(topology, parent_port, root)
-    heights = tuple(int(tree.levels.max()) for tree in trees)
+    graph = _rooted_forest(topology, parent_port, root)
+    heights = tuple(int(tree.levels.max()) for tree in graph.trees)
     number = next((i for i, measured in enumerate(heights) if measured > bound), None)
     if number is None:
         return Evidence("height", heights)
-    place: dict[str, int | str] = {
-        "tree": number,
-        "node": graph.label(np.argmax(trees[number].levels)),
-        "found": heights[number],
-        "stated": bound,
-    }
-    return Evidence("height", heights, place)
+    node = graph.label(np.argmax(graph.trees[number].levels))
+    return _failure("height", heights, tree=number, node=node, found=heights[number], stated=bound)
 
 
 def shortest_paths(topology: Topology, parent_port: Ports, root: int, detour: int = 0) -> Evidence:
@@ -108,20 +202,17 @@ def shortest_paths(topology: Topology, parent_port: Ports, root: int, detour: in
     Raises:
         RejectedError: the array is not a forest.
     """
-    graph, trees = _traverse_forest(topology, parent_port, root)
-    excesses = [np.where(tree.levels < 0, 0, tree.levels - graph.distances) for tree in trees]
+    graph = _rooted_forest(topology, parent_port, root)
+    excesses = [np.where(tree.levels < 0, 0, tree.levels - graph.distances) for tree in graph.trees]
     greatest = tuple(int(excess.max()) for excess in excesses)
     number = next((i for i, measured in enumerate(greatest) if measured > detour), None)
     if number is None:
         return Evidence("shortest paths", greatest)
     node = int(np.flatnonzero(excesses[number] > detour)[0])
-    place: dict[str, int | str] = {
-        "tree": number,
-        "node": graph.label(node),
-        "found": int(trees[number].levels[node]),
-        "stated": int(graph.distances[node]) + detour,
-    }
-    return Evidence("shortest paths", greatest, place)
+    found = int(graph.trees[number].levels[node])
+    stated = int(graph.distances[node]) + detour
+    label = graph.label(node)
+    return _failure("shortest paths", greatest, tree=number, node=label, found=found, stated=stated)
 
 
 def branch_sizes(topology: Topology, parent_port: Ports, root: int) -> Ranks:
@@ -133,10 +224,10 @@ def branch_sizes(topology: Topology, parent_port: Ports, root: int) -> Ranks:
     Raises:
         RejectedError: the array is not a forest.
     """
-    graph, trees = _traverse_forest(topology, parent_port, root)
+    graph = _rooted_forest(topology, parent_port, root)
     children = graph.neighbours[:, graph.root]
     nodes = topology.nodes
-    counts = [np.bincount(tree.branches[tree.levels > 0], minlength=nodes) for tree in trees]
+    counts = [np.bincount(tree.branches[tree.levels > 0], minlength=nodes) for tree in graph.trees]
     return np.stack([count[children] for count in counts]).astype(np.int32)
 
 
@@ -156,12 +247,9 @@ def balance(topology: Topology, parent_port: Ports, root: int, slack: int = 1) -
         return Evidence("balance", measured)
     port = topology.ports[int(sizes.argmax())]
     child = int(topology.neighbours(port, [root])[0])
-    place: dict[str, int | str] = {
-        "link": f"{topology.label(root)} -> {topology.label(child)}",
-        "found": max(measured),
-        "stated": min(measured) + slack,
-    }
-    return Evidence("balance", measured, place)
+    link = f"{topology.label(root)} -> {topology.label(child)}"
+    stated = min(measured) + slack
+    return _failure("balance", measured, link=link, found=max(measured), stated=stated)
 
 
 def loads(topology: Topology, parent_port: Ports, root: int) -> Ranks:
@@ -173,7 +261,7 @@ def loads(topology: Topology, parent_port: Ports, root: int) -> Ranks:
     Raises:
         RejectedError: the array is not a forest.
     """
-    return _loads(*_traverse_forest(topology, parent_port, root))
+    return _loads(_rooted_forest(topology, parent_port, root))
 
 
 def congestion(topology: Topology, parent_port: Ports, root: int, bound: int) -> Evidence:
@@ -184,7 +272,7 @@ def congestion(topology: Topology, parent_port: Ports, root: int, bound: int) ->
     Raises:
         RejectedError: the array is not a forest.
     """
-    return _check_loads("congestion", *_traverse_forest(topology, parent_port, root), bound)
+    return _check_loads("congestion", _rooted_forest(topology, parent_port, root), bound)
 
 
 def edge_disjoint(topology: Topology, parent_port: Ports, root: int) -> Evidence:
@@ -195,7 +283,7 @@ def edge_disjoint(topology: Topology, parent_port: Ports, root: int) -> Evidence
     Raises:
         RejectedError: the array is not a forest.
     """
-    return _check_loads("edge-disjoint", *_traverse_forest(topology, parent_port, root), 1)
+    return _check_loads("edge-disjoint", _rooted_forest(topology, parent_port, root), 1)
 
 
 def level_dimensions(topology: Topology, parent_port: Ports, root: int) -> Ranks:
@@ -209,10 +297,10 @@ def level_dimensions(topology: Topology, parent_port: Ports, root: int) -> Ranks
     Raises:
         RejectedError: the array is not a forest.
     """
-    graph, trees = _traverse_forest(topology, parent_port, root)
-    height = max(int(tree.levels.max()) for tree in trees)
+    graph = _rooted_forest(topology, parent_port, root)
+    height = max(int(tree.levels.max()) for tree in graph.trees)
     counts = np.zeros((topology.degree, height + 1), dtype=np.int32)
-    for column, tree, children in _children_by_port(graph, trees):
+    for column, tree, children in _children_by_port(graph):
         levels = np.bincount(tree.levels[children], minlength=height + 1)
         counts[column] += levels.astype(np.int32)
     return np.ascontiguousarray(counts.T)
@@ -234,20 +322,14 @@ def dimension_balance(topology: Topology, parent_port: Ports, root: int) -> Evid
     if not len(uneven):
         return Evidence("dimension balance", measured)
     row = counts[uneven[0]]
-    place = {
-        "level": int(uneven[0]) + 1,
-        "dimension": topology.ports[int(row.argmin())],
-        "found": int(row.min()),
-        "stated": int(row.max()),
-    }
-    return Evidence("dimension balance", measured, place)
+    level, dimension = int(uneven[0]) + 1, topology.ports[int(row.argmin())]
+    place = {"level": level, "dimension": dimension, "found": int(row.min())}
+    return _failure("dimension balance", measured, **place, stated=int(row.max()))
 
 
-def _children_by_port(
-    graph: UncheckedForest, trees: list[TraversedTree]
-) -> Iterator[tuple[int, TraversedTree, Ranks]]:
+def _children_by_port(graph: UncheckedForest) -> Iterator[tuple[int, TraversedTree, Ranks]]:
     """Yield each port's index and each tree, with the children that parents reach over the port."""
-    for tree in trees:
+    for tree in graph.trees:
         children = np.flatnonzero(tree.levels > 0)
         parents = tree.parents[children]
         for column, neighbours in enumerate(graph.neighbours):
@@ -256,19 +338,17 @@ def _children_by_port(
             yield column, tree, children[neighbours[parents] == children]
 
 
-def _loads(graph: UncheckedForest, trees: list[TraversedTree]) -> Ranks:
+def _loads(graph: UncheckedForest) -> Ranks:
     nodes = graph.topology.nodes
     load = np.zeros((graph.topology.degree, nodes), dtype=np.int32)
-    for column, tree, children in _children_by_port(graph, trees):
+    for column, tree, children in _children_by_port(graph):
         users = np.bincount(tree.parents[children], minlength=nodes)
         load[column] += users.astype(np.int32)
     return np.ascontiguousarray(load.T)
 
 
-def _check_loads(
-    check: str, graph: UncheckedForest, trees: list[TraversedTree], bound: int
-) -> Evidence:
-    load = _loads(graph, trees)
+def _check_loads(check: str, graph: UncheckedForest, bound: int) -> Evidence:
+    load = _loads(graph)
     greatest = int(load.max())
     if greatest <= bound:
         return Evidence(check, greatest)
@@ -276,16 +356,11 @@ def _check_loads(
     child = int(graph.neighbours[column, node])
     users = [
         number
-        for number, tree in enumerate(trees)
+        for number, tree in enumerate(graph.trees)
         if tree.levels[child] > 0 and tree.parents[child] == node
     ]
-    place: dict[str, int | str] = {
-        "tree": users[bound],
-        "link": graph.link(node, child),
-        "found": int(load[node, column]),
-        "stated": bound,
-    }
-    return Evidence(check, greatest, place)
+    link, found = graph.link(node, child), int(load[node, column])
+    return _failure(check, greatest, tree=users[bound], link=link, found=found, stated=bound)
 
 
 def disjoint_paths(
@@ -305,19 +380,19 @@ def disjoint_paths(
     Raises:
         RejectedError: the array is not a forest.
     """
-    graph, trees = _traverse_forest(topology, parent_port, root)
-    height = max(int(tree.levels.max()) for tree in trees)
+    graph = _rooted_forest(topology, parent_port, root)
+    height = max(int(tree.levels.max()) for tree in graph.trees)
     # Paths are compared in batches, because all paths of a tree together have up to N * height
     # numbers.
-    batch = max(1, _CELLS // (len(trees) * max(height, 1)))
+    batch = max(1, _CELLS // (len(graph.trees) * max(height, 1)))
     greatest, first = 1, None
-    for start in range(0, topology.nodes if len(trees) > 1 else 0, batch):
+    for start in range(0, topology.nodes if len(graph.trees) > 1 else 0, batch):
         ends = np.arange(start, min(start + batch, topology.nodes))
-        steps = np.concatenate([_steps(graph, tree, ends, apart) for tree in trees])
+        steps = np.concatenate([_steps(graph, tree, ends, apart) for tree in graph.trees])
         shared = _repetitions(steps)
         greatest = max(greatest, int(shared.max()))
         if first is None and greatest > 1:
-            first = _place(graph, trees, int(ends[np.flatnonzero(shared > 1)[0]]), apart)
+            first = _place(graph, int(ends[np.flatnonzero(shared > 1)[0]]), apart)
     return Evidence(f"paths disjoint by {apart}", greatest, first)
 
 
@@ -359,11 +434,9 @@ def _repetitions(steps: NDArray[np.int64]) -> NDArray[np.int64]:
     return longest
 
 
-def _place(
-    graph: UncheckedForest, trees: list[TraversedTree], end: int, apart: str
-) -> dict[str, int | str]:
+def _place(graph: UncheckedForest, end: int, apart: str) -> dict[str, int | str]:
     first_tree: dict[int, int] = {}
-    for number, tree in enumerate(trees):
+    for number, tree in enumerate(graph.trees):
         for step in _steps(graph, tree, np.array([end]), apart)[:, 0].tolist():
             if step >= 0 and step in first_tree:
                 reason = _explain_sharing(graph, step, first_tree[step], apart)
@@ -381,30 +454,20 @@ def _explain_sharing(graph: UncheckedForest, step: int, other: int, apart: str) 
     return f"the path {shared}, like the path of tree {other}"
 
 
-def _traverse_forest(
-    topology: Topology, parent_port: Ports, root: int
-) -> tuple[UncheckedForest, list[TraversedTree]]:
-    """Traverse the trees, and check that they are rooted.
+def _rooted_forest(topology: Topology, parent_port: Ports, root: int) -> UncheckedForest:
+    """Return the trees after checking that they are rooted.
 
     Raises:
         RejectedError: a tree is not rooted.
     """
     graph = UncheckedForest(topology, parent_port, root)
-    trees = list(graph.trees())
-    _check_trees("rooted", graph, spanning=False, trees=trees).require()
-    return graph, trees
+    _check_trees("rooted", graph).require()
+    return graph
 
 
-def _check_trees(
-    check: str,
-    graph: UncheckedForest,
-    *,
-    spanning: bool,
-    trees: list[TraversedTree] | None = None,
-) -> Evidence:
-    trees = list(graph.trees()) if trees is None else trees
-    measured = tuple(int(np.count_nonzero(tree.levels >= 0)) for tree in trees)
-    for number, (row, tree) in enumerate(zip(graph.rows, trees, strict=True)):
+def _check_trees(check: str, graph: UncheckedForest, *, spanning: bool = False) -> Evidence:
+    measured = tuple(int(np.count_nonzero(tree.levels >= 0)) for tree in graph.trees)
+    for number, (row, tree) in enumerate(zip(graph.rows, graph.trees, strict=True)):
         # A partial tree has entries only for its own nodes.
         member = row != 0
         member[graph.root] = True
@@ -415,8 +478,7 @@ def _check_trees(
         if len(wrong):
             node = int(wrong[0])
             reason = _explain(graph, row, tree, node)
-            node_label = graph.label(node)
-            return Evidence(check, measured, {"tree": number, "node": node_label, "why": reason})
+            return _failure(check, measured, tree=number, node=graph.label(node), why=reason)
     return Evidence(check, measured)
 
 

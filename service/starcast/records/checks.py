@@ -170,10 +170,6 @@ def _hamiltonian(judge: _Judge, _arguments: Arguments) -> int:
     return len(paths)
 
 
-def _edge_disjoint(judge: _Judge, _arguments: Arguments) -> int:
-    return _congestion(judge, {"congestion": 1})
-
-
 def _congestion(judge: _Judge, arguments: Arguments) -> int:
     allowed = arguments.get("congestion")
     judge.require(type(allowed) is int, "its argument 'congestion' is missing or not a number")
@@ -284,7 +280,9 @@ class _Problem(NamedTuple):
 _PROBLEMS = {
     "one-port-broadcast": _Problem(_broadcast, ("parent_port", "round")),
     "hamiltonian-decomposition": _Problem(_hamiltonian, ("ports",)),
-    "edge-disjoint-trees": _Problem(_edge_disjoint, ("parent_port",)),
+    "edge-disjoint-trees": _Problem(
+        lambda judge, _: _congestion(judge, {"congestion": 1}), ("parent_port",)
+    ),
     "congestion-trees": _Problem(_congestion, ("parent_port",)),
     "independent-trees": _Problem(_independent, ("parent_port",)),
     "fault-diameter": _Problem(_fault_diameter, ("faults", "pair", "paths")),

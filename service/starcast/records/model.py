@@ -1,7 +1,7 @@
 """Records of the best known value and bound of a problem on a topology, and their combination.
 
 Record files are treated as user input, because they can come from anywhere. A record that can be
-read is only well formed; `starcast.records.checks` and `starcast.search.verification` check whether
+read is only well formed; `starcast.records.checks` and `starcast.search.proofs` check whether
 it is true.
 """
 

@@ -4,12 +4,22 @@ The function `search` improves the record of a problem (the best known object an
 until it is optimal or the time limit is reached.
 """
 
-from starcast.search.catalogue import PROBLEMS, find_problem
+# Each module defines its problems; `starcast` lists them in this order.
+# isort: off
+from starcast.search import broadcast, hamiltonian, forests, faults, bisection  # noqa: F401
+# isort: on
+
 from starcast.search.engines import Budget
-from starcast.search.problem import SearchProblem, TheoryBound
-from starcast.search.proofs import check_record_proof, make_proof, prove_again, verify_bound
+from starcast.search.problem import PROBLEMS, SearchProblem, TheoryBound, find_problem
+from starcast.search.proofs import (
+    CheckedRecord,
+    check_record,
+    check_record_proof,
+    make_proof,
+    prove_again,
+    verify_bound,
+)
 from starcast.search.running import search
-from starcast.search.verification import CheckedRecord, check_record
 
 __all__ = [
     "PROBLEMS",

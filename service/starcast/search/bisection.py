@@ -26,8 +26,7 @@ from starcast.records.cut_bounds import (
     quadratic_form,
     round_cut,
 )
-from starcast.search.engines import Budget, race, require
-from starcast.search.formula import Formula
+from starcast.search.engines import Budget, Formula, race, require
 from starcast.search.problem import OPEN, Decision, FormulaProblem, Method, TheoryBound
 from starcast.search.symmetry import fixing_root, link_list
 from starcast.topologies import Topology, permutations
@@ -319,6 +318,7 @@ class BisectionWidth(FormulaProblem):
         "the identity is in half 0, which loses nothing, because the halves can be exchanged. "
         "Cutting planes average over all automorphisms, which loses nothing for a lower bound"
     )
+    refuted = "no halves with at most {target} links between them"
     least_nodes = 3
 
     def bound(self) -> TheoryBound:
@@ -352,9 +352,6 @@ class BisectionWidth(FormulaProblem):
 
     def subject(self, target: int) -> str:
         return f"halves of {self.topology.spec} with {target} links"
-
-    def statement(self, target: int) -> str:
-        return f"no halves with at most {target} links between them"
 
     def literals(self, target: int) -> int:
         return 8 * self.topology.links * target + 4 * self.topology.nodes**2

@@ -1,6 +1,6 @@
 """One-port broadcasts with the fewest rounds; in a round, a node informs at most one neighbour.
 
-A local search finds schedules (`starcast.search.exchanges`). A solver decides whether a given
+A local search finds schedules (`starcast.search.local_search`). A solver decides whether a given
 number of rounds suffices; if it refutes the formula, this gives a lower bound. The first lower
 bound comes from counting (Liestman & Peters 1988).
 """
@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.records import Witness
-from starcast.search.engines import Budget, require
-from starcast.search.formula import Formula, require_memory
+from starcast.search.engines import Budget, Formula, require, require_memory
 from starcast.search.problem import OPEN, Decision, FormulaProblem, Method, TheoryBound
-from starcast.topologies import Topology
+from starcast.topologies import Topology, ports_towards
 
 #: The number of last rounds that the local search changes. Each start of the search uses the next
 #: of these numbers; after the last number, the first one follows.
@@ -152,6 +151,7 @@ class OnePortBroadcast(FormulaProblem):
         "nodes are informed"
     )
     symmetry = "translations: the root is fixed as the identity, which loses nothing"
+    refuted = "no one-port broadcast in {target} rounds"
     least_nodes = 2
 
     def bound(self) -> TheoryBound:
@@ -186,9 +186,6 @@ class OnePortBroadcast(FormulaProblem):
 
     def subject(self, target: int) -> str:
         return f"broadcast on {self.topology.spec} in {target} rounds"
-
-    def statement(self, target: int) -> str:
-        return f"no one-port broadcast in {target} rounds"
 
     def literals(self, target: int) -> int:
         degree = self.topology.degree
@@ -262,7 +259,7 @@ class OnePortBroadcast(FormulaProblem):
         require("numba")
         compiled = import_module("starcast.support.compiled")
         with compiled.announced(budget.reporter, "the local search"):
-            yield import_module("starcast.search.exchanges")
+            yield import_module("starcast.search.local_search")
 
     def _search_trees(self, target: int, budget: Budget) -> Decision:
         """Choose random matchings for all rounds; change the last rounds until all are informed."""
@@ -283,8 +280,5 @@ class OnePortBroadcast(FormulaProblem):
         raise AssertionError  # `cycle` never ends
 
     def _as_witness(self, informer: NDArray[Any], rounds: NDArray[Any]) -> Witness:
-        ports = np.zeros(self.topology.nodes, dtype=np.uint8)
-        for port in self.topology.ports:
-            ports[self.topology.neighbours(port) == informer] = port
-        ports[0] = 0
+        ports = ports_towards(self.topology, informer)
         return {"parent_port": ports, "round": rounds.astype(np.uint8)}

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.records import Witness
-from starcast.search.engines import Budget, race, require
-from starcast.search.formula import Formula, require_fit
+from starcast.search.engines import Budget, Formula, race, require, require_fit
 from starcast.search.problem import OPEN, Decision, Method, SearchProblem, TheoryBound
 from starcast.search.symmetry import fixing_root, orbits
 from starcast.support.errors import RejectedError
@@ -152,6 +151,7 @@ class FaultDiameter(SearchProblem):
         "translations and the automorphisms that fix the identity: they map every pair of nodes, "
         "with its faults, to the identity and one chosen node of an orbit, which loses nothing"
     )
+    refuted = "no faults that make the diameter {target}"
     least_nodes = 4
 
     def bound(self) -> TheoryBound:
@@ -168,9 +168,6 @@ class FaultDiameter(SearchProblem):
 
     def literals(self, _target: int) -> int:
         return self.topology.nodes * self.topology.degree * 8 + 20_000 * self.topology.diameter
-
-    def statement(self, target: int) -> str:
-        return f"no faults that make the diameter {target}"
 
     def rebuild(self, _target: int, witness: Witness) -> Formula:
         """Return the formula that follows from the paths in a record.

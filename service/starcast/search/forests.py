@@ -1,24 +1,40 @@
-"""Spanning trees of minimum height and bounded congestion, as many as the degree.
+"""Searches for spanning trees, and proofs that better ones do not exist.
 
-The trees have a common root. With congestion 1 they are arc-disjoint: they enter every node but the
-root over different links, and each link of the root belongs to a different tree.
+**Trees of minimum height and bounded congestion**, as many as the degree, have a common root. With
+congestion 1 they are arc-disjoint: they enter every node but the root over different links, and
+each link of the root belongs to a different tree.
+
+**Completely independent trees.** By Araki (2014), k such trees exist if and only if the nodes can
+be partitioned into k classes such that each class induces a connected graph, and no component of
+the links between two classes is a tree. The search finds the partition by simulated annealing.
+Under some automorphisms, all cycles of nodes have the same length. If this length is a multiple of
+k, the search looks for a partition in which the automorphism maps each class to the next one. Such
+a partition corresponds to a partition of a quotient, which is much smaller.
 """
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from importlib import import_module
+from itertools import chain, combinations, count
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from starcast.records import Witness
-from starcast.search.engines import Budget, solve
-from starcast.search.formula import Formula, require_fit
-from starcast.search.problem import OPEN, Decision, FormulaProblem, Method, TheoryBound
-from starcast.search.symmetry import rotation
+from starcast.search.engines import Budget, Formula, require, require_fit, solve
+from starcast.search.problem import (
+    OPEN,
+    Decision,
+    FormulaProblem,
+    Method,
+    SearchProblem,
+    TheoryBound,
+)
+from starcast.search.symmetry import Images, fixing_root, orbits, rotation
 from starcast.support.errors import LimitError
-from starcast.topologies import Topology
+from starcast.topologies import Topology, ports_towards
 from starcast.trees import constructions, forest
 from starcast.trees.construction import CONSTRUCTIONS
 from starcast.trees.model import Forest
@@ -99,17 +115,17 @@ _SYMMETRY = (
 )
 
 
-class CongestionTrees(FormulaProblem):
-    """The problem of finding spanning trees of minimum height, as many as the degree."""
+class EdgeDisjointTrees(FormulaProblem):
+    """The problem of finding arc-disjoint spanning trees (congestion 1) of minimum height."""
 
-    name = "congestion-trees"
-    question = "smallest height of as many spanning trees as the degree, with bounded congestion"
+    name = "edge-disjoint-trees"
+    question = "smallest height of as many arc-disjoint spanning trees as the degree"
     variables = (
         "port i of node v leads to its parent in tree l; the level of v in tree l is at most d"
     )
-    constraints = _CONSTRAINTS.format("c")
-    symmetry = _SYMMETRY.format("")
-    arguments: ClassVar[Mapping[str, int]] = MappingProxyType({"congestion": 2})
+    constraints = _CONSTRAINTS.format(1)
+    symmetry = _SYMMETRY.format(", and each tree is named after its link of the root")
+    refuted = "no arc-disjoint spanning trees of height {target}"
     least_nodes = 4
 
     @property
@@ -157,9 +173,6 @@ class CongestionTrees(FormulaProblem):
     def literals(self, target: int) -> int:
         degree = self.topology.degree
         return degree * self.topology.nodes * degree * (3 * target + degree)
-
-    def statement(self, target: int) -> str:
-        return f"no spanning trees of height {target} with congestion {self.congestion}"
 
     def subject(self, target: int) -> str:
         spec = self.topology.spec
@@ -227,14 +240,241 @@ class CongestionTrees(FormulaProblem):
         return Decision("witness", self.read(values[variables]))
 
 
-class EdgeDisjointTrees(CongestionTrees):
-    """The problem of finding arc-disjoint spanning trees (congestion 1) of minimum height."""
+class CongestionTrees(EdgeDisjointTrees):
+    """The problem of finding spanning trees of minimum height, as many as the degree."""
 
-    name = "edge-disjoint-trees"
-    question = "smallest height of as many arc-disjoint spanning trees as the degree"
-    constraints = _CONSTRAINTS.format(1)
-    symmetry = _SYMMETRY.format(", and each tree is named after its link of the root")
-    arguments: ClassVar[Mapping[str, int]] = MappingProxyType({})
+    name = "congestion-trees"
+    question = "smallest height of as many spanning trees as the degree, with bounded congestion"
+    constraints = _CONSTRAINTS.format("c")
+    symmetry = _SYMMETRY.format("")
+    refuted = "no spanning trees of height {target} with congestion {congestion}"
+    arguments: ClassVar[Mapping[str, int]] = MappingProxyType({"congestion": 2})
 
-    def statement(self, target: int) -> str:
-        return f"no arc-disjoint spanning trees of height {target}"
+
+Table = list[list[int]]
+#: The number of random automorphisms that are tried, and the maximum number of nodes of a topology
+#: on which they are tried.
+_SAMPLES, _MAX_NODES = 300, 50_000
+#: The temperatures of an annealing run, and the number of steps at each temperature.
+_COOLING, _STEPS = np.geomspace(1.0, 0.1, 100), 2_000
+#: Maximum number of attempts on a quotient if its partitions do not give valid partitions of the
+#: topology.
+_REPEATS = 10
+
+
+class Quotient(NamedTuple):
+    """A topology with merged nodes, for an automorphism that has to map each class to the next.
+
+    A power of such an automorphism maps each class to itself. Nodes that the power maps to one
+    another are merged into one node of the quotient.
+
+    Attributes:
+        number: the node of the quotient to which each node belongs, int64 ``[nodes]``.
+        table: the neighbours in the quotient, int64 ``[combined, ports]``.
+        members: nodes of the quotient, int64 ``[bundles, classes]``; each column is the image of
+            the previous column under the automorphism. Without an automorphism, there is a single
+            column.
+    """
+
+    number: Images
+    table: NDArray[np.int64]
+    members: NDArray[np.int64]
+
+
+def random_labels(quotient: Quotient, classes: int, chance: np.random.Generator) -> Images:
+    """Return a random class for each node of a quotient.
+
+    If the quotient has an automorphism, it maps each class to the next.
+    """
+    labels = np.empty(len(quotient.table), np.int64)
+    first = chance.integers(0, classes, len(quotient.members))
+    steps = np.arange(quotient.members.shape[1])
+    labels[quotient.members] = (first[:, None] + steps) % classes
+    return labels
+
+
+def quotients(graph: Topology, classes: int, chance: np.random.Generator) -> list[Quotient]:
+    """Return quotients by random automorphisms, smallest first; the last is the topology itself."""
+    found: dict[int, Quotient] = {}
+    if graph.nodes <= _MAX_NODES:
+        fixing = fixing_root(graph)
+        for _ in range(_SAMPLES):
+            images = graph.translation(int(chance.integers(graph.nodes))).astype(np.int64)
+            # A product of twenty random generators is nearly a random element of these small
+            # groups.
+            for number in chance.integers(0, len(fixing), 20 * bool(fixing)):
+                images = fixing[number][images]
+            order = _common_order(images)
+            # One quotient per order of the automorphism is enough, because all quotients for this
+            # order have the same size.
+            if order % classes == 0 and order not in found:
+                found[order] = _quotient(graph, images, classes)
+    everything = np.arange(graph.nodes)
+    table = graph.table().T.astype(np.int64)
+    undivided = Quotient(everything, table, everything[:, None])
+    return [*(found[order] for order in sorted(found)[::-1]), undivided]
+
+
+def _common_order(images: Images) -> int:
+    """Return the common length of all cycles of a permutation of nodes; 1 if the lengths differ."""
+    powers, everything, order = images, np.arange(len(images)), 1
+    while not (fixed := powers == everything).any():
+        powers, order = images[powers], order + 1
+    return order if fixed.all() else 1
+
+
+def _quotient(graph: Topology, images: Images, classes: int) -> Quotient:
+    powers = images
+    for _ in range(classes - 1):
+        powers = images[powers]
+    # Here ``powers`` is the power of the automorphism that maps each class to itself.
+    leaders, number = np.unique(orbits(graph.nodes, [powers]), return_inverse=True)
+    moved = number[images[leaders]]
+    columns = [np.unique(orbits(len(leaders), [moved]))]
+    while len(columns) < classes:
+        columns.append(moved[columns[-1]])
+    table = number[graph.table().T.astype(np.int64)[leaders]]
+    return Quotient(number, np.ascontiguousarray(table), np.stack(columns, axis=1))
+
+
+def _near(table: Table, chosen: list[int], node: int, number: int) -> list[int]:
+    return [each for each in table[node] if chosen[each] == number]
+
+
+def _trees(graph: Topology, chosen: NDArray[np.int64], classes: int) -> NDArray[np.uint8]:
+    """Return the trees of a partition: each tree spans a class, and has all other nodes as leaves.
+
+    A leaf is attached by a link between its own class and the tree's class. In each component of
+    these links, every node is assigned a different link. This is possible because a component has
+    at least as many links as nodes.
+    """
+    table = graph.table().T.tolist()
+    labels = chosen.tolist()
+    trees = [
+        _spanning_links(table, labels, labels.index(number), number) for number in range(classes)
+    ]
+    for a, b in combinations(range(classes), 2):
+        for node, neighbour in _oriented(table, labels, a, b).items():
+            trees[labels[neighbour]].append((node, neighbour))
+    return np.stack([_as_ports(graph, links) for links in trees])
+
+
+def _spanning_links(
+    table: Table, labels: list[int], start: int, number: int
+) -> list[tuple[int, int]]:
+    # Breadth-first search keeps the trees low.
+    visited, front, links = {start}, [start], []
+    for node in front:
+        for each in _near(table, labels, node, number):
+            if each not in visited:
+                visited.add(each)
+                front.append(each)
+                links.append((node, each))
+    return links
+
+
+def _oriented(table: Table, labels: list[int], a: int, b: int) -> dict[int, int]:
+    """Return a neighbour in the other class for each node of two classes, over distinct links.
+
+    In each component, the nodes point to their parents in a spanning tree. One link that is not in
+    the tree leaves a link for the root: the nodes on the path from this link to the root point the
+    other way.
+    """
+    other = {a: b, b: a}
+    target: dict[int, int] = {}
+    for root in (node for node, label in enumerate(labels) if label in other):
+        if root in target:
+            continue
+        target[root] = root
+        front = [root]
+        spare = (root, root)
+        for node in front:
+            for each in _near(table, labels, node, other[labels[node]]):
+                if each not in target:
+                    target[each] = node
+                    front.append(each)
+                elif each != target[node]:
+                    spare = node, each
+        node, following = spare
+        while node != root:
+            parent = target[node]
+            target[node] = following
+            node, following = parent, node
+        target[root] = following
+    return target
+
+
+def _as_ports(graph: Topology, links: list[tuple[int, int]]) -> NDArray[np.uint8]:
+    """Return the ports towards the parents of a tree, given by its links, with rank 0 as root."""
+    adjacent: list[list[int]] = [[] for _ in range(graph.nodes)]
+    for a, b in links:
+        adjacent[a].append(b)
+        adjacent[b].append(a)
+    parent = np.full(graph.nodes, -1)
+    front = [0]
+    for node in front:
+        for each in adjacent[node]:
+            if each != parent[node]:
+                parent[each] = node
+                front.append(each)
+    return ports_towards(graph, parent)
+
+
+class IndependentTrees(SearchProblem):
+    """The problem of finding as many completely independent spanning trees as possible."""
+
+    name = "independent-trees"
+    question = "most completely independent spanning trees"
+    variables = "the class of node v (Araki 2014: a tree for each class)"
+    constraints = "classes are connected, and no component between two of them is a tree"
+    symmetry = (
+        "first, partitions whose classes an automorphism permutes cyclically, beginning with the "
+        "automorphisms of the largest order; then, partitions without a symmetry. The search only "
+        "finds witnesses"
+    )
+    refuted = "no {target} completely independent spanning trees"
+    least_nodes = 3
+
+    def bound(self) -> TheoryBound:
+        needed, links = self.topology.nodes - 1, self.topology.links
+        return TheoryBound(links // needed, f"each tree needs {needed} of the {links} links")
+
+    def start(self, _budget: Budget) -> Witness:
+        """Return a first witness, a single tree found by breadth-first search."""
+        graph = self.topology
+        links = _spanning_links(graph.table().T.tolist(), [0] * graph.nodes, 0, 0)
+        return {"parent_port": _as_ports(graph, links)[None, :]}
+
+    def methods(self) -> Sequence[Method]:
+        name = "simulated annealing of classes, in quotients by automorphisms"
+        return (Method(name, self._search, solves_formulas=False),)
+
+    def _search(self, target: int, budget: Budget) -> Decision:
+        """Anneal partitions of quotients until one gives a valid partition of the topology."""
+        require("numba")
+        graph = self.topology
+        annealing = import_module("starcast.search.local_search")
+        chance = np.random.default_rng(budget.seed)
+        neighbours = graph.table().T.astype(np.int64)
+        work = np.empty(graph.nodes * target, np.int64), np.empty(graph.nodes * target, bool)
+        candidates = quotients(graph, target, chance)
+        # Trying small quotients is fast, so all smaller ones are tried again before each larger
+        # one.
+        for quotient in chain.from_iterable(candidates[:number] for number in count(1)):
+            defects = 0
+            for _ in range(_REPEATS):
+                labels = random_labels(quotient, target, chance)
+                for temperature in _COOLING:
+                    if budget.left <= 0:
+                        return OPEN
+                    partition = quotient.table, quotient.members, labels, target
+                    defects = annealing.anneal(*partition, _STEPS, temperature, chance)
+                    if defects == 0:
+                        break
+                if defects:
+                    break
+                lifted = labels[quotient.number]
+                # A class that is connected in the quotient may be disconnected in the topology.
+                if annealing.count_defects(neighbours, lifted, target, *work) == 0:
+                    return Decision("witness", {"parent_port": _trees(graph, lifted, target)})
+        raise AssertionError  # `count` never ends

@@ -286,6 +286,7 @@ class HamiltonianDecomposition(SearchProblem):
         "and finds them by joining cycles of the quotient; the second method uses no symmetry. "
         "Both methods start from 2-factors made from ports, and only find witnesses"
     )
+    refuted = "no {target} link-disjoint Hamiltonian cycles"
     least_nodes = 3
 
     def bound(self) -> TheoryBound:
@@ -302,9 +303,6 @@ class HamiltonianDecomposition(SearchProblem):
             Method(of_quotient, self._search_quotient, 0.6, solves_formulas=False),
             Method(name, self._search, solves_formulas=False),
         )
-
-    def statement(self, target: int) -> str:
-        return f"no {target} link-disjoint Hamiltonian cycles"
 
     def _search(self, target: int, budget: Budget) -> Decision:
         graph, chance = self.topology, random.Random(budget.seed)  # noqa: S311 - not a secret

@@ -1,4 +1,7 @@
-"""The base class of search problems, and the classes for bounds, methods and decisions."""
+"""The base class of search problems, the problems by name, bounds, methods and decisions.
+
+`starcast.search` imports the modules that define the problems.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -10,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.records import Witness
-from starcast.search.engines import Budget, solve
-from starcast.search.formula import Formula, require_fit
+from starcast.search.engines import Budget, Formula, require_fit, solve
 from starcast.support.errors import InputError
 from starcast.support.text import did_you_mean
 from starcast.topologies import Topology
@@ -69,8 +71,28 @@ class Method:
     solves_formulas: bool = True
 
 
+#: All search problems, by name, in the order in which their classes are defined.
+PROBLEMS: dict[str, type["SearchProblem"]] = {}
+
+
+def find_problem(name: str) -> type["SearchProblem"]:
+    """Return the search problem with the given name.
+
+    Raises:
+        InputError: no problem has this name.
+    """
+    if name not in PROBLEMS:
+        raise InputError(
+            f"unknown problem '{name}'",
+            hint=f"{did_you_mean(name, PROBLEMS)}choose one of {', '.join(PROBLEMS)}",
+        )
+    return PROBLEMS[name]
+
+
 class SearchProblem(ABC):
     """An optimization problem on topologies; an instance is the problem on one topology.
+
+    A subclass with a name of its own is listed in `PROBLEMS`.
 
     Attributes:
         name: the name of the problem.
@@ -79,6 +101,8 @@ class SearchProblem(ABC):
         constraints: the constraints of the formula.
         symmetry: the symmetry that the search uses, with the reason why no solution is lost, or the
             solutions to which the search is restricted.
+        refuted: the statement that no object reaches the target, with ``{target}`` and the names of
+            arguments in braces.
         arguments: the arguments of the problem, with their defaults.
         least_nodes: the smallest number of nodes for which the problem makes sense.
         values: the values of the arguments.
@@ -89,8 +113,13 @@ class SearchProblem(ABC):
     variables: ClassVar[str]
     constraints: ClassVar[str]
     symmetry: ClassVar[str]
+    refuted: ClassVar[str]
     arguments: ClassVar[Mapping[str, int]] = MappingProxyType({})
     least_nodes: ClassVar[int]
+
+    def __init_subclass__(cls) -> None:
+        if "name" in vars(cls):
+            PROBLEMS[cls.name] = cls
 
     def __init__(self, topology: Topology, values: Mapping[str, int]) -> None:
         self.topology = topology
@@ -108,9 +137,9 @@ class SearchProblem(ABC):
     def methods(self) -> Sequence[Method]:
         """Return the methods for the topology, in the order in which they are tried."""
 
-    @abstractmethod
     def statement(self, target: int) -> str:
         """Return the statement that is proved if the formula for a target is refuted."""
+        return self.refuted.format(target=target, **self.values)
 
     def literals(self, target: int) -> int:  # noqa: ARG002 - of the formula of a target
         """Return an estimate of the formula's number of literals; 0 if there is no formula."""

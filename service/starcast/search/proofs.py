@@ -1,9 +1,9 @@
-"""Make and check proofs that no better object exists, for new and for known records.
+"""Check records: their witnesses and bounds, and the proofs that no better object exists.
 
-CaDiCaL refutes a formula and writes an LRAT proof. The proof has to be accepted by checkers that
-share no code with CaDiCaL: `starcast.records.lrat`, and the verified checker cake_lpr (Tan, Heule
-and Myreen 2021) if a program of this name is on the PATH. All this runs in a process with a time
-limit and a memory limit.
+To prove a bound, CaDiCaL refutes a formula and writes an LRAT proof. The proof has to be accepted
+by checkers that share no code with CaDiCaL: `starcast.records.lrat`, and the verified checker
+cake_lpr (Tan, Heule and Myreen 2021) if a program of this name is on the PATH. All this runs in a
+process with a time limit and a memory limit.
 """
 
 import shutil
@@ -14,16 +14,34 @@ from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from starcast.records import Proof, Record
+from starcast.records import Proof, Record, verify
 from starcast.records.lrat import CHECKER, check_lrat, rejected_proof
-from starcast.search.catalogue import find_problem
-from starcast.search.engines import Budget, race, require, solve, solver_name
-from starcast.search.formula import Formula, require_fit
-from starcast.search.problem import SearchProblem
+from starcast.search.engines import (
+    Budget,
+    Formula,
+    race,
+    renumber_lrat,
+    require,
+    require_fit,
+    solve,
+    solver_name,
+    write_lrat,
+)
+from starcast.search.problem import SearchProblem, find_problem
 from starcast.support.atomic import atomic_write
-from starcast.support.errors import RejectedError
+from starcast.support.errors import (
+    LimitError,
+    RejectedError,
+    StarcastError,
+    UnavailableError,
+    UncheckedError,
+)
+from starcast.support.progress import Reporter
+from starcast.support.table import Table
+from starcast.support.text import pluralize
+from starcast.support.vocabulary import Verification
 from starcast.topologies import topology
 
 #: The time limit of a proof: a multiple of the time limit of its search, and a minimum in seconds.
@@ -126,72 +144,12 @@ def _prove(work: tuple[list[list[int]], str], _seed: int) -> int:
     clauses, path = work
     proof = Path(path)
     raw = proof.with_suffix(".raw")
-    _write_lrat(clauses, raw)
+    write_lrat(clauses, raw)
     if raw.stat().st_size > MAX_BYTES:
         return 0
-    _renumber(raw, len(clauses), proof)
+    renumber_lrat(raw, len(clauses), proof)
     with proof.open(encoding="ascii") as lines:
         return check_lrat(clauses, lines)
-
-
-def _write_lrat(clauses: list[list[int]], path: Path) -> None:
-    """Refute clauses with CaDiCaL, and write its LRAT proof.
-
-    The low-level functions of python-sat are called, because its class `Solver` writes only DRAT.
-    The format must be set before CaDiCaL receives the output file, and cannot be changed later.
-    """
-    solvers, functions = require("pysat.solvers"), require("pysolvers")
-    with path.open("w+b") as file, solvers.Cadical195() as solver:
-        solver.configure({"lrat": 1, "binary": 0})
-        writer = functions.cadical195_tracepr(solver.cadical, file)
-        for clause in clauses:
-            solver.add_clause(clause)
-        if solver.solve():
-            raise RejectedError(
-                "the formula is satisfiable: the object that the proof excludes exists",
-                hint="search again; the record is wrong",
-            )
-        functions.flushpr(writer)
-
-
-def _renumber(raw: Path, count: int, target: Path) -> None:
-    """Renumber a proof so that the ids of the formula's clauses start at 1, as LRAT requires.
-
-    CaDiCaL numbers clauses in the order in which it meets them, and a clause that it derives while
-    reading the formula takes the next id. So the ids of the formula's clauses, in order, are those
-    that no line of the proof adds.
-
-    Args:
-        raw: the file that CaDiCaL wrote.
-        count: the number of clauses of the formula.
-        target: the file to write.
-    """
-    with raw.open(encoding="ascii") as lines:
-        derived = {int(words[0]) for words in map(str.split, lines) if words[1] != "d"}
-    ids = _first_missing(derived, count)
-    renamed = {before: number for number, before in enumerate(ids, start=1)}
-    with raw.open(encoding="ascii") as lines, target.open("w", encoding="ascii") as file:
-        for line in lines:
-            words = line.split()
-            end = 1 if words[1] == "d" else words.index("0")
-            changed = [_rename(word, renamed, count) for word in words[end + 1 : -1]]
-            own = _rename(words[0], renamed, count)
-            file.write(" ".join([own, *words[1 : end + 1], *changed, "0"]) + "\n")
-
-
-def _first_missing(derived: set[int], count: int) -> Iterator[int]:
-    """Yield the first ``count`` ids that do not belong to derived clauses."""
-    number = 0
-    for _ in range(count):
-        number += 1
-        while number in derived:
-            number += 1
-        yield number
-
-
-def _rename(word: str, renamed: dict[int, int], count: int) -> str:
-    number = int(word)
-    return str(renamed.get(number, number + count))
 
 
 def _run_verified_checker(program: str, formula: Formula, proof: Path, seconds: float) -> bool:
@@ -378,3 +336,142 @@ def _is_drat(words: list[str]) -> bool:
     if "d" in words:
         return words[0] == "d"
     return words.count("0") == 1
+
+
+class CheckedRecord(NamedTuple):
+    """A record with the result of its verification.
+
+    Attributes:
+        record: the record. Its witness has the stated value unless it is rejected.
+        verification: the extent to which the record's bound was verified, or ``rejected`` if the
+            record is wrong.
+        reason: why the bound is not verified, or a remark on the new proof.
+        proof: the new proof of the bound, if one was made.
+    """
+
+    record: Record
+    verification: Verification | Literal["rejected"]
+    reason: str = ""
+    proof: Refutation | None = None
+
+
+def check_record(record: Record, budget: Budget | None = None) -> CheckedRecord:
+    """Check the witness of a record against its definition, and check its bound.
+
+    Args:
+        budget: the limits for making the record's proof again; by default no proof is made.
+
+    Raises:
+        RejectedError: the record is wrong.
+        InputError: the topology does not exist, or the problem is not defined on it.
+    """
+    verify(record)
+    if record.proof is None:
+        verify_bound(record)
+        return CheckedRecord(record, "verified")
+    try:
+        if budget is None:
+            verify_bound(record)
+            return _unverified(record, record.proof, "proofs were not requested")
+        limits = Budget(budget.seconds, budget.memory, reporter=budget.reporter)
+        proof = prove_again(record, limits)
+    except (LimitError, UnavailableError) as error:
+        return _unverified(record, record.proof, error.message)
+    if proof is None:
+        return _unverified(record, record.proof, f"the proof takes more than {budget.seconds:g} s")
+    return CheckedRecord(record, "verified", compare_proof(record, proof), proof)
+
+
+def _unverified(record: Record, proof: Proof, reason: str) -> CheckedRecord:
+    if proof.format == "second solver":
+        reason = f"the bound is supported only by {proof.checker}; {reason}"
+        return CheckedRecord(record, "not checked", reason)
+    return CheckedRecord(record, "not made again", reason)
+
+
+def check_records(
+    records: Sequence[Record], budget: Budget | None, reporter: Reporter
+) -> Iterator[CheckedRecord]:
+    """Check records one by one, like `check_record`; wrong records are yielded as rejected."""
+    with reporter.task("verifying records", len(records), "records") as task:
+        for record in records:
+            try:
+                yield check_record(record, budget)
+            except RejectedError as error:
+                yield CheckedRecord(record, "rejected", error.message)
+            task.advance()
+
+
+def tabulate_checks(checked: Sequence[CheckedRecord]) -> Table:
+    """Return a table row for each checked record, and an error if some are not verified."""
+    rows = [
+        {
+            "id": each.record.id,
+            "verification": each.verification,
+            "checker": each.proof and each.proof.checker,
+            "seconds": each.proof and each.proof.seconds,
+            "reason": each.reason,
+        }
+        for each in checked
+    ]
+    verified = sum(each.verification == "verified" for each in checked)
+    proofs = sum(each.proof is not None for each in checked)
+    note = (
+        f"verified {verified} of {pluralize(len(checked), 'record')};"
+        f" {pluralize(proofs, 'proof')} made"
+    )
+    columns = ("id", "verification", "checker", "seconds", "reason")
+    return Table.of(rows, columns, note, _failure(checked), spare=("checker", "seconds"))
+
+
+def _failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
+    """Return the error that names the wrong records or, if there are none, the unverified ones."""
+    wrong = [each for each in checked if each.verification == "rejected"]
+    unverified = [each for each in checked if each.verification != "verified"]
+    if wrong:
+        first = wrong[0]
+        return RejectedError(
+            f"{pluralize(len(wrong), 'record is', 'records are')} wrong: {first.reason}",
+            hint="search again",
+        )
+    if unverified:
+        first = unverified[0]
+        return UncheckedError(
+            f"{pluralize(len(unverified), 'bound is', 'bounds are')} not verified:"
+            f" {first.record.id}: {first.verification} ({first.reason})",
+            hint="install 'starcast[search]', and add --proofs or a higher --proof-timeout",
+        )
+    return None
+
+
+def find_unsettled(records: Sequence[Record], seconds: float) -> StarcastError | None:
+    """Return the error for records that a search did not settle, or None if it settled all.
+
+    Args:
+        records: the records after the search.
+        seconds: the time limit of the search for each record.
+
+    Returns:
+        A LimitError if the value and bound of a record differ, or an UncheckedError if only a
+        second solver supports a bound.
+    """
+    if unsettled := [record for record in records if not record.optimal]:
+        first, *others = unsettled
+        more = (
+            f"; {len(others)} more of {len(records)} records are not proven optimal"
+            if others
+            else ""
+        )
+        return LimitError(
+            f"{first.id} is not proven optimal after {seconds:g} s: value {first.value}, bound"
+            f" {first.bound}{more}",
+            hint="repeat the command to continue, with another --seed or more --timeout",
+        )
+    for record in records:
+        if record.proof is not None and record.proof.format == "second solver":
+            return UncheckedError(
+                f"the bound of {record.id} is not checked: its proof was too long to make, and only"
+                f" {record.proof.checker} supports the bound",
+                hint="try to make a proof with 'starcast records verify --proof-timeout SECONDS'",
+            )
+    return None

@@ -27,12 +27,9 @@ from starcast.records.model import (
     not_a_record,
     read_fields,
 )
-from starcast.search.catalogue import find_problem
-from starcast.search.engines import Budget, solver_name
-from starcast.search.formula import require_fit
-from starcast.search.problem import Decision, Method, SearchProblem
-from starcast.search.proofs import make_proof
-from starcast.search.verification import check_record
+from starcast.search.engines import Budget, require_fit, solver_name
+from starcast.search.problem import Decision, Method, SearchProblem, find_problem
+from starcast.search.proofs import check_record, make_proof
 from starcast.support import parallel
 from starcast.support.errors import InputError, LimitError
 from starcast.support.progress import Silent
@@ -93,16 +90,17 @@ def search(
     return _Search(asked, limits, keep).run(known)
 
 
+@dataclass(frozen=True)
 class _Search:
     """One search, which improves a record step by step."""
 
-    def __init__(
-        self, problem: SearchProblem, budget: Budget, keep: Callable[[Record], None]
-    ) -> None:
-        self._problem = problem
-        self._graph = problem.topology
-        self._budget = budget
-        self._keep = keep
+    _problem: SearchProblem
+    _budget: Budget
+    _keep: Callable[[Record], None]
+
+    @property
+    def _spec(self) -> str:
+        return self._problem.topology.spec
 
     def run(self, known: Record | None) -> Record:
         """Run the search, and return the best record."""
@@ -134,7 +132,7 @@ class _Search:
         witness = self._problem.start(self._budget)
         record = Record(
             problem=self._problem.name,
-            topology=self._graph.spec,
+            topology=self._spec,
             value=self._value(witness),
             bound=bound.value,
             reason=bound.reason,
@@ -157,7 +155,7 @@ class _Search:
                 break
             start = monotonic()
             self._budget.reporter.say(
-                f"{self._problem.name} on {self._graph.spec}: value {record.value}, bound "
+                f"{self._problem.name} on {self._spec}: value {record.value}, bound "
                 f"{record.bound}; looking for {target} ({method.name})"
             )
             outcome = method.run(target, part.part(1.0 if method is methods[-1] else method.share))
@@ -185,7 +183,7 @@ class _Search:
         methods = self._problem.methods()
         others = [method for method in methods if not method.solves_formulas]
         try:
-            subject = f"{self._problem.name} on {self._graph.spec}"
+            subject = f"{self._problem.name} on {self._spec}"
             require_fit(self._problem.literals(target), self._budget.memory, subject)
         except LimitError as error:
             if others:
@@ -221,7 +219,7 @@ class _Search:
         return better
 
     def _value(self, witness: Witness) -> int:
-        return witness_value(self._problem.name, self._graph.spec, self._problem.values, witness)
+        return witness_value(self._problem.name, self._spec, self._problem.values, witness)
 
     def _report(self, record: Record) -> None:
         state = "optimal" if record.optimal else f"bound {record.bound}"
@@ -234,7 +232,7 @@ class _Search:
             for name, value in self._problem.values.items()
             if defaults[name] != value
         ]
-        return " ".join(["starcast search", self._problem.name, self._graph.spec, *given])
+        return " ".join(["starcast search", self._problem.name, self._spec, *given])
 
 
 @dataclass(frozen=True)

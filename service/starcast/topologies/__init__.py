@@ -2,7 +2,7 @@
 
 # Each module declares its families; `starcast` lists the families in this order.
 from starcast.topologies import stars, cayley_families  # noqa: F401, I001
-from starcast.topologies.base import Topology
+from starcast.topologies.base import Topology, ports_towards
 from starcast.topologies.families import as_topology, count_nodes, topology
 
-__all__ = ["Topology", "as_topology", "count_nodes", "topology"]
+__all__ = ["Topology", "as_topology", "count_nodes", "ports_towards", "topology"]

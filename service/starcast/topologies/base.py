@@ -314,6 +314,14 @@ class Topology(Displayable, ABC):
         return hash(self.spec)
 
 
+def ports_towards(topology: Topology, parents: NDArray[np.integer]) -> NDArray[np.uint8]:
+    """Return each node's port to its parent, uint8 ``[nodes]``; 0 if that is not a neighbour."""
+    ports = np.zeros(topology.nodes, dtype=np.uint8)
+    for port in topology.ports:
+        ports[topology.neighbours(port) == parents] = port
+    return ports
+
+
 @lru_cache(maxsize=32)
 def kept_table(topology: Topology) -> Ranks:
     """Return the read-only table of all neighbours in a small topology; see `Topology.table`."""

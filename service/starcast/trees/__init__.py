@@ -5,7 +5,6 @@
 from starcast.trees import (  # noqa: F401
     greedy,
     multinode,
-    change,
     balanced,
     edge_disjoint,
     other_topologies,

@@ -22,9 +22,14 @@ bit p in the cyclic order, or in the tree of port p if c has no other 1.
 leads closer to the root.
 """
 
-import numpy as np
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
-from starcast.topologies import Topology
+import numpy as np
+from numpy.typing import NDArray
+
+from starcast.topologies import Topology, as_topology
 from starcast.trees.construction import construction, translate_ports
 from starcast.trees.greedy import greedy_tree, rerooted_trees
 from starcast.trees.model import Forest
@@ -103,25 +108,30 @@ def edge_disjoint_binomial(topology: Topology, root: int) -> Forest:
 _PROBLEM = "edge-disjoint-trees"
 
 
-def _no_optimal_record(topology: Topology) -> str | None:
-    """Return why no record has trees of proven minimum height, or None if one has."""
+def record_witness(problem: str, topology: Topology | str) -> Mapping[str, NDArray[Any]]:
+    """Return the arrays of a record (stored search result) that comes with starcast."""
+    # This module is imported only when needed, because it loads pydantic.
+    from starcast.records import shipped_record  # noqa: PLC0415
+
+    return shipped_record(problem, as_topology(topology).spec).witness
+
+
+def missing_record(problem: str, topology: Topology) -> str | None:
+    """Return why no record on a topology is proven optimal, or None if one is."""
     from starcast.records.files import missing_reason  # noqa: PLC0415
 
-    return missing_reason(_PROBLEM, topology.spec, optimal=True)
+    return missing_reason(problem, topology.spec, optimal=True)
 
 
 @construction(
     "optimal-edge-disjoint", families=["star", "nk-star", "hypercube"],
     description="directed edge-disjoint spanning trees of the least height that a search has "
     "proven", source="starcast: records of edge-disjoint-trees", smallest=3, one_tree_per_port=True,
-    exclusion=_no_optimal_record,
+    exclusion=partial(missing_record, _PROBLEM),
 )  # fmt: skip
 def optimal_edge_disjoint(topology: Topology, root: int) -> Forest:
     """Return directed edge-disjoint spanning trees of minimum height, as many as the degree."""
-    # This module is imported only when needed, because it loads pydantic.
-    from starcast.records import shipped_record  # noqa: PLC0415
-
-    rows = shipped_record(_PROBLEM, topology.spec).witness["parent_port"].copy()
+    rows = record_witness(_PROBLEM, topology)["parent_port"].copy()
     return Forest(topology, translate_ports(topology, rows, root), root, "optimal-edge-disjoint")
 
 

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from starcast.claims import growth
 from starcast.claims.growth import Number
-from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
+from starcast.collectives.one_to_all import build_pipeline
 from starcast.judges.simulator import Simulation
 from starcast.trees.model import Forest
 

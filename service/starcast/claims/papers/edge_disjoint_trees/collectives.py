@@ -14,8 +14,8 @@ from starcast.claims.growth import diameter, distance_sum, divide
 from starcast.claims.reference import bfs, labels
 from starcast.claims.reference.pipelines import used_links
 from starcast.claims.registry import Execution, checks, execute, executions
-from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
+from starcast.collectives.one_to_all import build_pipeline
 from starcast.judges.simulator import FaultLike, Simulation, simulate_acknowledged
 from starcast.support.integers import ceil_div
 from starcast.trees.model import Forest

@@ -15,8 +15,8 @@ from starcast.claims.reference import bfs, labels, lower_bound_counts
 from starcast.claims.reference.pipelines import used_links
 from starcast.claims.registry import Memory, checks, execute
 from starcast.collectives.model import BYTES_PER_ROW, Schedule, build_schedule
+from starcast.collectives.one_to_all import build_scatter
 from starcast.collectives.rows import route_units
-from starcast.collectives.scatter import build_scatter
 from starcast.records import checkers
 from starcast.support.vocabulary import Ports
 from starcast.trees.metrics import root_ports

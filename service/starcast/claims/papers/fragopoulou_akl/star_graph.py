@@ -13,8 +13,8 @@ from starcast.claims.reference import bfs, labels
 from starcast.claims.reference.bfs import distances
 from starcast.claims.reference.labels import symbols
 from starcast.claims.registry import Memory, all_pairs, checks
-from starcast.collectives.broadcast import build_pipeline
 from starcast.collectives.model import Schedule
+from starcast.collectives.one_to_all import build_pipeline
 from starcast.topologies import permutations
 from starcast.topologies.permutations import Perms, Ranks
 from starcast.trees.model import Forest
