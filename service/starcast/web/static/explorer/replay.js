@@ -3,8 +3,8 @@
  * them: a row whose link is down or whose sender does not hold the unit is dropped.
  */
 
-/** @typedef {import("./network.js").Network} Network */
-/** @typedef {import("./source.js").ScheduleData} ScheduleData */
+/** @import { Network } from "./network.js" */
+/** @import { ScheduleData } from "./source.js" */
 /** @typedef {{node: number, link: number, step: number}} Fault node or link is -1 */
 
 /** The largest number of rows to which a symmetric schedule is expanded. */
@@ -13,26 +13,26 @@ const MOST_BITS = 2 ** 28;
 /** The number of missing units that are listed. */
 const MOST_EXAMPLES = 10;
 const MANY_SENDERS = ["allgather", "gather", "alltoall"];
+/** The columns that a translation does not change. */
+const UNCHANGED = /** @type {const} */ (["step", "port", "tree", "combine"]);
+/** @type {Record<string, string>} the collective that the rows of one source execute */
+const OF_ONE_SOURCE = { allgather: "broadcast", alltoall: "scatter", "reduce-scatter": "reduce" };
+/** @type {Record<string, number>} the power of the number of nodes to which the number of units is proportional */
+const POWERS = { allgather: 1, scatter: 1, gather: 1, alltoall: 2, "reduce-scatter": 1 };
 /** Collectives in which every node contributes to every unit; they have the column combine. */
 const REDUCTIONS = ["reduce", "reduce-scatter", "allreduce"];
 
-/** The rows of a schedule in the order of time, stored as columns. */
-export class Rows {
-  /**
-   * @param {Int32Array} values `[columns, rows]`: step, sender, port, receiver, tree, unit and, in
-   *   reductions, combine
-   * @param {number} count the number of rows
-   */
-  constructor(values, count) {
-    this.count = count;
-    this.step = values.subarray(0, count);
-    this.sender = values.subarray(count, 2 * count);
-    this.port = values.subarray(2 * count, 3 * count);
-    this.receiver = values.subarray(3 * count, 4 * count);
-    this.tree = values.subarray(4 * count, 5 * count);
-    this.unit = values.subarray(5 * count, 6 * count);
-    this.combine = values.subarray(6 * count, 7 * count);
-  }
+/** @typedef {ReturnType<typeof splitRows>} Rows the rows of a schedule in the order of time, as columns */
+
+/**
+ * @param {Int32Array} values `[columns, rows]`: step, sender, port, receiver, tree, unit and, in
+ *   reductions, combine
+ * @param {number} count the number of rows
+ */
+export function splitRows(values, count) {
+  const column = (/** @type {number} */ at) => values.subarray(at * count, (at + 1) * count);
+  const [step, sender, port, receiver, tree, unit, combine] = [0, 1, 2, 3, 4, 5, 6].map(column);
+  return { count, step, sender, port, receiver, tree, unit, combine };
 }
 
 /** A set of (node, unit) pairs: an array of bits or, if that would be too large, a `Set` of numbers. */
@@ -63,14 +63,10 @@ class Pairs {
 /** @param {Network} network @param {ScheduleData} data @returns {string} why the rows of all sources cannot be shown, or "" */
 export function whyNotAllSources(network, data) {
   if (!data.symmetric) return "the schedule has one root";
-  if (!network.data.translation_keeps_ports) {
-    return `translations of ${network.data.spec} change ports`;
-  }
+  if (!network.data.translation_keeps_ports) return `translations of ${network.data.spec} change ports`;
   const rows = data.row_count * network.nodeCount;
-  if (rows > MOST_ROWS) {
-    return `${rows.toLocaleString("en")} rows are too many; a page shows ${MOST_ROWS.toLocaleString("en")}`;
-  }
-  return "";
+  if (rows <= MOST_ROWS) return "";
+  return `${rows.toLocaleString("en")} rows are too many; a page shows ${MOST_ROWS.toLocaleString("en")}`;
 }
 
 /**
@@ -84,40 +80,32 @@ export function whyNotAllSources(network, data) {
  */
 export function expandRows(network, data, rows) {
   const nodes = network.nodeCount;
-  const arcsTo = spanningArcs(network, data.root);
   const total = rows.count * nodes;
-  const values = new Int32Array((rows.combine.length ? 7 : 6) * total);
-  const out = new Rows(values, total);
-  const image = new Int32Array(nodes);
+  const out = splitRows(new Int32Array((rows.combine.length ? 7 : 6) * total), total);
   const multiplicity = data.unit_count / nodes;
-  let at = 0;
-  const images = [];
-  for (let source = 0; source < nodes; source++) {
+  const arcs = spanningArcs(network, data.root);
+  const images = Array.from({ length: nodes }, (_, source) => {
+    const image = new Int32Array(nodes);
     image[data.root] = source;
-    for (const arc of arcsTo) {
+    for (const arc of arcs) {
       const port = arc % network.portCount;
       image[network.neighbors[arc]] = network.neighbors[image[network.sender(arc)] * network.portCount + port];
     }
-    images.push(image.slice());
-  }
+    return image;
+  });
   // The inner loop is over the sources, so that the expanded rows stay in the order of time.
-  for (let row = 0; row < rows.count; row++) {
-    for (let source = 0; source < nodes; source++) {
-      const map = images[source];
-      out.step[at] = rows.step[row];
-      out.sender[at] = map[rows.sender[row]];
-      out.port[at] = rows.port[row];
-      out.receiver[at] = map[rows.receiver[row]];
-      out.tree[at] = rows.tree[row];
-      if (rows.combine.length) out.combine[at] = rows.combine[row];
-      const unit = rows.unit[row];
-      if (data.collective === "alltoall") {
-        const destination = map[Math.floor(unit / multiplicity)];
-        out.unit[at] = (source * nodes + destination) * multiplicity + (unit % multiplicity);
-      } else {
-        out.unit[at] = source * data.unit_count + unit;
-      }
-      at++;
+  for (let row = 0, at = 0; row < rows.count; row++) {
+    const unit = rows.unit[row];
+    for (let source = 0; source < nodes; source++, at++) {
+      const image = images[source];
+      for (const name of UNCHANGED) if (rows[name].length) out[name][at] = rows[name][row];
+      out.sender[at] = image[rows.sender[row]];
+      out.receiver[at] = image[rows.receiver[row]];
+      const destination = image[Math.floor(unit / multiplicity)];
+      const isAddressed = data.collective === "alltoall";
+      out.unit[at] = isAddressed
+        ? (source * nodes + destination) * multiplicity + (unit % multiplicity)
+        : source * data.unit_count + unit;
     }
   }
   const expanded = { ...data, symmetric: false, unit_count: data.unit_count * nodes, row_count: total };
@@ -126,17 +114,13 @@ export function expandRows(network, data, rows) {
 
 /** @param {Network} network @param {number} root @returns {number[]} arcs of a tree, by level */
 function spanningArcs(network, root) {
-  const seen = new Uint8Array(network.nodeCount);
-  seen[root] = 1;
+  const seen = new Set([root]);
   const arcs = [];
-  const queue = [root];
-  for (const node of queue) {
-    for (let port = 0; port < network.portCount; port++) {
-      const other = network.neighbors[node * network.portCount + port];
-      if (seen[other]) continue;
-      seen[other] = 1;
-      arcs.push(node * network.portCount + port);
-      queue.push(other);
+  for (const node of seen) {
+    for (const arc of network.arcsFrom(node)) {
+      if (seen.has(network.neighbors[arc])) continue;
+      seen.add(network.neighbors[arc]);
+      arcs.push(arc);
     }
   }
   return arcs;
@@ -153,19 +137,12 @@ export class Replay {
     this.rows = rows;
     this.faults = faults;
     this.steps = data.steps;
-    /** @type {number | undefined} */
-    this.mostHeld = undefined;
     // In a symmetric schedule, the rows of one source are executed as a broadcast, scatter or reduce.
     this.collective = data.collective;
-    /** @type {Record<string, string>} */
-    const ofOneSource = { allgather: "broadcast", alltoall: "scatter", "reduce-scatter": "reduce" };
-    if (data.symmetric) this.collective = ofOneSource[data.collective] ?? data.collective;
+    if (data.symmetric) this.collective = OF_ONE_SOURCE[data.collective] ?? data.collective;
     this.toAll = ["broadcast", "allgather", "allreduce"].includes(this.collective);
     this.reduces = REDUCTIONS.includes(this.collective);
-    /** @type {Record<string, number>} */
-    const powers = { allgather: 1, scatter: 1, gather: 1, alltoall: 2, "reduce-scatter": 1 };
-    const power = powers[this.collective] ?? 0;
-    this.multiplicity = Math.max(Math.floor(data.unit_count / network.nodeCount ** power), 1);
+    this.multiplicity = Math.max(Math.floor(data.unit_count / network.nodeCount ** (POWERS[this.collective] ?? 0)), 1);
     /** the first step in which each arc is down */
     this.downFrom = this.findOutages();
     this.alive = new Uint8Array(network.nodeCount).fill(1);
@@ -190,6 +167,15 @@ export class Replay {
     }
     if (this.reduces) this.executeSums();
     else this.execute();
+    this.figures = this.profile();
+    /** the units that are missing after the last step, if there are faults */
+    this.result = faults.length ? this.findMissing() : null;
+    /** the most units that a node holds in the end */
+    this.mostHeld = 1;
+    this.heldAfter(this.steps).forEach((count, node) => {
+      // The source of a scatter holds all units from the start, so it would make other nodes pale.
+      if (!this.initial[node] || this.toAll) this.mostHeld = Math.max(this.mostHeld, count);
+    });
   }
 
   /**
@@ -236,18 +222,25 @@ export class Replay {
   }
 
   /**
-   * @param {number} unit the unit, or -1 for all @param {number} step
-   * @returns {{held: Int32Array, complete: number}} the contributions that each node holds after a
-   *   step, and the number of contributions that make a unit complete
+   * @param {number} step @param {number} unit the unit, or -1 for all
+   * @returns {{held: Int32Array, full: number}} the units or, in a reduction, the contributions that
+   *   each node holds after a step, and the number that is shown in the full colour
    */
-  contributionsAfter(unit, step) {
+  progress(step, unit) {
+    if (!this.reduces) return { held: this.heldAfter(step, unit), full: unit < 0 ? this.mostHeld : 1 };
     const all = this.executeSums(step);
     const units = this.data.unit_count;
     const held = Int32Array.from({ length: this.network.nodeCount }, (_, node) => {
       const own = all.subarray(node * units, (node + 1) * units);
       return unit < 0 ? own.reduce((sum, each) => sum + each, 0) : own[unit];
     });
-    return { held, complete: this.contributors * (unit < 0 ? units : 1) };
+    return { held, full: this.contributors * (unit < 0 ? units : 1) };
+  }
+
+  /** @param {number} held @param {number} full @param {number} unit @returns {string} the progress of a node in words */
+  describe(held, full, unit) {
+    if (this.reduces) return held === full ? "complete" : `incomplete: ${held} of ${full} contributions`;
+    return unit < 0 ? `holds ${held}` : held ? "holds it" : "lacks it";
   }
 
   /** @param {number} unit @returns {number} the node that holds the unit from the start */
@@ -292,16 +285,9 @@ export class Replay {
   findOutages() {
     const { network } = this;
     const down = new Float64Array(network.neighbors.length).fill(Infinity);
-    /** @param {number} arc @param {number} step */
-    const lower = (arc, step) => {
-      down[arc] = Math.min(down[arc], step);
-      const back = network.opposite(arc);
-      down[back] = Math.min(down[back], step);
-    };
-    for (const fault of this.faults) {
-      if (fault.link >= 0) lower(network.linkArc[fault.link], fault.step);
-      for (let port = 0; fault.node >= 0 && port < network.portCount; port++) {
-        lower(fault.node * network.portCount + port, fault.step);
+    for (const { node, link, step } of this.faults) {
+      for (const arc of link >= 0 ? [network.linkArc[link]] : network.arcsFrom(node)) {
+        for (const way of [arc, network.opposite(arc)]) down[way] = Math.min(down[way], step);
       }
     }
     return down;
@@ -360,10 +346,8 @@ export class Replay {
     const perNode = new Int32Array(network.nodeCount);
     /** @type {[number, number][]} */
     const pairs = [];
-    const owed = [];
-    for (let unit = 0; unit < data.unit_count; unit++) {
-      if (!MANY_SENDERS.includes(this.collective) || alive[this.source(unit)]) owed.push(unit);
-    }
+    const isOwed = (/** @type {number} */ unit) => !MANY_SENDERS.includes(this.collective) || alive[this.source(unit)];
+    const owed = Array.from({ length: data.unit_count }, (_, unit) => unit).filter(isOwed);
     let missing = 0;
     /** @param {number} node @param {number} unit */
     const check = (node, unit) => {
@@ -386,7 +370,6 @@ export class Replay {
    * carried so far.
    */
   profile() {
-    if (this.figures) return this.figures;
     const { network, steps } = this;
     const linksUsed = new Int32Array(steps);
     const byPort = Array.from({ length: network.portCount }, () => new Int32Array(steps));
@@ -406,7 +389,6 @@ export class Replay {
       for (let row = begin; row < end; row++) now[this.arcOf(row)] = 0;
       greatestLoad[step - 1] = greatest;
     }
-    this.figures = { linksUsed, byPort, greatestLoad };
-    return this.figures;
+    return { linksUsed, byPort, greatestLoad };
   }
 }
