@@ -40,7 +40,8 @@ export function moveCursors(host, step, steps) {
  */
 function chart(title, description, height, steps, onStep, parts) {
   const name = { role: "img", class: "chart", "aria-label": `${title}. ${description}` };
-  const svg = svgElement("svg", { viewBox: `0 0 ${WIDTH} ${height}`, ...name, "font-size": 9 }, ...parts, write(LEFT, height - 3, "1", "start"));
+  const svg = svgElement("svg", { viewBox: `0 0 ${WIDTH} ${height}`, ...name, "font-size": 9 }, ...parts);
+  svg.append(write(LEFT, height - 3, "1", "start"));
   if (steps > 1) svg.append(write(WIDTH - 1, height - 3, `step ${steps}`, "end"));
   svg.addEventListener("click", (event) => {
     const { left, width } = svg.getBoundingClientRect();

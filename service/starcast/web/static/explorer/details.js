@@ -111,7 +111,7 @@ function describeSelection(explorer) {
   const when = step > 1 ? `from step ${step} on` : "from the start";
   const fail = button(isDown ? "Repair" : `Fail ${when}`, () => explorer.toggleFault());
   if (node < 0) return [element("p", {}, "Link ", element("code", {}, network.linkText(selectedLink)), " ", fail)];
-  const ports = network.arcsFrom(node).flatMap((arc, index) => [`${network.data.ports[index]} `, crossButton(explorer, arc), " "]);
+  const ports = network.arcsFrom(node).flatMap((arc) => [`${network.portOf(arc)} `, crossButton(explorer, arc), " "]);
   const parts = [
     element("p", {}, "Node ", element("code", {}, network.labels[node]), ` (rank ${node}) `, fail),
     element("p", { class: "note" }, "Ports: ", ...ports),
@@ -119,7 +119,9 @@ function describeSelection(explorer) {
   if (replay) parts.push(describeUnits(node, explorer));
   parts.push(...describeDisjointPaths(explorer));
   if (forest) {
-    const hops = explorer.visibleTrees.map((tree) => hopLine(explorer, tree, `tree ${tree}: `, forest.data.root, forest.path(tree, node)));
+    const hops = explorer.visibleTrees.map((tree) => {
+      return hopLine(explorer, tree, `tree ${tree}: `, forest.data.root, forest.path(tree, node));
+    });
     parts.push(element("p", {}, "Paths from the root, hop by hop:"), element("ul", { class: "hops" }, ...hops));
   }
   return parts;
@@ -133,14 +135,15 @@ function crossButton(explorer, arc) {
 }
 
 /** @param {number} node @param {Explorer} explorer @returns {HTMLElement} */
-function describeUnits(node, { replay, state }) {
+function describeUnits(node, { replay, state: { step, unit } }) {
   if (!replay) return element("p");
-  const units = replay.unitsAt(node, state.step);
+  const units = replay.unitsAt(node, step);
   const few = units.slice(0, MOST_UNITS).join(", ") + (units.length > MOST_UNITS ? " and more" : "");
   let text = units.length ? `Holds ${countOf(units.length, "unit")}: ${few}` : "Holds no units";
   if (replay.reduces) {
-    const { held, full } = replay.progress(state.step, state.unit);
-    text = `${held[node] === full ? "Complete" : "Incomplete"}: ${held[node]} of ${full} contributions; complete units: ${few || "none"}`;
+    const { held, full } = replay.progress(step, unit);
+    const state = held[node] === full ? "Complete" : "Incomplete";
+    text = `${state}: ${held[node]} of ${full} contributions; complete units: ${few || "none"}`;
   }
   return element("p", { class: "note units" }, `${text}.`);
 }

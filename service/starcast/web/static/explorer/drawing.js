@@ -85,8 +85,9 @@ export class Drawing {
 
   /** Let each link take the shortest way around the torus. */
   wrap() {
+    const [[x1, y1], [x2, y2]] = TORUS_PERIODS;
     const steps = [-1, 0, 1];
-    const shifts = steps.flatMap((i) => steps.map((j) => [0, 1].map((axis) => i * TORUS_PERIODS[0][axis] + j * TORUS_PERIODS[1][axis])));
+    const shifts = steps.flatMap((i) => steps.map((j) => [i * x1 + j * x2, i * y1 + j * y2]));
     for (let link = 0; link < this.linkCount; link++) {
       const dx = this.x[this.b[link]] - this.x[this.a[link]];
       const dy = this.y[this.b[link]] - this.y[this.a[link]];

@@ -29,22 +29,16 @@ export class Explorer {
     this.network = network;
     this.stage = byId("stage");
     this.state = emptyState();
-    /** @type {string[]} */
-    this.problems = [];
-    /** @type {Drawing | null} */
-    this.drawing = null;
-    /** @type {Forest | null} */
-    this.forest = null;
-    /** @type {{data: ScheduleData, rows: Rows} | null} */
-    this.schedule = null;
+    this.problems = /** @type {string[]} */ ([]);
+    this.drawing = /** @type {Drawing | null} */ (null);
+    this.forest = /** @type {Forest | null} */ (null);
+    this.schedule = /** @type {{data: ScheduleData, rows: Rows} | null} */ (null);
     /** the execution of the schedule's rows, of one source or of all @type {Replay | null} */
     this.replay = null;
     /** the replay that the charts show @type {Replay | null} */
     this.charted = null;
-    /** @type {SvgView | CanvasView | GlView | null} */
-    this.view = null;
-    /** @type {Scene | null} */
-    this.scene = null;
+    this.view = /** @type {SvgView | CanvasView | GlView | null} */ (null);
+    this.scene = /** @type {Scene | null} */ (null);
     this.selectedLink = -1;
     /** the arcs of the disjoint paths from the marked node to the selected node @type {number[][] | null} */
     this.paths = null;
@@ -137,7 +131,8 @@ export class Explorer {
   /** @param {string} name */
   async setLayout(name) {
     const { network } = this;
-    const drawing = await this.attempt(async () => new Drawing(network, await this.source.layout(network.data.spec, name), name));
+    const load = async () => new Drawing(network, await this.source.layout(network.data.spec, name), name);
+    const drawing = await this.attempt(load);
     if (!drawing) return;
     this.drawing = drawing;
     this.state.layout = name;
@@ -254,7 +249,8 @@ export class Explorer {
     const { data, rows } = this.state.source === "all" ? expandRows(network, schedule.data, schedule.rows) : schedule;
     const units = data.unit_count;
     const listed = Array.from({ length: Math.min(units, MOST_UNITS_LISTED) }, (_, unit) => String(unit));
-    fillSelect(byId("unit"), [`all ${units.toLocaleString("en")} units`, ...listed.map((unit) => `unit ${unit}`)], ["-1", ...listed]);
+    const texts = [`all ${units.toLocaleString("en")} units`, ...listed.map((unit) => `unit ${unit}`)];
+    fillSelect(byId("unit"), texts, ["-1", ...listed]);
     if (this.state.unit >= units) {
       this.problems.push(`the schedule has no unit ${this.state.unit}: units are 0 to ${units - 1}`);
       this.state.unit = -1;

@@ -9,7 +9,7 @@
 
 /** The largest number of rows to which a symmetric schedule is expanded. */
 const MOST_ROWS = 4_000_000;
-const MOST_BITS = 2 ** 28;
+const MOST_PAIRS = 2 ** 26;
 /** The number of missing units that are listed. */
 const MOST_EXAMPLES = 10;
 const MANY_SENDERS = ["allgather", "gather", "alltoall"];
@@ -35,28 +35,26 @@ export function splitRows(values, count) {
   return { count, step, sender, port, receiver, tree, unit, combine };
 }
 
-/** A set of (node, unit) pairs: an array of bits or, if that would be too large, a `Set` of numbers. */
-class Pairs {
+/** A number for each (node, unit) pair, 0 at first: an array or, if that would be too large, a map. */
+class Counts {
   /** @param {number} nodes @param {number} units */
   constructor(nodes, units) {
     this.units = units;
-    this.bits = nodes * units <= MOST_BITS ? new Uint32Array(Math.ceil((nodes * units) / 32)) : null;
-    /** @type {Set<number>} */
-    this.keys = new Set();
+    this.array = nodes * units <= MOST_PAIRS ? new Uint16Array(nodes * units) : null;
+    this.map = /** @type {Map<number, number>} */ (new Map());
   }
 
-  /** @param {number} node @param {number} unit @returns {boolean} */
-  has(node, unit) {
+  /** @param {number} node @param {number} unit @returns {number} */
+  get(node, unit) {
     const key = node * this.units + unit;
-    if (!this.bits) return this.keys.has(key);
-    return ((this.bits[Math.floor(key / 32)] >>> (key % 32)) & 1) === 1;
+    return this.array ? this.array[key] : this.map.get(key) ?? 0;
   }
 
-  /** @param {number} node @param {number} unit */
-  add(node, unit) {
+  /** @param {number} node @param {number} unit @param {number} more */
+  add(node, unit, more) {
     const key = node * this.units + unit;
-    if (this.bits) this.bits[Math.floor(key / 32)] |= 1 << (key % 32);
-    else this.keys.add(key);
+    if (this.array) this.array[key] += more;
+    else this.map.set(key, this.get(node, unit) + more);
   }
 }
 
@@ -147,94 +145,103 @@ export class Replay {
     this.downFrom = this.findOutages();
     this.alive = new Uint8Array(network.nodeCount).fill(1);
     for (const fault of faults) if (fault.node >= 0) this.alive[fault.node] = 0;
-    this.held = new Pairs(network.nodeCount, Math.max(data.unit_count, 1));
-    /** the number of units that each node holds from the start */
-    this.initial = new Int32Array(network.nodeCount);
-    /** the number of contributions that make a unit complete: one from each node that never dies */
-    this.contributors = this.alive.reduce((sum, each) => sum + each, 0);
-    for (let unit = 0; unit < data.unit_count && !this.reduces; unit++) {
-      this.held.add(this.source(unit), unit);
-      this.initial[this.source(unit)]++;
-    }
+    /**
+     * The number of contributions in a complete unit: one from each node that never dies. A unit that is
+     * not summed up has one contribution, which its source holds from the start.
+     */
+    this.complete = this.reduces ? this.alive.reduce((sum, each) => sum + each, 0) : 1;
+    this.sources = Int32Array.from({ length: data.unit_count }, (_, unit) => this.source(unit));
+    /** the contributions to all units that each node holds from the start */
+    this.totals = Int32Array.from(this.alive, (alive) => (this.reduces ? alive * data.unit_count : 0));
+    if (!this.reduces) for (const source of this.sources) this.totals[source]++;
+    /** the contributions that arrived at nodes, in addition to those that they hold from the start */
+    this.arrived = new Counts(network.nodeCount, data.unit_count);
     this.executed = new Uint8Array(rows.count);
-    /** 1 for each row that brings a unit that its receiver lacks */
-    this.isNew = new Uint8Array(rows.count);
+    /** the contributions by which each row increases those of its receiver */
+    this.gain = new Uint16Array(rows.count);
     /** the first row of each step, and of the step after the last */
     this.firstRow = new Int32Array(this.steps + 2).fill(rows.count);
     for (let row = rows.count - 1; row >= 0; row--) this.firstRow[rows.step[row]] = row;
     for (let step = this.steps; step > 0; step--) {
       this.firstRow[step] = Math.min(this.firstRow[step], this.firstRow[step + 1]);
     }
-    if (this.reduces) this.executeSums();
-    else this.execute();
+    this.execute();
     this.figures = this.profile();
     /** the units that are missing after the last step, if there are faults */
     this.result = faults.length ? this.findMissing() : null;
-    /** the most units that a node holds in the end */
+    /** the most units that a node holds in the end, for a schedule that is not a reduction */
     this.mostHeld = 1;
-    this.heldAfter(this.steps).forEach((count, node) => {
+    this.heldAfter(this.steps, -1).forEach((count, node) => {
       // The source of a scatter holds all units from the start, so it would make other nodes pale.
-      if (!this.initial[node] || this.toAll) this.mostHeld = Math.max(this.mostHeld, count);
+      if (this.toAll || !this.totals[node]) this.mostHeld = Math.max(this.mostHeld, count);
     });
   }
 
   /**
-   * Execute a reduction up to a step: count the contributions in the partial sums of each node, as
-   * the simulator does. Copies of a unit, which differ in tree, are added up separately.
-   *
-   * @param {number} last the last step
-   * @returns {Int32Array} `[nodes, units]`, the contributions that nodes hold
+   * Execute the rows step by step: what arrives can be sent in the next step. The rows of a reduction
+   * send partial sums, as in the simulator; copies of a unit, which differ in tree, are added up
+   * separately.
    */
-  executeSums(last = this.steps) {
-    const { rows, data, network } = this;
-    const nodes = network.nodeCount;
+  execute() {
+    const { rows, data, complete, alive, downFrom, arrived } = this;
     const trees = 1 + rows.tree.reduce((most, tree) => Math.max(most, tree), 0);
     /** @type {Map<number, number>} the sums that differ from the node's own contribution */
     const sums = new Map();
     /** @param {number} node @param {number} row @returns {number} */
     const key = (node, row) => (node * data.unit_count + rows.unit[row]) * trees + rows.tree[row];
-    const held = new Int32Array(nodes * data.unit_count);
-    for (let node = 0; node < nodes; node++) {
-      held.fill(this.alive[node], node * data.unit_count, (node + 1) * data.unit_count);
-    }
-    for (let step = 1; step <= last; step++) {
+    for (let step = 1; step <= this.steps; step++) {
       const [begin, end] = this.span(step);
-      const sent = [];
+      const sent = new Uint16Array(end - begin);
       for (let row = begin; row < end; row++) {
         const sender = rows.sender[row];
-        const complete = held[sender * data.unit_count + rows.unit[row]] === this.contributors;
-        const up = step < this.downFrom[this.arcOf(row)];
-        this.executed[row] = up && (rows.combine[row] || complete) ? 1 : 0;
-        sent.push(rows.combine[row] ? sums.get(key(sender, row)) ?? this.alive[sender] : this.contributors);
+        const isHeld = rows.combine[row] || this.count(sender, rows.unit[row]) === complete;
+        this.executed[row] = isHeld && step < downFrom[this.arcOf(row)] ? 1 : 0;
+        sent[row - begin] = rows.combine[row] ? sums.get(key(sender, row)) ?? alive[sender] : complete;
       }
       for (let row = begin; row < end; row++) {
         if (!this.executed[row]) continue;
-        const node = rows.receiver[row];
-        const own = rows.combine[row] ? sums.get(key(node, row)) ?? this.alive[node] : 0;
+        const [node, unit] = [rows.receiver[row], rows.unit[row]];
+        const own = rows.combine[row] ? sums.get(key(node, row)) ?? alive[node] : 0;
         const sum = own + sent[row - begin];
-        sums.set(key(node, row), sum);
-        const place = node * data.unit_count + rows.unit[row];
-        held[place] = Math.max(held[place], sum);
-        if (held[place] === this.contributors) this.held.add(node, rows.unit[row]);
+        if (this.reduces) sums.set(key(node, row), sum);
+        this.gain[row] = Math.max(sum - this.count(node, unit), 0);
+        arrived.add(node, unit, this.gain[row]);
       }
+    }
+  }
+
+  /** @param {number} node @param {number} unit @returns {number} the contributions that the node holds from the start */
+  initial(node, unit) {
+    return this.reduces ? this.alive[node] : Number(this.sources[unit] === node);
+  }
+
+  /** @param {number} node @param {number} unit @returns {number} the contributions that the node holds now or in the end */
+  count(node, unit) {
+    return this.initial(node, unit) + this.arrived.get(node, unit);
+  }
+
+  /**
+   * @param {number} step @param {number} unit the unit, or -1 for all
+   * @returns {Int32Array} the contributions to the unit or units that each node holds after a step
+   */
+  heldAfter(step, unit) {
+    const { rows } = this;
+    const held = unit < 0 ? this.totals.slice() : Int32Array.from(this.alive, (_, node) => this.initial(node, unit));
+    const end = this.endOf(step);
+    for (let row = 0; row < end; row++) {
+      if (unit < 0 || rows.unit[row] === unit) held[rows.receiver[row]] += this.gain[row];
     }
     return held;
   }
 
   /**
    * @param {number} step @param {number} unit the unit, or -1 for all
-   * @returns {{held: Int32Array, full: number}} the units or, in a reduction, the contributions that
-   *   each node holds after a step, and the number that is shown in the full colour
+   * @returns {{held: Int32Array, full: number}} what each node holds after a step, and the number that
+   *   is shown in the full colour
    */
   progress(step, unit) {
-    if (!this.reduces) return { held: this.heldAfter(step, unit), full: unit < 0 ? this.mostHeld : 1 };
-    const all = this.executeSums(step);
-    const units = this.data.unit_count;
-    const held = Int32Array.from({ length: this.network.nodeCount }, (_, node) => {
-      const own = all.subarray(node * units, (node + 1) * units);
-      return unit < 0 ? own.reduce((sum, each) => sum + each, 0) : own[unit];
-    });
-    return { held, full: this.contributors * (unit < 0 ? units : 1) };
+    const ofAll = this.reduces ? this.complete * this.sources.length : this.mostHeld;
+    return { held: this.heldAfter(step, unit), full: unit < 0 ? ofAll : this.complete };
   }
 
   /** @param {number} held @param {number} full @param {number} unit @returns {string} the progress of a node in words */
@@ -256,23 +263,6 @@ export class Replay {
   destination(unit) {
     if (this.collective === "gather" || this.collective === "reduce") return this.data.root;
     return Math.floor(unit / this.multiplicity) % this.network.nodeCount;
-  }
-
-  /** Execute the rows step by step: a unit that arrives can be sent in the next step. */
-  execute() {
-    const { rows } = this;
-    for (let step = 1; step <= this.steps; step++) {
-      const [begin, end] = this.span(step);
-      for (let row = begin; row < end; row++) {
-        const up = step < this.downFrom[this.arcOf(row)];
-        this.executed[row] = up && this.held.has(rows.sender[row], rows.unit[row]) ? 1 : 0;
-      }
-      for (let row = begin; row < end; row++) {
-        if (!this.executed[row] || this.held.has(rows.receiver[row], rows.unit[row])) continue;
-        this.held.add(rows.receiver[row], rows.unit[row]);
-        this.isNew[row] = 1;
-      }
-    }
   }
 
   /** @param {number} row @returns {number} */
@@ -299,40 +289,19 @@ export class Replay {
     return [this.firstRow[step], this.firstRow[step + 1]];
   }
 
-  /**
-   * @param {number} step @param {number} [unit] or -1 for all
-   * @returns {Int32Array} the units that each node holds after a step: their number, or 1 or 0 for one unit
-   */
-  heldAfter(step, unit = -1) {
-    const counts = unit < 0 ? this.initial.slice() : new Int32Array(this.network.nodeCount);
-    if (unit >= 0) counts[this.source(unit)] = 1;
-    const end = this.span(Math.min(step, this.steps))[1];
-    for (let row = 0; row < end; row++) {
-      if (this.isNew[row] && (unit < 0 || this.rows.unit[row] === unit)) counts[this.rows.receiver[row]]++;
-    }
-    return counts;
+  /** @param {number} step @returns {number} the number of rows up to a step */
+  endOf(step) {
+    return this.span(Math.min(step, this.steps))[1];
   }
 
-  /** @param {number} node @param {number} step @returns {number[]} units, ascending */
+  /** @param {number} node @param {number} step @returns {number[]} the complete units at a node, ascending */
   unitsAt(node, step) {
-    /** @type {number[]} */
-    const units = [];
-    if (this.reduces) {
-      const first = node * this.data.unit_count;
-      const own = this.executeSums(step).subarray(first, first + this.data.unit_count);
-      own.forEach((count, unit) => count === this.contributors && units.push(unit));
-      return units;
-    }
-    if (this.initial[node]) {
-      for (let unit = 0; unit < this.data.unit_count; unit++) {
-        if (this.source(unit) === node) units.push(unit);
-      }
-    }
-    const end = this.span(Math.min(step, this.steps))[1];
+    const held = Int32Array.from(this.sources, (_, unit) => this.initial(node, unit));
+    const end = this.endOf(step);
     for (let row = 0; row < end; row++) {
-      if (this.isNew[row] && this.rows.receiver[row] === node) units.push(this.rows.unit[row]);
+      if (this.rows.receiver[row] === node) held[this.rows.unit[row]] += this.gain[row];
     }
-    return units.sort((left, right) => left - right);
+    return [...held.keys()].filter((unit) => held[unit] === this.complete);
   }
 
   /**
@@ -351,7 +320,7 @@ export class Replay {
     let missing = 0;
     /** @param {number} node @param {number} unit */
     const check = (node, unit) => {
-      if (!alive[node] || this.held.has(node, unit)) return;
+      if (!alive[node] || this.count(node, unit) === this.complete) return;
       missing++;
       perNode[node]++;
       if (!this.toAll || pairs.length < MOST_EXAMPLES) pairs.push([node, unit]);

@@ -11,7 +11,7 @@
 /** @typedef {ReturnType<typeof readTheme>} Theme */
 
 /** Return the colours of the page's style sheet, for renderers that do not use CSS. */
-export function readTheme() {
+function readTheme() {
   const style = getComputedStyle(document.body);
   /** @param {string} name @returns {Colour} */
   const colour = (name) => {

@@ -29,7 +29,7 @@ export function faultText(network, fault) {
 }
 
 /** @param {Network} network @param {string} text @returns {Fault | string} the fault, or a sentence that says what is wrong */
-export function parseFault(network, text) {
+function parseFault(network, text) {
   const [what, at, ...rest] = text.split("@");
   const step = at === undefined ? 1 : Number(at);
   if (rest.length || !Number.isInteger(step) || step < 1) return `'${text}' is not a fault`;

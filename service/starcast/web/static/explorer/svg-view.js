@@ -22,10 +22,8 @@ export class SvgView {
     this.svg = svgElement("svg", { ...roles, ...font }, this.base, this.strokes, this.nodes, this.packets);
     this.host = host;
     host.append(this.svg);
-    /** @type {Drawing | null} */
-    this.drawing = null;
-    /** @type {Scene | null} */
-    this.scene = null;
+    this.drawing = /** @type {Drawing | null} */ (null);
+    this.scene = /** @type {Scene | null} */ (null);
     this.place = "";
   }
 
