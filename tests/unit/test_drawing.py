@@ -14,6 +14,7 @@ from starcast.drawing.forests import SPACING, tidy_layout
 from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.topologies import topology
 from starcast.trees import Forest, forest, plain_constructions
+from starcast.trees.construction import forest_from_id
 from support.read_svg import SVG, boxes, parse, strokes, texts
 
 #: S4 is the smallest star on which all constructions differ, so it comes first.
@@ -118,38 +119,37 @@ def test_a_parent_is_centred_above_its_children_which_are_ordered_by_dimension()
 
 
 def test_a_label_fits_into_its_box() -> None:
-    for spec, construction in (
+    for spec, name in (
         ("S5", "greedy"),
         ("Q7", "binomial"),
         ("S9,2", "nk-greedy"),
         ("S2", "greedy"),
     ):
-        trees, result = drawing(spec, construction, 0)
-        assert all(box.width > 0.602 * 12 * len(box.label) for box in result.boxes.values())
-        assert trees.topology.n
+        for box in drawing(spec, name, 0)[1].boxes.values():
+            assert box.width > 0.602 * 12 * len(box.label)
 
 
-def test_the_legend_lists_exactly_the_dimensions_that_occur() -> None:
-    _, result = drawing("S5", "multiple", 0)
-    words = texts(result.root)[:7]
-    assert words == [
-        "S5:multiple:12354, tree 0",
-        "120 nodes, height 10, 43 leaves",
-        "dimension",
-        "2",
-        "3",
-        "4",
-        "5",
-    ]
-    samples = [item.get("stroke") for item in result.root.findall(f"{SVG}g")[:4]]
-    assert samples == list(COLOURS[:4])
-    _, path = drawing("S3", "greedy", 0)
-    assert texts(path.root)[2:5] == ["dimension", "2", "3"]
-
-
-def test_the_legend_of_an_nk_star_lists_ports() -> None:
-    _, result = drawing("S5,2", "nk-greedy", 0)
-    assert result.texts[2].text == "port"
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("name", "summary", "legend"),
+    [
+        ("S5:multiple:12354, tree 0", "120 nodes, height 10, 43 leaves", ["dimension", *"2345"]),
+        ("S3:greedy:132, tree 0", "6 nodes, height 3, 2 leaves", ["dimension", *"23"]),
+        ("S5,2:nk-greedy:13, tree 0", "20 nodes, height 3", ["port", *"2345"]),
+        ("S4:dimension-change(base=multiple,i=1):1234, tree 2", "24 nodes", ["dimension", *"234"]),
+    ],
+)
+def test_heading_and_legend_describe_the_tree_and_list_exactly_its_ports(
+    name: str, summary: str, legend: list[str]
+) -> None:
+    forest_id, _, tree = name.partition(", tree ")
+    root = parse(draw_tree(forest_from_id(forest_id), int(tree)))
+    assert (root.get("role"), root[0].tag, root[0].text) == ("img", f"{SVG}title", name)
+    words = texts(root)
+    assert (words[0], words[2 : 2 + len(legend)]) == (name, legend)
+    assert words[1].startswith(summary)
+    samples = [item.get("stroke") for item in root.findall(f"{SVG}g")[: len(legend) - 1]]
+    assert samples == list(COLOURS[: len(legend) - 1])
 
 
 def test_colours_of_dimensions_are_distinguishable_with_any_colour_vision() -> None:
@@ -182,24 +182,6 @@ def test_from_the_eighth_dimension_on_colours_repeat_with_dashed_lines() -> None
     styles = [style(network, port) for port in network.ports]
     assert len(set(styles)) == 11
     assert [dashes == "" for _, dashes in styles] == [True] * 7 + [False] * 4
-
-
-def test_the_svg_document_has_a_title() -> None:
-    text = draw_tree(forest("S3", "greedy"))
-    assert text.startswith("<svg ")
-    assert text.endswith("</svg>\n")
-    root = Drawing(text).root
-    assert (root.get("role"), root[0].tag, root[0].text) == (
-        "img",
-        f"{SVG}title",
-        "S3:greedy:123, tree 0",
-    )
-
-
-def test_the_heading_contains_the_arguments_of_the_construction() -> None:
-    trees = forest("S4", "dimension-change", base="multiple", i=1)
-    result = Drawing(draw_tree(trees, 2))
-    assert result.texts[0].text == "S4:dimension-change(base=multiple,i=1):1234, tree 2"
 
 
 @pytest.mark.parametrize(
@@ -251,25 +233,17 @@ def levels(children: Children) -> list[list[int]]:
 
 
 @given(shapes())
-def test_nodes_on_a_level_keep_their_order_and_a_minimum_distance(children: Children) -> None:
-    place = tidy_layout(0, children)
-    for row in levels(children):
-        for left, right in pairwise(row):
-            assert place[right] - place[left] >= SPACING - 1e-9
-
-
-@given(shapes())
-def test_a_parent_is_centred_above_its_children(children: Children) -> None:
-    place = tidy_layout(0, children)
-    for parent, below in children.items():
-        assert place[parent] == pytest.approx((place[below[0]] + place[below[-1]]) / 2)
-
-
-@given(shapes())
-def test_the_leftmost_node_is_at_0_and_every_node_has_a_position(children: Children) -> None:
+def test_nodes_of_a_level_keep_order_and_distance_and_parents_are_centred(
+    children: Children,
+) -> None:
     place = tidy_layout(0, children)
     assert set(place) == {0, *(child for below in children.values() for child in below)}
     assert min(place.values()) == pytest.approx(0)
+    for row in levels(children):
+        for left, right in pairwise(row):
+            assert place[right] - place[left] >= SPACING - 1e-9
+    for parent, below in children.items():
+        assert place[parent] == pytest.approx((place[below[0]] + place[below[-1]]) / 2)
 
 
 @given(shapes())

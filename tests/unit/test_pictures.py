@@ -254,24 +254,21 @@ def test_shortest_paths_are_drawn_without_crossings_where_possible() -> None:
             ) >= -1e-6
 
 
-def test_a_picture_without_nodes_is_refused() -> None:
-    with pytest.raises(InputError, match="has no node") as refused:
-        draw_subgraph(Subgraph(topology("S4"), "Empty", "", (), {}, 0))
-    assert refused.value.hint
-
-
-def test_the_levels_layout_without_a_source_is_refused() -> None:
-    with pytest.raises(InputError, match="the query names none") as refused:
-        draw_subgraph(members("S4"), Layout.LEVELS)
-    assert refused.value.hint == "use --layout ring"
-
-
-def test_a_picture_with_too_many_nodes_to_read_is_refused() -> None:
-    with pytest.raises(
-        LimitError, match=f"720 nodes, but a drawing is readable only up to {READABLE}"
-    ) as refused:
-        draw_subgraph(members("S6"))
-    assert "--limit" in refused.value.hint
+@pytest.mark.parametrize(
+    ("picture", "layout", "message", "hint"),
+    [
+        (Subgraph(topology("S4"), "Empty", "", (), {}, 0), None, "has no node", "a result"),
+        (members("S4"), Layout.LEVELS, "the query names none", "use --layout ring"),
+        (members("S6"), None, f"720 nodes, but .* readable only up to {READABLE}", "--limit"),
+    ],
+    ids=["no nodes", "no source", "too many nodes"],
+)
+def test_a_picture_that_cannot_be_drawn_or_read_is_refused(
+    picture: Subgraph, layout: Layout | None, message: str, hint: str
+) -> None:
+    with pytest.raises((InputError, LimitError), match=message) as refused:
+        draw_subgraph(picture, layout)
+    assert hint in refused.value.hint
 
 
 def test_equal_subgraphs_give_identical_svg_text() -> None:

@@ -1,7 +1,7 @@
 """Pictures of topologies, forests and schedules, and of the nodes and links in a query result.
 
 All pictures are SVG documents that adapt to dark mode and to narrow pages; `convert` turns them
-into PNG and PDF. A picture is first built as a `Scene`, which `starcast.drawing.svg` renders. A
+into PNG and PDF. A picture is first built as a `Scene`, which `starcast.drawing.scene` renders. A
 notebook shows an object by `represent`: as a picture, or as a table if it is large.
 """
 
@@ -11,11 +11,9 @@ from typing import Any
 
 from starcast.collectives import Schedule
 from starcast.drawing.forests import draw_forest, draw_load, draw_tree, draw_trees
-from starcast.drawing.networks import draw_topology
-from starcast.drawing.scene import COLOURS, READABLE, style
+from starcast.drawing.networks import Link, Subgraph, draw_subgraph, draw_topology
+from starcast.drawing.scene import COLOURS, READABLE, convert, style
 from starcast.drawing.schedules import animate_schedule, draw_schedule, draw_steps
-from starcast.drawing.subgraphs import Link, Subgraph, draw_subgraph
-from starcast.drawing.svg import convert
 from starcast.support.display import Form
 from starcast.support.errors import RejectedError, StarcastError
 from starcast.support.table import Table, properties

@@ -29,10 +29,10 @@ from starcast.drawing.scene import (
     Stroke,
     box_width,
     label_box,
+    render,
     row_heights,
     style,
 )
-from starcast.drawing.svg import render
 from starcast.support.errors import LimitError
 from starcast.support.text import pluralize
 from starcast.trees import Forest

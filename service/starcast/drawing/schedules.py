@@ -17,9 +17,9 @@ from starcast.drawing.scene import (
     Stroke,
     box_width,
     port_noun,
+    render,
     style,
 )
-from starcast.drawing.svg import render
 from starcast.judges.simulator.ownership import derive_postcondition
 from starcast.judges.simulator.rows import Rows
 from starcast.judges.simulator.sums import Sums

@@ -13,7 +13,7 @@ from starcast.support.vocabulary import Layout
 if TYPE_CHECKING:
     from starcast.comparison.compare import Comparison
     from starcast.comparison.presentation import Profiles
-    from starcast.drawing.svg import PictureFormat
+    from starcast.drawing.scene import PictureFormat
     from starcast.formats import Artifact, FileFormat
     from starcast.queries import Query
     from starcast.stores.database.models import Run
@@ -210,7 +210,7 @@ class Picture:
             InputError: the file cannot be written, a package for its format is not installed, or
                 its format cannot hold an animation.
         """
-        from starcast.drawing.svg import convert
+        from starcast.drawing.scene import convert
         from starcast.support.atomic import atomic_write
 
         formats: dict[str, PictureFormat] = {".png": "png", ".pdf": "pdf"}

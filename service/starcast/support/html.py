@@ -40,7 +40,7 @@ _EMPHASIS = re.compile(r"\*([^*\s][^*]*)\*")
 _STYLE = re.compile(r'<link rel="stylesheet" href="[./]*static/([a-z./-]+)">\n')
 _SCRIPT = re.compile(r'<script type="module" src="[./]*static/([a-z./-]+)"></script>\n')
 _ICON = re.compile(r'<link rel="icon" href="[^"]*">')
-_IMPORT = re.compile(r'^import [^;]*? from "\./([a-z-]+\.js)";\n', re.MULTILINE)
+_IMPORT = re.compile(r'^import [^;]*? from "(\.[./a-z-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=class|function|async|const|let)", re.MULTILINE)
 
 
@@ -150,16 +150,17 @@ def _read(name: str) -> str:
     return (STATIC / name).read_text(encoding="utf-8")
 
 
-def _modules(file: Path, done: set[str]) -> Iterator[str]:
+def _modules(file: Path, done: set[Path]) -> Iterator[str]:
     """Yield the code of a JavaScript module after the code of all modules that it imports.
 
     Import and export statements are removed, so that the code forms a single script.
     """
-    done.add(file.name)
+    done.add(file)
     text = file.read_text(encoding="utf-8")
     for name in _IMPORT.findall(text):
-        if name not in done:
-            yield from _modules(file.with_name(name), done)
+        imported = (file.parent / name).resolve()
+        if imported not in done:
+            yield from _modules(imported, done)
     yield _EXPORT.sub("", _IMPORT.sub("", text))
 
 

@@ -33,17 +33,20 @@ from starcast.support.html import STATIC, render_page
 from starcast.support.table import Row, Table
 from starcast.support.text import format_value
 from starcast.web import models
-from starcast.web.api import artifacts, claims, experiments, queries, records
-from starcast.web.guard import Guard
-from starcast.web.responses import (
+from starcast.web.api import (
     PROBLEM_RESPONSES,
     Paging,
     ProblemDetails,
+    artifacts,
     check_format,
     describe_problem,
+    evidence,
+    experiments,
     explorer_url,
     problem_response,
+    queries,
 )
+from starcast.web.guard import Guard
 from starcast.web.service import Service, ServiceParameter, get_service, show_health
 from starcast.web.service import router as health_router
 
@@ -103,7 +106,7 @@ def create_app(service: Service, host: str = "127.0.0.1") -> ASGIApp:
         redirect_slashes=False,
     )
     app.state.service = service
-    modules = (artifacts, queries, experiments, claims, records)
+    modules = (artifacts, queries, experiments, evidence)
     for each in (*(module.router for module in modules), health_router):
         app.include_router(
             each,
@@ -290,7 +293,7 @@ def list_claims(
     words: str = "",
 ) -> Response:
     """List the claims with their verdicts."""
-    stored = claims.stored_verdicts(service)
+    stored = evidence.stored_verdicts(service)
     selected = select_claims([paper] if paper else [])
     table = report.list_claims(selected, stored, verdict or None)
     wanted = words.casefold().split()
@@ -314,18 +317,18 @@ def list_claims(
 @router.get("/claims/{claim_id}")
 def show_claim(request: Request, claim_id: str, service: ServiceParameter) -> Response:
     """Show a claim: its verdict, and its counterexample with a link to the explorer."""
-    detail = claims.show_claim(claim_id, service)
+    detail = evidence.show_claim(claim_id, service)
     return _render(request, "claim.html.j2", claim=detail, signs=report.SIGNS)
 
 
 @router.get("/records")
 def list_records(request: Request, service: ServiceParameter, problem: str = "") -> Response:
     """List the records, with links to their witnesses in the explorer."""
-    known = records.load(service, problem or None)
+    known = evidence.load_records(service, problem or None)
     return _render(
         request,
         "records.html.j2",
-        records=[records.record_fields(each) for each in known],
+        records=[evidence.record_fields(each) for each in known],
         problems=PROBLEM_NAMES,
         problem=problem,
     )
@@ -334,7 +337,7 @@ def list_records(request: Request, service: ServiceParameter, problem: str = "")
 @router.get("/records/{record_id}")
 def show_record(request: Request, record_id: str, service: ServiceParameter) -> Response:
     """Show a record: its bound, its proof, and its searches."""
-    detail = records.show_record(record_id, service)
+    detail = evidence.show_record(record_id, service)
     searches = [search.model_dump() for search in detail.searches]
     return _render(request, "record.html.j2", record=detail, searches=searches)
 

@@ -38,9 +38,8 @@ from starcast.support.settings import Settings
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest
 from starcast.web import computations
-from starcast.web.api import artifacts, claims
+from starcast.web.api import artifacts, evidence, explorer_url
 from starcast.web.app import NAVIGATION, create_app
-from starcast.web.responses import explorer_url
 from starcast.web.service import Service
 from starcast.web.workers import P, Result, Workers
 
@@ -116,12 +115,12 @@ class Site:
 
     def count_unchecked(self) -> int:
         """Return the number of claims without a verdict."""
-        checked = claims.stored_verdicts(self._service)
+        checked = evidence.stored_verdicts(self._service)
         return sum(name not in checked for name in all_claims())
 
     def check_claims(self, jobs: int | None, reporter: Reporter) -> None:
         """Verify the claims that have no stored verdict, at quick sizes."""
-        stored = claims.stored_verdicts(self._service)
+        stored = evidence.stored_verdicts(self._service)
         missing = tuple(claim for name, claim in all_claims().items() if name not in stored)
         verdicts = verify_claims(missing, "quick", None, jobs, reporter)
         self._service.verdicts = {verdict.claim: (None, verdict) for verdict in verdicts}

@@ -15,8 +15,7 @@ from starcast.support.vocabulary import Format
 from starcast.trees import Forest
 from starcast.trees.construction import CONSTRUCTIONS
 from starcast.web import computations, models
-from starcast.web.api import records
-from starcast.web.responses import (
+from starcast.web.api import (
     ARRAY,
     ForestParameter,
     FormatParameter,
@@ -26,6 +25,7 @@ from starcast.web.responses import (
     SpecParameter,
     array_response,
     describe_array,
+    evidence,
     text_response,
     with_formats,
 )
@@ -272,8 +272,8 @@ def compute_forest(
         UnavailableError: no construction builds the forest, and PostgreSQL is not running.
     """
     construction = (*forest_id.split(":"), "")[1].partition("(")[0]
-    if construction == records.CONSTRUCTION:
-        return function(records.build_witness_forest(service.settings.home, forest_id))
+    if construction == evidence.CONSTRUCTION:
+        return function(evidence.build_witness_forest(service.settings.home, forest_id))
     if construction in CONSTRUCTIONS or forest_id.count(":") != 2:
         return service.workers.run(function, forest_id)
     with service.lab() as lab:

@@ -5,6 +5,8 @@
  * show, are collapsed.
  */
 
+import { element, svgElement } from "./elements.js";
+
 /**
  * @typedef {{message_bytes: number, time: number, segments?: number, steps?: number}} Spot
  * @typedef {{label: string, spots: Spot[], path: [number, number][]}} Curve
@@ -13,7 +15,6 @@
  * @typedef {{name: string, curves: Curve[], bounds: Curve[], crossovers: Crossover[], profiles: Profile[]}} Panel
  */
 
-const SVG = "http://www.w3.org/2000/svg";
 const [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [380, 84, 18, 18, 46];
 /** The limits of a chart's width, which keep its letters readable on a telephone. */
 const [NARROWEST, WIDEST] = [340, 860];
@@ -23,23 +24,6 @@ const BOUND_DASHES = ["2 4", "6 3", "1 2", "8 3 2 3"];
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 /** Marks of crossovers that are closer than this share a label. */
 const NEAR = 18;
-
-/** @param {string} name @param {Record<string, string | number>} attributes @param {Element} [parent] */
-function draw(name, attributes, parent) {
-  const element = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
-  parent?.append(element);
-  return element;
-}
-
-/** @param {string} name @param {string} text @param {Element} parent @param {Record<string, string>} attributes */
-function create(name, text, parent, attributes = {}) {
-  const element = document.createElement(name);
-  element.textContent = text;
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  parent.append(element);
-  return element;
-}
 
 /** @param {number} value */
 function format(value) {
@@ -87,31 +71,22 @@ class Axis {
 
   /** @returns {{value: number, text: string}[]} */
   ticks() {
-    return this.isLog ? this.logTicks() : this.linearTicks();
-  }
-
-  logTicks() {
-    const ticks = [];
-    const factors = this.high - this.low < 2.5 ? [1, 2, 5] : [1];
-    const stride = Math.max(1, Math.ceil((this.high - this.low) / 8));
-    for (let power = Math.floor(this.low); power <= Math.ceil(this.high); power += stride) {
-      for (const factor of factors) {
-        const value = factor * 10 ** power;
-        const place = Math.log10(value);
-        if (place < this.low - 1e-9 || place > this.high + 1e-9) continue;
-        ticks.push({ value, text: factor === 1 ? tickText(power) : format(value) });
-      }
+    const span = this.high - this.low;
+    if (!this.isLog) {
+      const rough = this.high / 7;
+      const power = 10 ** Math.floor(Math.log10(rough));
+      const stride = Math.max(1, power * ([1, 2, 5].find((factor) => factor * power >= rough) ?? 10));
+      const values = Array.from({ length: Math.floor((this.high * 1.0001) / stride) + 1 }, (_, at) => at * stride);
+      return values.map((value) => ({ value, text: format(value) }));
     }
-    return ticks;
-  }
-
-  linearTicks() {
-    const rough = this.high / 7;
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const stride = Math.max(1, power * (([1, 2, 5].find((factor) => factor * power >= rough)) ?? 10));
-    const ticks = [];
-    for (let value = 0; value <= this.high * 1.0001; value += stride) ticks.push({ value, text: format(value) });
-    return ticks;
+    const stride = Math.max(1, Math.ceil(span / 8));
+    const count = Math.floor((Math.ceil(this.high) - Math.floor(this.low)) / stride) + 1;
+    const powers = Array.from({ length: count }, (_, at) => Math.floor(this.low) + at * stride);
+    const ticks = powers.flatMap((power) => (span < 2.5 ? [1, 2, 5] : [1]).map((factor) => {
+      const value = factor * 10 ** power;
+      return { value, text: factor === 1 ? tickText(power) : format(value) };
+    }));
+    return ticks.filter(({ value }) => Math.abs(Math.log10(value) - (this.low + this.high) / 2) <= span / 2 + 1e-9);
   }
 }
 
@@ -120,10 +95,8 @@ let labels = [];
 
 /** @param {string} label @returns {Record<string, string>} */
 function styleOf(label) {
-  const place = labels.indexOf(label);
-  const dash = DASHES[place % DASHES.length];
-  const stroke = { class: "curve", stroke: colourOf(label) };
-  return dash ? { ...stroke, "stroke-dasharray": dash } : stroke;
+  const dash = DASHES[labels.indexOf(label) % DASHES.length];
+  return { class: "curve", stroke: colourOf(label), ...(dash && { "stroke-dasharray": dash }) };
 }
 
 /** @param {number} place @returns {Record<string, string>} */
@@ -134,45 +107,49 @@ const colourOf = (label) => `var(--tree-${(labels.indexOf(label) % COLOURS) + 1}
 
 /** Put a sample of a line before the label of a curve. @param {Element} cell @param {Record<string, string>} style */
 function addSample(cell, style) {
-  const svg = draw("svg", { class: "sample", viewBox: "0 0 30 8", "aria-hidden": "true" });
-  draw("line", { x1: 0, x2: 30, y1: 4, y2: 4, ...style }, svg);
-  cell.prepend(svg);
+  const line = svgElement("line", { x1: 0, x2: 30, y1: 4, y2: 4, ...style });
+  cell.prepend(svgElement("svg", { class: "sample", viewBox: "0 0 30 8", "aria-hidden": "true" }, line));
 }
 
-/** A picture with two axes. */
+/** A picture with two axes: across, from the left, and up. */
 class Plot {
-  /** @param {Element} parent @param {string} title @param {Axis} x @param {Axis} y @param {number} width */
-  constructor(parent, title, x, y, width) {
-    const figure = create("figure", "", parent);
-    this.x = x;
-    this.y = y;
-    this.width = width;
-    this.svg = draw("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, role: "img", "aria-label": title }, figure);
-  }
-
-  /** @param {string} across @param {string} up the names of the axes */
-  drawAxes(across, up) {
+  /**
+   * @param {Element} parent as wide as the picture, within limits @param {string} title
+   * @param {[name: string, values: number[]]} across @param {[name: string, values: number[]]} up
+   * @param {boolean} isLog whether the axes are logarithmic
+   */
+  constructor(parent, title, [across, acrossValues], [up, upValues], isLog) {
+    this.width = Math.min(Math.max(parent.clientWidth, NARROWEST), WIDEST);
+    this.x = new Axis(acrossValues, LEFT, this.width - RIGHT, isLog);
+    this.y = new Axis(upValues, HEIGHT - BOTTOM, TOP, isLog);
+    this.svg = svgElement("svg", { viewBox: `0 0 ${this.width} ${HEIGHT}`, role: "img", "aria-label": title });
+    parent.append(element("figure", {}, this.svg));
     for (const { value, text } of this.x.ticks()) {
       const x = this.x.at(value);
-      draw("line", { class: "grid", x1: x, x2: x, y1: TOP, y2: HEIGHT - BOTTOM }, this.svg);
-      draw("text", { x, y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, this.svg).textContent = text;
+      this.draw("line", { class: "grid", x1: x, x2: x, y1: TOP, y2: HEIGHT - BOTTOM });
+      this.draw("text", { x, y: HEIGHT - BOTTOM + 18, "text-anchor": "middle" }, text);
     }
     for (const { value, text } of this.y.ticks()) {
       const y = this.y.at(value);
-      draw("line", { class: "grid", x1: LEFT, x2: this.width - RIGHT, y1: y, y2: y }, this.svg);
-      draw("text", { x: LEFT - 8, y: y + 4, "text-anchor": "end" }, this.svg).textContent = text;
+      this.draw("line", { class: "grid", x1: LEFT, x2: this.width - RIGHT, y1: y, y2: y });
+      this.draw("text", { x: LEFT - 8, y: y + 4, "text-anchor": "end" }, text);
     }
     const middle = (TOP + HEIGHT - BOTTOM) / 2;
-    const centre = (LEFT + this.width - RIGHT) / 2;
-    draw("text", { x: centre, y: HEIGHT - 6, "text-anchor": "middle" }, this.svg).textContent = across;
-    const turned = { x: 16, y: middle, "text-anchor": "middle", transform: `rotate(-90 16 ${middle})` };
-    draw("text", turned, this.svg).textContent = up;
+    this.draw("text", { x: (LEFT + this.width - RIGHT) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, across);
+    this.draw("text", { x: 16, y: middle, "text-anchor": "middle", transform: `rotate(-90 16 ${middle})` }, up);
+  }
+
+  /** @param {string} tag @param {Record<string, string | number>} attributes @param {(Node | string)[]} children */
+  draw(tag, attributes, ...children) {
+    const drawn = svgElement(tag, attributes, ...children);
+    this.svg.append(drawn);
+    return drawn;
   }
 
   /** @param {[number, number][]} points @param {Record<string, string>} style */
   drawLine(points, style) {
     const places = points.map(([x, y]) => `${this.x.at(x).toFixed(2)},${this.y.at(y).toFixed(2)}`);
-    draw("polyline", { points: places.join(" "), fill: "none", ...style }, this.svg);
+    this.draw("polyline", { points: places.join(" "), fill: "none", ...style });
   }
 }
 
@@ -188,45 +165,38 @@ class Times {
       ...panel.curves.map((curve) => ({ ...curve, style: styleOf(curve.label) })),
       ...panel.bounds.map((bound, place) => ({ ...bound, style: boundStyle(place) })),
     ];
-    const spots = this.lines.flatMap((line) => line.spots).filter(isDrawn);
-    this.sizes = [...new Set(panel.curves.flatMap((curve) => curve.spots.filter(isDrawn)).map((spot) => spot.message_bytes))];
-    this.sizes.sort((a, b) => a - b);
+    const stored = panel.curves.flatMap((curve) => curve.spots).filter(isDrawn);
+    this.sizes = [...new Set(stored.map((spot) => spot.message_bytes))].sort((a, b) => a - b);
     this.place = 0;
-    if (this.sizes.length > 1) this.drawPlot(parent, spots);
+    if (this.sizes.length > 1) this.drawPlot(parent);
     this.readings = this.createReadings(parent);
     this.show(this.sizes.length - 1);
   }
 
-  /** @param {Element} parent @param {Spot[]} spots */
-  drawPlot(parent, spots) {
-    const width = Math.min(Math.max(parent.clientWidth, NARROWEST), WIDEST);
-    const x = new Axis(this.sizes, LEFT, width - RIGHT);
-    const y = new Axis(spots.map((spot) => spot.time), HEIGHT - BOTTOM, TOP);
-    this.plot = new Plot(parent, `Time against message size: ${this.panel.name}. The table below has the values.`, x, y, width);
-    const { plot } = this;
-    plot.drawAxes("message size in bytes", "time");
+  /** @param {Element} parent */
+  drawPlot(parent) {
+    const times = this.lines.flatMap((line) => line.spots).filter(isDrawn).map((spot) => spot.time);
+    const title = `Time against message size: ${this.panel.name}. The table below has the values.`;
+    const plot = new Plot(parent, title, ["message size in bytes", this.sizes], ["time", times], true);
+    this.plot = plot;
     this.drawRanges(plot);
     for (const line of this.lines) plot.drawLine(line.path, line.style);
-    for (const curve of this.panel.curves) this.drawMarks(plot, curve);
-    this.cursor = draw("line", { class: "cursor", y1: TOP, y2: HEIGHT - BOTTOM }, plot.svg);
-    this.drawCrossovers(plot);
-    for (const type of ["pointermove", "pointerdown"]) {
-      plot.svg.addEventListener(type, (event) => this.follow(/** @type {PointerEvent} */ (event), plot));
+    for (const { label, spots } of this.panel.curves) {
+      for (const { message_bytes, time, segments, steps } of spots.filter(isDrawn)) {
+        const mark = { cx: plot.x.at(message_bytes), cy: plot.y.at(time), r: 3.2, fill: colourOf(label) };
+        const text = `${label}: time ${format(time)} at ${format(message_bytes)} bytes, segments ${segments}, ${steps} steps`;
+        plot.draw("circle", mark, svgElement("title", {}, text));
+      }
     }
-    const label = create("label", "message size", parent);
-    this.slider = /** @type {HTMLInputElement} */ (create("input", "", label));
+    this.cursor = plot.draw("line", { class: "cursor", y1: TOP, y2: HEIGHT - BOTTOM });
+    this.drawCrossovers(plot);
+    for (const type of /** @type {const} */ (["pointermove", "pointerdown"])) {
+      plot.svg.addEventListener(type, (event) => this.follow(event, plot));
+    }
+    this.slider = /** @type {HTMLInputElement} */ (element("input"));
     Object.assign(this.slider, { type: "range", min: "0", max: String(this.sizes.length - 1), step: "1" });
     this.slider.addEventListener("input", () => this.show(Number(this.slider?.value)));
-  }
-
-  /** @param {Plot} plot @param {Curve} curve */
-  drawMarks(plot, curve) {
-    for (const spot of curve.spots.filter(isDrawn)) {
-      const at = { cx: plot.x.at(spot.message_bytes), cy: plot.y.at(spot.time) };
-      const mark = draw("circle", { ...at, r: 3.2, fill: colourOf(curve.label) }, plot.svg);
-      const text = `${curve.label}: time ${format(spot.time)} at ${format(spot.message_bytes)} bytes`;
-      draw("title", {}, mark).textContent = `${text}, segments ${spot.segments}, ${spot.steps} steps`;
-    }
+    parent.append(element("label", {}, "message size", this.slider));
   }
 
   /** Draw each range of message sizes once, however many crossovers it has. @param {Plot} plot */
@@ -236,7 +206,7 @@ class Times {
       if (how === "at" || low <= 0 || ranges.has(`${low} ${high}`)) continue;
       ranges.add(`${low} ${high}`);
       const [from, to] = [plot.x.at(low), plot.x.at(high)];
-      draw("rect", { class: "range", x: from, width: Math.max(to - from, 2), y: TOP, height: HEIGHT - BOTTOM - TOP }, plot.svg);
+      plot.draw("rect", { class: "range", x: from, width: Math.max(to - from, 2), y: TOP, height: HEIGHT - BOTTOM - TOP });
     }
   }
 
@@ -257,21 +227,22 @@ class Times {
     });
     for (const { x, y, numbers, sentences } of marks) {
       const text = numbers.join(",");
-      const ring = draw("rect", { class: "crossover", x: x - 5 - 3.5 * text.length, width: 10 + 7 * text.length, y: y - 8.5, height: 17, rx: 8.5 }, plot.svg);
-      draw("title", {}, ring).textContent = sentences.join("\n");
-      draw("text", { class: "number-mark", x, y: y + 4 }, plot.svg).textContent = text;
+      const ring = { x: x - 5 - 3.5 * text.length, width: 10 + 7 * text.length, y: y - 8.5, height: 17, rx: 8.5 };
+      plot.draw("rect", { class: "crossover", ...ring }, svgElement("title", {}, sentences.join("\n")));
+      plot.draw("text", { class: "number-mark", x, y: y + 4 }, text);
     }
   }
 
   /** @param {Element} parent */
   createReadings(parent) {
     const scroll = { class: "scroll", role: "region", tabindex: "0", "aria-label": "values at a message size" };
-    const table = create("table", "", create("div", "", parent, scroll), { class: "readings" });
-    this.caption = create("caption", "", table, { "aria-live": "polite" });
-    const head = create("tr", "", create("thead", "", table));
-    create("th", "curve", head, { scope: "col" });
-    for (const name of ["time", "time / least", "segments"]) create("th", name, head, { scope: "col", class: "number" });
-    return create("tbody", "", table);
+    this.caption = element("caption", { "aria-live": "polite" });
+    const numbers = ["time", "time / least", "segments"].map((name) => element("th", { scope: "col", class: "number" }, name));
+    const head = element("tr", {}, element("th", { scope: "col" }, "curve"), ...numbers);
+    const rows = element("tbody");
+    const table = element("table", { class: "readings" }, this.caption, element("thead", {}, head), rows);
+    parent.append(element("div", scroll, table));
+    return rows;
   }
 
   /** @param {PointerEvent} event @param {Plot} plot */
@@ -299,17 +270,16 @@ class Times {
     /** @param {Curve} line */
     const spotOf = (line) => line.spots.find((spot) => spot.message_bytes === size);
     const least = Math.min(...this.panel.curves.map((curve) => spotOf(curve)?.time ?? Infinity));
-    this.readings.replaceChildren();
-    for (const line of this.lines) this.addReading(line.label, spotOf(line), least, line.style);
-  }
-
-  /** @param {string} label @param {Spot | undefined} spot @param {number} least @param {Record<string, string>} style */
-  addReading(label, spot, least, style) {
-    const row = create("tr", "", this.readings);
-    addSample(create("td", label, row), style);
-    const texts = spot ? [format(spot.time), (spot.time / least).toFixed(2), String(spot.segments ?? "")] : ["", "", ""];
-    for (const text of texts) create("td", text, row, { class: "number" });
-    if (spot && spot.time === least) row.classList.add("best");
+    const rows = this.lines.map((line) => {
+      const spot = spotOf(line);
+      const texts = spot ? [format(spot.time), (spot.time / least).toFixed(2), String(spot.segments ?? "")] : ["", "", ""];
+      const name = element("td", {}, line.label);
+      addSample(name, line.style);
+      const row = element("tr", {}, name, ...texts.map((text) => element("td", { class: "number" }, text)));
+      if (spot && spot.time === least) row.classList.add("best");
+      return row;
+    });
+    this.readings.replaceChildren(...rows);
   }
 }
 
@@ -319,12 +289,10 @@ function drawLinks(panel, parent) {
   const sizes = panel.profiles.map((profile) => profile.links);
   const isShare = new Set(sizes).size > 1;
   const most = isShare ? 100 : sizes[0] ?? 0;
-  const width = Math.min(Math.max(parent.clientWidth, NARROWEST), WIDEST);
   const steps = Math.max(...panel.profiles.map((profile) => profile.links_used.length));
-  const x = new Axis([steps], LEFT, width - RIGHT, false);
-  const y = new Axis([most], HEIGHT - BOTTOM, TOP, false);
-  const plot = new Plot(parent, `Links busy per step: ${panel.name}. The table below has averages.`, x, y, width);
-  plot.drawAxes("step", isShare ? "directed links busy, % of the network's" : "directed links busy");
+  const title = `Links busy per step: ${panel.name}. The table below has averages.`;
+  const up = isShare ? "directed links busy, % of the network's" : "directed links busy";
+  const plot = new Plot(parent, title, ["step", [steps]], [up, [most]], false);
   plot.drawLine([[0, most], [steps, most]], boundStyle(0));
   for (const { label, links, links_used } of panel.profiles) {
     /** @type {[number, number][]} */

@@ -19,6 +19,8 @@ export class Camera {
     this.isFitted = true;
     this.size = { width: 0, height: 0 };
     this.onChange = onChange;
+    /** @param {number} x @param {number} y @returns {[number, number]} the position in the host of a position in the window */
+    const inHost = (x, y) => [x - host.getBoundingClientRect().left, y - host.getBoundingClientRect().top];
     /** @type {Map<number, {x: number, y: number}>} */
     const pointers = new Map();
     let moved = 0;
@@ -40,30 +42,25 @@ export class Camera {
         const [other] = others;
         const was = Math.hypot(before.x - other.x, before.y - other.y);
         const is = Math.hypot(event.clientX - other.x, event.clientY - other.y);
-        const box = host.getBoundingClientRect();
-        this.zoom(is / (was || 1), (event.clientX + other.x) / 2 - box.left, (event.clientY + other.y) / 2 - box.top);
+        this.zoom(is / (was || 1), ...inHost((event.clientX + other.x) / 2, (event.clientY + other.y) / 2));
       } else this.move(dx, dy);
     });
     /** @param {PointerEvent} event */
     const release = (event) => {
       if (!pointers.delete(event.pointerId)) return;
-      const box = host.getBoundingClientRect();
       if (moved >= 5) onChange(true);
-      else if (event.type === "pointerup") onClick(event.clientX - box.left, event.clientY - box.top);
+      else if (event.type === "pointerup") onClick(...inHost(event.clientX, event.clientY));
     };
     addEventListener("pointerup", release);
     addEventListener("pointercancel", release);
-    host.addEventListener(
-      "wheel",
-      (event) => {
-        if (!event.ctrlKey && doesPageScroll()) return;
-        event.preventDefault();
-        const box = host.getBoundingClientRect();
-        this.zoom(Math.exp(-event.deltaY / 400), event.clientX - box.left, event.clientY - box.top);
-        onChange(true);
-      },
-      { passive: false },
-    );
+    /** @param {WheelEvent} event */
+    const onWheel = (event) => {
+      if (!event.ctrlKey && doesPageScroll()) return;
+      event.preventDefault();
+      this.zoom(Math.exp(-event.deltaY / 400), ...inHost(event.clientX, event.clientY));
+      onChange(true);
+    };
+    host.addEventListener("wheel", onWheel, { passive: false });
   }
 
   /** @param {number} dx @param {number} dy in pixels */
@@ -76,12 +73,16 @@ export class Camera {
 
   /** @param {number} factor @param {number} [x] @param {number} [y] the fixed point, in pixels */
   zoom(factor, x = this.host.clientWidth / 2, y = this.host.clientHeight / 2) {
-    const scale = Math.min(Math.max(this.scale * factor, 1e-3), 1e4);
-    this.x = x - ((x - this.x) * scale) / this.scale;
-    this.y = y - ((y - this.y) * scale) / this.scale;
-    this.scale = scale;
-    this.isFitted = false;
+    this.show((x - this.x) / this.scale, (y - this.y) / this.scale, this.scale * factor, x, y);
     this.onChange(false);
+  }
+
+  /** @param {number} x @param {number} y a point of the drawing @param {number} scale @param {number} [px] @param {number} [py] its position in pixels */
+  show(x, y, scale, px = this.host.clientWidth / 2, py = this.host.clientHeight / 2) {
+    this.scale = Math.min(Math.max(scale, 1e-3), 1e4);
+    this.x = px - x * this.scale;
+    this.y = py - y * this.scale;
+    this.isFitted = false;
   }
 
   /** @param {{left: number, top: number, right: number, bottom: number}} box */
@@ -125,10 +126,7 @@ export class Camera {
     const [x, y, scale, ...rest] = text.split(",").map(Number);
     if (![x, y, scale].every(Number.isFinite) || rest.length || scale <= 0) return false;
     this.measure();
-    this.scale = Math.min(Math.max(scale, 1e-3), 1e4);
-    this.x = this.host.clientWidth / 2 - x * this.scale;
-    this.y = this.host.clientHeight / 2 - y * this.scale;
-    this.isFitted = false;
+    this.show(x, y, scale);
     return true;
   }
 }

@@ -1,107 +1,88 @@
 /** The renderer of large topologies in browsers without WebGL2: a plain 2D canvas. */
 
-import { nodeRadius, pieces, placePacket, placeStrokes } from "./geometry.js";
-import { LACKING } from "./scene.js";
-import { css } from "./theme.js";
+import { element } from "../elements.js";
+import { placePacket } from "./drawing.js";
+import { LACKING, css } from "./scene.js";
 
-/** @typedef {import("./scene.js").Scene} Scene */
-/** @typedef {import("./camera.js").Camera} Camera */
+/** @import { Camera } from "./camera.js" */
+/** @import { Scene } from "./scene.js" */
 
-export class CanvasView {
+/** A canvas as large as its host, in the pixels of the screen. */
+export class Canvas {
   /** @param {HTMLElement} host */
   constructor(host) {
-    this.canvas = document.createElement("canvas");
-    this.canvas.className = "view";
     this.host = host;
+    this.canvas = /** @type {HTMLCanvasElement} */ (element("canvas", { class: "view" }));
     host.append(this.canvas);
-    this.context = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d"));
   }
 
   destroy() {
     this.canvas.remove();
   }
 
-  /** @param {string} _label */
-  focus(_label) {}
-
-  /** @param {Scene} scene @param {Camera} camera @param {number} progress */
-  draw(scene, camera, progress) {
-    const ratio = devicePixelRatio;
-    const width = Math.round(this.host.clientWidth * ratio);
-    const height = Math.round(this.host.clientHeight * ratio);
+  resize() {
+    const width = Math.max(Math.round(this.host.clientWidth * devicePixelRatio), 1);
+    const height = Math.max(Math.round(this.host.clientHeight * devicePixelRatio), 1);
     if (this.canvas.width !== width) this.canvas.width = width;
     if (this.canvas.height !== height) this.canvas.height = height;
-    this.context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    paintCanvas(this.context, scene, camera, progress, this.host.clientWidth, this.host.clientHeight);
+    return { width, height };
   }
 }
 
-/**
- * @param {CanvasRenderingContext2D} context @param {Scene} scene
- * @param {{scale: number, x: number, y: number}} camera @param {number} progress
- * @param {number} width @param {number} height in pixels
- */
-export function paintCanvas(context, scene, camera, progress, width, height) {
-  const { drawing, theme } = scene;
-  context.fillStyle = css(theme.paper);
-  context.fillRect(0, 0, width, height);
-  context.lineCap = "round";
-  for (const [colour, links] of baseLinks(scene)) {
-    context.strokeStyle = colour;
-    context.lineWidth = 1;
-    context.beginPath();
-    for (const link of links) {
-      for (const [x1, y1, x2, y2] of pieces(drawing, camera, link, false, 0)) {
-        context.moveTo(x1, y1);
-        context.lineTo(x2, y2);
+export class CanvasView extends Canvas {
+  /** @param {Scene} scene @param {Camera} camera @param {number} progress */
+  draw(scene, camera, progress) {
+    const { drawing, theme } = scene;
+    const { width, height } = this.resize();
+    const context = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d"));
+    /** @param {Path2D} path @param {number[][]} parts */
+    const trace = (path, parts) => {
+      for (const [x1, y1, x2, y2] of parts) {
+        path.moveTo(x1, y1);
+        path.lineTo(x2, y2);
       }
+      return path;
+    };
+    /** @param {number} x @param {number} y @param {number} radius */
+    const fillDot = (x, y, radius) => {
+      context.beginPath();
+      context.arc(x, y, radius, 0, 2 * Math.PI);
+      context.fill();
+    };
+    context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    context.fillStyle = css(theme.paper);
+    context.fillRect(0, 0, width, height);
+    context.lineCap = "round";
+    context.lineWidth = 1;
+    /** the links of each colour @type {Map<string, Path2D>} */
+    const paths = new Map();
+    for (let link = 0; link < drawing.linkCount; link++) {
+      const colour = css(scene.baseColour(link, theme.line));
+      paths.set(colour, trace(paths.get(colour) ?? new Path2D(), drawing.pieces(camera, link)));
     }
-    context.stroke();
-  }
-  const radius = nodeRadius(drawing, camera);
-  const dots = [];
-  for (const { stroke, parts, width: lineWidth } of placeStrokes(scene, camera)) {
-    context.globalAlpha = stroke.alpha / 255;
-    context.strokeStyle = css(stroke.colour);
-    context.lineWidth = lineWidth;
-    context.beginPath();
-    for (const [x1, y1, x2, y2] of parts) {
-      context.moveTo(x1, y1);
-      context.lineTo(x2, y2);
+    for (const [colour, path] of paths) {
+      context.strokeStyle = colour;
+      context.stroke(path);
     }
-    context.stroke();
-    const place = stroke.packet && placePacket(parts, progress);
-    if (place) dots.push({ x: place[0], y: place[1], r: lineWidth + 1, colour: context.strokeStyle });
+    const packets = [];
+    for (const { stroke, parts, width, colour } of scene.placeStrokes(camera)) {
+      Object.assign(context, { globalAlpha: stroke.alpha / 255, strokeStyle: colour, lineWidth: width });
+      context.stroke(trace(new Path2D(), parts));
+      const place = stroke.packet && placePacket(parts, progress);
+      if (place) packets.push({ place, radius: width + 1, colour });
+    }
+    context.globalAlpha = 1;
+    const radius = drawing.radius(camera);
+    scene.ring.forEach((ring, item) => {
+      context.fillStyle = css(scene.fillOf(item));
+      context.strokeStyle = css(ring === LACKING ? theme.trees[1] : theme.ink);
+      context.lineWidth = [0.6, 2, 3, 3][ring];
+      fillDot(...drawing.place(item, camera), radius + Math.min(ring, 2));
+      if (radius > 2 || ring) context.stroke();
+    });
+    for (const { place, radius, colour } of packets) {
+      context.fillStyle = colour;
+      fillDot(...place, radius);
+    }
   }
-  context.globalAlpha = 1;
-  for (let item = 0; item < drawing.count; item++) {
-    const [red, green, blue] = scene.fill.subarray(4 * item, 4 * item + 3);
-    context.fillStyle = css([red, green, blue]);
-    context.strokeStyle = css(scene.ring[item] === LACKING ? theme.trees[1] : theme.ink);
-    context.lineWidth = [0.6, 2, 3, 3][scene.ring[item]];
-    context.beginPath();
-    context.arc(drawing.x[item] * camera.scale + camera.x, drawing.y[item] * camera.scale + camera.y, radius + Math.min(scene.ring[item], 2), 0, 2 * Math.PI);
-    context.fill();
-    if (radius > 2 || scene.ring[item]) context.stroke();
-  }
-  for (const dot of dots) {
-    context.fillStyle = dot.colour;
-    context.beginPath();
-    context.arc(dot.x, dot.y, dot.r, 0, 2 * Math.PI);
-    context.fill();
-  }
-}
-
-/** @param {Scene} scene @returns {Map<string, number[]>} the drawn links by colour */
-export function baseLinks(scene) {
-  const { drawing, theme } = scene;
-  const isFaint = scene.base === "faint" || drawing.isQuotient;
-  /** @type {Map<string, number[]>} */
-  const links = new Map();
-  for (let link = 0; link < drawing.linkCount; link++) {
-    const colour = css(isFaint ? theme.line : theme.trees[drawing.port[link] % 8]);
-    if (!links.has(colour)) links.set(colour, []);
-    links.get(colour)?.push(link);
-  }
-  return links;
 }

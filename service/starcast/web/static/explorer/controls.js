@@ -1,89 +1,92 @@
-/** The controls of the page: buttons, lists and keys. */
+/** What a user can do: buttons, lists and keys, moving from node to node, playing a schedule, saving the picture. */
 
+import { byId, element, svgElement, update } from "../elements.js";
 import { doesPageScroll } from "./camera.js";
-import { togglePaths } from "./disjoint-paths.js";
-import { cross, move } from "./navigation.js";
-import { save } from "./save.js";
+import { css } from "./scene.js";
+import { SvgView } from "./svg-view.js";
 
-/** @typedef {import("./main.js").Explorer} Explorer */
+/** @import { Explorer } from "./main.js" */
+/** @import { Scene } from "./scene.js" */
 
 /** The factor by which a button or key zooms. */
 const ZOOM = 1.4;
+/** The smallest cosine of the angle between a link and the direction of an arrow key. */
+const LEAST_LIKENESS = 0.2;
+const STEP_SECONDS = 0.9;
+/** The position on its link at which a packet is drawn while nothing moves. */
+const PACKET_AT_REST = 0.55;
 
-/** @param {string} id @returns {any} the element, of the type that it has in the page */
-export function byId(id) {
-  return document.getElementById(id);
-}
+/** @type {[button: string, key: string, action: (explorer: Explorer) => unknown][]} */
+const COMMANDS = [
+  ["first", "", (explorer) => explorer.goTo(0)],
+  ["back", ",", (explorer) => explorer.goTo(explorer.state.step - 1)],
+  ["next", ".", (explorer) => explorer.goTo(explorer.state.step + 1)],
+  ["play", "p", (explorer) => explorer.player.toggle()],
+  ["zoom-in", "+", (explorer) => explorer.zoom(ZOOM)],
+  ["zoom-out", "-", (explorer) => explorer.zoom(1 / ZOOM)],
+  ["fit", "f", (explorer) => explorer.fit()],
+  ["save-svg", "", (explorer) => save(explorer, "svg")],
+  ["save-png", "", (explorer) => save(explorer, "png")],
+  ["", "x", (explorer) => explorer.toggleFault()],
+  ["", "d", (explorer) => explorer.togglePaths()],
+  ["", "Escape", (explorer) => explorer.selectLink(-1)],
+];
 
-/** @param {string} tag @param {string} [text] @param {string} [className] @returns {HTMLElement} */
-export function element(tag, text = "", className = "") {
-  const created = document.createElement(tag);
-  created.textContent = text;
-  if (className) created.className = className;
-  return created;
-}
+/** @type {Record<string, [dx: number, dy: number]>} */
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-/** @param {HTMLSelectElement} select @param {[string, string][]} entries value and text */
-export function fillSelect(select, entries) {
-  select.replaceChildren(...entries.map(([value, text]) => new Option(text, value)));
+/** @param {HTMLSelectElement} select @param {string[]} texts @param {string[]} [values] */
+export function fillSelect(select, texts, values = texts) {
+  select.replaceChildren(...texts.map((text, at) => new Option(text, values[at])));
 }
 
 /**
  * Fill the list of trees, with a check box for each tree.
  *
- * @param {HTMLElement} host @param {number} count @param {number[]} visible
+ * @param {number} count @param {number[]} visible
  * @param {(trees: number[] | null) => void} onChange receives the visible trees, null for all
  */
-export function fillTreeList(host, count, visible, onChange) {
+export function fillTreeList(count, visible, onChange) {
   const now = new Set(visible);
   const labels = Array.from({ length: count }, (_, tree) => {
-    const label = element("label");
-    const input = /** @type {HTMLInputElement} */ (element("input"));
-    input.type = "checkbox";
+    const input = /** @type {HTMLInputElement} */ (element("input", { type: "checkbox" }));
     input.checked = now.has(tree);
     input.addEventListener("change", () => {
       if (input.checked) now.add(tree);
       else now.delete(tree);
       onChange(now.size === count ? null : [...now].sort((left, right) => left - right));
     });
-    label.append(input, element("span", "", `swatch tree-${(tree % 8) + 1}`), `tree ${tree}`);
-    return label;
+    return element("label", {}, input, element("span", { class: `swatch tree-${(tree % 8) + 1}` }), `tree ${tree}`);
   });
-  host.replaceChildren(...labels);
+  byId("tree-list").replaceChildren(...labels);
 }
 
 /** Connect the controls of the page with an explorer. @param {Explorer} explorer */
 export function listen(explorer) {
-  /** @param {string} id @param {string} type @param {(control: { value: string }) => unknown} action */
+  /** @param {string} id @param {string} type @param {(value: string) => unknown} action */
   const on = (id, type, action) => {
     byId(id).addEventListener(type, (/** @type {Event} */ event) => {
       // Read the value now, because an earlier action may still set the control to another value.
       const { value } = /** @type {any} */ (event.target);
-      explorer.inOrder(() => action({ value }));
+      explorer.inOrder(() => action(value));
     });
   };
-  on("layout", "change", async ({ value }) => {
-    await explorer.setLayout(value);
+  /** @param {string} id @param {(value: string) => unknown} action that changes the state */
+  const onChange = (id, action) => on(id, "change", async (value) => {
+    await action(value);
     explorer.refresh();
   });
-  on("forest", "change", async ({ value }) => {
-    if (value && explorer.state.schedule) await explorer.setSchedule("");
-    await explorer.setForest(value);
-    explorer.refresh();
+  onChange("layout", (name) => explorer.setLayout(name));
+  onChange("forest", async (name) => {
+    if (name && explorer.state.schedule) await explorer.setSchedule("");
+    await explorer.setForest(name);
   });
-  on("schedule", "change", async ({ value }) => {
-    if (value && explorer.state.forest) await explorer.setForest("");
-    await explorer.setSchedule(value);
-    explorer.refresh();
+  onChange("schedule", async (name) => {
+    if (name && explorer.state.forest) await explorer.setForest("");
+    await explorer.setSchedule(name);
   });
-  on("source", "change", ({ value }) => {
-    explorer.setSource(value === "all" ? "all" : "one");
-    explorer.refresh();
-  });
-  on("unit", "change", ({ value }) => {
-    explorer.state.unit = Number(value);
-    explorer.refresh();
-  });
+  onChange("source", (value) => explorer.setSource(value === "all" ? "all" : "one"));
+  onChange("unit", (value) => (explorer.state.unit = Number(value)));
   on("add-button", "click", async () => {
     const name = byId("add-text").value.trim();
     if (name.includes(":")) await explorer.setSchedule(name);
@@ -96,23 +99,15 @@ export function listen(explorer) {
       explorer.refresh();
     });
   }
-  on("step", "input", ({ value }) => {
+  on("step", "input", (value) => {
     explorer.player.stop();
     explorer.goTo(Number(value));
   });
-  on("first", "click", () => explorer.goTo(0));
-  on("back", "click", () => explorer.goTo(explorer.state.step - 1));
-  on("next", "click", () => explorer.goTo(explorer.state.step + 1));
-  on("play", "click", () => explorer.player.toggle());
-  on("zoom-in", "click", () => explorer.zoom(ZOOM));
-  on("zoom-out", "click", () => explorer.zoom(1 / ZOOM));
+  for (const [button, , action] of COMMANDS) if (button) on(button, "click", () => action(explorer));
   for (const button of document.querySelectorAll("[data-pan]")) {
     const [across, down] = /** @type {HTMLElement} */ (button).dataset.pan?.split(",").map(Number) ?? [0, 0];
     button.addEventListener("click", () => explorer.pan(across, down));
   }
-  on("fit", "click", () => explorer.drawing && explorer.camera.fit(explorer.drawing.bounds()));
-  on("save-svg", "click", () => save(explorer, "svg"));
-  on("save-png", "click", () => save(explorer, "png"));
   byId("find").addEventListener("submit", () => {
     const text = byId("find-text").value;
     const node = explorer.network.find(text);
@@ -127,7 +122,7 @@ export function listen(explorer) {
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => explorer.refresh());
   new ResizeObserver(() => {
-    if (explorer.camera.isFitted && explorer.drawing) explorer.camera.fit(explorer.drawing.bounds());
+    if (explorer.camera.isFitted && explorer.drawing) explorer.fit();
     else explorer.camera.recentre();
   }).observe(explorer.stage);
   // A self-contained page has no home page, so the link is removed. On a published site the link is not "../".
@@ -138,28 +133,183 @@ export function listen(explorer) {
 /** @param {Explorer} explorer @param {KeyboardEvent} event */
 function onKey(explorer, event) {
   const target = /** @type {HTMLElement} */ (event.target);
+  const { key } = event;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (target.matches("input:not([type=checkbox]):not([type=radio]), select, textarea")) return;
   // Speech input, or keys pressed by accident, can trigger single-key commands.
-  if (/^[^ ]$/.test(event.key) && !byId("single-keys").checked) return;
-  const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+  if (/^[^ ]$/.test(key) && !byId("single-keys").checked) return;
   const isInside = explorer.stage.contains(target) || (target === document.body && !doesPageScroll());
-  if (event.key in arrows && isInside) {
-    const [dx, dy] = arrows[/** @type {keyof typeof arrows} */ (event.key)];
+  const command = COMMANDS.find(([, each]) => each === key);
+  if (key in ARROWS && isInside) {
+    const [dx, dy] = ARROWS[key];
     if (event.shiftKey) explorer.pan(-dx, -dy);
     else move(explorer, dx, dy);
-  } else if (/^[1-9]$/.test(event.key)) cross(explorer, Number(event.key));
-  else if (event.key === ".") explorer.goTo(explorer.state.step + 1);
-  else if (event.key === ",") explorer.goTo(explorer.state.step - 1);
-  else if (event.key === "+") explorer.zoom(ZOOM);
-  else if (event.key === "-") explorer.zoom(1 / ZOOM);
-  else if (event.key === "p") explorer.player.toggle();
-  else if (event.key === "x") explorer.toggleFault();
-  else if (event.key === "d") togglePaths(explorer);
-  else if (event.key === "f" && explorer.drawing) explorer.camera.fit(explorer.drawing.bounds());
-  else if (event.key === "Escape") explorer.selectLink(-1);
-  else if ((event.key === "Enter" || event.key === " ") && target.dataset.node) {
+  } else if (/^[1-9]$/.test(key)) cross(explorer, Number(key));
+  else if (command) command[2](explorer);
+  else if ((key === "Enter" || key === " ") && target.dataset.node) {
     explorer.select(explorer.network.find(target.dataset.node));
   } else return;
   event.preventDefault();
+}
+
+/** @param {Explorer} explorer @returns {number} the selected node, or else the focused node, or else -1 after selecting the root */
+function currentNode(explorer) {
+  const { state, drawing, network, scene } = explorer;
+  if (state.node >= 0) return state.node;
+  const focused = /** @type {HTMLElement | null} */ (document.activeElement);
+  const label = drawing?.isQuotient ? "" : focused?.dataset.node;
+  if (label) return network.find(label);
+  explorer.select(Math.max(scene?.marks.root ?? 0, 0));
+  return -1;
+}
+
+/** @param {Explorer} explorer @param {number} port */
+function cross(explorer, port) {
+  const { network } = explorer;
+  const index = network.data.ports.indexOf(port);
+  const node = index < 0 ? -1 : currentNode(explorer);
+  if (node >= 0) explorer.select(network.neighbors[node * network.portCount + index], port);
+}
+
+/** Cross the port whose link is closest to a direction. @param {Explorer} explorer @param {number} dx @param {number} dy */
+function move(explorer, dx, dy) {
+  const { network, drawing } = explorer;
+  const node = drawing ? currentNode(explorer) : -1;
+  if (!drawing || node < 0) return;
+  let best = LEAST_LIKENESS;
+  let port = 0;
+  for (const arc of network.arcsFrom(node)) {
+    const [from, to] = [drawing.itemOf[node], drawing.itemOf[network.neighbors[arc]]];
+    const x = drawing.x[to] - drawing.x[from];
+    const y = drawing.y[to] - drawing.y[from];
+    const likeness = (x * dx + y * dy) / (Math.hypot(x, y) || 1);
+    if (likeness <= best) continue;
+    best = likeness;
+    port = network.portOf(arc);
+  }
+  if (port) cross(explorer, port);
+  else explorer.announce("no link leads that way");
+}
+
+/** Playing a schedule: steps follow each other, and packets move along the links. */
+export class Player {
+  /** @param {Explorer} explorer */
+  constructor(explorer) {
+    this.explorer = explorer;
+    this.progress = PACKET_AT_REST;
+    this.isPlaying = false;
+    this.frame = 0;
+  }
+
+  /** Move the packets to their positions at rest. */
+  rest() {
+    this.progress = PACKET_AT_REST;
+  }
+
+  /** @param {boolean} isPlaying */
+  setPlaying(isPlaying) {
+    this.isPlaying = isPlaying;
+    byId("play").textContent = isPlaying ? "⏸" : "▶";
+    byId("play").setAttribute("aria-label", isPlaying ? "Pause" : "Play");
+  }
+
+  play() {
+    const { explorer } = this;
+    if (!explorer.replay?.steps) return;
+    if (explorer.state.step >= explorer.replay.steps) explorer.goTo(0);
+    this.setPlaying(true);
+    const isReduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const started = { step: 0, time: 0 };
+    /** @param {number} time */
+    const frame = (time) => {
+      if (!this.isPlaying || !explorer.replay) return;
+      if (!started.step) {
+        if (explorer.state.step >= explorer.replay.steps) {
+          this.stop();
+          return;
+        }
+        started.step = explorer.state.step + 1;
+        started.time = time;
+        if (!isReduced) explorer.paint(started.step, started.step - 1);
+      }
+      const seconds = STEP_SECONDS / Number(byId("speed").value);
+      const progress = (time - started.time) / 1000 / seconds;
+      if (progress >= 1) {
+        explorer.goTo(started.step);
+        started.step = 0;
+      } else if (!isReduced) {
+        this.progress = progress;
+        explorer.draw();
+      }
+      this.frame = requestAnimationFrame(frame);
+    };
+    this.frame = requestAnimationFrame(frame);
+  }
+
+  stop() {
+    cancelAnimationFrame(this.frame); // otherwise two loops run after a quick stop and start
+    this.rest();
+    this.setPlaying(false);
+  }
+
+  toggle() {
+    if (!this.isPlaying) this.play();
+    else {
+      this.stop();
+      this.explorer.refresh();
+    }
+  }
+}
+
+/** Save the visible picture in a file. @param {Explorer} explorer @param {"svg" | "png"} kind */
+async function save(explorer, kind) {
+  const { scene, view, state } = explorer;
+  if (!scene) return;
+  const parts = [explorer.network.data.spec, state.schedule || state.forest, state.step ? `step-${state.step}` : ""];
+  const name = parts.filter(Boolean).join("-").replace(/[^A-Za-z0-9,=-]+/g, "-");
+  const link = document.createElement("a");
+  link.download = `${name}.${kind}`;
+  if (kind === "png" && view && !(view instanceof SvgView)) {
+    explorer.draw(); // the browser may clear a canvas after showing it, so its content is drawn again
+    link.href = await pngOf(view.canvas);
+  } else {
+    const picture = svgOf(explorer, scene);
+    link.href = kind === "svg" ? picture : await pngOf(await rasterize(picture, explorer.stage));
+  }
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+/** @param {Explorer} explorer @param {Scene} scene @returns {string} the URL of the picture as SVG, with all colours in it */
+function svgOf({ camera, player, stage: { clientWidth: width, clientHeight: height } }, scene) {
+  const view = new SvgView(document.createElement("div"));
+  const { svg } = view;
+  view.draw(scene, camera, player.progress);
+  svg.prepend(svgElement("rect", { width: "100%", height: "100%", fill: css(scene.theme.paper) }));
+  update(svg, { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}`, role: "img" });
+  for (const each of svg.querySelectorAll("[tabindex]")) {
+    for (const name of ["role", "tabindex", "aria-pressed", "aria-label", "class"]) each.removeAttribute(name);
+  }
+  return URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(svg)], { type: "image/svg+xml" }));
+}
+
+/** @param {string} picture a URL @param {HTMLElement} stage @returns {Promise<HTMLCanvasElement>} the picture in double size */
+async function rasterize(picture, { clientWidth: width, clientHeight: height }) {
+  const image = new Image();
+  image.src = picture;
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  Object.assign(canvas, { width: 2 * width, height: 2 * height });
+  canvas.getContext("2d")?.drawImage(image, 0, 0, 2 * width, 2 * height);
+  URL.revokeObjectURL(picture);
+  return canvas;
+}
+
+/** @param {HTMLCanvasElement} canvas @returns {Promise<string>} the URL of its content as PNG */
+function pngOf(canvas) {
+  return new Promise((resolve, reject) => {
+    const onBlob = (/** @type {Blob | null} */ blob) =>
+      blob ? resolve(URL.createObjectURL(blob)) : reject(new Error("the picture is too large"));
+    canvas.toBlob(onBlob, "image/png");
+  });
 }

@@ -1,10 +1,13 @@
-/** The texts next to the picture: the selection, the faults, and the units missing because of faults. */
+/** The texts next to the picture: the legend, the selection, the faults, and the units missing because of faults. */
 
-import { element } from "./controls.js";
-import { togglePaths } from "./disjoint-paths.js";
+import { byId, element } from "../elements.js";
+import { css, mix } from "./scene.js";
 import { faultText } from "./state.js";
 
-/** @typedef {import("./main.js").Explorer} Explorer */
+/** @import { Explorer } from "./main.js" */
+/** @import { Replay } from "./replay.js" */
+/** @import { Colour } from "./scene.js" */
+/** @typedef {[sample: Record<string, string>, text: string]} Meaning */
 
 const MOST_UNITS = 24;
 
@@ -18,75 +21,6 @@ export function missingText(missing) {
   return `${countOf(missing, "unit")} ${missing === 1 ? "is" : "are"} missing`;
 }
 
-/** @param {string} text @param {() => void} action @param {string} [className] @returns {HTMLElement} */
-function button(text, action, className = "") {
-  const created = /** @type {HTMLButtonElement} */ (element("button", text, className));
-  created.type = "button";
-  created.addEventListener("click", action);
-  return created;
-}
-
-/** @param {Explorer} explorer @returns {HTMLElement} */
-function faultButton(explorer) {
-  const { node, faults, step } = explorer.state;
-  const isDown = faults.some((fault) => (node >= 0 ? fault.node === node : fault.link === explorer.selectedLink));
-  const when = step > 1 ? `from step ${step} on` : "from the start";
-  return button(isDown ? "Repair" : `Fail ${when}`, () => explorer.toggleFault());
-}
-
-/** @param {HTMLElement} host @param {Explorer} explorer */
-export function showSelection(host, explorer) {
-  const { network } = explorer;
-  const { node } = explorer.state;
-  const active = /** @type {HTMLElement | null} */ (document.activeElement);
-  const focused = host.contains(active) ? active?.textContent : null;
-  if (node < 0 && explorer.selectedLink < 0) {
-    const text = "Click a node or a link, or move with the arrow keys. A digit crosses the port of that number.";
-    host.replaceChildren(element("p", text, "note"));
-    return;
-  }
-  if (node < 0) {
-    const line = element("p", "Link ");
-    line.append(element("code", network.linkText(explorer.selectedLink)), " ", faultButton(explorer));
-    host.replaceChildren(line);
-  } else host.replaceChildren(...describeNode(node, explorer));
-  if (focused) [...host.querySelectorAll("button")].find((each) => each.textContent === focused)?.focus();
-}
-
-/** @param {number} node @param {Explorer} explorer @returns {HTMLElement[]} */
-function describeNode(node, explorer) {
-  const { network } = explorer;
-  const head = element("p", "Node ");
-  head.append(element("code", network.labels[node]), ` (rank ${node}) `, faultButton(explorer));
-  const parts = [head];
-  const links = element("p", "Ports: ", "note");
-  network.data.ports.forEach((port, index) => {
-    const other = network.neighbors[node * network.portCount + index];
-    links.append(`${port} `, button(network.labels[other], () => explorer.select(other, port), "link-button"), " ");
-  });
-  parts.push(links);
-  if (explorer.replay) parts.push(describeUnits(node, explorer));
-  parts.push(...describeDisjointPaths(explorer));
-  if (explorer.forest) parts.push(...describePaths(node, explorer));
-  return parts;
-}
-
-/** @param {number} node @param {Explorer} explorer @returns {HTMLElement} */
-function describeUnits(node, explorer) {
-  const replay = /** @type {NonNullable<Explorer["replay"]>} */ (explorer.replay);
-  const units = replay.unitsAt(node, explorer.state.step);
-  const few = units.slice(0, MOST_UNITS).join(", ");
-  const more = units.length > MOST_UNITS ? " and more" : "";
-  if (replay.reduces) {
-    const { held, complete } = replay.contributionsAfter(explorer.state.unit, explorer.state.step);
-    const state = held[node] === complete ? "Complete" : "Incomplete";
-    const text = `${state}: ${held[node]} of ${complete} contributions; complete units: ${few || "none"}${more}.`;
-    return element("p", text, "note units");
-  }
-  const text = units.length ? `Holds ${countOf(units.length, "unit")}: ${few}${more}` : "Holds no units";
-  return element("p", `${text}.`, "note units");
-}
-
 /** @param {number[][]} paths @returns {string} such as `3 disjoint paths of 2, 4 and 4 hops` */
 export function pathsText(paths) {
   const hops = paths.map((path) => path.length);
@@ -95,22 +29,134 @@ export function pathsText(paths) {
   return `${countOf(paths.length, "disjoint path")} of ${list} hops`;
 }
 
+/** @param {string} text @param {() => void} action @param {Record<string, string>} [attributes] @returns {HTMLElement} */
+function button(text, action, attributes = {}) {
+  const created = element("button", { ...attributes, type: "button" }, text);
+  created.addEventListener("click", action);
+  return created;
+}
+
+/** A button that looks like a link. @param {string} text @param {() => void} action @param {Record<string, string>} [attributes] */
+const linkButton = (text, action, attributes = {}) => button(text, action, { class: "link-button", ...attributes });
+
+/** @param {string} text */
+const note = (text) => element("p", { class: "note" }, text);
+
+/** Describe the colours, widths and outlines of the picture. @param {Explorer} explorer */
+export function showLegend(explorer) {
+  const entries = meanings(explorer).map(([sample, text]) => {
+    const swatch = element("span", { class: "swatch" });
+    Object.assign(swatch.style, sample); // the security policy of the page permits no style attributes
+    return element("span", {}, swatch, text);
+  });
+  byId("legend").replaceChildren(...entries);
+}
+
+/** @param {Explorer} explorer @returns {Meaning[]} */
+function meanings({ drawing, forest, network, paths, replay, scene, state, visibleTrees }) {
+  if (!drawing || !scene) return [];
+  const { theme, marks } = scene;
+  /** @param {Colour} colour @param {number} width @param {string} text @returns {Meaning} */
+  const line = (colour, width, text) => [{ background: css(colour), height: `${width}px` }, text];
+  /** @param {string} fill @param {Colour} outline @param {string} text @returns {Meaning} */
+  const node = (fill, outline, text) => [{ background: fill, outline: `2px solid ${css(outline)}`, height: "9px" }, text];
+  /** @param {number[]} trees @returns {Meaning[]} */
+  const byTree = (trees) => trees.map((tree) => line(theme.trees[tree % 8], 3, `tree ${tree}`));
+  const entries = [];
+  if (paths) entries.push(...paths.map((path, at) => line(theme.trees[at % 8], 5, `path of ${path.length} hops`)));
+  else if (replay) {
+    const all = state.unit < 0;
+    const fill = `linear-gradient(90deg, ${css(theme.paper)}, ${css(theme.accent)})`;
+    const { full } = replay.progress(0, state.unit);
+    const held = all ? `holds 0 to ${full} units` : `holds unit ${state.unit}`;
+    const meaning = replay.reduces ? `has 0 to ${full} contributions` : held;
+    entries.push(node(all || replay.reduces ? fill : css(theme.accent), theme.muted, meaning));
+    entries.push(line(theme.ink, 2, "busy link: 1 unit"), line(theme.ink, 5, "8 units or more"));
+    const trees = [...new Set(replay.rows.tree)];
+    if (trees.length > 1) entries.push(...byTree(trees.sort((left, right) => left - right)));
+  } else if (forest && scene.mostLoad) {
+    const least = 1 / scene.mostLoad;
+    entries.push(line(mix(theme.faint, theme.accent, least), 0.8 + 4 * least, "in 1 tree"));
+    if (least < 1) entries.push(line(theme.accent, 4.8, `in ${scene.mostLoad} trees`));
+  } else if (forest) entries.push(...byTree(visibleTrees));
+  else if (drawing.isQuotient) entries.push(line(theme.faint, 3, "links between substars, wider: more"));
+  else {
+    const noun = network.data.family === "nk-star" ? "port" : "dimension";
+    entries.push(...network.data.ports.map((port, index) => line(theme.trees[index % 8], 3, `${noun} ${port}`)));
+  }
+  if (marks.root >= 0) entries.push(node(css(theme.accent), theme.ink, paths ? "first node" : replay ? "root or source" : "root"));
+  if (marks.lacking?.some(Boolean)) entries.push(node(css(theme.paper), theme.trees[1], "goes without a unit in the end"));
+  if (marks.deadNodes.size) entries.push(node(css(theme.line), theme.muted, "crossed out: failed node"));
+  if (marks.deadLinks.size) entries.push(line(mix(theme.paper, theme.muted, 0.75), 6, "failed link"));
+  return entries;
+}
+
+/** @param {Explorer} explorer */
+export function showSelection(explorer) {
+  const host = byId("selection");
+  const active = /** @type {HTMLElement | null} */ (document.activeElement);
+  const focused = host.contains(active) ? active?.textContent : null;
+  host.replaceChildren(...describeSelection(explorer));
+  if (focused) [...host.querySelectorAll("button")].find((each) => each.textContent === focused)?.focus();
+}
+
+/** @param {Explorer} explorer @returns {HTMLElement[]} */
+function describeSelection(explorer) {
+  const { forest, network, replay, selectedLink } = explorer;
+  const { node, faults, step } = explorer.state;
+  if (node < 0 && selectedLink < 0) {
+    return [note("Click a node or a link, or move with the arrow keys. A digit crosses the port of that number.")];
+  }
+  const isDown = faults.some((fault) => (node >= 0 ? fault.node === node : fault.link === selectedLink));
+  const when = step > 1 ? `from step ${step} on` : "from the start";
+  const fail = button(isDown ? "Repair" : `Fail ${when}`, () => explorer.toggleFault());
+  if (node < 0) return [element("p", {}, "Link ", element("code", {}, network.linkText(selectedLink)), " ", fail)];
+  const ports = network.arcsFrom(node).flatMap((arc) => [`${network.portOf(arc)} `, crossButton(explorer, arc), " "]);
+  const parts = [
+    element("p", {}, "Node ", element("code", {}, network.labels[node]), ` (rank ${node}) `, fail),
+    element("p", { class: "note" }, "Ports: ", ...ports),
+  ];
+  if (replay) parts.push(describeUnits(node, explorer));
+  parts.push(...describeDisjointPaths(explorer));
+  if (forest) {
+    const hops = explorer.visibleTrees.map((tree) => {
+      return hopLine(explorer, tree, `tree ${tree}: `, forest.data.root, forest.path(tree, node));
+    });
+    parts.push(element("p", {}, "Paths from the root, hop by hop:"), element("ul", { class: "hops" }, ...hops));
+  }
+  return parts;
+}
+
+/** @param {Explorer} explorer @param {number} arc @returns {HTMLElement} a button that selects the node at the end of an arc */
+function crossButton(explorer, arc) {
+  const { network } = explorer;
+  const other = network.neighbors[arc];
+  return linkButton(network.labels[other], () => explorer.select(other, network.portOf(arc)));
+}
+
+/** @param {number} node @param {Explorer} explorer @returns {HTMLElement} */
+function describeUnits(node, { replay, state: { step, unit } }) {
+  if (!replay) return element("p");
+  const units = replay.unitsAt(node, step);
+  const few = units.slice(0, MOST_UNITS).join(", ") + (units.length > MOST_UNITS ? " and more" : "");
+  let text = units.length ? `Holds ${countOf(units.length, "unit")}: ${few}` : "Holds no units";
+  if (replay.reduces) {
+    const { held, full } = replay.progress(step, unit);
+    const state = held[node] === full ? "Complete" : "Incomplete";
+    text = `${state}: ${held[node]} of ${full} contributions; complete units: ${few || "none"}`;
+  }
+  return element("p", { class: "note units" }, `${text}.`);
+}
+
 /** @param {Explorer} explorer @returns {HTMLElement[]} */
 function describeDisjointPaths(explorer) {
-  const { network } = explorer;
-  const { paths, state } = explorer;
-  if (state.from < 0) {
-    const line = element("p", "");
-    line.append(button("Disjoint paths from here", () => togglePaths(explorer)));
-    return [line];
-  }
+  const { network, paths, state } = explorer;
   const first = network.labels[state.from];
-  const line = element("p", paths ? `${pathsText(paths)} from ${first}: ` : `Disjoint paths from ${first}: select another node. `);
-  line.append(button("Hide paths", () => togglePaths(explorer)));
-  if (!paths) return [line];
-  const list = element("ul", "", "hops disjoint");
-  paths.forEach((path, at) => list.append(hopLine(explorer, at, "", state.from, path)));
-  return [line, list];
+  const toggle = button(first ? "Hide paths" : "Disjoint paths from here", () => explorer.togglePaths());
+  if (!first) return [element("p", {}, toggle)];
+  if (!paths) return [element("p", {}, `Disjoint paths from ${first}: select another node. `, toggle)];
+  const lines = paths.map((path, at) => hopLine(explorer, at, "", state.from, path));
+  return [element("p", {}, `${pathsText(paths)} from ${first}: `, toggle), element("ul", { class: "hops disjoint" }, ...lines)];
 }
 
 /**
@@ -120,75 +166,46 @@ function describeDisjointPaths(explorer) {
  */
 function hopLine(explorer, colour, name, start, path) {
   const { network } = explorer;
-  const line = element("li");
-  line.append(element("span", "", `swatch tree-${(colour % 8) + 1}`), name);
-  if (path === null) {
-    line.append("not in this tree");
-    return line;
+  const line = element("li", {}, element("span", { class: `swatch tree-${(colour % 8) + 1}` }), name);
+  if (!path) line.append("not in this tree");
+  else {
+    const hops = path.flatMap((arc) => [` –${network.portOf(arc)}→ `, crossButton(explorer, arc)]);
+    line.append(linkButton(network.labels[start], () => explorer.select(start)), ...hops, ` (${path.length} hops)`);
   }
-  line.append(button(network.labels[start], () => explorer.select(start), "link-button"));
-  for (const arc of path) {
-    const other = network.neighbors[arc];
-    const port = network.data.ports[arc % network.portCount];
-    line.append(` –${port}→ `, button(network.labels[other], () => explorer.select(other, port), "link-button"));
-  }
-  line.append(` (${path.length} hops)`);
   return line;
 }
 
-/** @param {number} node @param {Explorer} explorer @returns {HTMLElement[]} */
-function describePaths(node, explorer) {
-  const forest = /** @type {NonNullable<Explorer["forest"]>} */ (explorer.forest);
-  const list = element("ul", "", "hops");
-  for (const tree of explorer.visibleTrees) {
-    list.append(hopLine(explorer, tree, `tree ${tree}: `, forest.data.root, forest.path(tree, node)));
-  }
-  return [element("p", "Paths from the root, hop by hop:"), list];
-}
-
-/** @param {HTMLElement} host @param {Explorer} explorer */
-export function showFaults(host, explorer) {
-  const { network } = explorer;
-  const { faults } = explorer.state;
-  if (!faults.length) {
-    host.replaceChildren(element("p", "None. Select a node or a link and let it fail.", "note"));
+/** @param {Explorer} explorer */
+export function showFaults(explorer) {
+  const { network, schedule, state } = explorer;
+  const result = explorer.replay?.result;
+  if (!state.faults.length) {
+    byId("faults").replaceChildren(note("None. Select a node or a link and let it fail."));
     return;
   }
-  const list = element("ul", "", "hops");
-  faults.forEach((fault, at) => {
-    const line = element("li");
+  const lines = state.faults.map((fault, at) => {
     const text = faultText(network, fault);
-    const remove = button("repair", () => explorer.removeFault(at), "link-button");
-    remove.setAttribute("aria-label", `repair ${text}`);
-    line.append(element("code", text), " ", remove);
-    list.append(line);
+    const remove = linkButton("repair", () => explorer.removeFault(at), { "aria-label": `repair ${text}` });
+    return element("li", {}, element("code", {}, text), " ", remove);
   });
-  const parts = [list];
-  const { result, replay } = explorer;
-  if (result && replay) {
+  const parts = [element("ul", { class: "hops" }, ...lines)];
+  if (result) {
     const nodes = result.perNode.reduce((count, missing) => count + Number(missing > 0), 0);
     const text = result.missing
       ? `${missingText(result.missing)} at ${countOf(nodes, "node")}.`
       : "Every live node still receives all of its units.";
-    const line = element("p", text, "result");
-    line.dataset.missing = String(result.missing);
-    parts.push(line);
-    if (result.missing) parts.push(listMissing(explorer));
-    if (explorer.schedule?.data.symmetric && explorer.state.source === "one") {
-      parts.push(element("p", "These are the units of one source.", "note"));
-    }
+    parts.push(element("p", { class: "result", "data-missing": result.missing }, text));
+    if (result.missing) parts.push(listMissing(explorer, result));
+    if (schedule?.data.symmetric && state.source === "one") parts.push(note("These are the units of one source."));
   }
-  host.replaceChildren(...parts);
+  byId("faults").replaceChildren(...parts);
 }
 
-/** @param {Explorer} explorer @returns {HTMLElement} */
-function listMissing(explorer) {
-  const { network } = explorer;
-  const line = element("p", "", "note undelivered");
-  const { undelivered, missing } = /** @type {NonNullable<Explorer["result"]>} */ (explorer.result);
-  undelivered.forEach(([node, unit], at) => {
-    line.append(at ? ", " : "", `unit ${unit} at `, button(network.labels[node], () => explorer.select(node), "link-button"));
+/** @param {Explorer} explorer @param {NonNullable<Replay["result"]>} result @returns {HTMLElement} */
+function listMissing(explorer, { undelivered, missing }) {
+  const { labels } = explorer.network;
+  const pairs = undelivered.flatMap(([node, unit], at) => {
+    return [at ? ", " : "", `unit ${unit} at `, linkButton(labels[node], () => explorer.select(node))];
   });
-  if (missing > undelivered.length) line.append(", …");
-  return line;
+  return element("p", { class: "note undelivered" }, ...pairs, missing > undelivered.length ? ", …" : "");
 }

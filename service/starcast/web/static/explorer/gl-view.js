@@ -3,11 +3,10 @@
  * drawing, and links are drawn once per view; a step uploads and draws only nodes and strokes.
  */
 
-import { nodeRadius, strokeScale } from "./geometry.js";
+import { Canvas } from "./canvas-view.js";
 
-/** @typedef {import("./scene.js").Scene} Scene */
-/** @typedef {import("./camera.js").Camera} Camera */
-/** @typedef {import("./network.js").Drawing} Drawing */
+/** @import { Camera } from "./camera.js" */
+/** @import { Colour, Scene } from "./scene.js" */
 
 const CAMERA = `#version 300 es
 precision highp float;
@@ -16,6 +15,11 @@ uniform vec2 size;
 uniform float thin; // factor of the widths of strokes
 vec2 pixels(vec2 place) { return place * camera.x + camera.yz; }
 vec4 clip(vec2 pixel) { return vec4(pixel / size * vec2(2.0, -2.0) + vec2(-1.0, 1.0), 0.0, 1.0); }
+vec4 beside(vec4 ends, float share, float shift) { // a point of a line, moved to its left
+  vec2 from = pixels(ends.xy); vec2 to = pixels(ends.zw);
+  vec2 along = normalize(to - from + vec2(1e-6, 0.0));
+  return clip(mix(from, to, share) + vec2(along.y, -along.x) * shift);
+}
 `;
 const LINKS = [
   `${CAMERA}
@@ -30,11 +34,8 @@ const STROKES = [
   `${CAMERA}
 in vec2 corner; in vec4 ends; in vec4 tint; in vec2 form; out vec4 colour;
 void main() {
-  vec2 from = pixels(ends.xy); vec2 to = pixels(ends.zw);
-  vec2 along = normalize(to - from + vec2(1e-6, 0.0));
-  vec2 left = vec2(along.y, -along.x);
   colour = tint;
-  gl_Position = clip(mix(from, to, corner.x) + left * (thin * form.y + corner.y * max(thin * form.x, 1.1)));
+  gl_Position = beside(ends, corner.x, thin * form.y + corner.y * max(thin * form.x, 1.1));
 }`,
   LINKS[1],
 ];
@@ -64,10 +65,8 @@ const PACKETS = [
   `${CAMERA}
 in vec4 ends; in vec4 tint; in vec2 form; uniform vec2 progress; out vec4 colour; out float edge; out vec4 rim;
 void main() {
-  vec2 from = pixels(ends.xy); vec2 to = pixels(ends.zw);
-  vec2 along = normalize(to - from + vec2(1e-6, 0.0));
   colour = tint; edge = 0.0; rim = tint;
-  gl_Position = clip(mix(from, to, progress.x) + vec2(along.y, -along.x) * thin * form.y);
+  gl_Position = beside(ends, progress.x, thin * form.y);
   gl_PointSize = (form.x * thin * 2.0 + 1.5) * progress.y;
 }`,
   DOT,
@@ -78,31 +77,25 @@ export function hasWebGl() {
   return document.createElement("canvas").getContext("webgl2") !== null;
 }
 
-export class GlView {
+/** @param {Colour} colour @returns {number[]} */
+const opaque = (colour) => [...colour.map((part) => part / 255), 1];
+
+export class GlView extends Canvas {
   /** @param {HTMLElement} host */
   constructor(host) {
-    this.host = host;
-    this.canvas = document.createElement("canvas");
-    this.canvas.className = "view";
-    host.append(this.canvas);
+    super(host);
     const gl = this.canvas.getContext("webgl2", { antialias: false });
     if (!gl) throw new Error("this browser has no WebGL2");
     this.gl = gl;
-    this.links = this.program(LINKS);
-    this.strokes = this.program(STROKES);
-    this.nodes = this.program(NODES);
-    this.packets = this.program(PACKETS);
+    const [links, strokes, nodes, packets] = [LINKS, STROKES, NODES, PACKETS].map((sources) => this.program(sources));
+    this.programs = { links, strokes, nodes, packets };
     /** @type {Record<string, WebGLBuffer>} */
     this.buffers = {};
-    /** @type {Drawing | null} */
-    this.drawing = null;
-    this.painted = "";
-    /** the view, size and colours with which the links were last drawn, as text */
-    this.ground = "";
+    /** what is uploaded and drawn already, so that it need not be repeated: the scene, the colours of the links, the view of the links */
+    this.done = { scene: /** @type {Scene | null} */ (null), colours: "", view: "" };
     this.groundBuffer = gl.createFramebuffer();
     this.groundPixels = gl.createRenderbuffer();
-    /** @type {Scene | null} */
-    this.scene = null;
+    this.packetCount = 0;
     this.upload("corner", new Float32Array([0, -0.5, 1, -0.5, 0, 0.5, 1, 0.5]));
     gl.enable(gl.BLEND);
     gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
@@ -110,11 +103,8 @@ export class GlView {
 
   destroy() {
     this.gl.getExtension("WEBGL_lose_context")?.loseContext();
-    this.canvas.remove();
+    super.destroy();
   }
-
-  /** @param {string} _label */
-  focus(_label) {}
 
   /** @param {string[]} sources @returns {WebGLProgram} */
   program(sources) {
@@ -142,53 +132,53 @@ export class GlView {
   }
 
   /**
-   * @param {WebGLProgram} program @param {Camera} camera
+   * Select a program. If it has the attribute corner, its other attributes have a value for each instance, not for each corner.
+   *
+   * @param {WebGLProgram} program
    * @param {Record<string, [buffer: string, size: number, isBytes?: boolean]>} attributes
-   * @param {string[]} [perInstance] the attributes that have a value for each instance, not for each corner
+   * @param {Record<string, number[]>} uniforms
    */
-  use(program, camera, attributes, perInstance = []) {
+  use(program, attributes, uniforms) {
     const { gl } = this;
     gl.useProgram(program);
     for (let location = 0; location < 4; location++) gl.disableVertexAttribArray(location);
-    gl.uniform3f(gl.getUniformLocation(program, "camera"), camera.scale, camera.x, camera.y);
-    const thin = this.drawing ? strokeScale(this.drawing, camera) : 1;
-    gl.uniform1f(gl.getUniformLocation(program, "thin"), thin);
-    gl.uniform2f(gl.getUniformLocation(program, "size"), this.host.clientWidth, this.host.clientHeight);
+    for (const [name, values] of Object.entries(uniforms)) {
+      const set = [gl.uniform1fv, gl.uniform2fv, gl.uniform3fv, gl.uniform4fv][values.length - 1];
+      set.call(gl, gl.getUniformLocation(program, name), values);
+    }
     for (const [name, [buffer, size, isBytes = false]] of Object.entries(attributes)) {
       const location = gl.getAttribLocation(program, name);
       gl.bindBuffer(gl.ARRAY_BUFFER, this.buffers[buffer]);
       gl.enableVertexAttribArray(location);
       gl.vertexAttribPointer(location, size, isBytes ? gl.UNSIGNED_BYTE : gl.FLOAT, isBytes && size === 4, 0, 0);
-      gl.vertexAttribDivisor(location, perInstance.includes(name) ? 1 : 0);
+      gl.vertexAttribDivisor(location, "corner" in attributes && name !== "corner" ? 1 : 0);
     }
   }
 
-  /** @param {Scene} scene */
+  /** Upload what differs from the scene that was drawn last. @param {Scene} scene */
   prepare(scene) {
-    const { drawing, theme } = scene;
-    if (this.drawing !== drawing) {
-      this.drawing = drawing;
-      const { a, b, x, y, shiftX, shiftY } = drawing;
-      const places = new Float32Array(2 * drawing.count);
-      for (let item = 0; item < drawing.count; item++) places.set([x[item], y[item]], 2 * item);
-      this.upload("places", places);
+    const { drawing, theme, isFaint } = scene;
+    const { a, b, x, y, shiftX, shiftY } = drawing;
+    if (this.done.scene?.drawing !== drawing) {
+      this.upload("places", Float32Array.from(drawing.first.flatMap((_, item) => [x[item], y[item]])));
       const ends = new Float32Array(4 * drawing.linkCount);
-      for (let link = 0; link < drawing.linkCount; link++) {
-        const [from, to] = [a[link], b[link]];
-        ends.set([x[from], y[from], x[to] + shiftX[link], y[to] + shiftY[link]], 4 * link);
-      }
+      a.forEach((from, link) => ends.set([x[from], y[from], x[b[link]] + shiftX[link], y[b[link]] + shiftY[link]], 4 * link));
       this.upload("ends", ends);
-      this.painted = "";
-      this.ground = "";
-      this.scene = null;
+      this.done = { scene: null, colours: "", view: "" };
     }
-    const painted = `${scene.base} ${theme.line} ${theme.trees}`;
-    if (this.painted !== painted) {
-      this.painted = painted;
-      this.paintLinks(scene);
+    const colours = `${isFaint} ${theme.line} ${theme.trees}`;
+    if (this.done.colours !== colours) {
+      this.done.colours = colours;
+      const tints = new Uint8Array(8 * drawing.linkCount);
+      // Many links on few pixels are fainter, because they would merge into a solid patch.
+      const alpha = drawing.linkCount > 4000 ? 110 : 200;
+      for (let end = 0; end < 2 * drawing.linkCount; end++) {
+        tints.set([...scene.baseColour(end >> 1, theme.line), alpha], 4 * end);
+      }
+      this.upload("tints", tints);
     }
-    if (this.scene !== scene) {
-      this.scene = scene;
+    if (this.done.scene !== scene) {
+      this.done.scene = scene;
       this.upload("fill", scene.fill);
       this.upload("ring", scene.ring);
       this.uploadStrokes(scene);
@@ -196,35 +186,18 @@ export class GlView {
   }
 
   /** @param {Scene} scene */
-  paintLinks({ drawing, theme, base }) {
-    const tints = new Uint8Array(8 * drawing.linkCount);
-    const isFaint = base === "faint" || drawing.isQuotient;
-    // Many links on few pixels are fainter, because they would merge into a solid patch.
-    const alpha = drawing.linkCount > 4000 ? 110 : 200;
-    for (let link = 0; link < drawing.linkCount; link++) {
-      const tint = isFaint ? theme.line : theme.trees[drawing.port[link] % 8];
-      for (const at of [8 * link, 8 * link + 4]) {
-        tints.set(tint, at);
-        tints[at + 3] = alpha;
-      }
-    }
-    this.upload("tints", tints);
-  }
-
-  /** @param {Scene} scene */
   uploadStrokes({ drawing: { a, b, x, y }, strokes }) {
     const ends = new Float32Array(4 * strokes.length);
     const forms = new Float32Array(2 * strokes.length);
     const tints = new Uint8Array(4 * strokes.length);
-    this.packetCount = 0;
-    strokes.forEach(({ link, back, colour, alpha, width, shift, packet }, at) => {
+    strokes.forEach(({ link, back, colour, alpha, width, shift }, at) => {
       const [from, to] = back ? [b[link], a[link]] : [a[link], b[link]];
       ends.set([x[from], y[from], x[to], y[to]], 4 * at);
       forms.set([width, shift], 2 * at);
       tints.set([...colour, alpha], 4 * at);
-      // Strokes with packets are the first ones, because strokes of dead and selected links are added last.
-      if (packet) this.packetCount = at + 1;
     });
+    // Strokes with packets are the first ones, because strokes of dead and selected links are added last.
+    this.packetCount = strokes.filter((stroke) => stroke.packet).length;
     this.upload("strokeEnds", ends);
     this.upload("strokeForms", forms);
     this.upload("strokeTints", tints);
@@ -233,21 +206,21 @@ export class GlView {
   /**
    * Draw all links unless they are drawn already, and copy them to the canvas.
    *
-   * @param {Scene} scene @param {Camera} camera @param {number} width @param {number} height
+   * @param {Scene} scene @param {Record<string, number[]>} uniforms @param {number} width @param {number} height
    */
-  drawGround({ drawing, theme }, camera, width, height) {
-    const { gl } = this;
-    const ground = `${camera.scale} ${camera.x} ${camera.y} ${width} ${height} ${theme.paper} ${this.painted}`;
-    if (this.ground !== ground) {
-      this.ground = ground;
-      const [red, green, blue] = theme.paper;
+  drawGround({ drawing, theme }, uniforms, width, height) {
+    const { gl, done } = this;
+    const view = `${uniforms.camera} ${width} ${height} ${theme.paper} ${done.colours}`;
+    if (done.view !== view) {
+      done.view = view;
+      const [red, green, blue] = opaque(theme.paper);
       gl.bindRenderbuffer(gl.RENDERBUFFER, this.groundPixels);
       gl.renderbufferStorage(gl.RENDERBUFFER, gl.RGBA8, width, height);
       gl.bindFramebuffer(gl.FRAMEBUFFER, this.groundBuffer);
       gl.framebufferRenderbuffer(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.RENDERBUFFER, this.groundPixels);
-      gl.clearColor(red / 255, green / 255, blue / 255, 1);
+      gl.clearColor(red, green, blue, 1);
       gl.clear(gl.COLOR_BUFFER_BIT);
-      this.use(this.links, camera, { place: ["ends", 2], tint: ["tints", 4, true] });
+      this.use(this.programs.links, { place: ["ends", 2], tint: ["tints", 4, true] }, uniforms);
       gl.drawArrays(gl.LINES, 0, 2 * drawing.linkCount);
     }
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
@@ -259,32 +232,31 @@ export class GlView {
 
   /** @param {Scene} scene @param {Camera} camera @param {number} progress */
   draw(scene, camera, progress) {
-    const { gl, host, canvas } = this;
-    const ratio = devicePixelRatio;
-    const width = Math.max(Math.round(host.clientWidth * ratio), 1);
-    const height = Math.max(Math.round(host.clientHeight * ratio), 1);
-    if (canvas.width !== width) canvas.width = width;
-    if (canvas.height !== height) canvas.height = height;
+    const { gl, host, programs } = this;
+    const { width, height } = this.resize();
     this.prepare(scene);
     const { drawing, theme, strokes } = scene;
+    const uniforms = {
+      camera: [camera.scale, camera.x, camera.y],
+      thin: [drawing.strokeScale(camera)],
+      size: [host.clientWidth, host.clientHeight],
+      radius: [drawing.radius(camera), devicePixelRatio],
+      progress: [progress, devicePixelRatio],
+      ink: opaque(theme.ink),
+      warning: opaque(theme.trees[1]),
+    };
     gl.viewport(0, 0, width, height);
-    this.drawGround(scene, camera, width, height);
-    const radius = nodeRadius(drawing, camera);
+    this.drawGround(scene, uniforms, width, height);
     /** @type {Record<string, [string, number, boolean?]>} */
     const stroke = { ends: ["strokeEnds", 4], tint: ["strokeTints", 4, true], form: ["strokeForms", 2] };
     if (strokes.length) {
-      this.use(this.strokes, camera, { corner: ["corner", 2], ...stroke }, Object.keys(stroke));
+      this.use(programs.strokes, { corner: ["corner", 2], ...stroke }, uniforms);
       gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, strokes.length);
     }
-    this.use(this.nodes, camera, { place: ["places", 2], tint: ["fill", 4, true], mark: ["ring", 1, true] });
-    gl.uniform2f(gl.getUniformLocation(this.nodes, "radius"), radius, ratio);
-    for (const [name, colour] of Object.entries({ ink: theme.ink, warning: theme.trees[1] })) {
-      gl.uniform4f(gl.getUniformLocation(this.nodes, name), colour[0] / 255, colour[1] / 255, colour[2] / 255, 1);
-    }
+    this.use(programs.nodes, { place: ["places", 2], tint: ["fill", 4, true], mark: ["ring", 1, true] }, uniforms);
     gl.drawArrays(gl.POINTS, 0, drawing.count);
     if (!this.packetCount) return;
-    this.use(this.packets, camera, stroke);
-    gl.uniform2f(gl.getUniformLocation(this.packets, "progress"), progress, ratio);
+    this.use(programs.packets, stroke, uniforms);
     gl.drawArrays(gl.POINTS, 0, this.packetCount);
   }
 }

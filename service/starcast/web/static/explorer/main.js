@@ -1,27 +1,22 @@
 /** The explorer: a page that shows a topology, a forest on it, and a schedule step by step. */
 
+import { byId, element, update } from "../elements.js";
 import { Camera } from "./camera.js";
 import { CanvasView } from "./canvas-view.js";
 import { drawCharts, moveCursors } from "./charts.js";
-import { byId, element, fillSelect, fillTreeList, listen } from "./controls.js";
-import { findShownPaths } from "./disjoint-paths.js";
-import { missingText, pathsText, showFaults, showSelection } from "./details.js";
-import { ForestModel } from "./forest.js";
-import { pick } from "./geometry.js";
+import { Player, fillSelect, fillTreeList, listen } from "./controls.js";
+import { missingText, pathsText, showFaults, showLegend, showSelection } from "./details.js";
+import { Drawing } from "./drawing.js";
 import { GlView, hasWebGl } from "./gl-view.js";
-import { fillLegend } from "./legend.js";
-import { Drawing, Network } from "./network.js";
-import { Player } from "./player.js";
-import { Replay, Rows, expandRows, whyNotAllSources } from "./replay.js";
+import { Forest, Network, findDisjointPaths } from "./network.js";
+import { Replay, expandRows, splitRows, whyNotAllSources } from "./replay.js";
 import { Scene, paintForest, paintPaths, paintStep } from "./scene.js";
 import { SourceError, openSource } from "./source.js";
 import { emptyState, faultText, formatState, parseState } from "./state.js";
 import { SvgView } from "./svg-view.js";
-import { readTheme } from "./theme.js";
 
-/** @typedef {import("./state.js").State} State */
-/** @typedef {import("./source.js").ScheduleData} ScheduleData */
-/** @typedef {import("./source.js").Source} Source */
+/** @import { Rows } from "./replay.js" */
+/** @import { ScheduleData, Source } from "./source.js" */
 
 /** Up to this number of nodes, a topology is drawn as SVG: S_5 has 120. */
 const MOST_SVG_NODES = 200;
@@ -34,28 +29,18 @@ export class Explorer {
     this.network = network;
     this.stage = byId("stage");
     this.state = emptyState();
-    /** @type {string[]} */
-    this.problems = [];
-    /** @type {Drawing | null} */
-    this.drawing = null;
-    /** @type {ForestModel | null} */
-    this.forest = null;
-    /** @type {{data: ScheduleData, rows: Rows} | null} */
-    this.schedule = null;
-    /** the schedule that is shown, with the rows of one source or of all @type {{data: ScheduleData, rows: Rows} | null} */
-    this.shown = null;
-    /** @type {Replay | null} */
+    this.problems = /** @type {string[]} */ ([]);
+    this.drawing = /** @type {Drawing | null} */ (null);
+    this.forest = /** @type {Forest | null} */ (null);
+    this.schedule = /** @type {{data: ScheduleData, rows: Rows} | null} */ (null);
+    /** the execution of the schedule's rows, of one source or of all @type {Replay | null} */
     this.replay = null;
-    /** the units that are missing after the last step, if there are faults @type {ReturnType<Replay["findMissing"]> | null} */
-    this.result = null;
     /** the replay that the charts show @type {Replay | null} */
     this.charted = null;
-    /** @type {SvgView | CanvasView | GlView | null} */
-    this.view = null;
-    /** @type {Scene | null} */
-    this.scene = null;
+    this.view = /** @type {SvgView | CanvasView | GlView | null} */ (null);
+    this.scene = /** @type {Scene | null} */ (null);
     this.selectedLink = -1;
-    /** the arcs of the disjoint paths that are shown @type {number[][] | null} */
+    /** the arcs of the disjoint paths from the marked node to the selected node @type {number[][] | null} */
     this.paths = null;
     this.player = new Player(this);
     this.ownAddress = "";
@@ -75,32 +60,32 @@ export class Explorer {
     const { data, linkCount } = this.network;
     byId("title").textContent = `${data.spec}: ${data.node_count.toLocaleString("en")} nodes, ${linkCount.toLocaleString("en")} links, diameter ${data.diameter}`;
     document.title = `${data.spec} · starcast explorer`;
-    fillSelect(byId("layout"), data.layouts.map(({ name }) => [name, name]));
+    fillSelect(byId("layout"), data.layouts.map(({ name }) => name));
     await Promise.all([this.fillChoices("forests", byId("forest")), this.fillChoices("schedules", byId("schedule"))]);
     byId("add").hidden = this.source.isComplete;
-    try {
-      await this.open(this.address);
-    } catch (error) {
-      this.report(error);
-    }
+    await this.attempt(() => this.open(this.address));
   }
 
   /** @param {"forests" | "schedules"} kind @param {HTMLSelectElement} select */
   async fillChoices(kind, select) {
-    /** @type {[string, string][]} */
-    let entries = [];
-    try {
-      entries = (await this.source.list(kind, this.network.data.spec)).map(({ name }) => [name, name]);
-    } catch (error) {
-      this.report(error);
-    }
-    fillSelect(select, [["", "none"], ...entries]);
+    const entries = (await this.attempt(() => this.source.list(kind, this.network.data.spec))) ?? [];
+    const names = entries.map(({ name }) => name);
+    fillSelect(select, ["none", ...names], ["", ...names]);
   }
 
-  /** @param {unknown} error */
-  report(error) {
-    this.problems.push(problemText(error));
-    this.showProblems();
+  /**
+   * @template Result
+   * @param {() => Result | Promise<Result>} action
+   * @returns {Promise<Result | null>} its result, or null after reporting its error
+   */
+  async attempt(action) {
+    try {
+      return await action();
+    } catch (error) {
+      this.problems.push(problemText(error));
+      this.showProblems();
+      return null;
+    }
   }
 
   showProblems() {
@@ -117,11 +102,7 @@ export class Explorer {
     this.last = this.last.then(async () => {
       this.problems = [];
       this.showProblems();
-      try {
-        await action();
-      } catch (error) {
-        this.report(error);
-      }
+      await this.attempt(action);
       this.showProblems();
     });
   }
@@ -138,9 +119,7 @@ export class Explorer {
     await this.setLayout(state.layout || network.data.layouts[0].name);
     await this.setForest(state.forest, state.trees);
     await this.setSchedule(state.schedule, state.source, state.step);
-    this.paths = findShownPaths(this);
-    this.buildScene(this.state.step);
-    this.showLegend();
+    this.buildScene();
     // The view is set last, because the player and the legend reduce the size of the picture.
     if (view && !this.camera.fromText(view)) {
       this.problems.push(`view is '${view}', which is not a centre and a scale`);
@@ -152,18 +131,19 @@ export class Explorer {
   /** @param {string} name */
   async setLayout(name) {
     const { network } = this;
-    try {
-      const positions = await this.source.layout(network.data.spec, name);
-      this.drawing = new Drawing(network, positions, name);
-    } catch (error) {
-      this.report(error);
-      return;
-    }
+    const load = async () => new Drawing(network, await this.source.layout(network.data.spec, name), name);
+    const drawing = await this.attempt(load);
+    if (!drawing) return;
+    this.drawing = drawing;
     this.state.layout = name;
     byId("layout").value = name;
     byId("layout-text").textContent = network.data.layouts.find((layout) => layout.name === name)?.description ?? "";
-    this.chooseView(this.drawing.count);
-    this.camera.fit(this.drawing.bounds());
+    this.chooseView(drawing.count);
+    this.fit();
+  }
+
+  fit() {
+    if (this.drawing) this.camera.fit(this.drawing.bounds);
   }
 
   /** @param {number} count of items */
@@ -172,10 +152,9 @@ export class Explorer {
     if (this.view instanceof kind) return;
     this.view?.destroy();
     this.view = new kind(this.stage);
+    const name = `${this.network.data.spec}: move with the arrow keys; the selection is described below`;
     const canvas = this.stage.querySelector("canvas");
-    canvas?.setAttribute("tabindex", "0");
-    canvas?.setAttribute("role", "img");
-    canvas?.setAttribute("aria-label", `${this.network.data.spec}: move with the arrow keys; the selection is described below`);
+    if (canvas) update(canvas, { tabindex: 0, role: "img", "aria-label": name });
     document.body.dataset.renderer = kind === SvgView ? "svg" : kind === GlView ? "webgl2" : "canvas";
   }
 
@@ -189,24 +168,19 @@ export class Explorer {
    */
   async load(kind, name, request) {
     this.state[kind] = "";
-    if (!name) return null;
-    try {
-      const loaded = await request(`${this.network.data.spec}:${name}`);
-      this.state[kind] = name;
-      this.addChoice(byId(kind), name);
-      return loaded;
-    } catch (error) {
-      this.report(error);
-      return null;
-    }
+    const loaded = name ? await this.attempt(() => request(`${this.network.data.spec}:${name}`)) : null;
+    if (!loaded) return null;
+    this.state[kind] = name;
+    this.addChoice(byId(kind), name);
+    return loaded;
   }
 
   /** @param {string} name @param {number[] | null} trees */
   async setForest(name, trees = null) {
     this.forest = null;
     this.forest = await this.load("forest", name, async (id) => {
-      const { data, parentPorts } = await this.source.forest(id);
-      return new ForestModel(this.network, data, parentPorts);
+      const { data, values } = await this.source.forest(id);
+      return new Forest(this.network, data, values);
     });
     this.state.trees = null;
     if (trees && this.forest) {
@@ -232,27 +206,23 @@ export class Explorer {
 
   showTrees() {
     byId("trees").hidden = !this.forest;
-    fillTreeList(byId("tree-list"), this.forest?.treeCount ?? 0, this.visibleTrees, (trees) => {
+    fillTreeList(this.forest?.treeCount ?? 0, this.visibleTrees, (trees) => {
       this.state.trees = trees;
       this.refresh();
     });
-    for (const radio of document.querySelectorAll("input[name=links]")) {
-      const input = /** @type {HTMLInputElement} */ (radio);
-      input.checked = input.value === this.state.links;
-    }
+    const radio = /** @type {HTMLInputElement} */ (document.querySelector(`input[name=links][value=${this.state.links}]`));
+    radio.checked = true;
   }
 
   /** @param {string} name @param {"one" | "all"} source @param {number} step */
   async setSchedule(name, source = "one", step = 0) {
     this.player.stop();
     this.schedule = null;
-    this.shown = null;
     this.replay = null;
-    this.result = null;
     this.state.step = 0;
     this.schedule = await this.load("schedule", name, async (id) => {
-      const { data, rows } = await this.source.schedule(id);
-      return { data, rows: new Rows(rows, data.row_count) };
+      const { data, values } = await this.source.schedule(id);
+      return { data, rows: splitRows(values, data.row_count) };
     });
     byId("schedule").value = this.state.schedule;
     if (this.schedule) this.setSource(source);
@@ -276,59 +246,44 @@ export class Explorer {
     byId("source-text").textContent = schedule.data.symmetric
       ? reason || "The schedule is symmetric: translations of one source's rows are those of all sources."
       : "";
-    this.shown = this.state.source === "all" ? expandRows(network, schedule.data, schedule.rows) : schedule;
-    const units = this.shown.data.unit_count;
-    fillSelect(byId("unit"), [
-      ["-1", `all ${units.toLocaleString("en")} units`],
-      ...Array.from({ length: Math.min(units, MOST_UNITS_LISTED) }, (_, unit) => /** @type {[string, string]} */ ([String(unit), `unit ${unit}`])),
-    ]);
+    const { data, rows } = this.state.source === "all" ? expandRows(network, schedule.data, schedule.rows) : schedule;
+    const units = data.unit_count;
+    const listed = Array.from({ length: Math.min(units, MOST_UNITS_LISTED) }, (_, unit) => String(unit));
+    const texts = [`all ${units.toLocaleString("en")} units`, ...listed.map((unit) => `unit ${unit}`)];
+    fillSelect(byId("unit"), texts, ["-1", ...listed]);
     if (this.state.unit >= units) {
       this.problems.push(`the schedule has no unit ${this.state.unit}: units are 0 to ${units - 1}`);
       this.state.unit = -1;
     }
     if (this.state.unit >= MOST_UNITS_LISTED) this.addChoice(byId("unit"), String(this.state.unit));
     byId("unit").value = String(this.state.unit);
-    this.execute();
-  }
-
-  execute() {
-    if (!this.shown) return;
-    this.replay = new Replay(this.network, this.shown.data, this.shown.rows, this.state.faults);
-    this.result = this.state.faults.length ? this.replay.findMissing() : null;
+    this.replay = new Replay(network, data, rows, this.state.faults);
   }
 
   /** Show the state everywhere: picture, texts, charts, address. */
   refresh() {
     const { state } = this;
     if (!this.drawing) return;
-    this.paths = findShownPaths(this);
-    this.buildScene(state.step);
-    this.showLegend();
+    this.buildScene();
     this.draw();
     const steps = this.replay?.steps ?? 0;
     byId("step").value = String(state.step);
     byId("step").setAttribute("aria-valuetext", `step ${state.step} of ${steps}`);
-    const links = this.replay?.profile().linksUsed[state.step - 1] ?? 0;
+    const links = this.replay?.figures.linksUsed[state.step - 1] ?? 0;
     byId("step-text").textContent = state.step ? `step ${state.step} of ${steps}: ${links} links busy` : `before step 1 of ${steps}`;
     if (this.replay && this.charted !== this.replay) {
       this.charted = this.replay;
       drawCharts(byId("charts"), this.replay, (step) => this.goTo(step));
     }
     moveCursors(byId("charts"), state.step, steps);
-    if (this.forest) this.describeLoad();
-    showSelection(byId("selection"), this);
-    showFaults(byId("faults"), this);
+    if (this.forest) this.describeLoad(this.forest);
+    showSelection(this);
+    showFaults(this);
     this.writeAddress();
   }
 
-  /** Show the legend, and fit the picture into the remaining space. */
-  showLegend() {
-    fillLegend(byId("legend"), this);
-    if (this.camera.isFitted && this.drawing) this.camera.fit(this.drawing.bounds());
-  }
-
-  describeLoad() {
-    const forest = /** @type {ForestModel} */ (this.forest);
+  /** @param {Forest} forest */
+  describeLoad(forest) {
     /** @type {Map<number, number>} */
     const counts = new Map();
     for (const load of forest.load(this.visibleTrees)) counts.set(load, (counts.get(load) ?? 0) + 1);
@@ -336,25 +291,36 @@ export class Explorer {
     byId("load-text").textContent = `Directed links by load: ${parts.join(", ")}`;
   }
 
+  /** Build the scene and its legend, and fit the picture into the remaining space. */
+  buildScene() {
+    const { network, state } = this;
+    const { from, node } = state;
+    this.paths = from < 0 || node < 0 || from === node ? null : findDisjointPaths(network, from, node);
+    this.paint(state.step);
+    showLegend(this);
+    if (this.camera.isFitted) this.fit();
+  }
+
   /** @param {number} step @param {number} [heldStep] the step after which holdings are shown */
-  buildScene(step, heldStep = step) {
-    const { state } = this;
-    const drawing = /** @type {Drawing} */ (this.drawing);
+  paint(step, heldStep = step) {
+    const { drawing, forest, paths, replay, schedule, state } = this;
+    if (!drawing) return;
     const dead = state.faults.filter((fault) => fault.step <= Math.max(step, 1));
-    const root = this.replay ? (state.source === "one" || !this.schedule?.data.symmetric ? this.schedule?.data.root : -1) : this.forest?.data.root;
-    const expanded = this.schedule?.data.id.endsWith(":expanded");
-    const marks = {
+    let root = forest?.data.root ?? -1;
+    // All nodes are roots of an expanded schedule.
+    if (schedule) root = schedule.data.symmetric && state.source === "all" ? -1 : schedule.data.root;
+    if (schedule?.data.id.endsWith(":expanded")) root = -1;
+    const scene = new Scene(drawing, {
       selected: state.node,
       selectedLink: this.selectedLink,
-      root: this.paths ? state.from : expanded ? -1 : (root ?? -1),
-      deadNodes: new Set(dead.filter((fault) => fault.node >= 0).map((fault) => fault.node)),
-      deadLinks: new Set(dead.filter((fault) => fault.link >= 0).map((fault) => fault.link)),
-      lacking: this.result?.perNode ?? null,
-    };
-    const scene = new Scene(drawing, readTheme(document.body), marks);
-    if (this.paths) paintPaths(scene, this.paths);
-    else if (this.replay) paintStep(scene, this.replay, step, state.unit, heldStep);
-    else if (this.forest) paintForest(scene, this.forest, this.visibleTrees, state.links);
+      root: paths ? state.from : root,
+      deadNodes: new Set(dead.map((fault) => fault.node).filter((each) => each >= 0)),
+      deadLinks: new Set(dead.map((fault) => fault.link).filter((each) => each >= 0)),
+      lacking: replay?.result?.perNode ?? null,
+    });
+    if (paths) paintPaths(scene, paths);
+    else if (replay) paintStep(scene, replay, step, state.unit, heldStep);
+    else if (forest) paintForest(scene, forest, this.visibleTrees, state.links);
     this.scene = scene.finish();
   }
 
@@ -388,18 +354,18 @@ export class Explorer {
 
   /** @param {number} x @param {number} y */
   onClick(x, y) {
-    const drawing = /** @type {Drawing} */ (this.drawing);
+    const { drawing } = this;
     if (!drawing) return;
-    const { node, link } = pick(drawing, this.camera, x, y);
+    const { node, link } = drawing.pick(this.camera, x, y);
     if (node >= 0) this.select(drawing.isQuotient ? drawing.first[node] : node);
     else this.selectLink(link);
   }
 
   /** @param {number} drawn a drawn link, or -1 */
   selectLink(drawn) {
-    const drawing = /** @type {Drawing} */ (this.drawing);
+    const { drawing } = this;
     this.state.node = -1;
-    this.selectedLink = drawn < 0 || drawing.isQuotient ? -1 : drawing.drawnLink.indexOf(drawn);
+    this.selectedLink = drawn < 0 || !drawing || drawing.isQuotient ? -1 : drawing.drawnLink.indexOf(drawn);
     if (this.selectedLink >= 0) this.announce(`link ${this.network.linkText(this.selectedLink)}`);
     this.refresh();
   }
@@ -407,15 +373,24 @@ export class Explorer {
   /** @param {number} node @param {number} [port] that was crossed */
   select(node, port = 0) {
     const { network } = this;
-    const drawing = /** @type {Drawing} */ (this.drawing);
     const hadFocus = this.stage.contains(document.activeElement);
     this.state.node = node;
     this.selectedLink = -1;
     this.refresh();
-    const note = this.paths ? pathsText(this.paths) : this.scene?.note(drawing.itemOf[node]);
+    const note = this.paths ? pathsText(this.paths) : this.scene?.note(this.scene.drawing.itemOf[node]);
     const way = port ? `port ${port} to ` : "";
     this.announce(`${way}${network.labels[node]}${note ? `, ${note}` : ""}`);
-    if (hadFocus) this.view?.focus(network.labels[node]);
+    if (hadFocus && this.view instanceof SvgView) this.view.focus(network.labels[node]);
+  }
+
+  /** Show the disjoint paths from the selected node to the next selection, or hide them. */
+  togglePaths() {
+    const { network, state } = this;
+    if (state.from < 0 && state.node < 0) return;
+    state.from = state.from < 0 ? state.node : -1;
+    this.refresh();
+    const label = network.labels[state.from];
+    this.announce(label ? `disjoint paths from ${label}: select another node` : "no disjoint paths");
   }
 
   /** @param {number} step */
@@ -447,11 +422,11 @@ export class Explorer {
   }
 
   afterFaults() {
-    this.execute();
+    const { network, replay } = this;
+    if (replay) this.replay = new Replay(network, replay.data, replay.rows, this.state.faults);
     this.refresh();
-    const { network } = this;
     const faults = this.state.faults.map((fault) => faultText(network, fault)).join(", ");
-    const missing = this.result ? `, ${missingText(this.result.missing)}` : "";
+    const missing = this.replay?.result ? `, ${missingText(this.replay.result.missing)}` : "";
     this.announce(faults ? `faults: ${faults}${missing}` : "no faults");
   }
 
@@ -477,7 +452,7 @@ function problemText(error) {
 
 /** @param {string[]} problems */
 function showNotices(problems) {
-  byId("notices").replaceChildren(...problems.map((problem) => element("p", problem)));
+  byId("notices").replaceChildren(...problems.map((problem) => element("p", {}, problem)));
 }
 
 /** Open the topology of the page, or show only the sentence that says why it cannot be shown. */
@@ -486,8 +461,8 @@ async function start() {
   // Until the topology is loaded, submitting the form must not load the page again.
   byId("find").addEventListener("submit", (/** @type {SubmitEvent} */ event) => event.preventDefault());
   try {
-    const { data, neighbors } = await source.topology(source.spec);
-    await new Explorer(source, new Network(data, neighbors)).start();
+    const { data, values } = await source.topology(source.spec);
+    await new Explorer(source, new Network(data, values)).start();
   } catch (error) {
     showNotices([problemText(error)]);
     byId("title").textContent = source.spec;

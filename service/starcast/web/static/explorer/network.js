@@ -1,6 +1,6 @@
-/** A topology with numbered links, and its drawing: positions of nodes, or of groups of nodes. */
+/** A topology with numbered links, the trees of a forest on it, and disjoint paths between two nodes. */
 
-/** @typedef {import("./source.js").TopologyData} TopologyData */
+/** @import { ForestData, TopologyData } from "./source.js" */
 
 /**
  * An arc is a directed link; its number is `node * portCount + port index`. `linkOf` has the number of
@@ -44,13 +44,19 @@ export class Network {
     return Math.floor(arc / this.portCount);
   }
 
+  /** @param {number} arc @returns {number} the number of the port that it leaves by */
+  portOf(arc) {
+    return this.data.ports[arc % this.portCount];
+  }
+
+  /** @param {number} node @returns {number[]} the arcs from a node, in the order of its ports */
+  arcsFrom(node) {
+    return this.data.ports.map((_, index) => node * this.portCount + index);
+  }
+
   /** @param {number} node @param {number} other @returns {number} the arc between them, or -1 */
   arcBetween(node, other) {
-    for (let index = 0; index < this.portCount; index++) {
-      const arc = node * this.portCount + index;
-      if (this.neighbors[arc] === other) return arc;
-    }
-    return -1;
+    return this.arcsFrom(node).find((arc) => this.neighbors[arc] === other) ?? -1;
   }
 
   /** @param {number} link @returns {string} such as `12345-32145` */
@@ -74,219 +80,123 @@ function computeLabels(data) {
   if (data.family === "hypercube") {
     return Array.from({ length: data.node_count }, (_, rank) => rank.toString(2).padStart(data.n, "0"));
   }
-  /** @type {string[]} */
-  const labels = [];
-  const length = data.k ?? data.n;
-  /** @param {number[]} prefix @param {number[]} rest */
-  const extend = (prefix, rest) => {
-    if (prefix.length === length) {
-      labels.push(prefix.map((symbol) => SYMBOLS[symbol]).join(""));
-      return;
-    }
-    rest.forEach((symbol, place) => {
-      extend([...prefix, symbol], [...rest.slice(0, place), ...rest.slice(place + 1)]);
-    });
-  };
-  extend([], Array.from({ length: data.n }, (_, symbol) => symbol));
+  let labels = [""];
+  for (let length = 0; length < (data.k ?? data.n); length++) {
+    const symbols = [...SYMBOLS.slice(0, data.n)];
+    labels = labels.flatMap((label) => symbols.flatMap((symbol) => (label.includes(symbol) ? [] : [label + symbol])));
+  }
   return labels;
 }
 
-/** Up to this number of nodes, links are bent around nodes that they would cross. */
-const MOST_BENT = 200;
+export class Forest {
+  /** @param {Network} network @param {ForestData} data @param {Uint8Array} parentPorts */
+  constructor(network, data, parentPorts) {
+    this.network = network;
+    this.data = data;
+    this.parentPorts = parentPorts;
+    this.treeCount = parentPorts.length / network.nodeCount;
+  }
 
-/** A link that leaves the picture is drawn as a stub at each end; this is a stub's share of the length. */
-export const STUB = 0.6;
-/** The translations under which the torus layout repeats, as in `starcast.drawing.layouts`. */
-const TORUS_PERIODS = [[6, 0], [3, 3 * Math.sqrt(3)]];
+  /** @param {number} tree @param {number} node @returns {number} the arc to the parent, or -1 */
+  arcToParent(tree, node) {
+    const port = this.parentPorts[tree * this.network.nodeCount + node];
+    return port ? node * this.network.portCount + this.network.portIndex[port] : -1;
+  }
+
+  /** @param {number} tree @param {number} node @returns {number[] | null} arcs from the root */
+  path(tree, node) {
+    /** @type {number[]} */
+    const arcs = [];
+    let current = node;
+    while (current !== this.data.root) {
+      const arc = this.arcToParent(tree, current);
+      if (arc < 0 || arcs.length > this.network.nodeCount) return null;
+      arcs.push(this.network.opposite(arc));
+      current = this.network.neighbors[arc];
+    }
+    return arcs.reverse();
+  }
+
+  /** @param {number[]} trees @returns {Int16Array} how many trees use each arc, from parent to child */
+  load(trees) {
+    const load = new Int16Array(this.network.neighbors.length);
+    for (const tree of trees) {
+      for (let node = 0; node < this.network.nodeCount; node++) {
+        const arc = this.arcToParent(tree, node);
+        if (arc >= 0) load[this.network.opposite(arc)]++;
+      }
+    }
+    return load;
+  }
+}
 
 /**
- * The items that are drawn: one for each node or, in a quotient, for all nodes at the same place.
- * `x` and `y` are the positions of the items, `itemOf` the item of each node, `a` and `b` the ends of
- * the drawn links, `weight` how many links each drawn link stands for, `drawnLink` the drawn link of
- * each link (-1 inside an item). On a torus, a link may leave the picture and enter it at the other
- * side; `shiftX` and `shiftY` are then added to the position of its end `b` (otherwise they are 0).
+ * Find the maximum number of internally disjoint paths between two nodes, with minimum total length, by
+ * successive shortest paths, as in `starcast.topologies.disjoint_paths`. Every node is split into an
+ * entry (side 2 * node) and an exit (2 * node + 1); a path may undo a part of an earlier path.
+ *
+ * @param {Network} network @param {number} source @param {number} target another node
+ * @returns {number[][]} the arcs of each path from source to target, the shortest path first
  */
-export class Drawing {
-  /** @param {Network} network @param {Float32Array} positions @param {string} layout */
-  constructor(network, positions, layout) {
-    this.network = network;
-    this.layout = layout;
-    this.isQuotient = layout === "quotient";
-    this.itemOf = new Int32Array(network.nodeCount);
-    /** @type {number[]} */
-    this.first = [];
-    if (this.isQuotient) this.group(positions);
-    else for (let node = 0; node < network.nodeCount; node++) this.itemOf[node] = node;
-    this.count = this.isQuotient ? this.first.length : network.nodeCount;
-    this.x = new Float32Array(this.count);
-    this.y = new Float32Array(this.count);
-    this.size = new Int32Array(this.count);
-    for (let node = 0; node < network.nodeCount; node++) {
-      const item = this.itemOf[node];
-      this.x[item] = positions[2 * node];
-      this.y[item] = positions[2 * node + 1];
-      this.size[item]++;
+export function findDisjointPaths(network, source, target) {
+  /** @type {Set<number>} the arcs of the paths found so far */
+  const used = new Set();
+  while (addPath(network, source, target, used));
+  const following = new Map([...used].map((arc) => [network.sender(arc), arc]));
+  const firstArcs = [...used].filter((arc) => network.sender(arc) === source);
+  const paths = firstArcs.map((first) => {
+    const path = [first];
+    for (let node = network.neighbors[first]; node !== target; node = network.neighbors[path[path.length - 1]]) {
+      path.push(/** @type {number} */ (following.get(node)));
     }
-    const { drawnLink, a, b, weight } = this.join();
-    /** the drawn link of each link, or -1 inside an item */
-    this.drawnLink = drawnLink;
-    this.a = a;
-    this.b = b;
-    /** the number of links that a drawn link stands for */
-    this.weight = weight;
-    this.linkCount = a.length;
-    /** the index of the port of each drawn link */
-    this.port = new Int16Array(this.linkCount);
-    drawnLink.forEach((drawn, link) => {
-      if (drawn >= 0) this.port[drawn] = network.linkArc[link] % network.portCount;
-    });
-    this.shiftX = new Float32Array(this.linkCount);
-    this.shiftY = new Float32Array(this.linkCount);
-    if (layout === "torus") this.wrap();
-    /** how far the middle of a link is moved to its left, so that it passes no other node */
-    this.bend = new Float32Array(this.linkCount);
-    if (layout !== "torus" && !this.isQuotient && network.nodeCount <= MOST_BENT) this.bendLinks();
-  }
+    return path;
+  });
+  return paths.sort((left, right) => left.length - right.length || left[0] - right[0]);
+}
 
-  /** @param {number} link @returns {boolean} whether it leaves the picture and comes back */
-  isWrapped(link) {
-    return this.shiftX[link] !== 0 || this.shiftY[link] !== 0;
-  }
-
-  bendLinks() {
-    const near = 0.25 * this.spacing();
-    const box = this.bounds();
-    const cx = (box.left + box.right) / 2;
-    const cy = (box.top + box.bottom) / 2;
-    for (let link = 0; link < this.linkCount; link++) {
-      const [a, b] = [this.a[link], this.b[link]];
-      const dx = this.x[b] - this.x[a];
-      const dy = this.y[b] - this.y[a];
-      const length = Math.hypot(dx, dy);
-      for (let item = 0; item < this.count; item++) {
-        if (item === a || item === b) continue;
-        const along = ((this.x[item] - this.x[a]) * dx + (this.y[item] - this.y[a]) * dy) / length;
-        const away = ((this.x[item] - this.x[a]) * dy - (this.y[item] - this.y[a]) * dx) / length;
-        if (along <= 0 || along >= length || Math.abs(away) >= near) continue;
-        // Seen from their outer ends, all links bend to the same side, which keeps the rotational symmetry.
-        const fromA = Math.hypot(this.x[a] - cx, this.y[a] - cy);
-        const fromB = Math.hypot(this.x[b] - cx, this.y[b] - cy);
-        this.bend[link] = (fromA > fromB ? 1 : -1) * (0.5 * this.spacing() + 0.12 * length);
-        break;
-      }
+/**
+ * Add the arcs of another path, if one exists.
+ *
+ * @param {Network} network @param {number} source @param {number} target @param {Set<number>} used
+ * @returns {boolean} whether another path exists
+ */
+function addPath(network, source, target, used) {
+  const { nodeCount, neighbors } = network;
+  /** the arc by which a path enters a node, or -1 */
+  const entering = new Int32Array(nodeCount).fill(-1);
+  for (const arc of used) entering[neighbors[arc]] = arc;
+  entering[target] = -1;
+  const cost = new Float64Array(2 * nodeCount).fill(Infinity);
+  const previous = new Int32Array(2 * nodeCount).fill(-1);
+  const queue = [2 * source + 1];
+  cost[queue[0]] = 0;
+  /** @param {number} side @param {number} next @param {number} length */
+  const relax = (side, next, length) => {
+    if (cost[side] + length >= cost[next]) return;
+    cost[next] = cost[side] + length;
+    previous[next] = side;
+    queue.push(next);
+  };
+  for (let at = 0; at < queue.length; at++) {
+    const side = queue[at];
+    const node = side >> 1;
+    const back = entering[node];
+    if (side % 2 === 0) {
+      if (node === target) continue;
+      if (back < 0) relax(side, side + 1, 0);
+      else if (network.sender(back) !== source) relax(side, 2 * network.sender(back) + 1, -1);
+      continue;
+    }
+    if (back >= 0) relax(side, side - 1, 0);
+    for (const arc of network.arcsFrom(node)) {
+      if (!used.has(arc) && neighbors[arc] !== source) relax(side, 2 * neighbors[arc], 1);
     }
   }
-
-  /** @param {Float32Array} positions */
-  group(positions) {
-    /** @type {Map<string, number>} */
-    const items = new Map();
-    for (let node = 0; node < this.network.nodeCount; node++) {
-      const place = `${positions[2 * node]} ${positions[2 * node + 1]}`;
-      if (!items.has(place)) {
-        items.set(place, items.size);
-        this.first.push(node);
-      }
-      this.itemOf[node] = items.get(place) ?? 0;
-    }
+  if (cost[2 * target] === Infinity) return false;
+  for (let side = 2 * target; previous[side] >= 0; side = previous[side]) {
+    const [from, to] = [previous[side], side];
+    if (from % 2 === 1 && to % 2 === 0 && from >> 1 !== to >> 1) used.add(network.arcBetween(from >> 1, to >> 1));
+    else if (from % 2 === 0 && from >> 1 !== to >> 1) used.delete(network.arcBetween(to >> 1, from >> 1));
   }
-
-  /** Join the links between the same items. */
-  join() {
-    const { network } = this;
-    const drawnLink = new Int32Array(network.linkCount).fill(-1);
-    /** @type {Map<number, number>} */
-    const known = new Map();
-    const a = [];
-    const b = [];
-    const weight = [];
-    for (let link = 0; link < network.linkCount; link++) {
-      const arc = network.linkArc[link];
-      const from = this.itemOf[network.sender(arc)];
-      const to = this.itemOf[network.neighbors[arc]];
-      if (from === to) continue;
-      const pair = this.isQuotient ? Math.min(from, to) * this.count + Math.max(from, to) : link;
-      let drawn = this.isQuotient ? known.get(pair) : undefined;
-      if (drawn === undefined) {
-        drawn = a.length;
-        if (this.isQuotient) known.set(pair, drawn);
-        a.push(from);
-        b.push(to);
-        weight.push(0);
-      }
-      weight[drawn]++;
-      drawnLink[link] = drawn;
-    }
-    return { drawnLink, a: Int32Array.from(a), b: Int32Array.from(b), weight: Int32Array.from(weight) };
-  }
-
-  wrap() {
-    for (let link = 0; link < this.linkCount; link++) {
-      const dx = this.x[this.b[link]] - this.x[this.a[link]];
-      const dy = this.y[this.b[link]] - this.y[this.a[link]];
-      let nearest = Math.hypot(dx, dy);
-      for (let i = -1; i <= 1; i++) {
-        for (let j = -1; j <= 1; j++) {
-          const sx = i * TORUS_PERIODS[0][0] + j * TORUS_PERIODS[1][0];
-          const sy = i * TORUS_PERIODS[0][1] + j * TORUS_PERIODS[1][1];
-          const length = Math.hypot(dx + sx, dy + sy);
-          if (length < nearest - 1e-3) {
-            nearest = length;
-            this.shiftX[link] = sx;
-            this.shiftY[link] = sy;
-          }
-        }
-      }
-    }
-  }
-
-  /** @returns {{left: number, top: number, right: number, bottom: number}} */
-  bounds() {
-    const box = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
-    for (let item = 0; item < this.count; item++) {
-      box.left = Math.min(box.left, this.x[item]);
-      box.right = Math.max(box.right, this.x[item]);
-      box.top = Math.min(box.top, this.y[item]);
-      box.bottom = Math.max(box.bottom, this.y[item]);
-    }
-    for (let link = 0; link < this.linkCount; link++) {
-      if (!this.isWrapped(link)) continue;
-      const { x, y } = this;
-      const [a, b] = [this.a[link], this.b[link]];
-      const dx = STUB * (x[b] + this.shiftX[link] - x[a]);
-      const dy = STUB * (y[b] + this.shiftY[link] - y[a]);
-      box.left = Math.min(box.left, x[a] + dx, x[b] - dx);
-      box.right = Math.max(box.right, x[a] + dx, x[b] - dx);
-      box.top = Math.min(box.top, y[a] + dy, y[b] - dy);
-      box.bottom = Math.max(box.bottom, y[a] + dy, y[b] - dy);
-    }
-    return box;
-  }
-
-  /** @returns {number} the typical distance between nearest items, which determines their radius */
-  spacing() {
-    if (this.gap !== undefined) return this.gap;
-    const step = Math.max(1, Math.floor(this.count / 64));
-    const distances = [];
-    for (let item = 0; item < this.count; item += step) {
-      let nearest = Infinity;
-      for (let other = 0; other < this.count; other++) {
-        if (other === item) continue;
-        const squared = (this.x[other] - this.x[item]) ** 2 + (this.y[other] - this.y[item]) ** 2;
-        if (squared < nearest) nearest = squared;
-      }
-      distances.push(Math.sqrt(nearest));
-    }
-    this.gap = Math.min(...distances);
-    if (!Number.isFinite(this.gap)) this.gap = 1;
-    return this.gap;
-  }
-
-  /** @param {number} item @returns {string} the label of a node, or `*45` for a substar */
-  itemText(item) {
-    const { labels } = this.network;
-    if (!this.isQuotient) return labels[item];
-    const symbols = this.network.nodeCount >= 720 ? 2 : 1;
-    return `*${labels[this.first[item]].slice(-symbols)}`;
-  }
+  return true;
 }

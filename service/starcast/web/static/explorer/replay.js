@@ -3,74 +3,68 @@
  * them: a row whose link is down or whose sender does not hold the unit is dropped.
  */
 
-/** @typedef {import("./network.js").Network} Network */
-/** @typedef {import("./source.js").ScheduleData} ScheduleData */
+/** @import { Network } from "./network.js" */
+/** @import { ScheduleData } from "./source.js" */
 /** @typedef {{node: number, link: number, step: number}} Fault node or link is -1 */
 
 /** The largest number of rows to which a symmetric schedule is expanded. */
 const MOST_ROWS = 4_000_000;
-const MOST_BITS = 2 ** 28;
+const MOST_PAIRS = 2 ** 26;
 /** The number of missing units that are listed. */
 const MOST_EXAMPLES = 10;
 const MANY_SENDERS = ["allgather", "gather", "alltoall"];
+/** The columns that a translation does not change. */
+const UNCHANGED = /** @type {const} */ (["step", "port", "tree", "combine"]);
+/** @type {Record<string, string>} the collective that the rows of one source execute */
+const OF_ONE_SOURCE = { allgather: "broadcast", alltoall: "scatter", "reduce-scatter": "reduce" };
+/** @type {Record<string, number>} the power of the number of nodes to which the number of units is proportional */
+const POWERS = { allgather: 1, scatter: 1, gather: 1, alltoall: 2, "reduce-scatter": 1 };
 /** Collectives in which every node contributes to every unit; they have the column combine. */
 const REDUCTIONS = ["reduce", "reduce-scatter", "allreduce"];
 
-/** The rows of a schedule in the order of time, stored as columns. */
-export class Rows {
-  /**
-   * @param {Int32Array} values `[columns, rows]`: step, sender, port, receiver, tree, unit and, in
-   *   reductions, combine
-   * @param {number} count the number of rows
-   */
-  constructor(values, count) {
-    this.count = count;
-    this.step = values.subarray(0, count);
-    this.sender = values.subarray(count, 2 * count);
-    this.port = values.subarray(2 * count, 3 * count);
-    this.receiver = values.subarray(3 * count, 4 * count);
-    this.tree = values.subarray(4 * count, 5 * count);
-    this.unit = values.subarray(5 * count, 6 * count);
-    this.combine = values.subarray(6 * count, 7 * count);
-  }
+/** @typedef {ReturnType<typeof splitRows>} Rows the rows of a schedule in the order of time, as columns */
+
+/**
+ * @param {Int32Array} values `[columns, rows]`: step, sender, port, receiver, tree, unit and, in
+ *   reductions, combine
+ * @param {number} count the number of rows
+ */
+export function splitRows(values, count) {
+  const column = (/** @type {number} */ at) => values.subarray(at * count, (at + 1) * count);
+  const [step, sender, port, receiver, tree, unit, combine] = [0, 1, 2, 3, 4, 5, 6].map(column);
+  return { count, step, sender, port, receiver, tree, unit, combine };
 }
 
-/** A set of (node, unit) pairs: an array of bits or, if that would be too large, a `Set` of numbers. */
-class Pairs {
+/** A number for each (node, unit) pair, 0 at first: an array or, if that would be too large, a map. */
+class Counts {
   /** @param {number} nodes @param {number} units */
   constructor(nodes, units) {
     this.units = units;
-    this.bits = nodes * units <= MOST_BITS ? new Uint32Array(Math.ceil((nodes * units) / 32)) : null;
-    /** @type {Set<number>} */
-    this.keys = new Set();
+    this.array = nodes * units <= MOST_PAIRS ? new Uint16Array(nodes * units) : null;
+    this.map = /** @type {Map<number, number>} */ (new Map());
   }
 
-  /** @param {number} node @param {number} unit @returns {boolean} */
-  has(node, unit) {
+  /** @param {number} node @param {number} unit @returns {number} */
+  get(node, unit) {
     const key = node * this.units + unit;
-    if (!this.bits) return this.keys.has(key);
-    return ((this.bits[Math.floor(key / 32)] >>> (key % 32)) & 1) === 1;
+    return this.array ? this.array[key] : this.map.get(key) ?? 0;
   }
 
-  /** @param {number} node @param {number} unit */
-  add(node, unit) {
+  /** @param {number} node @param {number} unit @param {number} more */
+  add(node, unit, more) {
     const key = node * this.units + unit;
-    if (this.bits) this.bits[Math.floor(key / 32)] |= 1 << (key % 32);
-    else this.keys.add(key);
+    if (this.array) this.array[key] += more;
+    else this.map.set(key, this.get(node, unit) + more);
   }
 }
 
 /** @param {Network} network @param {ScheduleData} data @returns {string} why the rows of all sources cannot be shown, or "" */
 export function whyNotAllSources(network, data) {
   if (!data.symmetric) return "the schedule has one root";
-  if (!network.data.translation_keeps_ports) {
-    return `translations of ${network.data.spec} change ports`;
-  }
+  if (!network.data.translation_keeps_ports) return `translations of ${network.data.spec} change ports`;
   const rows = data.row_count * network.nodeCount;
-  if (rows > MOST_ROWS) {
-    return `${rows.toLocaleString("en")} rows are too many; a page shows ${MOST_ROWS.toLocaleString("en")}`;
-  }
-  return "";
+  if (rows <= MOST_ROWS) return "";
+  return `${rows.toLocaleString("en")} rows are too many; a page shows ${MOST_ROWS.toLocaleString("en")}`;
 }
 
 /**
@@ -84,40 +78,32 @@ export function whyNotAllSources(network, data) {
  */
 export function expandRows(network, data, rows) {
   const nodes = network.nodeCount;
-  const arcsTo = spanningArcs(network, data.root);
   const total = rows.count * nodes;
-  const values = new Int32Array((rows.combine.length ? 7 : 6) * total);
-  const out = new Rows(values, total);
-  const image = new Int32Array(nodes);
+  const out = splitRows(new Int32Array((rows.combine.length ? 7 : 6) * total), total);
   const multiplicity = data.unit_count / nodes;
-  let at = 0;
-  const images = [];
-  for (let source = 0; source < nodes; source++) {
+  const arcs = spanningArcs(network, data.root);
+  const images = Array.from({ length: nodes }, (_, source) => {
+    const image = new Int32Array(nodes);
     image[data.root] = source;
-    for (const arc of arcsTo) {
+    for (const arc of arcs) {
       const port = arc % network.portCount;
       image[network.neighbors[arc]] = network.neighbors[image[network.sender(arc)] * network.portCount + port];
     }
-    images.push(image.slice());
-  }
+    return image;
+  });
   // The inner loop is over the sources, so that the expanded rows stay in the order of time.
-  for (let row = 0; row < rows.count; row++) {
-    for (let source = 0; source < nodes; source++) {
-      const map = images[source];
-      out.step[at] = rows.step[row];
-      out.sender[at] = map[rows.sender[row]];
-      out.port[at] = rows.port[row];
-      out.receiver[at] = map[rows.receiver[row]];
-      out.tree[at] = rows.tree[row];
-      if (rows.combine.length) out.combine[at] = rows.combine[row];
-      const unit = rows.unit[row];
-      if (data.collective === "alltoall") {
-        const destination = map[Math.floor(unit / multiplicity)];
-        out.unit[at] = (source * nodes + destination) * multiplicity + (unit % multiplicity);
-      } else {
-        out.unit[at] = source * data.unit_count + unit;
-      }
-      at++;
+  for (let row = 0, at = 0; row < rows.count; row++) {
+    const unit = rows.unit[row];
+    for (let source = 0; source < nodes; source++, at++) {
+      const image = images[source];
+      for (const name of UNCHANGED) if (rows[name].length) out[name][at] = rows[name][row];
+      out.sender[at] = image[rows.sender[row]];
+      out.receiver[at] = image[rows.receiver[row]];
+      const destination = image[Math.floor(unit / multiplicity)];
+      const isAddressed = data.collective === "alltoall";
+      out.unit[at] = isAddressed
+        ? (source * nodes + destination) * multiplicity + (unit % multiplicity)
+        : source * data.unit_count + unit;
     }
   }
   const expanded = { ...data, symmetric: false, unit_count: data.unit_count * nodes, row_count: total };
@@ -126,17 +112,13 @@ export function expandRows(network, data, rows) {
 
 /** @param {Network} network @param {number} root @returns {number[]} arcs of a tree, by level */
 function spanningArcs(network, root) {
-  const seen = new Uint8Array(network.nodeCount);
-  seen[root] = 1;
+  const seen = new Set([root]);
   const arcs = [];
-  const queue = [root];
-  for (const node of queue) {
-    for (let port = 0; port < network.portCount; port++) {
-      const other = network.neighbors[node * network.portCount + port];
-      if (seen[other]) continue;
-      seen[other] = 1;
-      arcs.push(node * network.portCount + port);
-      queue.push(other);
+  for (const node of seen) {
+    for (const arc of network.arcsFrom(node)) {
+      if (seen.has(network.neighbors[arc])) continue;
+      seen.add(network.neighbors[arc]);
+      arcs.push(arc);
     }
   }
   return arcs;
@@ -153,101 +135,119 @@ export class Replay {
     this.rows = rows;
     this.faults = faults;
     this.steps = data.steps;
-    /** @type {number | undefined} */
-    this.mostHeld = undefined;
     // In a symmetric schedule, the rows of one source are executed as a broadcast, scatter or reduce.
     this.collective = data.collective;
-    /** @type {Record<string, string>} */
-    const ofOneSource = { allgather: "broadcast", alltoall: "scatter", "reduce-scatter": "reduce" };
-    if (data.symmetric) this.collective = ofOneSource[data.collective] ?? data.collective;
+    if (data.symmetric) this.collective = OF_ONE_SOURCE[data.collective] ?? data.collective;
     this.toAll = ["broadcast", "allgather", "allreduce"].includes(this.collective);
     this.reduces = REDUCTIONS.includes(this.collective);
-    /** @type {Record<string, number>} */
-    const powers = { allgather: 1, scatter: 1, gather: 1, alltoall: 2, "reduce-scatter": 1 };
-    const power = powers[this.collective] ?? 0;
-    this.multiplicity = Math.max(Math.floor(data.unit_count / network.nodeCount ** power), 1);
+    this.multiplicity = Math.max(Math.floor(data.unit_count / network.nodeCount ** (POWERS[this.collective] ?? 0)), 1);
     /** the first step in which each arc is down */
     this.downFrom = this.findOutages();
     this.alive = new Uint8Array(network.nodeCount).fill(1);
     for (const fault of faults) if (fault.node >= 0) this.alive[fault.node] = 0;
-    this.held = new Pairs(network.nodeCount, Math.max(data.unit_count, 1));
-    /** the number of units that each node holds from the start */
-    this.initial = new Int32Array(network.nodeCount);
-    /** the number of contributions that make a unit complete: one from each node that never dies */
-    this.contributors = this.alive.reduce((sum, each) => sum + each, 0);
-    for (let unit = 0; unit < data.unit_count && !this.reduces; unit++) {
-      this.held.add(this.source(unit), unit);
-      this.initial[this.source(unit)]++;
-    }
+    /**
+     * The number of contributions in a complete unit: one from each node that never dies. A unit that is
+     * not summed up has one contribution, which its source holds from the start.
+     */
+    this.complete = this.reduces ? this.alive.reduce((sum, each) => sum + each, 0) : 1;
+    this.sources = Int32Array.from({ length: data.unit_count }, (_, unit) => this.source(unit));
+    /** the contributions to all units that each node holds from the start */
+    this.totals = Int32Array.from(this.alive, (alive) => (this.reduces ? alive * data.unit_count : 0));
+    if (!this.reduces) for (const source of this.sources) this.totals[source]++;
+    /** the contributions that arrived at nodes, in addition to those that they hold from the start */
+    this.arrived = new Counts(network.nodeCount, data.unit_count);
     this.executed = new Uint8Array(rows.count);
-    /** 1 for each row that brings a unit that its receiver lacks */
-    this.isNew = new Uint8Array(rows.count);
+    /** the contributions by which each row increases those of its receiver */
+    this.gain = new Uint16Array(rows.count);
     /** the first row of each step, and of the step after the last */
     this.firstRow = new Int32Array(this.steps + 2).fill(rows.count);
     for (let row = rows.count - 1; row >= 0; row--) this.firstRow[rows.step[row]] = row;
     for (let step = this.steps; step > 0; step--) {
       this.firstRow[step] = Math.min(this.firstRow[step], this.firstRow[step + 1]);
     }
-    if (this.reduces) this.executeSums();
-    else this.execute();
+    this.execute();
+    this.figures = this.profile();
+    /** the units that are missing after the last step, if there are faults */
+    this.result = faults.length ? this.findMissing() : null;
+    /** the most units that a node holds in the end, for a schedule that is not a reduction */
+    this.mostHeld = 1;
+    this.heldAfter(this.steps, -1).forEach((count, node) => {
+      // The source of a scatter holds all units from the start, so it would make other nodes pale.
+      if (this.toAll || !this.totals[node]) this.mostHeld = Math.max(this.mostHeld, count);
+    });
   }
 
   /**
-   * Execute a reduction up to a step: count the contributions in the partial sums of each node, as
-   * the simulator does. Copies of a unit, which differ in tree, are added up separately.
-   *
-   * @param {number} last the last step
-   * @returns {Int32Array} `[nodes, units]`, the contributions that nodes hold
+   * Execute the rows step by step: what arrives can be sent in the next step. The rows of a reduction
+   * send partial sums, as in the simulator; copies of a unit, which differ in tree, are added up
+   * separately.
    */
-  executeSums(last = this.steps) {
-    const { rows, data, network } = this;
-    const nodes = network.nodeCount;
+  execute() {
+    const { rows, data, complete, alive, downFrom, arrived } = this;
     const trees = 1 + rows.tree.reduce((most, tree) => Math.max(most, tree), 0);
     /** @type {Map<number, number>} the sums that differ from the node's own contribution */
     const sums = new Map();
     /** @param {number} node @param {number} row @returns {number} */
     const key = (node, row) => (node * data.unit_count + rows.unit[row]) * trees + rows.tree[row];
-    const held = new Int32Array(nodes * data.unit_count);
-    for (let node = 0; node < nodes; node++) {
-      held.fill(this.alive[node], node * data.unit_count, (node + 1) * data.unit_count);
-    }
-    for (let step = 1; step <= last; step++) {
+    for (let step = 1; step <= this.steps; step++) {
       const [begin, end] = this.span(step);
-      const sent = [];
+      const sent = new Uint16Array(end - begin);
       for (let row = begin; row < end; row++) {
         const sender = rows.sender[row];
-        const complete = held[sender * data.unit_count + rows.unit[row]] === this.contributors;
-        const up = step < this.downFrom[this.arcOf(row)];
-        this.executed[row] = up && (rows.combine[row] || complete) ? 1 : 0;
-        sent.push(rows.combine[row] ? sums.get(key(sender, row)) ?? this.alive[sender] : this.contributors);
+        const isHeld = rows.combine[row] || this.count(sender, rows.unit[row]) === complete;
+        this.executed[row] = isHeld && step < downFrom[this.arcOf(row)] ? 1 : 0;
+        sent[row - begin] = rows.combine[row] ? sums.get(key(sender, row)) ?? alive[sender] : complete;
       }
       for (let row = begin; row < end; row++) {
         if (!this.executed[row]) continue;
-        const node = rows.receiver[row];
-        const own = rows.combine[row] ? sums.get(key(node, row)) ?? this.alive[node] : 0;
+        const [node, unit] = [rows.receiver[row], rows.unit[row]];
+        const own = rows.combine[row] ? sums.get(key(node, row)) ?? alive[node] : 0;
         const sum = own + sent[row - begin];
-        sums.set(key(node, row), sum);
-        const place = node * data.unit_count + rows.unit[row];
-        held[place] = Math.max(held[place], sum);
-        if (held[place] === this.contributors) this.held.add(node, rows.unit[row]);
+        if (this.reduces) sums.set(key(node, row), sum);
+        this.gain[row] = Math.max(sum - this.count(node, unit), 0);
+        arrived.add(node, unit, this.gain[row]);
       }
+    }
+  }
+
+  /** @param {number} node @param {number} unit @returns {number} the contributions that the node holds from the start */
+  initial(node, unit) {
+    return this.reduces ? this.alive[node] : Number(this.sources[unit] === node);
+  }
+
+  /** @param {number} node @param {number} unit @returns {number} the contributions that the node holds now or in the end */
+  count(node, unit) {
+    return this.initial(node, unit) + this.arrived.get(node, unit);
+  }
+
+  /**
+   * @param {number} step @param {number} unit the unit, or -1 for all
+   * @returns {Int32Array} the contributions to the unit or units that each node holds after a step
+   */
+  heldAfter(step, unit) {
+    const { rows } = this;
+    const held = unit < 0 ? this.totals.slice() : Int32Array.from(this.alive, (_, node) => this.initial(node, unit));
+    const end = this.endOf(step);
+    for (let row = 0; row < end; row++) {
+      if (unit < 0 || rows.unit[row] === unit) held[rows.receiver[row]] += this.gain[row];
     }
     return held;
   }
 
   /**
-   * @param {number} unit the unit, or -1 for all @param {number} step
-   * @returns {{held: Int32Array, complete: number}} the contributions that each node holds after a
-   *   step, and the number of contributions that make a unit complete
+   * @param {number} step @param {number} unit the unit, or -1 for all
+   * @returns {{held: Int32Array, full: number}} what each node holds after a step, and the number that
+   *   is shown in the full colour
    */
-  contributionsAfter(unit, step) {
-    const all = this.executeSums(step);
-    const units = this.data.unit_count;
-    const held = Int32Array.from({ length: this.network.nodeCount }, (_, node) => {
-      const own = all.subarray(node * units, (node + 1) * units);
-      return unit < 0 ? own.reduce((sum, each) => sum + each, 0) : own[unit];
-    });
-    return { held, complete: this.contributors * (unit < 0 ? units : 1) };
+  progress(step, unit) {
+    const ofAll = this.reduces ? this.complete * this.sources.length : this.mostHeld;
+    return { held: this.heldAfter(step, unit), full: unit < 0 ? ofAll : this.complete };
+  }
+
+  /** @param {number} held @param {number} full @param {number} unit @returns {string} the progress of a node in words */
+  describe(held, full, unit) {
+    if (this.reduces) return held === full ? "complete" : `incomplete: ${held} of ${full} contributions`;
+    return unit < 0 ? `holds ${held}` : held ? "holds it" : "lacks it";
   }
 
   /** @param {number} unit @returns {number} the node that holds the unit from the start */
@@ -265,23 +265,6 @@ export class Replay {
     return Math.floor(unit / this.multiplicity) % this.network.nodeCount;
   }
 
-  /** Execute the rows step by step: a unit that arrives can be sent in the next step. */
-  execute() {
-    const { rows } = this;
-    for (let step = 1; step <= this.steps; step++) {
-      const [begin, end] = this.span(step);
-      for (let row = begin; row < end; row++) {
-        const up = step < this.downFrom[this.arcOf(row)];
-        this.executed[row] = up && this.held.has(rows.sender[row], rows.unit[row]) ? 1 : 0;
-      }
-      for (let row = begin; row < end; row++) {
-        if (!this.executed[row] || this.held.has(rows.receiver[row], rows.unit[row])) continue;
-        this.held.add(rows.receiver[row], rows.unit[row]);
-        this.isNew[row] = 1;
-      }
-    }
-  }
-
   /** @param {number} row @returns {number} */
   arcOf(row) {
     const { network, rows } = this;
@@ -292,16 +275,9 @@ export class Replay {
   findOutages() {
     const { network } = this;
     const down = new Float64Array(network.neighbors.length).fill(Infinity);
-    /** @param {number} arc @param {number} step */
-    const lower = (arc, step) => {
-      down[arc] = Math.min(down[arc], step);
-      const back = network.opposite(arc);
-      down[back] = Math.min(down[back], step);
-    };
-    for (const fault of this.faults) {
-      if (fault.link >= 0) lower(network.linkArc[fault.link], fault.step);
-      for (let port = 0; fault.node >= 0 && port < network.portCount; port++) {
-        lower(fault.node * network.portCount + port, fault.step);
+    for (const { node, link, step } of this.faults) {
+      for (const arc of link >= 0 ? [network.linkArc[link]] : network.arcsFrom(node)) {
+        for (const way of [arc, network.opposite(arc)]) down[way] = Math.min(down[way], step);
       }
     }
     return down;
@@ -313,40 +289,19 @@ export class Replay {
     return [this.firstRow[step], this.firstRow[step + 1]];
   }
 
-  /**
-   * @param {number} step @param {number} [unit] or -1 for all
-   * @returns {Int32Array} the units that each node holds after a step: their number, or 1 or 0 for one unit
-   */
-  heldAfter(step, unit = -1) {
-    const counts = unit < 0 ? this.initial.slice() : new Int32Array(this.network.nodeCount);
-    if (unit >= 0) counts[this.source(unit)] = 1;
-    const end = this.span(Math.min(step, this.steps))[1];
-    for (let row = 0; row < end; row++) {
-      if (this.isNew[row] && (unit < 0 || this.rows.unit[row] === unit)) counts[this.rows.receiver[row]]++;
-    }
-    return counts;
+  /** @param {number} step @returns {number} the number of rows up to a step */
+  endOf(step) {
+    return this.span(Math.min(step, this.steps))[1];
   }
 
-  /** @param {number} node @param {number} step @returns {number[]} units, ascending */
+  /** @param {number} node @param {number} step @returns {number[]} the complete units at a node, ascending */
   unitsAt(node, step) {
-    /** @type {number[]} */
-    const units = [];
-    if (this.reduces) {
-      const first = node * this.data.unit_count;
-      const own = this.executeSums(step).subarray(first, first + this.data.unit_count);
-      own.forEach((count, unit) => count === this.contributors && units.push(unit));
-      return units;
-    }
-    if (this.initial[node]) {
-      for (let unit = 0; unit < this.data.unit_count; unit++) {
-        if (this.source(unit) === node) units.push(unit);
-      }
-    }
-    const end = this.span(Math.min(step, this.steps))[1];
+    const held = Int32Array.from(this.sources, (_, unit) => this.initial(node, unit));
+    const end = this.endOf(step);
     for (let row = 0; row < end; row++) {
-      if (this.isNew[row] && this.rows.receiver[row] === node) units.push(this.rows.unit[row]);
+      if (this.rows.receiver[row] === node) held[this.rows.unit[row]] += this.gain[row];
     }
-    return units.sort((left, right) => left - right);
+    return [...held.keys()].filter((unit) => held[unit] === this.complete);
   }
 
   /**
@@ -360,14 +315,12 @@ export class Replay {
     const perNode = new Int32Array(network.nodeCount);
     /** @type {[number, number][]} */
     const pairs = [];
-    const owed = [];
-    for (let unit = 0; unit < data.unit_count; unit++) {
-      if (!MANY_SENDERS.includes(this.collective) || alive[this.source(unit)]) owed.push(unit);
-    }
+    const isOwed = (/** @type {number} */ unit) => !MANY_SENDERS.includes(this.collective) || alive[this.source(unit)];
+    const owed = Array.from({ length: data.unit_count }, (_, unit) => unit).filter(isOwed);
     let missing = 0;
     /** @param {number} node @param {number} unit */
     const check = (node, unit) => {
-      if (!alive[node] || this.held.has(node, unit)) return;
+      if (!alive[node] || this.count(node, unit) === this.complete) return;
       missing++;
       perNode[node]++;
       if (!this.toAll || pairs.length < MOST_EXAMPLES) pairs.push([node, unit]);
@@ -386,7 +339,6 @@ export class Replay {
    * carried so far.
    */
   profile() {
-    if (this.figures) return this.figures;
     const { network, steps } = this;
     const linksUsed = new Int32Array(steps);
     const byPort = Array.from({ length: network.portCount }, () => new Int32Array(steps));
@@ -406,7 +358,6 @@ export class Replay {
       for (let row = begin; row < end; row++) now[this.arcOf(row)] = 0;
       greatestLoad[step - 1] = greatest;
     }
-    this.figures = { linksUsed, byPort, greatestLoad };
-    return this.figures;
+    return { linksUsed, byPort, greatestLoad };
   }
 }

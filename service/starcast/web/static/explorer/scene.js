@@ -3,13 +3,48 @@
  * renderers draw a scene in the same way.
  */
 
-import { mix } from "./theme.js";
+/** @import { Camera } from "./camera.js" */
+/** @import { Drawing } from "./drawing.js" */
+/** @import { Forest } from "./network.js" */
+/** @import { Replay } from "./replay.js" */
+/** @typedef {[number, number, number]} Colour red, green, blue from 0 to 255 */
+/** @typedef {ReturnType<typeof readTheme>} Theme */
 
-/** @typedef {import("./network.js").Drawing} Drawing */
-/** @typedef {import("./theme.js").Theme} Theme */
-/** @typedef {import("./theme.js").Colour} Colour */
-/** @typedef {import("./forest.js").ForestModel} ForestModel */
-/** @typedef {import("./replay.js").Replay} Replay */
+/** Return the colours of the page's style sheet, for renderers that do not use CSS. */
+function readTheme() {
+  const style = getComputedStyle(document.body);
+  /** @param {string} name @returns {Colour} */
+  const colour = (name) => {
+    const value = Number.parseInt(style.getPropertyValue(`--${name}`).trim().slice(1), 16); // as #0072b2
+    return [(value >> 16) & 255, (value >> 8) & 255, value & 255];
+  };
+  return {
+    faint: mix(colour("line"), colour("muted"), 0.65), // contrast 3, the minimum of WCAG for graphics
+    ink: colour("ink"),
+    paper: colour("paper"),
+    muted: colour("muted"),
+    line: colour("line"),
+    accent: colour("accent"),
+    trees: Array.from({ length: 8 }, (_, index) => colour(`tree-${index + 1}`)),
+  };
+}
+
+/** @param {Colour} from @param {Colour} to @param {number} share @returns {Colour} */
+export function mix(from, to, share) {
+  const blend = (/** @type {number} */ index) => Math.round(from[index] + (to[index] - from[index]) * share);
+  return [blend(0), blend(1), blend(2)];
+}
+
+/** @param {Colour} colour @returns {string} */
+export function css(colour) {
+  return `#${colour.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** @param {Colour} ground @returns {string} white or black, whichever has the higher contrast, which is at least 4.5 */
+export function readableOn(ground) {
+  const [red, green, blue] = ground.map((part) => ((part / 255 + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.179 ? "#ffffff" : "#000000";
+}
 
 /**
  * @typedef {object} Marks
@@ -36,49 +71,60 @@ export const LACKING = 3;
  */
 
 export class Scene {
-  /** @param {Drawing} drawing @param {Theme} theme @param {Marks} marks */
-  constructor(drawing, theme, marks) {
+  /** @param {Drawing} drawing @param {Marks} marks */
+  constructor(drawing, marks) {
     this.drawing = drawing;
-    this.theme = theme;
+    this.theme = readTheme();
     this.marks = marks;
     /** the fill colour of each item: red, green, blue, and 255 (opaque) */
-    this.fill = new Uint8Array(4 * drawing.count);
+    this.fill = new Uint8Array(4 * drawing.count).fill(255);
     /** the outline of each item: 0 for none, 1 in the ink colour, 2 for a selected item, or LACKING */
     this.ring = new Uint8Array(drawing.count);
     /** the text that a screen reader adds after the name of an item @type {(item: number) => string} */
     this.note = () => "";
-    /** the colour of links without strokes: that of their port, or faint */
-    this.base = /** @type {"ports" | "faint"} */ ("ports");
+    /** whether links without strokes are faint; otherwise they have the colour of their port */
+    this.isFaint = drawing.isQuotient;
     /** @type {Stroke[]} */
     this.strokes = [];
     /** the largest load if the width of strokes shows loads, else 0 */
     this.mostLoad = 0;
-    this.paint(() => theme.paper);
+    this.paint(() => this.theme.paper);
   }
 
   /** @param {(item: number) => Colour} colour */
   paint(colour) {
-    for (let item = 0; item < this.drawing.count; item++) {
-      this.fill.set(colour(item), 4 * item);
-      this.fill[4 * item + 3] = 255;
+    for (let item = 0; item < this.drawing.count; item++) this.fill.set(colour(item), 4 * item);
+  }
+
+  /** @param {number} item @returns {Colour} */
+  fillOf(item) {
+    const [red, green, blue] = this.fill.subarray(4 * item, 4 * item + 3);
+    return [red, green, blue];
+  }
+
+  /** Fill the item of a node with the accent colour, and all others with that of the paper. @param {number} node */
+  paintFirst(node) {
+    const { theme, drawing } = this;
+    this.paint((item) => (item === drawing.itemOf[node] ? theme.accent : theme.paper));
+  }
+
+  /** @param {number} link @param {Colour} faint @returns {Colour} of a drawn link without strokes */
+  baseColour(link, faint) {
+    return this.isFaint ? faint : this.theme.trees[this.drawing.port[link] % 8];
+  }
+
+  /** @param {number} way see `Drawing.way` @param {Colour} colour @param {number} width @param {Partial<Stroke>} [others] */
+  addStroke(way, colour, width, others = {}) {
+    this.strokes.push({ link: way >> 1, back: way % 2 === 1, colour, width, shift: 0, packet: false, alpha: 255, ...others });
+  }
+
+  /** Yield the strokes with their pieces and widths in pixels. @param {Camera} camera */
+  *placeStrokes(camera) {
+    const thin = this.drawing.strokeScale(camera);
+    for (const stroke of this.strokes) {
+      const parts = this.drawing.pieces(camera, stroke.link, stroke.back, stroke.shift * thin);
+      yield { stroke, parts, width: stroke.width * thin, colour: css(stroke.colour) };
     }
-  }
-
-  /**
-   * @param {number} link @param {boolean} back @param {Colour} colour @param {number} width
-   * @param {Partial<Stroke>} [others]
-   */
-  addStroke(link, back, colour, width, others = {}) {
-    this.strokes.push({ link, back, colour, width, shift: 0, packet: false, alpha: 255, ...others });
-  }
-
-  /** @param {number} arc @returns {{link: number, back: boolean}} the drawn link and direction of the stroke; link -1 inside an item */
-  place(arc) {
-    const { drawing } = this;
-    const link = drawing.drawnLink[drawing.network.linkOf[arc]];
-    if (link < 0) return { link, back: false };
-    const from = drawing.itemOf[drawing.network.sender(arc)];
-    return { link, back: drawing.a[link] !== from };
   }
 
   /** Outline the root and the selection, and cross out dead nodes and links. */
@@ -94,7 +140,7 @@ export class Scene {
     for (const link of [...marks.deadLinks, marks.selectedLink]) {
       const drawn = link < 0 ? -1 : drawing.drawnLink[link];
       const isDead = marks.deadLinks.has(link);
-      if (drawn >= 0) this.addStroke(drawn, false, isDead ? theme.muted : theme.ink, isDead ? 6 : 4, { alpha: 190 });
+      if (drawn >= 0) this.addStroke(2 * drawn, isDead ? theme.muted : theme.ink, isDead ? 6 : 4, { alpha: 190 });
     }
     if (marks.selected >= 0) this.ring[drawing.itemOf[marks.selected]] = 2;
     return this;
@@ -104,52 +150,41 @@ export class Scene {
 /**
  * Draw the strokes of trees: side by side on a link that several trees use, or one stroke as wide as the load.
  *
- * @param {Scene} scene @param {ForestModel} forest @param {number[]} trees the visible trees
+ * @param {Scene} scene @param {Forest} forest @param {number[]} trees the visible trees
  * @param {"trees" | "load"} mode
  */
 export function paintForest(scene, forest, trees, mode) {
-  const { theme, drawing } = scene;
+  const { theme, drawing, marks } = scene;
   const { network } = drawing;
-  const { selected } = scene.marks;
-  const onPath = new Set();
-  const paths = selected >= 0 && !drawing.isQuotient && selected !== forest.data.root;
-  if (paths) {
-    for (const tree of trees) {
-      for (const arc of forest.path(tree, selected) ?? []) onPath.add(tree * network.neighbors.length + arc);
-    }
-  }
-  scene.base = "faint";
+  scene.isFaint = true;
+  scene.paintFirst(forest.data.root);
   if (mode === "load" || drawing.isQuotient) {
     const load = new Int32Array(2 * drawing.linkCount);
     forest.load(trees).forEach((count, arc) => {
-      if (!count) return;
-      const { link, back } = scene.place(arc);
-      if (link >= 0) load[2 * link + Number(back)] += count;
+      if (count && drawing.way(arc) >= 0) load[drawing.way(arc)] += count;
     });
-    const greatest = load.reduce((most, count) => Math.max(most, count), 1);
-    scene.mostLoad = greatest;
-    load.forEach((count, at) => {
-      if (!count) return;
-      const share = count / greatest;
-      scene.addStroke(at >> 1, at % 2 === 1, mix(theme.faint, theme.accent, share), 0.8 + 4 * share, { shift: 2.5 });
+    scene.mostLoad = load.reduce((most, count) => Math.max(most, count), 1);
+    load.forEach((count, way) => {
+      const share = count / scene.mostLoad;
+      if (count) scene.addStroke(way, mix(theme.faint, theme.accent, share), 0.8 + 4 * share, { shift: 2.5 });
     });
-  } else {
-    const lanes = new Uint8Array(drawing.linkCount);
-    trees.forEach((tree) => {
-      for (let node = 0; node < network.nodeCount; node++) {
-        const up = forest.arcToParent(tree, node);
-        if (up < 0) continue;
-        const arc = network.opposite(up);
-        const { link, back } = scene.place(arc);
-        const lane = lanes[link]++;
-        const side = (lane % 2 ? 1 : -1) * Math.ceil(lane / 2) * 3 * (back ? -1 : 1);
-        const isOnPath = onPath.has(tree * network.neighbors.length + arc);
-        const alpha = paths && !isOnPath ? 60 : 255;
-        scene.addStroke(link, back, theme.trees[tree % 8], isOnPath ? 6 : 2, { shift: side, alpha });
-      }
-    });
+    return;
   }
-  scene.paint((item) => (item === drawing.itemOf[forest.data.root] ? theme.accent : theme.paper));
+  const hasPaths = marks.selected >= 0 && marks.selected !== forest.data.root;
+  const lanes = new Uint8Array(drawing.linkCount);
+  for (const tree of trees) {
+    const path = hasPaths ? forest.path(tree, marks.selected) : null;
+    for (let node = 0; node < network.nodeCount; node++) {
+      const up = forest.arcToParent(tree, node);
+      if (up < 0) continue;
+      const arc = network.opposite(up);
+      const way = drawing.way(arc);
+      const lane = lanes[way >> 1]++;
+      const shift = (lane % 2 ? 1 : -1) * Math.ceil(lane / 2) * 3 * (way % 2 ? -1 : 1);
+      const isOnPath = path?.includes(arc);
+      scene.addStroke(way, theme.trees[tree % 8], isOnPath ? 6 : 2, { shift, alpha: hasPaths && !isOnPath ? 60 : 255 });
+    }
+  }
 }
 
 /**
@@ -159,14 +194,11 @@ export function paintForest(scene, forest, trees, mode) {
  */
 export function paintPaths(scene, paths) {
   const { theme, drawing, marks } = scene;
-  scene.base = "faint";
+  scene.isFaint = true;
   paths.forEach((path, at) => {
-    for (const arc of path) {
-      const { link, back } = scene.place(arc);
-      if (link >= 0) scene.addStroke(link, back, theme.trees[at % 8], 5);
-    }
+    for (const way of path.map((arc) => drawing.way(arc))) if (way >= 0) scene.addStroke(way, theme.trees[at % 8], 5);
   });
-  scene.paint((item) => (item === drawing.itemOf[marks.root] ? theme.accent : theme.paper));
+  scene.paintFirst(marks.root);
 }
 
 /**
@@ -178,49 +210,24 @@ export function paintPaths(scene, paths) {
  */
 export function paintStep(scene, replay, step, unit, heldStep) {
   const { theme, drawing } = scene;
-  const { network } = drawing;
-  const sums = replay.reduces ? replay.contributionsAfter(unit, heldStep) : null;
-  const held = sums?.held ?? replay.heldAfter(heldStep, unit);
+  const { held, full } = replay.progress(heldStep, unit);
   const share = new Float64Array(drawing.count);
-  const greatest = sums?.complete ?? (unit < 0 ? mostHeld(replay) : 1);
-  for (let node = 0; node < network.nodeCount; node++) {
-    share[drawing.itemOf[node]] += Math.min(held[node] / greatest, 1) / drawing.size[drawing.itemOf[node]];
-  }
-  scene.base = "faint";
+  drawing.itemOf.forEach((item, node) => (share[item] += Math.min(held[node] / full, 1) / drawing.size[item]));
+  scene.isFaint = true;
   scene.paint((item) => mix(theme.paper, theme.accent, share[item] && 0.2 + 0.8 * share[item]));
-  if (sums && !drawing.isQuotient) {
-    scene.note = (node) =>
-      held[node] === greatest ? "complete" : `incomplete: ${held[node]} of ${greatest} contributions`;
-  } else if (!drawing.isQuotient) {
-    scene.note = (node) => (unit < 0 ? `holds ${held[node]}` : held[node] ? "holds it" : "lacks it");
-  }
+  if (!drawing.isQuotient) scene.note = (node) => replay.describe(held[node], full, unit);
   const units = new Int32Array(2 * drawing.linkCount);
-  const colour = new Int16Array(2 * drawing.linkCount);
+  const tree = new Int16Array(2 * drawing.linkCount);
   const [begin, end] = replay.span(step);
   for (let row = begin; row < end; row++) {
     if (!replay.executed[row] || (unit >= 0 && replay.rows.unit[row] !== unit)) continue;
-    const arc = replay.arcOf(row);
-    const { link, back } = scene.place(arc);
-    if (link < 0) continue;
-    units[2 * link + Number(back)]++;
-    colour[2 * link + Number(back)] = replay.rows.tree[row] % 8;
+    const way = drawing.way(replay.arcOf(row));
+    if (way < 0) continue;
+    units[way]++;
+    tree[way] = replay.rows.tree[row] % 8;
   }
-  for (let at = 0; at < units.length; at++) {
-    if (!units[at]) continue;
-    const width = 2 + Math.min(Math.log2(units[at]), 3);
-    scene.addStroke(at >> 1, at % 2 === 1, theme.trees[colour[at]], width, { shift: units[at ^ 1] ? 2.5 : 0, packet: true });
-  }
-}
-
-/** @param {Replay} replay @returns {number} the most units that a node holds in the end */
-export function mostHeld(replay) {
-  if (replay.mostHeld === undefined) {
-    // The source of a scatter holds all units from the start, so it would make other nodes pale.
-    let most = 1;
-    replay.heldAfter(replay.steps).forEach((count, node) => {
-      if (!replay.initial[node] || replay.toAll) most = Math.max(most, count);
-    });
-    replay.mostHeld = most;
-  }
-  return replay.mostHeld;
+  units.forEach((count, way) => {
+    const shift = units[way ^ 1] ? 2.5 : 0;
+    if (count) scene.addStroke(way, theme.trees[tree[way]], 2 + Math.min(Math.log2(count), 3), { shift, packet: true });
+  });
 }

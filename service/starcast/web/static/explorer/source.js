@@ -28,7 +28,11 @@ export class SourceError extends Error {
 /** Families whose labels follow from the ranks; see `computeLabels`. */
 const LABELLED_FAMILIES = ["star", "nk-star", "hypercube"];
 
-/** The array type of each dtype, in the names of the API and of self-contained pages. */
+/**
+ * The array type of each dtype, in the names of the API and of self-contained pages.
+ *
+ * @type {Record<string, new (buffer: ArrayBuffer) => Numbers>}
+ */
 const NUMBER_TYPES = {
   int32: Int32Array, uint8: Uint8Array, int16: Int16Array, float32: Float32Array,
   "<i4": Int32Array, "|u1": Uint8Array, "<i2": Int16Array, "<f4": Float32Array,
@@ -36,7 +40,7 @@ const NUMBER_TYPES = {
 
 /** @param {string} dtype @param {ArrayBuffer} buffer @returns {Numbers} */
 function toArray(dtype, buffer) {
-  const type = NUMBER_TYPES[/** @type {keyof typeof NUMBER_TYPES} */ (dtype)];
+  const type = NUMBER_TYPES[dtype];
   if (!type) throw new SourceError(`the server sent an array of ${dtype}`);
   return new type(buffer);
 }
@@ -106,14 +110,19 @@ export class Source {
     return toArray(response.headers.get("X-Array-Dtype") ?? "", await response.arrayBuffer());
   }
 
-  /** @param {string} spec @returns {Promise<{data: TopologyData, neighbors: Int32Array}>} */
+  /** @param {string} kind @param {string} id @param {string} path @param {(entry: any) => any} pick see `array` */
+  async withArray(kind, id, path, pick) {
+    const [data, values] = await Promise.all([this.describe(kind, id), this.array(kind, id, path, pick)]);
+    return { data, values };
+  }
+
+  /** @param {string} spec @returns {Promise<{data: TopologyData, values: Int32Array}>} */
   async topology(spec) {
-    const values = this.array("topologies", spec, "neighbors", (entry) => entry.neighbors);
-    const [data, neighbors] = await Promise.all([this.describe("topologies", spec), values]);
+    const { data, values } = await this.withArray("topologies", spec, "neighbors", (entry) => entry.neighbors);
     if (!this.stored && !LABELLED_FAMILIES.includes(data.family)) {
       data.labels = (await (await request(`topologies/${encodeURIComponent(spec)}/labels`)).json()).labels;
     }
-    return { data, neighbors };
+    return { data, values };
   }
 
   /** @param {string} spec @param {string} name @returns {Promise<Float32Array>} */
@@ -121,18 +130,14 @@ export class Source {
     return this.array("topologies", spec, `layout/${encodeURIComponent(name)}`, (entry) => entry.positions[name]);
   }
 
-  /** @param {string} id @returns {Promise<{data: ForestData, parentPorts: Uint8Array}>} */
-  async forest(id) {
-    const ports = this.array("forests", id, "parent-ports", (entry) => entry.parent_ports);
-    const [data, parentPorts] = await Promise.all([this.describe("forests", id), ports]);
-    return { data, parentPorts };
+  /** @param {string} id @returns {Promise<{data: ForestData, values: Uint8Array}>} the values are parent ports */
+  forest(id) {
+    return this.withArray("forests", id, "parent-ports", (entry) => entry.parent_ports);
   }
 
-  /** @param {string} id @returns {Promise<{data: ScheduleData, rows: Int32Array}>} */
-  async schedule(id) {
-    const values = this.array("schedules", id, "rows", (entry) => entry.rows);
-    const [data, rows] = await Promise.all([this.describe("schedules", id), values]);
-    return { data, rows };
+  /** @param {string} id @returns {Promise<{data: ScheduleData, values: Int32Array}>} the values are rows */
+  schedule(id) {
+    return this.withArray("schedules", id, "rows", (entry) => entry.rows);
   }
 
   /** @param {"forests" | "schedules"} kind @param {string} spec @returns {Promise<Entry[]>} */

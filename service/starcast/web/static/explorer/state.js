@@ -1,8 +1,7 @@
 /** The state of the explorer, and its conversion to and from the text in the URL. */
 
-/** @typedef {import("./network.js").Network} Network */
-/** @typedef {import("./replay.js").Fault} Fault */
-
+/** @import { Network } from "./network.js" */
+/** @import { Fault } from "./replay.js" */
 /** @typedef {ReturnType<typeof emptyState>} State */
 
 /** Return the state in which nothing is chosen: names are empty, and numbers of nodes and units are -1. */
@@ -30,7 +29,7 @@ export function faultText(network, fault) {
 }
 
 /** @param {Network} network @param {string} text @returns {Fault | string} the fault, or a sentence that says what is wrong */
-export function parseFault(network, text) {
+function parseFault(network, text) {
   const [what, at, ...rest] = text.split("@");
   const step = at === undefined ? 1 : Number(at);
   if (rest.length || !Number.isInteger(step) || step < 1) return `'${text}' is not a fault`;
@@ -44,25 +43,22 @@ export function parseFault(network, text) {
 
 /** @param {State} state @param {Network} network @returns {string} without the question mark */
 export function formatState(state, network) {
-  /** @type {[string, string][]} */
-  const pairs = [
-    ["layout", state.layout],
-    ["forest", state.forest],
-    ["trees", state.trees ? state.trees.join(",") || "none" : ""],
-    ["links", state.links === "load" ? "load" : ""],
-    ["schedule", state.schedule],
-    ["source", state.source === "all" ? "all" : ""],
-    ["step", state.step ? String(state.step) : ""],
-    ["unit", state.unit >= 0 ? String(state.unit) : ""],
-    ["node", state.node >= 0 ? network.labels[state.node] : ""],
-    ["from", state.from >= 0 ? network.labels[state.from] : ""],
-    ["faults", state.faults.map((fault) => faultText(network, fault)).join(",")],
-    ["view", state.view],
-  ];
+  const label = (/** @type {number} */ node) => network.labels[node] ?? "";
+  const texts = {
+    ...state,
+    trees: state.trees && (state.trees.join(",") || "none"),
+    links: state.links === "load" && "load",
+    source: state.source === "all" && "all",
+    step: state.step && String(state.step),
+    unit: state.unit >= 0 && String(state.unit),
+    node: label(state.node),
+    from: label(state.from),
+    faults: state.faults.map((fault) => faultText(network, fault)).join(","),
+  };
   // Colons, commas and parentheses need no escapes in a query, and are easier to read without.
   const readable = (/** @type {string} */ text) =>
     encodeURIComponent(text).replace(/%(3A|2C|40|2F|3D)/gi, (escaped) => decodeURIComponent(escaped));
-  return pairs.filter(([, value]) => value).map(([key, value]) => `${key}=${readable(value)}`).join("&");
+  return Object.entries(texts).flatMap(([key, text]) => (text ? [`${key}=${readable(text)}`] : [])).join("&");
 }
 
 /**
@@ -84,7 +80,7 @@ export function parseState(text, network) {
     if (key === "layout") {
       if (network.data.layouts.some(({ name }) => name === value)) state.layout = value;
       else problems.push(`${spec} has no layout '${value}'`);
-    } else if (key === "forest" || key === "schedule") state[key] = value;
+    } else if (key === "forest" || key === "schedule" || key === "view") state[key] = value;
     else if (key === "trees" || key === "tree") {
       const numbers = value === "none" ? [] : value.split(",").map((part) => integer("trees", part));
       if (!numbers.includes(-1)) state.trees = numbers;
@@ -101,8 +97,7 @@ export function parseState(text, network) {
         if (typeof fault === "string") problems.push(fault);
         else state.faults.push(fault);
       }
-    } else if (key === "view") state.view = value;
-    else problems.push(`the address has an unknown part '${key}=${value}'`);
+    } else problems.push(`the address has an unknown part '${key}=${value}'`);
   }
   return { state, problems };
 }

@@ -1,33 +1,14 @@
 /** The renderer of small topologies: SVG, with a named element for each node. */
 
-import { nodeRadius, pieces, placePacket, placeStrokes } from "./geometry.js";
-import { LACKING } from "./scene.js";
-import { css, mix, readableOn } from "./theme.js";
+import { svgElement, update } from "../elements.js";
+import { placePacket } from "./drawing.js";
+import { LACKING, css, mix, readableOn } from "./scene.js";
 
-/** @typedef {import("./scene.js").Scene} Scene */
-/** @typedef {import("./camera.js").Camera} Camera */
+/** @import { Camera } from "./camera.js" */
+/** @import { Drawing } from "./drawing.js" */
+/** @import { Scene } from "./scene.js" */
 
-const NAMESPACE = "http://www.w3.org/2000/svg";
 const CHARACTER = 6.7; // the width of a character of 11 pixels
-
-/**
- * @param {string} tag @param {Record<string, string | number>} attributes @param {Node[]} children
- * @returns {SVGElement}
- */
-export function svgElement(tag, attributes = {}, ...children) {
-  const element = document.createElementNS(NAMESPACE, tag);
-  update(element, attributes);
-  element.append(...children);
-  return element;
-}
-
-/** @param {SVGElement} element @param {Record<string, string | number>} attributes */
-export function update(element, attributes) {
-  for (const [name, value] of Object.entries(attributes)) {
-    const text = typeof value === "number" ? String(Math.round(value * 100) / 100) : value;
-    if (element.getAttribute(name) !== text) element.setAttribute(name, text);
-  }
-}
 
 export class SvgView {
   /** @param {HTMLElement} host */
@@ -36,21 +17,13 @@ export class SvgView {
     this.strokes = svgElement("g", { "aria-hidden": "true", fill: "none" });
     this.nodes = svgElement("g");
     this.packets = svgElement("g", { "aria-hidden": "true" });
-    this.svg = svgElement(
-      "svg",
-      { role: "group", "aria-roledescription": "network", class: "view", "font-size": 11 },
-      this.base,
-      this.strokes,
-      this.nodes,
-      this.packets,
-    );
-    this.svg.setAttribute("font-family", "'DejaVu Sans Mono', Menlo, Consolas, monospace");
+    const roles = { role: "group", "aria-roledescription": "network", class: "view" };
+    const font = { "font-size": 11, "font-family": "'DejaVu Sans Mono', Menlo, Consolas, monospace" };
+    this.svg = svgElement("svg", { ...roles, ...font }, this.base, this.strokes, this.nodes, this.packets);
     this.host = host;
     host.append(this.svg);
-    /** @type {import("./network.js").Drawing | null} */
-    this.drawing = null;
-    /** @type {Scene | null} */
-    this.scene = null;
+    this.drawing = /** @type {Drawing | null} */ (null);
+    this.scene = /** @type {Scene | null} */ (null);
     this.place = "";
   }
 
@@ -71,11 +44,9 @@ export class SvgView {
     }
     for (let item = 0; item < drawing.count; item++) {
       const text = drawing.itemText(item);
-      const label = svgElement("text", { "text-anchor": "middle", dy: "0.36em" });
-      label.textContent = text;
-      const group = svgElement("g", { role: "button", tabindex: -1, "data-node": text });
-      group.append(svgElement("path", { d: "" }), svgElement("rect", {}), label);
-      this.nodes.append(group);
+      const label = svgElement("text", { "text-anchor": "middle", dy: "0.36em" }, text);
+      const parts = [svgElement("path", { d: "" }), svgElement("rect"), label];
+      this.nodes.append(svgElement("g", { role: "button", tabindex: -1, "data-node": text }, ...parts));
     }
   }
 
@@ -99,23 +70,20 @@ export class SvgView {
   }
 
   /** @param {Scene} scene @param {Camera} camera */
-  drawBase({ drawing, theme, base }, camera) {
-    const lines = /** @type {SVGElement[]} */ ([...this.base.children]);
-    for (let link = 0; link < drawing.linkCount; link++) {
-      const isFaint = base === "faint" || drawing.isQuotient;
-      const colour = isFaint ? theme.faint : theme.trees[drawing.port[link] % 8];
+  drawBase(scene, camera) {
+    const { drawing, theme, isFaint } = scene;
+    [...this.base.children].forEach((line, link) => {
       const width = drawing.isQuotient ? 0.5 + 0.4 * Math.log10(drawing.weight[link]) : isFaint ? 1 : 1.6;
-      const d = pathOf(pieces(drawing, camera, link, false, 0));
-      update(lines[link], { d, stroke: css(colour), "stroke-width": width });
-    }
+      const stroke = css(scene.baseColour(link, theme.faint));
+      update(line, { d: pathOf(drawing.pieces(camera, link)), stroke, "stroke-width": width });
+    });
   }
 
   /** @param {Scene} scene @param {Camera} camera */
   drawStrokes(scene, camera) {
     const drawn = [];
     const { half, high } = this.nodeSize(scene.drawing, camera);
-    for (const { stroke, parts, width } of placeStrokes(scene, camera)) {
-      const colour = css(stroke.colour);
+    for (const { stroke, parts, width, colour } of scene.placeStrokes(camera)) {
       const line = svgElement("path", { d: pathOf(parts), stroke: colour, "stroke-width": width, "stroke-linecap": "round" });
       if (stroke.alpha < 255) line.setAttribute("stroke-opacity", (stroke.alpha / 255).toFixed(2));
       drawn.push(line);
@@ -129,12 +97,12 @@ export class SvgView {
    * box around its label, or a dot. When the browser zooms the page, labels shrink so that they keep
    * their size on the screen.
    *
-   * @param {import("./network.js").Drawing} drawing @param {Camera} camera
+   * @param {Drawing} drawing @param {Camera} camera
    */
   nodeSize(drawing, camera) {
-    const radius = nodeRadius(drawing, camera);
+    const radius = drawing.radius(camera);
     const width = CHARACTER * drawing.itemText(0).length + 8;
-    const room = Math.min((drawing.spacing() * camera.scale) / (width * 0.86), 1);
+    const room = Math.min((drawing.spacing * camera.scale) / (width * 0.86), 1);
     const size = room < Math.max(1 / devicePixelRatio, 0.5) ? 0 : room;
     return { size, half: size ? (size * width) / 2 : radius, high: size ? size * 8.5 : radius };
   }
@@ -145,59 +113,58 @@ export class SvgView {
     const focused = marks.selected >= 0 ? drawing.itemOf[marks.selected] : 0;
     const { half, high, size } = this.nodeSize(drawing, camera);
     update(this.nodes, { "font-size": 11 * size });
-    const groups = /** @type {SVGElement[]} */ ([...this.nodes.children]);
-    groups.forEach((group, item) => {
-      const x = drawing.x[item] * camera.scale + camera.x;
-      const y = drawing.y[item] * camera.scale + camera.y;
-      const [cross, box, label] = /** @type {SVGElement[]} */ ([...group.children]);
+    [...this.nodes.children].forEach((group, item) => {
+      const [x, y] = drawing.place(item, camera);
+      const [cross, box, label] = group.children;
+      const ring = scene.ring[item];
       const isDead = !drawing.isQuotient && marks.deadNodes.has(item);
-      const lacks = scene.ring[item] === LACKING && !drawing.isQuotient ? `, goes without ${marks.lacking?.[item]}` : "";
+      const lacks = ring === LACKING && !drawing.isQuotient ? `, goes without ${marks.lacking?.[item]}` : "";
       const note = isDead ? "dead" : `${scene.note(item)}${lacks}`;
       const name = drawing.itemText(item);
       update(group, {
         transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`,
         tabindex: item === focused ? 0 : -1,
         "aria-label": note ? `${name}, ${note}` : name,
-        "aria-pressed": String(scene.ring[item] === 2),
-        class: scene.ring[item] === 2 ? "node selected" : "node",
+        "aria-pressed": String(ring === 2),
+        class: ring === 2 ? "node selected" : "node",
       });
-      const [red, green, blue] = isDead ? theme.line : scene.fill.subarray(4 * item, 4 * item + 3);
+      const fill = isDead ? theme.line : scene.fillOf(item);
       update(box, {
         x: -half,
         y: -high,
         width: 2 * half,
         height: 2 * high,
         rx: size ? 4 : half,
-        fill: css([red, green, blue]),
-        stroke: css(scene.ring[item] === LACKING ? theme.trees[1] : scene.ring[item] ? theme.ink : mix(theme.muted, theme.ink, 0.2)),
-        "stroke-width": [1, 2.5, 4, 4][scene.ring[item]] * (size || 1),
+        fill: css(fill),
+        stroke: css(ring === LACKING ? theme.trees[1] : ring ? theme.ink : mix(theme.muted, theme.ink, 0.2)),
+        "stroke-width": [1, 2.5, 4, 4][ring] * (size || 1),
       });
       update(cross, {
         d: isDead ? `M${-half - 6} ${-high - 6}L${half + 6} ${high + 6}M${half + 6} ${-high - 6}L${-half - 6} ${high + 6}` : "",
         stroke: css(theme.ink),
         "stroke-width": 2.5,
       });
-      update(label, { display: size ? "inline" : "none", fill: readableOn([red, green, blue]) });
+      update(label, { display: size ? "inline" : "none", fill: readableOn(fill) });
     });
   }
 
   /** @param {Scene} scene @param {Camera} camera @param {number} progress */
   drawPackets(scene, camera, progress) {
     const dots = [];
-    for (const { stroke, parts, width } of placeStrokes(scene, camera)) {
+    for (const { stroke, parts, width, colour } of scene.placeStrokes(camera)) {
       const place = stroke.packet && placePacket(parts, progress);
-      if (place) dots.push({ cx: place[0], cy: place[1], r: Math.min(width + 1, 4), fill: css(stroke.colour) });
+      if (place) dots.push({ cx: place[0], cy: place[1], r: Math.min(width + 1, 4), fill: colour });
     }
     while (this.packets.childElementCount > dots.length) this.packets.lastElementChild?.remove();
     while (this.packets.childElementCount < dots.length) this.packets.append(svgElement("circle"));
-    const circles = /** @type {SVGElement[]} */ ([...this.packets.children]);
-    dots.forEach((dot, at) => update(circles[at], { ...dot, stroke: css(scene.theme.paper), "stroke-width": 1.2 }));
+    const outline = { stroke: css(scene.theme.paper), "stroke-width": 1.2 };
+    dots.forEach((dot, at) => update(this.packets.children[at], { ...dot, ...outline }));
   }
 
   /** @param {string} label */
   focus(label) {
-    const group = this.nodes.querySelector(`[data-node="${CSS.escape(label)}"]`);
-    /** @type {SVGElement | null} */ (group)?.focus({ preventScroll: true });
+    const group = /** @type {SVGElement | null} */ (this.nodes.querySelector(`[data-node="${CSS.escape(label)}"]`));
+    group?.focus({ preventScroll: true });
   }
 }
 
@@ -216,8 +183,7 @@ function pathOf(parts) {
  */
 function arrowHead([x1, y1, x2, y2], half, high, width, colour) {
   const length = Math.hypot(x2 - x1, y2 - y1) || 1;
-  const ux = (x2 - x1) / length;
-  const uy = (y2 - y1) / length;
+  const [ux, uy] = [(x2 - x1) / length, (y2 - y1) / length];
   const edge = half === high ? half : Math.min(half / (Math.abs(ux) || 1e-6), high / (Math.abs(uy) || 1e-6));
   const tip = [x2 - ux * (edge + 2), y2 - uy * (edge + 2)];
   const size = 4 + width;

@@ -1,25 +1,31 @@
-"""Resources for records: the best known objects of the search problems, with their witnesses."""
+"""Resources with evidence: the papers' claims with verdicts, and records with witnesses.
 
-from pathlib import Path
+A claim has its newest stored verdict and a counterexample. A record is the best known object of a
+search problem.
+"""
+
+import pathlib
 from typing import Annotated
 from urllib.parse import quote
 
 import numpy as np
-from fastapi import APIRouter, Query
-from fastapi import Path as PathParameter
+from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
+from starcast.claims import Claim, Verdict, find_claim, report, select_claims, storage
+from starcast.claims.report import Stored
+from starcast.queries.counterexample import locate, to_cypher
 from starcast.records import PROBLEM_NAMES, Record, known_folders, verify
 from starcast.records.files import load_files, missing_reason, record_row
-from starcast.support.errors import InputError, NotFoundError, StarcastError
+from starcast.stores.database.sessions import open_session
+from starcast.support.errors import InputError, NotFoundError, StarcastError, UnavailableError
 from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.support.table import Row
-from starcast.support.vocabulary import Format
+from starcast.support.vocabulary import Format, VerdictWord
 from starcast.topologies import topology
 from starcast.trees import Forest
-from starcast.web import models
-from starcast.web.computations import require_drawable
-from starcast.web.responses import (
+from starcast.web import computations, models
+from starcast.web.api import (
     ARRAY,
     Page,
     PagingParameter,
@@ -29,12 +35,15 @@ from starcast.web.responses import (
 )
 from starcast.web.service import Service, ServiceParameter
 
-router = APIRouter(tags=["records"])
-IdParameter = Annotated[
+router = APIRouter()
+ClaimParameter = Annotated[str, Path(max_length=100, examples=["TS.L5"])]
+PaperParameter = Annotated[str | None, Query(description="TS, SLC, FA, EDT or NK", max_length=20)]
+VerdictParameter = Annotated[
+    VerdictWord | None, Query(description="only claims with this stored verdict")
+]
+RecordParameter = Annotated[
     str,
-    PathParameter(
-        max_length=200, examples=["edge-disjoint-trees:S4"], description="id of a record"
-    ),
+    Path(max_length=200, examples=["edge-disjoint-trees:S4"], description="id of a record"),
 ]
 ProblemParameter = Annotated[
     str | None, Query(description="only the records of a problem", max_length=50)
@@ -48,19 +57,111 @@ _SCHEDULES = {
 }
 
 
-@router.get("/records", responses=with_formats(Format.CSV))
+@router.get("/claims", tags=["claims"], responses=with_formats(Format.CSV))
+def list_claims(
+    service: ServiceParameter,
+    paging: PagingParameter,
+    paper: PaperParameter = None,
+    verdict: VerdictParameter = None,
+) -> Page[models.ClaimResource]:
+    """List the claims in the order of the papers. If PostgreSQL is down, verdicts are null."""
+    claims = select_claims([paper] if paper else [])
+    table = report.list_claims(claims, stored_verdicts(service), verdict)
+    return paging.respond(models.ClaimResource, [claim_fields(row) for row in table])
+
+
+@router.get("/claims/{claim_id}", tags=["claims"])
+def show_claim(claim_id: ClaimParameter, service: ServiceParameter) -> models.ClaimDetail:
+    """Show a claim. If it has no stored verdict, it is verified now, at its quick sizes."""
+    claim = find_known_claim(claim_id)
+    run, verdict = stored_verdicts(service).get(claim.id, (None, None))
+    # A published site never verifies claims here: `publish --check-claims` does so in advance.
+    if verdict is None and claim.check is not None and not service.published:
+        verdict = service.workers.run(computations.verify_claim, claim.id)
+    row = {**report.claim_row(claim), **report.verdict_row(verdict)}
+    facts = report.claim_facts(
+        claim, {} if run is None or verdict is None else {claim.id: (run, verdict)}
+    )
+    return models.ClaimDetail(
+        **claim_fields(row),
+        reading=claim.reading,
+        record=claim.record,
+        parts=list(claim.parts),
+        detail="" if verdict is None else verdict.detail,
+        run=None if run is None else run.id,
+        verified_by=facts.get("verified_by", ""),
+        explorer=None if verdict is None else locate_counterexample(verdict),
+        cypher=None if verdict is None else _cypher(verdict),
+    )
+
+
+def find_known_claim(claim_id: str) -> Claim:
+    """Return the claim with this id.
+
+    Raises:
+        NotFoundError: no claim has this id.
+    """
+    try:
+        return find_claim(claim_id)
+    # An unknown id in a path is a missing resource (status 404), not invalid input (status 422).
+    except InputError as error:
+        raise NotFoundError(error.message, hint=error.hint) from None
+
+
+def stored_verdicts(service: Service) -> Stored:
+    """Return the newest verdicts by claim, omitting stored verdicts if PostgreSQL is down."""
+    try:
+        with service.lab() as lab, open_session(lab.engine) as session:
+            return {**service.verdicts, **storage.newest_verdicts(session)}
+    except UnavailableError:
+        return service.verdicts
+
+
+def locate_counterexample(verdict: Verdict) -> str | None:
+    """Return the explorer URL that shows a counterexample, or None if it cannot be located."""
+    try:
+        at = locate(verdict)
+    except NotFoundError:
+        return None
+    kinds = ("forest", "schedule")
+    state = {kind: at[kind].partition(":")[2] for kind in kinds if kind in at}
+    state |= {name: str(at[name]) for name in ("tree", "step") if name in at}
+    if node := at.get("sender", at.get("node")):
+        state["node"] = node
+    return explorer_url(at["topology"], state)
+
+
+def _cypher(verdict: Verdict) -> str | None:
+    try:
+        return to_cypher(verdict)
+    except NotFoundError:
+        return None
+
+
+def claim_fields(row: Row) -> Row:
+    """Return the fields of `models.ClaimResource` for a row of a listing."""
+    return {
+        **{name: row[name] for name in ("id", "paper", "number", "statement", "notation")},
+        "verdict": row.get("verdict"),
+        "sizes": row.get("sizes") or [],
+        "counterexample": row.get("counterexample") or "",
+        "url": f"claims/{quote(row['id'])}",
+    }
+
+
+@router.get("/records", tags=["records"], responses=with_formats(Format.CSV))
 def list_records(
     service: ServiceParameter,
     paging: PagingParameter,
     problem: ProblemParameter = None,
 ) -> Page[models.RecordResource]:
     """List the best known object of each problem and topology. No server is needed."""
-    rows = [record_fields(each) for each in load(service, problem)]
+    rows = [record_fields(each) for each in load_records(service, problem)]
     return paging.respond(models.RecordResource, rows)
 
 
-@router.get("/records/{record_id}")
-def show_record(record_id: IdParameter, service: ServiceParameter) -> models.RecordDetail:
+@router.get("/records/{record_id}", tags=["records"])
+def show_record(record_id: RecordParameter, service: ServiceParameter) -> models.RecordDetail:
     """Show a record: why its bound holds, its proof, and the searches for it."""
     record = find_known_record(service.settings.home, record_id)
     fields = record.fields()
@@ -76,10 +177,10 @@ def show_record(record_id: IdParameter, service: ServiceParameter) -> models.Rec
     )
 
 
-@router.get("/records/{record_id}/witness/{name}", **ARRAY)
+@router.get("/records/{record_id}/witness/{name}", tags=["records"], **ARRAY)
 def get_witness(
-    record_id: IdParameter,
-    name: Annotated[str, PathParameter(max_length=50, examples=["parent_port"])],
+    record_id: RecordParameter,
+    name: Annotated[str, Path(max_length=50, examples=["parent_port"])],
     service: ServiceParameter,
 ) -> Response:
     """Return an array of a record's witness."""
@@ -92,7 +193,7 @@ def get_witness(
     return array_response(record.witness[name])
 
 
-def load(service: Service, problem: str | None) -> list[Record]:
+def load_records(service: Service, problem: str | None) -> list[Record]:
     """Return the best known records, in the order of the problems.
 
     Raises:
@@ -116,7 +217,7 @@ def record_fields(record: Record) -> Row:
     }
 
 
-def find_known_record(home: Path, record_id: str) -> Record:
+def find_known_record(home: pathlib.Path, record_id: str) -> Record:
     """Return the best known record with an id such as ``congestion-trees:S4:congestion=2``.
 
     Args:
@@ -133,7 +234,7 @@ def find_known_record(home: Path, record_id: str) -> Record:
     raise NotFoundError(f"no record has the id '{record_id}'", hint="see 'starcast records list'")
 
 
-def build_witness_forest(home: Path, forest_id: str) -> Forest:
+def build_witness_forest(home: pathlib.Path, forest_id: str) -> Forest:
     """Verify a record and return the trees of its witness.
 
     Args:
@@ -169,7 +270,7 @@ def build_witness_forest(home: Path, forest_id: str) -> Forest:
 def locate_witness(record: Record) -> str | None:
     """Return the URL at which the explorer shows a record's witness, or None if there is none."""
     try:
-        graph = require_drawable(topology(record.topology))
+        graph = computations.require_drawable(topology(record.topology))
     except StarcastError:  # the topology is too large, or its plug-in is not loaded
         return None
     state: dict[str, str] = {}
