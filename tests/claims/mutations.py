@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import Forest, Schedule, Simulation, StarcastError, topology
-from starcast.claims import growth
+from starcast.claims import closed_forms as growth
+from starcast.claims.cached_topology import ObjectCache
 from starcast.claims.catalogue import Claim
 from starcast.claims.check import ClaimCheck, Relation, as_array
-from starcast.claims.object_cache import ObjectCache
 from starcast.claims.verdict import judge
 from starcast.claims.verify import run_check
 from starcast.records import checkers

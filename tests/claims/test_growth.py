@@ -6,8 +6,8 @@ from math import factorial
 
 import pytest
 
-from starcast.claims import growth
-from starcast.claims.growth import arrangements, diameter, distance_sum, nk_diameter
+from starcast.claims import closed_forms as growth
+from starcast.claims.closed_forms import arrangements, diameter, distance_sum, nk_diameter
 from starcast.topologies import topology
 
 BOUNDED: dict[str, Callable[[int], growth.Number]] = {

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from starcast.claims.reference.pipelines import (
+from starcast.claims.closed_forms import (
     Pipeline,
     Surd,
     add_sqrt,

@@ -9,6 +9,7 @@ import pytest
 
 from starcast import StarcastError, check, topology
 from starcast.claims import catalogue, verify
+from starcast.claims.cached_topology import ObjectCache
 from starcast.claims.catalogue import (
     Claim,
     Sizes,
@@ -20,7 +21,6 @@ from starcast.claims.catalogue import (
     union,
 )
 from starcast.claims.check import ClaimCheck, Evidence, Place
-from starcast.claims.object_cache import ObjectCache
 from starcast.claims.reference.star_vs_hypercube import describe_cell
 from starcast.claims.verdict import Verdict, claim_verdict, conjunction_verdict, describe_place
 

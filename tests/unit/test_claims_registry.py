@@ -7,9 +7,9 @@ import pytest
 
 from starcast import StarcastError, topology
 from starcast.claims import catalogue, registry
+from starcast.claims.cached_topology import ObjectCache
 from starcast.claims.catalogue import Paper, parse_entry, parse_sizes
 from starcast.claims.check import ClaimCheck
-from starcast.claims.object_cache import ObjectCache
 from starcast.claims.registry import executions, forests
 from starcast.trees.model import Forest
 

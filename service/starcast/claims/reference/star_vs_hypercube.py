@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import mpmath
 
 from starcast.claims.check import REVERSED, ClaimCheck
-from starcast.claims.growth import (
+from starcast.claims.closed_forms import (
     EXACT,
     Number,
     ceil,

@@ -16,7 +16,7 @@ from functools import partial
 from typing import NamedTuple
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number, diameter, distance_sum, divide, factorial, log2
+from starcast.claims.closed_forms import Number, diameter, distance_sum, divide, factorial, log2
 from starcast.claims.reference import lower_bound_counts, star_vs_hypercube
 from starcast.claims.reference.lower_bound_counts import NetworkCounts
 from starcast.claims.reference.star_vs_hypercube import (

@@ -5,12 +5,17 @@ from fractions import Fraction
 import numpy as np
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import distance_sum, factorial
+from starcast.claims.closed_forms import (
+    distance_sum,
+    factorial,
+    rule_9_quotient,
+    rule_9_steps,
+    starting_necklaces,
+)
 from starcast.claims.papers.fragopoulou_akl.tables import (
     distances_of_pairs,
     shared_distances,
 )
-from starcast.claims.reference import bfs, labels
 from starcast.claims.registry import Execution, Memory, checks, executions
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 
@@ -45,8 +50,8 @@ def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
     A group leaves when the previous group has arrived. By rule 9 a necklace forms one group.
     By rule 10 a necklace of p nodes forms M p/(n-1) groups, for M messages per node.
     """
-    leader = labels.leaders(check)
-    distance = bfs.distances(check)
+    leader = check.leaders
+    distance = check.distances()
     departs = schedule.sender == 0
     arrives = schedule.receiver == schedule.unit // messages
     node = schedule.unit[departs] // messages
@@ -64,7 +69,7 @@ def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
 
     leaders = np.unique(leader)[1:]
     groups = np.bincount(necklace, minlength=check.nodes)[leaders]
-    periods = labels.periods(check)[leaders]
+    periods = check.periods[leaders]
     stated_groups = messages * periods // (check.n - 1) if messages > 1 else 1
     check.equal("groups of a necklace", groups, stated_groups, of=schedule)
 
@@ -80,14 +85,14 @@ def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
 def check_mean_distance(check: ClaimCheck) -> Fraction:
     """Check the closed form of the mean distance d against a search, and return it."""
     mean = Fraction(distance_sum(check.n), int(factorial(check.n)))
-    measured = Fraction(bfs.distance_sum(check), check.nodes)
+    measured = Fraction(check.distance_sum, check.nodes)
     check.equal("mean distance, by search", measured, mean)
     return mean
 
 
 def necklace_count(check: ClaimCheck) -> int:
     """Count the necklaces except that of 12..n (h in the paper) by rotating every node."""
-    return len(np.unique(labels.leaders(check))) - 1
+    return len(np.unique(check.leaders)) - 1
 
 
 # Rule 9
@@ -118,9 +123,9 @@ def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
     reading = check.reading("h counts the necklace of 12..n too")
     reading.equal("steps", steps, (h + 1) * d, of=exchange.schedule)
     correction = check.correction()
-    total = int(labels.leader_distances(check).sum(dtype=np.int64))
+    total = int(check.leader_distances.sum(dtype=np.int64))
     correction.equal("steps, by the distances of the necklaces", steps, total)
-    correction.equal("steps, in closed form", steps, labels.rule_9_steps(check.n))
+    correction.equal("steps, in closed form", steps, rule_9_steps(check.n))
 
 
 @checks("FA.R9.h")
@@ -130,7 +135,7 @@ def number_of_necklaces(check: ClaimCheck) -> None:
     bound = 2 * factorial(check.n - 1) - 1
     check.at_most("necklaces", h, bound)
     check.reading("h counts the necklace of 12..n too").at_most("necklaces", h + 1, bound)
-    stated = factorial(check.n - 1) + labels.starting_necklaces(check.n)
+    stated = factorial(check.n - 1) + starting_necklaces(check.n)
     check.equal("necklaces, by Burnside's count", h, stated)
 
 
@@ -147,9 +152,9 @@ def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
 @checks("FA.R9.order", given=rule_9, memory=ONE_SOURCE)
 def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
     """Check the closed form for the steps of rule 9, and its order of growth."""
-    stated = labels.rule_9_steps(check.n)
+    stated = rule_9_steps(check.n)
     check.equal("steps, in closed form", exchange.steps, stated, of=exchange.schedule)
-    check.order("steps / ceil(t_n/(n-1))", labels.rule_9_quotient)
+    check.order("steps / ceil(t_n/(n-1))", rule_9_quotient)
 
 
 # Rule 10, one-port total exchange, and the open problem

@@ -1,19 +1,24 @@
 """Fragopoulou & Akl 1993, sections 5 to 6: scatter by rules 5 and 8, M messages, gather."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.claims.cached_topology import tree_levels
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import distance_sum, even_share, factorial
+from starcast.claims.closed_forms import (
+    distance_sum,
+    even_share,
+    factorial,
+    largest_branch,
+    largest_branch_quotient,
+)
 from starcast.claims.papers.fragopoulou_akl.scatter_trees import RANDOM_TREES, random_trees
 from starcast.claims.papers.fragopoulou_akl.tables import shared_others
-from starcast.claims.reference import bfs, labels, lower_bound_counts
-from starcast.claims.reference.pipelines import used_links
-from starcast.claims.registry import Memory, checks, execute
+from starcast.claims.reference import lower_bound_counts
+from starcast.claims.registry import Memory, checks, execute, used_links
 from starcast.collectives.model import BYTES_PER_ROW, Schedule, build_schedule
 from starcast.collectives.rows import route_units
 from starcast.collectives.scatter import build_scatter
@@ -47,7 +52,7 @@ def scatter_along(
 
 def scatter_roots(check: ClaimCheck) -> tuple[int, ...]:
     """Return a small selection of the sample roots."""
-    roots = bfs.roots(check)
+    roots = check.roots()
     return roots[:: max(1, len(roots) // 4)]
 
 
@@ -92,8 +97,8 @@ def check_furthest_first(
     stated = np.arange(len(sent)) - first + 1
     check.equal("step in which the root sends", schedule.step[sent], stated, node=node, **place)
 
-    parent = bfs.parents(check, forest.parent_port[0])
-    level = bfs.levels(parent, forest.root)[node]
+    parent = check.parents(forest.parent_port[0])
+    level = tree_levels(parent, forest.root)[node]
     not_further = (level[1:] <= level[:-1]) | (port[1:] != port[:-1])
     what = "no node is further away than the one before it"
     check.true(what, not_further, node=node[1:], **place)
@@ -139,8 +144,7 @@ def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
         for name in names:
             yield check.forest(name, root=root), name
         for seed in range(RANDOM_TREES):
-            create = partial(bfs.random_tree, check, seed, root)
-            row = check.array(f"random tree {seed} at {root}", create)
+            row = check.random_tree(seed, root)
             yield Forest(check.topology, row[None], root), f"random-{seed}"
     for number, forest in random_balanced_trees(check):
         yield forest, f"drawn-{number}"
@@ -263,8 +267,8 @@ def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
     """Check the steps of a scatter over the tree of Definition 13, and their order of growth."""
     for messages in amounts(check):
         schedule = check.schedule("scatter", "near-balanced", messages=messages)
-        check.takes(schedule, messages * labels.largest_branch(check.n), M=messages)
-    check.order("steps / M ceil((n!-1)/(n-1))", labels.largest_branch_quotient)
+        check.takes(schedule, messages * largest_branch(check.n), M=messages)
+    check.order("steps / M ceil((n!-1)/(n-1))", largest_branch_quotient)
 
 
 @checks("FA.M.minimum", memory=SCATTERS)
@@ -317,7 +321,7 @@ def shares_are_integers(check: ClaimCheck) -> None:
     A node of period p appears k = (n-1)/p times and gets the share M/k each time.
     """
     degree = check.n - 1
-    period = labels.periods(check)[1:]
+    period = check.periods[1:]
     check.equal("remainder of n-1 by the period", degree % period, 0, node=check.ranks[1:])
     k = degree // np.unique(period)
     messages = np.arange(1, 3 * degree + 1)

@@ -10,7 +10,7 @@ from math import factorial
 from typing import NamedTuple
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import arrangements, nk_diameter
+from starcast.claims.closed_forms import arrangements, nk_diameter
 from starcast.claims.registry import checks
 
 Value = int | Fraction

@@ -10,10 +10,17 @@ from typing import Literal, get_args
 import numpy as np
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number, arrangements, divide, greatest, nk_diameter, sqrt
-from starcast.claims.reference import bfs, lower_bound_counts, nk_star
+from starcast.claims.closed_forms import (
+    Number,
+    Pipeline,
+    arrangements,
+    divide,
+    greatest,
+    nk_diameter,
+    sqrt,
+)
+from starcast.claims.reference import lower_bound_counts, nk_star
 from starcast.claims.reference.nk_star import MANY_TREES, ONE_TREE, height_bound
-from starcast.claims.reference.pipelines import Pipeline
 from starcast.claims.registry import check_rows, executions
 from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
@@ -402,7 +409,7 @@ def check_counts(check: ClaimCheck, bound: Bound) -> None:
     n, k = check.n_and_k
     for source in (0, check.nodes - 1):
         lower_bound_counts.check_source(check, source, nk_diameter(n, k))
-    reached = int(np.count_nonzero(bfs.distances(check) >= 0))
+    reached = int(np.count_nonzero(check.distances() >= 0))
     received = 1 if bound.collective == "broadcast" else reached - 1
     check.equal("messages that a node gets", received, bound.messages(n, k))
     if bound.ports == "one":

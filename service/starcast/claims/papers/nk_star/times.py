@@ -15,7 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number, arrangements, divide, nk_diameter
+from starcast.claims.closed_forms import (
+    Number,
+    Pipeline,
+    arrangements,
+    divide,
+    nk_diameter,
+    rational_sqrt,
+)
 from starcast.claims.reference import nk_star
 from starcast.claims.reference.nk_star import (
     GRID,
@@ -24,13 +31,6 @@ from starcast.claims.reference.nk_star import (
     Broadcast,
     class_loads,
     optimal_bytes,
-)
-from starcast.claims.reference.pipelines import (
-    Pipeline,
-    carried_share,
-    exact_time,
-    rational_sqrt,
-    units_per_message,
 )
 from starcast.claims.registry import Execution, Provider, checks, executions
 from starcast.collectives.model import Schedule
@@ -262,7 +262,7 @@ def links_are_loaded_evenly(check: ClaimCheck) -> None:
     """Compare the load of every directed link with the mean load, step by step."""
     schedule = nk_star.dimension_change_allgather(check)
     simulation = check.execute(schedule)
-    units = units_per_message(schedule)
+    units = Execution(schedule, simulation).units_per_message
     counts = _unit_counts(schedule, simulation.steps)
     loads = nk_star.exact_array(Fraction(count, units) for count in counts.ravel().tolist())
     loads = loads.reshape(counts.shape)
@@ -305,7 +305,7 @@ def time_on_one_tree(check: ClaimCheck) -> None:
     diameter = nk_diameter(n, k)
     schedule = nk_star.dimension_change_allgather(check)
     simulation = check.execute(schedule)
-    time = exact_time(simulation, units_per_message(schedule), GRID)
+    time = Execution(schedule, simulation).time(GRID)
     stated = optimal_bytes(n, k)
     check.equal("time", time, GRID.time(diameter, stated), **GRID.place, of=schedule)
     correction = check.correction()
@@ -352,7 +352,7 @@ def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     schedule = allgather.schedule
-    time = exact_time(allgather.simulation, units_per_message(schedule), GRID)
+    time = allgather.time(GRID)
     stated = GRID.time(n * (n - 1) * diameter, Fraction(arrangements(n, k) - 1))
     check.at_most("time", time, stated, **GRID.place, of=schedule)
     few = allgather.simulation.steps <= (n - 1) * diameter
@@ -363,7 +363,7 @@ def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
 def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the one-port bytes on SP are (N-1)m, the bound of Lemma 2 for N nodes."""
     schedule = allgather.schedule
-    share = carried_share(allgather.simulation, units_per_message(schedule))
+    share = allgather.share
     check.equal("bytes over m", share, arrangements(*check.n_and_k) - 1, of=schedule)
 
 
@@ -387,8 +387,7 @@ def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Frac
         check.equal("levels that are executed", levels, height, of=schedule)
         few = simulation.steps <= steps
         check.true("no more start-ups are counted than there are sub-slots", few, of=schedule)
-        executed = carried_share(simulation, units_per_message(schedule))
-        check.true("with LC alone no fewer bytes", executed >= share, of=schedule)
+        check.true("with LC alone no fewer bytes", allgather.share >= share, of=schedule)
 
 
 @checks("NK.T10", memory=nk_star.ALLGATHERS)

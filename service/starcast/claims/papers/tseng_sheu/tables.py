@@ -12,22 +12,26 @@ from functools import cache, partial
 
 import numpy as np
 
-from starcast.claims import growth
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import (
+from starcast.claims.closed_forms import (
     Number,
+    Pipeline,
+    Time,
+    add_sqrt,
+    ceil,
     diameter,
     divide,
     even_share,
     factorial,
+    greatest,
+    greatest_quotient,
     log2,
     multiple_height,
+    rational_sqrt,
     sqrt,
 )
 from starcast.claims.papers.tseng_sheu import collectives
 from starcast.claims.papers.tseng_sheu.collectives import SMALL
-from starcast.claims.reference import pipelines
-from starcast.claims.reference.pipelines import Time, add_sqrt, exact_time, rational_sqrt
 from starcast.claims.reference.star_vs_hypercube import Order
 from starcast.claims.registry import (
     Memory,
@@ -40,50 +44,50 @@ from starcast.records import checkers
 # Closed forms of section 6.1 and of Theorems 1 and 2
 
 
-def sheu93(n: int) -> pipelines.Pipeline:
+def sheu93(n: int) -> Pipeline:
     """Return the pipeline of [16], with the time (2n-4+p)(T_s + b/p)."""
-    return pipelines.Pipeline(2 * n - 3)
+    return Pipeline(2 * n - 3)
 
 
-def day(n: int) -> pipelines.Pipeline:
+def day(n: int) -> Pipeline:
     """Return the pipeline of [7], with the time (D_n-1+p)(T_s + b/p) for the diameter D_n."""
-    return pipelines.Pipeline(diameter(n))
+    return Pipeline(diameter(n))
 
 
-def sheu95(n: int) -> pipelines.Pipeline:
+def sheu95(n: int) -> Pipeline:
     """Return the pipeline of [17], with the time ((p-1) log2 n + n log2 n)(T_s + b/p)."""
-    return pipelines.Pipeline(n, slot=log2(n))
+    return Pipeline(n, slot=log2(n))
 
 
-def theorem1(n: int) -> pipelines.Pipeline:
+def theorem1(n: int) -> Pipeline:
     """Return the pipeline of formula (3), with the time (h+p-1)(T_s + 2b/(p(n-1))).
 
     The height h is that of Lemma 5.
     """
-    return pipelines.Pipeline(multiple_height(n), Fraction(2, n - 1))
+    return Pipeline(multiple_height(n), Fraction(2, n - 1))
 
 
-def theorem2(n: int) -> pipelines.Pipeline:
+def theorem2(n: int) -> Pipeline:
     """Return the pipeline of Theorem 2, with n-1 times the time of formula (3)."""
-    return pipelines.Pipeline(multiple_height(n), Fraction(2, n - 1), n - 1)
+    return Pipeline(multiple_height(n), Fraction(2, n - 1), n - 1)
 
 
-# Cached, so that equal pipelines share one function: `pipelines.greatest` caches its results by
+# Cached, so that equal pipelines share one function: `greatest_quotient` caches its results by
 # function.
 @cache
-def with_best_integer(pipeline: Callable[[int], pipelines.Pipeline]) -> pipelines.Time:
+def with_best_integer(pipeline: Callable[[int], Pipeline]) -> Time:
     """Return the function that gives a pipeline's time with the best integer p."""
     return lambda n, *load: pipeline(n).least_whole(*load)
 
 
 @cache
-def with_best_real(pipeline: Callable[[int], pipelines.Pipeline]) -> pipelines.Time:
+def with_best_real(pipeline: Callable[[int], Pipeline]) -> Time:
     """Return the function that gives a pipeline's time with the best real p."""
     return lambda n, *load: pipeline(n).least(*load)
 
 
 @cache
-def unsegmented(pipeline: Callable[[int], pipelines.Pipeline]) -> pipelines.Time:
+def unsegmented(pipeline: Callable[[int], Pipeline]) -> Time:
     """Return the function that gives a pipeline's time for an unsegmented message."""
     return lambda n, startup, b: pipeline(n).height * (startup + b)
 
@@ -109,12 +113,12 @@ def one_tree_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
 
 def lemma1_allport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
     """Return the all-port bound of Lemma 1, max{D_n T_s, b/(n-1)}."""
-    return growth.greatest([diameter(n) * T_s, divide(b, n - 1)])
+    return greatest([diameter(n) * T_s, divide(b, n - 1)])
 
 
 def lemma1_oneport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
     """Return the one-port bound of Lemma 1, max{D_n T_s, ceil(log2 n!) T_s, b}."""
-    return growth.greatest([diameter(n) * T_s, growth.ceil(log2(factorial(n))) * T_s, b])
+    return greatest([diameter(n) * T_s, ceil(log2(factorial(n))) * T_s, b])
 
 
 def square_order(n: int, T_s: Number, _b: Number) -> Number:  # noqa: N803
@@ -171,15 +175,15 @@ def check_quotient(check: ClaimCheck, words: str) -> None:
 def check_time_order(
     check: ClaimCheck,
     what: str,
-    time: pipelines.Time,
-    stated: pipelines.Time,
+    time: Time,
+    stated: Time,
     applies: Callable[[int, Number, Number], bool] = lambda *_: True,
 ) -> None:
     """Check that a time has a stated order of growth, for all loads to which the claim applies."""
-    check.order(what, lambda n: pipelines.greatest(n, time, stated, applies))
+    check.order(what, lambda n: greatest_quotient(n, time, stated, applies))
 
 
-def check_best_segments(check: ClaimCheck, pipeline: pipelines.Pipeline, square: Fraction) -> None:
+def check_best_segments(check: ClaimCheck, pipeline: Pipeline, square: Fraction) -> None:
     """Check that sqrt(square m T_c/T_s) is the best p among 64 fractions, for several m."""
     for power in range(-3, 7):
         best = Fraction(2) ** power
@@ -356,10 +360,10 @@ def hamiltonian_transmission(check: ClaimCheck) -> None:
 def hamiltonian_time(check: ClaimCheck) -> None:
     """Check the time of rotated Hamiltonian paths."""
     n = check.n
-    schedule, simulation = execute(check, "allgather", "rotated-hamiltonian", messages=1)
-    observed = exact_time(simulation, schedule.units, SMALL)
+    allgather = execute(check, "allgather", "rotated-hamiltonian", messages=1)
+    observed = allgather.time(SMALL)
     stated = SMALL.time(factorial(n - 1), Fraction(factorial(n) - 1, n - 1))
-    check.equal("time", observed, stated, of=schedule, **SMALL.place)
+    check.equal("time", observed, stated, of=allgather.schedule, **SMALL.place)
     correction = check.correction()
     correction.equal("time", observed, SMALL.time(even_share(n), even_share(n)), **SMALL.place)
     by_level = check.reading(
@@ -411,9 +415,8 @@ def necklace_time(check: ClaimCheck) -> None:
         "each message cut into n-1 segments, one down each of the n-1 trees DC(i, T), as Algorithm "
         "2 sends, it takes that time"
     )
-    for schedule, simulation in collectives.algorithm2(base="necklace")(segmented):
-        observed = exact_time(simulation, schedule.units, SMALL)
-        segmented.equal("time", observed, stated, of=schedule, **SMALL.place)
+    for run in collectives.algorithm2(base="necklace")(segmented):
+        segmented.equal("time", run.time(SMALL), stated, of=run.schedule, **SMALL.place)
 
 
 #: Cells about Algorithm 2: port model, and the quotient for a stated order.
