@@ -15,7 +15,7 @@ import starcast
 from starcast import forest, schedule, simulate, topology
 from starcast.catalogue import plugins
 from starcast.catalogue.origin import ORIGINS
-from starcast.claims.reference import lower_bound_counts as counts
+from starcast.claims import lower_bound_counts as counts
 from starcast.collectives.algorithm import algorithms_on
 from starcast.costs import Machine
 from starcast.costs.tables import Problem, build_table, execute_row

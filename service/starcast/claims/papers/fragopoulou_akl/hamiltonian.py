@@ -13,7 +13,8 @@ from starcast.claims.closed_forms import even_share, factorial
 from starcast.claims.papers.fragopoulou_akl import star_graph
 from starcast.claims.papers.fragopoulou_akl.tables import any_messages, shared_others
 from starcast.claims.registry import Execution, Memory, all_pairs, checks, executions, forests
-from starcast.collectives.model import BYTES_PER_ROW, COLUMNS, Schedule
+from starcast.collectives.model import BYTES_PER_ROW, COLUMNS, Draft, Schedule
+from starcast.collectives.rows import Columns
 from starcast.judges.simulator import Simulation
 from starcast.support.integers import ceil_div
 from starcast.topologies.permutations import Perms, Ranks
@@ -321,20 +322,10 @@ def cycle_schedule(check: ClaimCheck, cycle: Ranks, types: NDArray[np.int64]) ->
     length = len(cycle)
     step, place = np.divmod(np.arange(length * (length - 1)), length)
     tail = (place + step) % length
-    return Schedule(
-        check.topology,
-        "allgather",
-        "one-hamiltonian-cycle",
-        "one",
-        units=length,
-        packets=False,
-        step=(step + 1).astype(np.int32),
-        sender=cycle[tail],
-        port=types[tail].astype(np.uint8),
-        receiver=cycle[(tail + 1) % length],
-        tree=np.zeros(len(step), dtype=np.uint8),
-        unit=cycle[place],
-    )
+    ends = cycle[tail], types[tail], cycle[(tail + 1) % length]
+    rows = Columns(step + 1, *ends, np.zeros_like(step), cycle[place])
+    draft = Draft(rows, length)
+    return draft.complete(check.topology, "allgather", "one-hamiltonian-cycle", "one")
 
 
 # M messages per node (section 3.1, Table 1)

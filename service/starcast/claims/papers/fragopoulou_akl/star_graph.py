@@ -20,7 +20,7 @@ from starcast.trees.model import Forest
 # Properties of nodes as arrays: cycles, necklaces, links of a type
 #
 # All of them follow the definitions in sections 3 and 3.1. They use only the neighbour table and
-# the arrays of `starcast.claims.reference`, not the constructions.
+# the arrays of `CachedTopology`, not the constructions.
 
 
 def link_types(check: ClaimCheck) -> NDArray[np.int64]:

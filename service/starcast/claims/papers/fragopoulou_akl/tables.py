@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
+from starcast.claims import lower_bound_counts, star_vs_hypercube
 from starcast.claims.check import ClaimCheck
 from starcast.claims.closed_forms import (
     Number,
@@ -22,15 +23,14 @@ from starcast.claims.closed_forms import (
     rule_9_quotient,
     rule_9_steps,
 )
-from starcast.claims.reference import lower_bound_counts, star_vs_hypercube
-from starcast.claims.reference.star_vs_hypercube import (
+from starcast.claims.registry import Execution, Memory, check_rows, checks, execute
+from starcast.claims.star_vs_hypercube import (
     Comparison,
     GrowthCell,
     Order,
     cube,
     least_steps,
 )
-from starcast.claims.registry import Execution, Memory, check_rows, checks, execute
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.support.integers import ceil_div
 

@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 from starcast.claims.cached_topology import tree_levels
 from starcast.claims.check import ClaimCheck
 from starcast.claims.closed_forms import arrangements, nk_diameter
-from starcast.claims.reference import nk_star
-from starcast.claims.reference.nk_star import MANY_TREES, ONE_TREE, heights
+from starcast.claims.papers.nk_star import common
+from starcast.claims.papers.nk_star.common import MANY_TREES, ONE_TREE, heights
 from starcast.claims.registry import Memory, all_pairs, checks, forests
 from starcast.records import checkers
 from starcast.topologies import permutations
@@ -49,7 +49,7 @@ def internal_cycles_take_formula_1(check: ClaimCheck) -> None:
     distance = check.distances()
     n, k = check.n_and_k
     labels = check.symbols
-    of_nodes = nk_star.cycles(labels)
+    of_nodes = common.cycles(labels)
     in_place = np.arange(1, k + 1, dtype=np.uint8)
     node, first = np.nonzero(of_nodes.misplaced & (of_nodes.first == in_place - 1))
     on_cycle = of_nodes.first[node] == first[:, None]
@@ -67,7 +67,7 @@ def internal_cycles_take_formula_1(check: ClaimCheck) -> None:
 def external_chains_take_formula_2(check: ClaimCheck) -> None:
     """Compare distances with formula (2), and with the sum of formulas (1) and (2)."""
     distance = check.distances()
-    of_nodes = nk_star.cycles(check.symbols)
+    of_nodes = common.cycles(check.symbols)
     external = of_nodes.external_steps
     alone = np.flatnonzero((of_nodes.beta > 0) & ~of_nodes.misplaced.any(axis=1))
     check.equal("steps", distance[alone], external[alone], node=alone)
@@ -150,7 +150,7 @@ def farthest_nodes_have_stated_forms(check: ClaimCheck) -> None:
     distance = check.distances()
     n, k = check.n_and_k
     labels = check.symbols
-    of_nodes = nk_star.cycles(labels)
+    of_nodes = common.cycles(labels)
     computed = of_nodes.internal_steps + of_nodes.external_steps
     what = "distance by (1) and (2), as the proof has it"
     check.equal(what, computed, distance, node=check.ranks)
@@ -163,7 +163,7 @@ def farthest_nodes_have_stated_forms(check: ClaimCheck) -> None:
 
 
 def _farthest_forms(
-    n: int, k: int, first: NDArray[np.bool_], of_nodes: nk_star.Cycles
+    n: int, k: int, first: NDArray[np.bool_], of_nodes: common.Cycles
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which nodes have a form of the proof, and which have a form that it omits.
 
@@ -196,7 +196,7 @@ def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
     what = "times that the node is reached"
     other = check.reading("the same with the brackets sorted at every node")
     for i in range(n - 1):
-        dimension = nk_star.shifted_places(n, n, i)
+        dimension = common.shifted_places(n, n, i)
         check.equal(what, _count_reached(check, tree, dimension), 1, i=i, node=check.ranks)
         reached = _count_reached(check, tree, dimension, in_order=True)
         other.equal(what, reached, 1, i=i, node=check.ranks)
@@ -204,10 +204,10 @@ def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
     last = n if k in (1, n - 1) else k
     for i in range(last - 1):
         if 1 < k < n - 1:
-            images = nk_star.shift_nodes(check, check.symbols, last, i)
+            images = common.shift_nodes(check, check.symbols, last, i)
             reached = np.bincount(images, minlength=check.nodes)
             correction.equal(f"{what} as an image", reached, 1, i=i, node=check.ranks)
-        reached = _count_reached(check, tree, nk_star.shifted_places(n, last, i))
+        reached = _count_reached(check, tree, common.shifted_places(n, last, i))
         correction.equal(what, reached, 1, i=i, node=check.ranks)
 
 
@@ -273,7 +273,7 @@ many_trees = forests(MANY_TREES)
 
 def shifted_trees(check: ClaimCheck) -> list[Forest]:
     """Return the trees SP with the shifted roots R_1(Id), .., R_{n-1}(Id)."""
-    roots = nk_star.shifted_roots(check)
+    roots = common.shifted_roots(check)
     return [check.forest(ONE_TREE, root=root) for root in roots]
 
 
@@ -301,7 +301,7 @@ def congestion_of_shifted_trees(check: ClaimCheck) -> None:
 def full_shift(check: ClaimCheck) -> None:
     """Compare R_n(Id), the label 12..n shifted right by n, with the stated 23..n1."""
     n = check.n
-    labels = permutations.labels(nk_star.right_shifts(check))
+    labels = permutations.labels(common.right_shifts(check))
     stated = permutations.SYMBOLS[1:n] + permutations.SYMBOLS[0]
     check.equal("R_n(Id)", labels[n - 1], stated, i=n)
     correction = check.correction()

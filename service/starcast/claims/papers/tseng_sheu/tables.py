@@ -32,13 +32,13 @@ from starcast.claims.closed_forms import (
 )
 from starcast.claims.papers.tseng_sheu import collectives
 from starcast.claims.papers.tseng_sheu.collectives import SMALL
-from starcast.claims.reference.star_vs_hypercube import Order
 from starcast.claims.registry import (
     Memory,
     check_rows,
     checks,
     execute,
 )
+from starcast.claims.star_vs_hypercube import Order
 from starcast.records import checkers
 
 # Closed forms of section 6.1 and of Theorems 1 and 2
@@ -96,19 +96,25 @@ theorem1_time = with_best_integer(theorem1)
 theorem2_time = with_best_integer(theorem2)
 
 
-def theorem1_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the stated order of Theorem 1, n T_s + sqrt(b T_s) + b/n."""
-    return n * T_s + sqrt(T_s * b) + divide(b, n)
-
-
-def theorem2_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the stated order of Theorem 2, n^2 T_s + n sqrt(b T_s) + b."""
-    return n * n * T_s + n * sqrt(T_s * b) + b
-
-
-def one_tree_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the stated order of pipelines on one tree, n T_s + sqrt(n b T_s) + b."""
-    return n * T_s + sqrt(n * T_s * b) + b
+#: The stated order of Theorem 1.
+THEOREM_1 = Order(
+    "n T_s + sqrt(m T_s T_c) + m T_c/n",
+    lambda n, startup, b: n * startup + sqrt(startup * b) + divide(b, n),
+)
+#: The stated order of Theorem 2.
+THEOREM_2 = Order(
+    "n^2 T_s + n sqrt(m T_s T_c) + m T_c",
+    lambda n, startup, b: n * n * startup + n * sqrt(startup * b) + b,
+)
+#: The stated order of pipelines on one tree, and of an unsegmented message.
+ONE_TREE = Order(
+    "n T_s + sqrt(n m T_s T_c) + m T_c",
+    lambda n, startup, b: n * startup + sqrt(n * startup * b) + b,
+)
+UNSEGMENTED = Order("n T_s + m n T_c", lambda n, startup, b: n * startup + n * b)
+LINEAR = Order("n T_s", lambda n, startup, _: n * startup)
+SQUARE = Order("n^2 T_s", lambda n, startup, _: n * n * startup)
+MESSAGE = Order("m T_c", lambda _n, _startup, b: b)
 
 
 def lemma1_allport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
@@ -119,21 +125,6 @@ def lemma1_allport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
 def lemma1_oneport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
     """Return the one-port bound of Lemma 1, max{D_n T_s, ceil(log2 n!) T_s, b}."""
     return greatest([diameter(n) * T_s, ceil(log2(factorial(n))) * T_s, b])
-
-
-def square_order(n: int, T_s: Number, _b: Number) -> Number:  # noqa: N803
-    """Return the order n^2 T_s."""
-    return n * n * T_s
-
-
-def message_order(_n: int, _startup: Number, b: Number) -> Number:
-    """Return the order b = m T_c."""
-    return b
-
-
-def unsegmented_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the stated order of an unsegmented message, n T_s + n b."""
-    return n * T_s + n * b
 
 
 def phases(n: int) -> int:
@@ -241,11 +232,7 @@ EXECUTIONS: dict[str, Callable[[ClaimCheck], None]] = {
     "mendia": check_phases,
     "ours-oneport": partial(collectives.check_algorithm1, ports="one"),
 }
-LINEAR = Order("n T_s", lambda n, startup, _: n * startup)
-SQUARE = Order("n^2 T_s", square_order)
 N_LOG_N = Order("n log n T_s", lambda n, startup, _: n * log2(n) * startup)
-MESSAGE = Order("m T_c", message_order)
-ONE_TREE = Order("n T_s + sqrt(n m T_s T_c) + m T_c", one_tree_order)
 ORDERS_BY_PHASES = (
     N_LOG_N,
     Order("n m log n T_c", lambda n, _startup, b: n * log2(n) * b),
@@ -259,7 +246,7 @@ ORDERS = {
     "ours-allport": (
         LINEAR,
         Order("m T_c/n", lambda n, _startup, b: divide(b, n)),
-        Order("n T_s + sqrt(m T_s T_c) + m T_c/n", theorem1_order),
+        THEOREM_1,
     ),
     "misic": (
         SQUARE,
@@ -273,13 +260,13 @@ ORDERS = {
         Order("m log n T_c", lambda n, _startup, b: b * log2(n)),
         Order(
             "log n (n T_s + sqrt(n m T_s T_c) + m T_c)",
-            lambda n, *load: log2(n) * one_tree_order(n, *load),
+            lambda n, *load: log2(n) * ONE_TREE.value(n, *load),
         ),
     ),
     "ours-oneport": (
         SQUARE,
         MESSAGE,
-        Order("n^2 T_s + n sqrt(m T_s T_c) + m T_c", theorem2_order),
+        THEOREM_2,
     ),
 }
 #: For each part of a time, a function that selects values of T_s and b = m T_c. The start-up is the

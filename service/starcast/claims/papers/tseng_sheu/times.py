@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.claims import lower_bound_counts as counts
 from starcast.claims.check import ClaimCheck
 from starcast.claims.closed_forms import (
     Number,
@@ -25,7 +26,6 @@ from starcast.claims.closed_forms import (
 )
 from starcast.claims.papers.tseng_sheu import collectives, tables
 from starcast.claims.papers.tseng_sheu.collectives import SMALL
-from starcast.claims.reference import lower_bound_counts as counts
 from starcast.claims.registry import Execution, Memory, checks, executions
 from starcast.collectives.model import BYTES_PER_ROW
 from starcast.support.integers import ceil_div
@@ -261,16 +261,18 @@ def read_without_idle_steps(check: ClaimCheck, pipeline: Pipeline) -> None:
 def order_of_theorem1(check: ClaimCheck) -> None:
     """Check the order of the all-port time with the best integer p."""
     collectives.check_algorithm1(check)
-    what = "time with the best whole p over n T_s + sqrt(m T_s T_c) + m T_c/n"
-    tables.check_time_order(check, what, tables.theorem1_time, tables.theorem1_order)
+    order = tables.THEOREM_1
+    what = f"time with the best whole p over {order.formula}"
+    tables.check_time_order(check, what, tables.theorem1_time, order.value)
 
 
 @checks("TS.T2.order", memory=collectives.ALGORITHM_1)
 def order_of_theorem2(check: ClaimCheck) -> None:
     """Check the order of the one-port time with the best integer p."""
     collectives.check_algorithm1(check, "one")
-    what = "time with the best whole p over n^2 T_s + n sqrt(m T_s T_c) + m T_c"
-    tables.check_time_order(check, what, tables.theorem2_time, tables.theorem2_order)
+    order = tables.THEOREM_2
+    what = f"time with the best whole p over {order.formula}"
+    tables.check_time_order(check, what, tables.theorem2_time, order.value)
 
 
 # Optimality, improvements and orders in sections 1, 4, 5, 6.1 and 7
@@ -300,7 +302,7 @@ def startup_of_short_messages(check: ClaimCheck) -> None:
     collectives.check_algorithm1(check, "one")
     what = "time of Theorem 2 over n^2 T_s where m T_c <= n^2 T_s"
     time = tables.theorem2_time
-    tables.check_time_order(check, what, time, tables.square_order, is_short)
+    tables.check_time_order(check, what, time, tables.SQUARE.value, is_short)
 
     def quotient(n: int) -> Number:
         over_lemma1 = greatest_quotient(n, time, tables.lemma1_oneport, is_short)
@@ -314,7 +316,7 @@ def transmission_of_long_messages(check: ClaimCheck) -> None:
     """Check that long messages take O(m T_c) by Theorem 2, O(1) times the bound of Lemma 1."""
     collectives.check_algorithm1(check, "one")
     what = "time of Theorem 2 over m T_c where m T_c >= n^2 T_s"
-    tables.check_time_order(check, what, tables.theorem2_time, tables.message_order, is_long)
+    tables.check_time_order(check, what, tables.theorem2_time, tables.MESSAGE.value, is_long)
     what = "time of Theorem 2 over Lemma 1 where m T_c >= n^2 T_s"
     tables.check_time_order(check, what, tables.theorem2_time, tables.lemma1_oneport, is_long)
 
@@ -409,8 +411,9 @@ def time_without_pipelining(check: ClaimCheck) -> None:
     collectives.check_sheu93(check, segments=(1,))
     collectives.check_day(check, segments=(1,))
     for formula, pipeline in SINGLE_TREES.items():
-        what = f"({formula})(T_s + m T_c) over n T_s + m n T_c"
-        tables.check_time_order(check, what, tables.unsegmented(pipeline), tables.unsegmented_order)
+        order = tables.UNSEGMENTED
+        what = f"({formula})(T_s + m T_c) over {order.formula}"
+        tables.check_time_order(check, what, tables.unsegmented(pipeline), order.value)
 
 
 @checks("TS.S61-pipe", memory=collectives.ALGORITHM_1)
@@ -422,10 +425,9 @@ def time_with_pipelining(check: ClaimCheck) -> None:
     collectives.check_sheu93(check)
     collectives.check_day(check)
     for formula, pipeline in SINGLE_TREES.items():
-        what = f"time with h' = {formula} over n T_s + sqrt(n m T_s T_c) + m T_c"
-        tables.check_time_order(
-            check, what, tables.with_best_integer(pipeline), tables.one_tree_order
-        )
+        order = tables.ONE_TREE
+        what = f"time with h' = {formula} over {order.formula}"
+        tables.check_time_order(check, what, tables.with_best_integer(pipeline), order.value)
 
 
 @checks("TS.S61-phases")

@@ -16,15 +16,15 @@ from starcast.claims.cached_topology import (
 )
 from starcast.claims.check import ClaimCheck
 from starcast.claims.closed_forms import diameter, factorial
+from starcast.claims.lower_bound_counts import single_trees
 from starcast.claims.papers.tseng_sheu.collectives import (
     ONE_SOURCE,
     algorithm2,
     check_allgather_time,
 )
 from starcast.claims.papers.tseng_sheu.tables import QUOTIENTS
-from starcast.claims.reference.lower_bound_counts import single_trees
 from starcast.claims.registry import Memory, all_pairs, checks
-from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.model import Draft, Schedule
 from starcast.collectives.rows import Columns, concatenate_rows
 from starcast.records import checkers
 from starcast.trees.model import Forest
@@ -143,17 +143,11 @@ def allgather_schedule(network: CachedTopology, tree: Tree) -> Schedule:
 
     def create() -> Schedule:
         segments = range(network.n - 1)
-        return build_schedule(
-            concatenate_rows([_rows_of_segment(network, tree, i) for i in segments]),
-            topology=network.topology,
-            collective="allgather",
-            algorithm="dimension-change",
-            ports="all",
-            units=len(segments),
-            packets=True,
-            arguments={"tree": tree.name.replace(" ", "-")},
-            symmetric=True,
-        )
+        rows = concatenate_rows([_rows_of_segment(network, tree, i) for i in segments])
+        draft = Draft(rows, len(segments), packets=True, symmetric=True)
+        arguments = {"tree": tree.name.replace(" ", "-")}
+        names = ("allgather", "dimension-change")
+        return draft.complete(network.topology, *names, arguments=arguments)
 
     return network.build(create, "Algorithm 2 on", tree.name)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import count, product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from starcast.claims.closed_forms import Number, parameters
 from starcast.claims.registry import Execution
 from starcast.collectives import algorithm as collectives
 from starcast.collectives.algorithm import Algorithm
-from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.model import Draft, Schedule
 from starcast.collectives.rows import Columns, concatenate_rows, route_units
 from starcast.topologies import Topology
 from starcast.trees.construction import CONSTRUCTIONS
@@ -286,18 +286,19 @@ def _assign_copies(degree: int, messages: int, copies: int) -> list[_Copy]:
 
 
 def _schedule(
-    check: ClaimCheck, collective: str, rows: Columns, messages: int = 1, **parameters: Any
+    check: ClaimCheck,
+    collective: str,
+    rows: Columns,
+    messages: int = 1,
+    *,
+    algorithm: str,
+    ports: str = "all",
+    forest: Forest | None = None,
 ) -> Schedule:
-    """Build a schedule of unit messages; ``parameters`` are further fields of `Schedule`."""
-    return build_schedule(
-        rows,
-        topology=check.topology,
-        collective=collective,
-        units=messages if collective == "allgather" else messages * check.nodes,
-        packets=False,
-        symmetric=collective != "scatter",
-        **{"ports": "all", **parameters},
-    )
+    """Build a schedule of unit messages."""
+    units = messages * (1 if collective == "allgather" else check.nodes)
+    draft = Draft(rows, units, forest, symmetric=collective != "scatter")
+    return draft.complete(check.topology, collective, algorithm, ports)
 
 
 def _columns(check: ClaimCheck, rows: list[tuple[int, int, int, int]]) -> Columns:

@@ -23,7 +23,7 @@ from starcast.claims.closed_forms import (
     greatest,
     log2,
 )
-from starcast.claims.reference.lower_bound_counts import NetworkCounts, count_from_node
+from starcast.claims.lower_bound_counts import NetworkCounts, count_from_node
 from starcast.claims.registry import Memory
 
 _WORDS = {"ft": "fault-tolerant", "allport": "all-port", "oneport": "one-port", "time": "steps"}
