@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import Forest, Schedule, Simulation, StarcastError, topology
-from starcast.claims import growth
+from starcast.claims import closed_forms as growth
+from starcast.claims.cached_topology import ObjectCache
 from starcast.claims.catalogue import Claim
 from starcast.claims.check import ClaimCheck, Relation, as_array
-from starcast.claims.object_cache import ObjectCache
 from starcast.claims.verdict import judge
 from starcast.claims.verify import run_check
 from starcast.records import checkers
@@ -159,18 +159,6 @@ def _doubled(trees: Forest, ports: NDArray[np.uint8]) -> None:  # noqa: ARG001 -
     ports[-1] = ports[0]
 
 
-def _reversed(trees: Forest, ports: NDArray[np.uint8]) -> None:  # noqa: ARG001
-    ports[:] = ports[::-1].copy()
-
-
-def _cut(trees: Forest, ports: NDArray[np.uint8]) -> None:
-    """Make a child of the root a child of one of its own children, which forms a cycle."""
-    children = np.flatnonzero(trees.levels()[0] == 1)
-    below = np.flatnonzero(trees.levels()[0] == 2)
-    if len(below):
-        ports[0, int(children[0])] = trees.topology.reverse_port(int(ports[0, int(below[0])]))
-
-
 def _columns(change: Callable[[dict[str, NDArray[Any]]], None]) -> Change:
     def mutate(schedule: Schedule) -> Schedule:
         columns = {
@@ -183,32 +171,17 @@ def _columns(change: Callable[[dict[str, NDArray[Any]]], None]) -> Change:
     return mutate
 
 
-def _without(row: int) -> Callable[[dict[str, NDArray[Any]]], None]:
-    def change(columns: dict[str, NDArray[Any]]) -> None:
-        for name, column in columns.items():
-            columns[name] = np.delete(column, row)
-
-    return change
+def _without_last(columns: dict[str, NDArray[Any]]) -> None:
+    for name, column in columns.items():
+        columns[name] = column[:-1]
 
 
 def _later(columns: dict[str, NDArray[Any]]) -> None:
     columns["step"][int(np.argmax(columns["step"]))] += 1
 
 
-def _all_later(columns: dict[str, NDArray[Any]]) -> None:
-    columns["step"] += 1
-
-
 def _at_once(columns: dict[str, NDArray[Any]]) -> None:
     columns["step"][:] = 1
-
-
-def _twice(columns: dict[str, NDArray[Any]]) -> None:
-    last = int(columns["step"].max())
-    for name, column in columns.items():
-        columns[name] = np.append(
-            column, column[0] if name != "step" else column.dtype.type(last + 1)
-        )
 
 
 def _result(**change: Callable[[Any], Any]) -> Change:
@@ -254,16 +227,11 @@ CHANGES: dict[str, dict[str, Change]] = {
         "a leaf moved": _ports(_leaf_moved),
         "a leaf raised": _ports(_leaf_raised),
         "a tree doubled": _ports(_doubled),
-        "trees in reverse order": _ports(_reversed),
-        "a cycle": _ports(_cut),
     },
     "schedule": {
-        "without its last row": _columns(_without(-1)),
-        "without its first row": _columns(_without(0)),
+        "without its last row": _columns(_without_last),
         "one row later": _columns(_later),
-        "all rows later": _columns(_all_later),
         "all rows at once": _columns(_at_once),
-        "a row twice": _columns(_twice),
     },
     "simulation": {
         "a step more": _result(steps=lambda steps: steps + 1),

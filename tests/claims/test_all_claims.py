@@ -26,13 +26,9 @@ def test_the_claims_page_is_up_to_date(verdicts: dict[str, Verdict]) -> None:
     assert page == generate.claims_page(verdicts.values()), "run 'make docs'"
 
 
-def test_every_claim_has_a_number_and_a_notation() -> None:
-    empty = [
-        claim.id
-        for claim in claims().values()
-        if not (claim.number.strip() and claim.notation.strip())
-    ]
-    assert empty == []
+def test_every_claim_has_a_number_a_statement_and_a_notation() -> None:
+    for claim in claims().values():
+        assert all(text.strip() for text in (claim.number, claim.statement, claim.notation)), claim
 
 
 def test_the_sizes_of_each_level_include_those_of_the_level_below() -> None:

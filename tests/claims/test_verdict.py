@@ -1,28 +1,23 @@
 """The derivation of verdicts from evidence, and the description of verdicts."""
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
-import numpy as np
 import pytest
 
 from starcast import StarcastError, check, topology
-from starcast.claims import catalogue, verify
+from starcast.claims import verify
+from starcast.claims.cached_topology import ObjectCache
 from starcast.claims.catalogue import (
     Claim,
     Sizes,
-    claim_entries,
     family_sizes,
     is_degenerate,
-    papers,
     size_order,
     union,
 )
-from starcast.claims.check import ClaimCheck, Evidence, Place
-from starcast.claims.object_cache import ObjectCache
-from starcast.claims.reference.star_vs_hypercube import describe_cell
-from starcast.claims.verdict import Verdict, claim_verdict, conjunction_verdict, describe_place
+from starcast.claims.check import ClaimCheck
+from starcast.claims.verdict import Verdict, claim_verdict, conjunction_verdict
 
 SIZES = family_sizes("star", 5, 6, 7)
 
@@ -77,58 +72,6 @@ def test_the_verdict_follows_from_what_a_check_records(
     assert detail in result.detail
 
 
-def test_a_violated_order_of_growth_is_described_without_a_place() -> None:
-    result = verdict_of(lambda check: check.order("n / 1", lambda n: n))
-    assert result.counterexample == {"n": 3, "found": "growing like n", "stated": "bounded"}
-    assert result.detail == "n / 1: found growing like n, stated bounded."
-
-
-def test_the_smallest_counterexample_is_reported() -> None:
-    def check(check: ClaimCheck) -> None:
-        measured = np.where((check.ranks > 4) & (check.n > 3), 0, check.ranks)
-        check.equal("rank", measured, check.ranks, node=check.ranks)
-
-    result = verdict_of(check)
-    node = topology("S4").label(5)
-    assert result.counterexample == {"n": 4, "node": node, "found": 0, "stated": 5}
-    assert "Fails at S4, S5, not at S3" in result.detail
-
-
-def test_sizes_outside_the_claim_are_described_but_do_not_change_the_verdict() -> None:
-    def check(check: ClaimCheck) -> None:
-        check.true("n > 2", check.topology.n > 2, node="12")
-
-    result = verdict_of(check)
-    assert result.verdict == "holds"
-    assert "S2" not in result.sizes
-    assert (
-        "Beyond the claim, S2 fails: n > 2: n = 2, node = 12: found no, stated yes."
-        in result.detail
-    )
-
-
-def test_the_verdict_names_sizes_outside_the_claim_at_which_the_check_is_undefined() -> None:
-    result = verdict_of(
-        lambda check: check.equal(
-            "quotient", 1 // (check.topology.n - 2), 1 // (check.topology.n - 2)
-        )
-    )
-    assert result.verdict == "holds"
-    assert "S2: not defined there" in result.detail
-
-
-def test_corrections_and_other_readings_are_described_but_do_not_change_the_verdict() -> None:
-    def check(check: ClaimCheck) -> None:
-        check.equal("nodes", check.topology.nodes, 0)
-        check.correction().at_least("nodes", check.topology.nodes, 1)
-        check.reading("there is one node").equal("nodes", check.topology.nodes, 1)
-
-    result = verdict_of(check)
-    assert result.verdict == "fails"
-    assert "True instead: there are some nodes (S3..S5)." in result.detail
-    assert "Other reading: there is one node: fails, n = 3: found 6, stated 1." in result.detail
-
-
 @pytest.mark.parametrize(
     ("words", "together"),
     [
@@ -164,16 +107,6 @@ def test_a_conjunction_fails_with_the_smallest_counterexample() -> None:
         for n in (5, 3, 4)
     ]
     assert conjunction_verdict("TS.T1", result).counterexample == {"n": 3, "found": 0, "stated": 1}
-
-
-def test_every_claim_has_a_paper_and_a_statement() -> None:
-    assert {name.split(".")[0] for name in claim_entries()} == papers().keys()
-    assert all(entry.statement.strip() for entry in claim_entries().values())
-
-
-def test_the_ids_of_parts_begin_with_the_id_of_their_conjunction() -> None:
-    assert claim_entries()["TS.T1"].parts == ("TS.T1.time", "TS.T1.order")
-    assert claim_entries()["TS.T1.time"].parts == ()
 
 
 def test_the_error_for_an_unknown_claim_id_suggests_the_nearest_one() -> None:
@@ -216,35 +149,6 @@ def test_degenerate_sizes_are_the_extreme_members_of_their_family() -> None:
     ]  # fmt: skip
 
 
-def test_evidence_that_is_undefined_at_a_size_has_a_reason() -> None:
-    claim = Claim(
-        "TS.L5",
-        "Lemma 5",
-        "",
-        SIZES,
-        lambda check: check.equal("quotient", 1 // (check.topology.n - 2), 1),
-    )
-    evidence = verify.run_check(claim, "S2", ObjectCache())
-    assert isinstance(evidence, Evidence)
-    assert evidence.undefined
-    assert catalogue.find_claim("TS.L5").id == "TS.L5"
-
-
-def test_the_values_of_a_counterexample_are_listed_in_a_fixed_order() -> None:
-    counterexample: Place = {
-        "n": 4,
-        "m": 1,
-        "T_s": 2,
-        "T_c": 1,
-        "p": 3,
-        "found": 5,
-        "stated": "9/2",
-    }
-    words = "n = 4, m = 1, T_s = 2, T_c = 1, p = 3: found 5, stated 9/2"
-    assert describe_place(counterexample) == words
-    assert describe_place(dict(sorted(counterexample.items()))) == words
-
-
 def test_nodes_in_a_counterexample_are_labels() -> None:
     for name in ("node", "other", "root", "source", "destination"):
 
@@ -260,32 +164,3 @@ def test_an_absent_value_is_not_counted_as_compared() -> None:
     claim = Claim("TS.L5", "Lemma 5", "", SIZES, absent_and_unequal)
     evidence = verify.run_check(claim, "S3", ObjectCache())
     assert [finding.compared for finding in evidence.findings] == [0, 1]
-
-
-def test_truth_values_are_described_as_yes_and_no() -> None:
-    assert (
-        describe_place({"n": 3, "node": "213", "found": False, "stated": True})
-        == "n = 3, node = 213: found no, stated yes"
-    )
-    assert describe_place({"n": 3, "found": 0, "stated": 1}) == "n = 3: found 0, stated 1"
-
-
-def test_the_verdict_on_equal_orders_of_growth_states_the_quotient_and_its_reciprocal() -> None:
-    result = verdict_of(lambda check: check.same_order("2n / n", lambda n: Fraction(2 * n, n)))
-    assert result.detail.endswith(
-        "greatest quotient 2 (at S3), 2 at n = 2^256; its reciprocal 1/2 (at S3), 0.5 at n = 2^256."
-    )
-
-
-def test_a_verdict_that_holds_describes_the_compared_values() -> None:
-    def many(check: ClaimCheck) -> None:
-        for name in "abcdef":
-            check.equal(f"{name} of {check.topology.spec}", 1, 1)
-
-    assert verdict_of(many).detail == "S3..S5: 18 values compared: a; b; ..; e; f."
-
-
-def test_table_cells_are_described_in_words() -> None:
-    assert describe_cell("ft-alltoall-time") == "steps of fault-tolerant alltoall"
-    assert describe_cell("scatter-oneport-time") == "steps of one-port scatter"
-    assert describe_cell("broadcast-transmissions") == "transmissions of broadcast"

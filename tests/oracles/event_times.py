@@ -167,12 +167,7 @@ def arrivals(plan: Plan, packets: list[Packet], faults: Faults) -> dict[str, Fra
         if source not in voided:
             for node in plan.world.nodes if destination is None else [destination]:
                 owed[node].append(first.get((node, unit)))
-    return {
-        node: None
-        if node in dead or None in times
-        else max(filter(None, times), default=Fraction(0))
-        for node, times in owed.items()
-    }
+    return last_arrivals(owed, dead)
 
 
 def sum_arrivals(
@@ -188,6 +183,13 @@ def sum_arrivals(
                 for rows in awaited.complete.get((node, unit), [])
             ]
             owed[node].append(min(ways, default=None))
+    return last_arrivals(owed, dead)
+
+
+def last_arrivals(
+    owed: dict[str, list[Fraction | None]], dead: set[str]
+) -> dict[str, Fraction | None]:
+    """Return the last of each node's times, or None if the node is dead or a time is missing."""
     return {
         node: None
         if node in dead or None in times

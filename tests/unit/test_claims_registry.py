@@ -7,10 +7,10 @@ import pytest
 
 from starcast import StarcastError, topology
 from starcast.claims import catalogue, registry
+from starcast.claims.cached_topology import ObjectCache
 from starcast.claims.catalogue import Paper, parse_entry, parse_sizes
 from starcast.claims.check import ClaimCheck
-from starcast.claims.object_cache import ObjectCache
-from starcast.claims.registry import executions, forests
+from starcast.claims.registry import forests
 from starcast.trees.model import Forest
 
 PAPER = Paper("TS", "Tseng & Sheu 1997", (), "", 1997, "")
@@ -54,13 +54,6 @@ def test_a_malformed_entry_is_refused(change: dict[str, Any], message: str) -> N
         parse_entry({**ENTRY, **change}, PAPER)
 
 
-def test_claims_of_optimality_point_to_the_records_of_their_problem() -> None:
-    claims = catalogue.claims()
-    assert claims["EDT.depth"].record == "edge-disjoint-trees"
-    assert claims["SLC.LB-oneport"].record == "one-port-broadcast"
-    assert parse_entry(ENTRY, PAPER).record == ""
-
-
 def test_an_entry_without_a_required_key_is_refused() -> None:
     entry = {key: value for key, value in ENTRY.items() if key != "notation"}
     with pytest.raises(StarcastError, match=r"claim TS.X1 has no notation"):
@@ -93,16 +86,6 @@ def test_a_second_check_of_a_claim_is_refused() -> None:
         registry.checks("TS.L5")(lambda _: None)
 
 
-def test_the_catalogue_lists_the_five_papers() -> None:
-    assert [paper.key for paper in catalogue.papers().values()] == [
-        "TS",
-        "SLC",
-        "FA",
-        "EDT",
-        "NK",
-    ]
-
-
 @pytest.mark.usefixtures("empty_registry")
 def test_a_check_that_takes_forests_is_called_once_for_every_forest() -> None:
     roots = []
@@ -115,10 +98,3 @@ def test_a_check_that_takes_forests_is_called_once_for_every_forest() -> None:
     registered.check(ClaimCheck(topology("S3"), ObjectCache()))
     assert roots == [("S3", root) for root in range(6)]
     assert registered.section == record_root.__module__
-
-
-def test_every_executed_schedule_adds_a_finding_to_the_evidence() -> None:
-    check = ClaimCheck(topology("S4"), ObjectCache())
-    found = list(executions("broadcast", "recursive-substar", messages=(1, 2))(check))
-    assert [execution.messages for execution in found] == [1, 2]
-    assert [finding.met for finding in check.evidence("TS.X1").findings] == [True, True]

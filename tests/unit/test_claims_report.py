@@ -12,7 +12,6 @@ from starcast.claims.check import Aside, Evidence, Finding
 from starcast.queries.counterexample import _literal, to_cypher
 from starcast.support.errors import NotFoundError
 from starcast.support.html import inline_html
-from starcast.support.vocabulary import VERDICT_WORDS
 from starcast.trees.construction import CONSTRUCTIONS
 
 PLACE: dict[str, int | str] = {
@@ -57,30 +56,6 @@ def test_evidence_is_converted_to_json_and_back_in_order(
         assert (again, again.seconds) == (one, one.seconds)
         for old, new in zip(one.findings, again.findings, strict=True):
             assert list(old.counterexample or ()) == list(new.counterexample or ())
-
-
-def test_the_markdown_page_has_one_row_per_claim_and_corrections_of_failed_claims(
-    verdicts: tuple[Verdict, ...],
-) -> None:
-    page = report.markdown(verdicts)
-    rows = [line for line in page.splitlines() if line.startswith("| TS.")]
-    assert [row.split(" | ")[0] for row in rows] == [f"| {verdict.claim}" for verdict in verdicts]
-    assert all(len(re.split(r"(?<!\\)\|", row)) == 9 for row in rows)
-    assert "* **TS.L5** (Lemma 5)" in page
-    height = "height of L\u0302(\u03c1<sup>i</sup>(r))"
-    assert f"  * Counterexample: {height}: n = 3, i = 2: found 4, stated 5." in page
-    assert "  * True instead: the height is" in page
-    pluralize = [row.verdict.verdict for row in report.rows(verdicts) if row.verdict]
-    summary = next(line for line in page.splitlines() if line.startswith("| TS: "))
-    assert [int(cell) for cell in summary.strip("| ").split(" | ")[1:]] == [
-        len(pluralize), *(pluralize.count(word) for word in VERDICT_WORDS),
-    ]  # fmt: skip
-
-
-def test_the_same_verdicts_give_the_same_pages_in_every_run(verdicts: tuple[Verdict, ...]) -> None:
-    again = verify.verify_claims(select_claims(["TS.L5", "TS.h"]), sizes=["S3", "S4"], jobs=2)
-    assert report.markdown(again) == report.markdown(verdicts)
-    assert report.html(again) == report.html(verdicts)
 
 
 class Reader(HTMLParser):
@@ -166,12 +141,6 @@ def test_a_verdict_on_an_unknown_claim_has_no_row(verdicts: tuple[Verdict, ...])
     assert len(report.rows([*verdicts, Verdict("TS.none", "holds", (), None, "")])) == len(verdicts)
 
 
-def test_the_summary_counts_the_claims_of_a_paper(verdicts: tuple[Verdict, ...]) -> None:
-    (line,) = report.summary(verdicts)
-    assert line.startswith(f"TS: {len(verdicts)} claims: ")
-    assert "1 fails" in line
-
-
 # The module `tests/cli/test_claims.py` executes these queries for counterexamples.
 
 
@@ -192,11 +161,7 @@ def test_only_a_counterexample_with_a_location_has_a_query() -> None:
         ({"n": 4}, ("S3", "S4"), "S4"),
         ({"n": 4, "k": 2}, ("S4,1", "S4,2"), "S4,2"),
         ({"k": 3}, ("Q2", "Q3"), "Q3"),
-        (
-            {"n": 4, "k": 1},
-            ("S3", "S4"),
-            "S4",
-        ),  # star graphs have no k in their size
+        ({"n": 4, "k": 1}, ("S3", "S4"), "S4"),  # star graphs have no k in their size
     ],
 )
 def test_the_query_uses_the_topology_of_the_counterexample(

@@ -15,7 +15,7 @@ import starcast
 from starcast import forest, schedule, simulate, topology
 from starcast.catalogue import plugins
 from starcast.catalogue.origin import ORIGINS
-from starcast.claims import object_cache
+from starcast.claims import lower_bound_counts as counts
 from starcast.collectives.algorithm import algorithms_on
 from starcast.costs import Machine
 from starcast.costs.tables import Problem, build_table, execute_row
@@ -252,14 +252,14 @@ def test_plug_ins_that_cannot_be_found_are_refused(name: str) -> None:
 
 def test_claim_verification_ignores_plug_ins() -> None:
     star = topology("S4")
-    known = object_cache.single_trees(star), object_cache.algorithms_on(star, "broadcast")
+    known = counts.single_trees(star), counts.algorithms_on(star, "broadcast")
     load_examples()
 
     @starcast.algorithm("broadcast", "none", source="this test")
     def none(topology: Topology, root: int, ports: str) -> None:
         """Stand for an algorithm that returns nothing."""
 
-    assert (object_cache.single_trees(star), object_cache.algorithms_on(star, "broadcast")) == known
+    assert (counts.single_trees(star), counts.algorithms_on(star, "broadcast")) == known
     assert "highest-ports" in single_trees("S4")
     assert "none" in {algorithm.name for algorithm in algorithms_on(star, "broadcast")}
 

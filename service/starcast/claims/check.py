@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast.claims import growth
-from starcast.claims.object_cache import CachedTopology, ObjectCache
+from starcast.claims.cached_topology import CachedTopology, ObjectCache
+from starcast.claims.closed_forms import Number, divide, find_order, format_number
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator import Simulation
 from starcast.records import checkers
@@ -223,27 +223,27 @@ class ClaimCheck(CachedTopology):
         if transmissions is not None:
             self.equal("transmissions", simulation.transmissions, transmissions, **place)
 
-    def order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
+    def order(self, what: str, quotient: Callable[..., Number]) -> None:
         """Record whether the quotient of a closed form and a stated order is bounded.
 
         Args:
             what: the quotient in words, such as ``D_n / n``.
             quotient: function of n, and of k for (n,k)-stars (of the dimension for hypercubes),
                 maximized over all other parameters. It must work for huge n, using the functions of
-                `starcast.claims.growth`.
+                `starcast.claims.closed_forms`.
         """
         value = quotient(*self._parameters())
         order, far_value = self._growth_order(quotient)
         place = None
         if order is not None:
             place = {"found": f"growing like {order}", "stated": BOUNDED}
-        measured = f"{growth.format_number(value)}{FAR}{growth.format_number(far_value)}"
+        measured = f"{format_number(value)}{FAR}{format_number(far_value)}"
         self._add(what, "O", np.array([measured], dtype=object), place)
 
-    def same_order(self, what: str, quotient: Callable[..., growth.Number]) -> None:
+    def same_order(self, what: str, quotient: Callable[..., Number]) -> None:
         """Record whether closed forms have the same order: quotient and reciprocal are bounded."""
         self.order(what, quotient)
-        self.order(f"{what}{REVERSED}", lambda *size: growth.divide(1, quotient(*size)))
+        self.order(f"{what}{REVERSED}", lambda *size: divide(1, quotient(*size)))
 
     def absent(self, what: str, reason: str) -> None:
         """Record that the papers do not contain the subject of the claim.
@@ -355,14 +355,12 @@ class ClaimCheck(CachedTopology):
     def _parameters(self) -> tuple[int, ...]:
         return tuple(self._size().values())
 
-    def _growth_order(
-        self, quotient: Callable[..., growth.Number]
-    ) -> tuple[str | None, growth.Number]:
+    def _growth_order(self, quotient: Callable[..., Number]) -> tuple[str | None, Number]:
         """Return a quotient's order of growth (None if bounded), and its maximum for huge n."""
-        paths: list[Callable[[int], growth.Number]] = [quotient]
+        paths: list[Callable[[int], Number]] = [quotient]
         if self.topology.family == "nk-star":
             paths = [partial(_along, quotient, k_of_n) for k_of_n in _K_OF_N]
-        results = [growth.find_order(path) for path in paths]
+        results = [find_order(path) for path in paths]
         unbounded = (order for is_bounded, order, _ in results if not is_bounded)
         return next(unbounded, None), max(far_value for _, _, far_value in results)
 
@@ -378,9 +376,7 @@ _K_OF_N: tuple[Callable[[int], int], ...] = (
 )
 
 
-def _along(
-    quotient: Callable[..., growth.Number], k_of_n: Callable[[int], int], n: int
-) -> growth.Number:
+def _along(quotient: Callable[..., Number], k_of_n: Callable[[int], int], n: int) -> Number:
     return quotient(n, k_of_n(n))
 
 

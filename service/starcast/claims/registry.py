@@ -2,12 +2,17 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from starcast.claims.check import ClaimCheck
-from starcast.claims.reference import bfs
+from starcast.claims.closed_forms import Parameters
 from starcast.collectives.model import Schedule
+from starcast.collectives.one_to_all import build_pipeline
 from starcast.judges.simulator import Simulation
 from starcast.support.errors import StarcastError
 from starcast.topologies import Topology
@@ -156,8 +161,7 @@ def _register(claim_id: str, check: CheckFunction, memory: Memory, function: Any
 #
 # A provider is passed as the ``given`` argument of `checks`, or is called in a check: ``for
 # execution in broadcasts(check)``. It yields objects on the topology of a `ClaimCheck`. Sample
-# roots are those of `starcast.claims.reference.bfs.roots`: all nodes of small topologies, else a
-# few.
+# roots are those of `CachedTopology.roots`: all nodes of small topologies, else a few.
 
 
 Argument = int | str
@@ -190,6 +194,22 @@ class Execution(NamedTuple):
     def place(self) -> dict[str, Any]:
         """The number M of messages and the schedule, as keywords for methods of `ClaimCheck`."""
         return {"M": self.messages, "of": self.schedule}
+
+    @property
+    def units_per_message(self) -> int:
+        """The number of units into which each source's message is divided."""
+        schedule = self.schedule
+        has_one_source = schedule.collective == "broadcast" or schedule.symmetric
+        return schedule.units // (1 if has_one_source else schedule.topology.nodes)
+
+    @property
+    def share(self) -> Fraction:
+        """The sum of the largest packets of all steps, in messages of a source."""
+        return Fraction(int(self.simulation.packet_sizes.sum()), self.units_per_message)
+
+    def time(self, grid: Parameters) -> NDArray[Any]:
+        """Return the times for a grid of parameters; a step lasts as long as its largest packet."""
+        return grid.time(self.steps, self.share)
 
     def argument(self, name: str) -> int:
         """Return an argument of the algorithm that is a number, such as ``segments``."""
@@ -259,10 +279,26 @@ def executions(
 def _sample_roots(check: ClaimCheck, count: int | None) -> tuple[int, ...]:
     if count == 1:
         return (0,)
-    return bfs.roots(check) if count is None else bfs.roots(check, count)
+    return check.roots() if count is None else check.roots(count)
 
 
 def _as_sequence(values: Choices, n: int) -> Sequence[Argument]:
     if callable(values):
         values = values(n)
     return (values,) if isinstance(values, int | str) else values
+
+
+# Schedules
+
+
+def allgather_by_levels(forest: Forest, algorithm: str) -> Schedule:
+    """Return the all-port allgather whose step t crosses level t of all translates of a forest."""
+    draft = build_pipeline(forest, "all", 1, packets=True)._replace(symmetric=True)
+    return draft.complete(forest.topology, "allgather", algorithm)
+
+
+def used_links(schedule: Schedule) -> NDArray[np.bool_]:
+    """Return whether each directed link carries a message, bool ``[nodes, ports]``."""
+    used = np.zeros((schedule.topology.nodes, schedule.topology.degree), dtype=bool)
+    used[schedule.sender, schedule.port.astype(np.int64) - 2] = True
+    return used

@@ -14,7 +14,6 @@ from starcast.claims.check import Evidence
 from starcast.claims.verdict import (
     Verdict,
     asides_by_words,
-    describe_place,
     describe_span,
     in_scope,
 )
@@ -70,8 +69,7 @@ class ReportRow:
     @property
     def counterexample(self) -> str:
         """The counterexample in one line; empty if there is none."""
-        place = None if self.verdict is None else self.verdict.counterexample
-        return "" if place is None else describe_place(place)
+        return "" if self.verdict is None else self.verdict.place
 
     @property
     def difference(self) -> str:
@@ -319,20 +317,19 @@ def verdict_row(verdict: Verdict | None) -> Row:
     """Return a row with a verdict; empty if there is none."""
     if verdict is None:
         return {}
-    counterexample = (
-        "" if verdict.counterexample is None else describe_place(verdict.counterexample)
-    )
-    found = {
+    return {
         "verdict": verdict.verdict,
         "sizes": list(verdict.sizes),
-        "counterexample": counterexample,
+        "counterexample": verdict.place,
+        "detail": verdict.detail,
+        "of": verdict.of,
     }
-    return {**found, "detail": verdict.detail, "of": verdict.of}
 
 
 def claim_facts(claim: Claim, stored: Stored) -> Row:
     """Return the properties of a claim and of its newest verdict, by name."""
-    run, found = stored.get(claim.id, (None, None))
+    run, verdict = stored.get(claim.id, (None, None))
+    found = verdict_row(verdict)
     facts = {
         **claim_row(claim),
         "reading": claim.reading,
@@ -341,13 +338,13 @@ def claim_facts(claim: Claim, stored: Stored) -> Row:
         "beyond": list(claim.sizes.beyond),
         "parts": list(claim.parts),
         "section": claim.section,
-        "verdict": "" if found is None else found.verdict,
-        "verified_on": [] if found is None else list(found.sizes),
-        "counterexample": verdict_row(found).get("counterexample", ""),
-        "of": "" if found is None else found.of,
-        "detail": "" if found is None else found.detail,
+        "verdict": found.get("verdict"),
+        "verified_on": found.get("sizes"),
+        "counterexample": found.get("counterexample"),
+        "of": found.get("of"),
+        "detail": found.get("detail"),
         "run": run and run.id,
-        "verified_by": "" if run is None else f"starcast {run.version}",
+        "verified_by": run and f"starcast {run.version}",
     }
     return {name: value for name, value in facts.items() if value not in ("", [], None)}
 

@@ -37,6 +37,11 @@ class Verdict:
     parts: tuple["Verdict", ...] = field(default=(), repr=False)
     of: str = ""
 
+    @property
+    def place(self) -> str:
+        """The counterexample in one line; empty if there is none."""
+        return "" if self.counterexample is None else describe_place(self.counterexample)
+
 
 def judge(findings: Iterable[Finding]) -> VerdictWord:
     """Return the verdict that follows from findings.

@@ -6,9 +6,9 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
 from starcast.claims import catalogue
+from starcast.claims.cached_topology import ObjectCache
 from starcast.claims.catalogue import Claim, size_order, sort_sizes
 from starcast.claims.check import ClaimCheck, Evidence
-from starcast.claims.object_cache import ObjectCache
 from starcast.claims.verdict import Verdict, by_claim, claim_verdict, conjunction_verdict
 from starcast.support import parallel
 from starcast.support.errors import InputError, LimitError, StarcastError

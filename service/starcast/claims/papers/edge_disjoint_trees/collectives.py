@@ -3,17 +3,14 @@
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
-from math import factorial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims import growth
+from starcast.claims.cached_topology import cached
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import diameter, distance_sum, divide
-from starcast.claims.reference import bfs, labels
-from starcast.claims.reference.pipelines import used_links
-from starcast.claims.registry import Execution, checks, execute, executions
+from starcast.claims.closed_forms import Number, diameter, distance_sum, divide, factorial
+from starcast.claims.registry import Execution, checks, execute, executions, used_links
 from starcast.collectives.model import Schedule
 from starcast.collectives.one_to_all import build_pipeline
 from starcast.judges.simulator import FaultLike, Simulation, simulate_acknowledged
@@ -79,19 +76,20 @@ def pipelined(tree: Forest, segments: int) -> Schedule:
 
 def shortest_path_trees(check: ClaimCheck) -> Iterator[Forest]:
     """Yield shortest-path trees of the catalogue, then trees drawn at random."""
-    roots = bfs.roots(check)
+    roots = check.roots()
     for root in (*roots[:3], roots[-1]):
         yield check.forest("greedy", root=root)
     for construction in SHORTEST_PATH_TREES[1:]:
         yield check.forest(construction)
     for seed in range(3):
-        row = check.array(f"shortest-path tree {seed}", partial(_draw_tree, check, seed))
+        row = _draw_tree(check, seed)
         yield Forest(check.topology, row[None], 0, f"random-{seed}", spanning=False)
 
 
+@cached
 def _draw_tree(check: ClaimCheck, seed: int) -> NDArray[np.uint8]:
     """For each node, draw one of the ports that lead closer to the identity, uint8 ``[nodes]``."""
-    distance = bfs.distances(check)
+    distance = check.distances()
     weight = np.random.default_rng([seed, check.n]).random(check.neighbours.shape)
     is_closer = distance[check.neighbours] < distance
     # Closer neighbours have random weights and the others 0, so `argmax` draws evenly among the
@@ -147,7 +145,7 @@ def steps_of_broadcasts(check: ClaimCheck) -> None:
     for broadcast in broadcasts(check):
         bound = ceil_div(broadcast.messages, n - 1) + diameter(n) + 3
         check.at_most("steps", broadcast.steps, bound, **broadcast.place)
-    for root in bfs.roots(check):
+    for root in check.roots():
         broadcast = execute_copies(check, "broadcast", n, 1, root)
         bound = ceil_div(n, n - 1) + diameter(n) + 3
         check.at_most("steps", broadcast.steps, bound, **broadcast.place, root=root)
@@ -304,7 +302,7 @@ def allgather_transmissions(check: ClaimCheck, allgather: Execution) -> None:
 def scatters_from_roots(check: ClaimCheck) -> Iterator[Execution]:
     """Yield scatters of several messages from the identity, and of one message from other roots."""
     yield from scatters(check)
-    for root in bfs.roots(check)[1:]:
+    for root in check.roots()[1:]:
         yield execute_copies(check, "scatter", 1, check.n - 1, root)
 
 
@@ -345,15 +343,15 @@ def scatter_bound(check: ClaimCheck, scatter: Execution) -> None:
     check.at_least("steps", scatter.steps, stated, **scatter.place, root=root)
 
 
-def level_sum(n: int) -> growth.Number:
+def level_sum(n: int) -> Number:
     """Return the sum of the levels of all nodes in one tree of EDT.
 
     It is t_n + 3(n-2)(n-1)! - 2(n-2)! + 2, where t_n is the sum of all distances from a node.
     """
-    return distance_sum(n) + 3 * (n - 2) * growth.factorial(n - 1) - 2 * growth.factorial(n - 2) + 2
+    return distance_sum(n) + 3 * (n - 2) * factorial(n - 1) - 2 * factorial(n - 2) + 2
 
 
-def _levels_by_distances(n: int) -> growth.Number:
+def _levels_by_distances(n: int) -> Number:
     return divide(level_sum(n), distance_sum(n))
 
 
@@ -378,7 +376,7 @@ def alltoall_is_conflict_free(check: ClaimCheck) -> None:
     # `np.resize` repeats or cuts the array, so that a corrupted schedule gives a counterexample
     # instead of an error about array shapes.
     destination = np.resize(unit, (check.n - 1, factorial(check.n) - 1))
-    rotated = labels.rotation(check)
+    rotated = check.rotation
     what = "destinations through the next subtree"
     stated = rotated[destination[:-1]]
     check.equal(what, destination[1:], stated, subtree=lambda row, _: row + 3, of=schedule)
@@ -391,7 +389,7 @@ def alltoall_steps(check: ClaimCheck) -> None:
         stated = alltoall.messages * int(level_sum(check.n))
         check.equal("steps", alltoall.steps, stated, **alltoall.place)
     what = "(steps - M(n!-1)) / (M t_n)"
-    check.order(what, lambda n: divide(level_sum(n) - growth.factorial(n) + 1, distance_sum(n)))
+    check.order(what, lambda n: divide(level_sum(n) - factorial(n) + 1, distance_sum(n)))
 
 
 @checks("EDT.TE.transmissions")

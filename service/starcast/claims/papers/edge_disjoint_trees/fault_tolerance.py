@@ -12,9 +12,9 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.claims.cached_topology import CachedTopology
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import diameter
-from starcast.claims.object_cache import CachedTopology
+from starcast.claims.closed_forms import diameter
 from starcast.claims.papers.edge_disjoint_trees.collectives import (
     check_transmissions,
     execute_acknowledged,

@@ -5,10 +5,14 @@ from math import factorial
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.claims.cached_topology import (
+    CachedTopology,
+    branches,
+    positions,
+    rotation_function,
+    tree_levels,
+)
 from starcast.claims.check import ClaimCheck
-from starcast.claims.object_cache import CachedTopology
-from starcast.claims.reference import bfs, labels
-from starcast.claims.reference.labels import positions
 from starcast.claims.registry import checks, forests
 from starcast.records import checkers
 from starcast.topologies.permutations import Perms, Ranks
@@ -35,8 +39,8 @@ def substars(check: ClaimCheck) -> None:
     S^1 has no links, and each of S^2, .., S^n is isomorphic to S_{n-1}.
     """
     n = check.n
-    symbols = labels.symbols(check)
-    k = labels.positions(symbols)[0]
+    symbols = check.symbols
+    k = positions(symbols)[0]
     sizes = np.bincount(k, minlength=n + 1)[1:]
     stated = factorial(n - 1)
     check.equal("nodes of S^k", sizes, stated, substar=np.arange(1, n + 1))
@@ -56,12 +60,12 @@ def _check_substar(check: ClaimCheck, symbols: Perms, k: NDArray[np.int64], posi
     # Symbol 1 is removed, so the other symbols decrease by one. Nodes outside the substar
     # would get a 0, which has no rank; they are never compared, so any valid symbol will do.
     rest = np.clip(np.delete(symbols, position - 1, axis=1) - 1, 1, n - 1)
-    image = labels.ranks_of(smaller, rest[nodes])
+    image = smaller.ranks_of(rest[nodes])
     place = {"substar": position, "node": nodes}
     check.equal("nodes of S_{n-1} that are met", np.sort(image), smaller.ranks, **place)
     for dimension in np.delete(np.arange(2, n + 1), position - 2):
         neighbour = check.neighbours[dimension - 2, nodes]
-        neighbour_image = labels.ranks_of(smaller, rest[neighbour])
+        neighbour_image = smaller.ranks_of(rest[neighbour])
         # Dimensions beyond the removed position shift by one.
         smaller_dimension = dimension - 1 if dimension > position else dimension
         observed = np.where(k[neighbour] == position, neighbour_image, -1)
@@ -75,29 +79,29 @@ def translations_keep_dimensions(check: ClaimCheck) -> None:
     dimensions = np.array(check.ports)[:, None]
     links = (check.ranks, check.neighbours)
     # Beyond S_5, all n! translations of n! nodes would take too long.
-    for h in range(check.nodes) if check.n <= 5 else bfs.roots(check, 24):
-        image = labels.translation(check, h)
+    for h in range(check.nodes) if check.n <= 5 else check.roots(24):
+        image = check.translation(h)
         place = {"h": check.label(h)}
         check.equal("nodes that are met", np.sort(image), check.ranks, **place, node=check.ranks)
-        observed = bfs.ports_between(check, image, image[check.neighbours])
+        observed = check.ports_between(image, image[check.neighbours])
         check.equal("dimension of the translated link", observed, dimensions, **place, link=links)
 
 
 @checks("EDT.L2")
 def rotation_of_links(check: ClaimCheck) -> None:
     """Check how the rotation R changes dimensions of links, first symbols and distances."""
-    rotated = labels.rotation(check)
-    first = labels.symbols(check)[:, 0]
+    rotated = check.rotation
+    first = check.symbols[:, 0]
     links = (check.ranks, check.neighbours)
     check.equal("nodes that are met", np.sort(rotated), check.ranks, node=check.ranks)
-    observed = bfs.ports_between(check, rotated, rotated[check.neighbours])
-    stated = labels.rotation_function(check.n)[np.array(check.ports)][:, None]
+    observed = check.ports_between(rotated, rotated[check.neighbours])
+    stated = rotation_function(check.n)[np.array(check.ports)][:, None]
     check.equal("dimension of the rotated link", observed, stated, link=links)
     is_kept = first[rotated] == first
     check.equal("whether the first symbol is kept", is_kept, first == 1, node=check.ranks)
-    for root in bfs.roots(check):
-        before = bfs.distances(check, root)
-        after = bfs.distances(check, int(rotated[root]))
+    for root in check.roots():
+        before = check.distances(root)
+        after = check.distances(int(rotated[root]))
         place = {"of_node": check.label(root), "node": check.ranks}
         check.equal("distance after the rotation", after[rotated], before, **place)
     what = "different dimensions of a link and its rotations"
@@ -112,7 +116,7 @@ def _count_dimensions(check: ClaimCheck, rotated: Ranks) -> NDArray[np.int64]:
     tail = np.arange(nodes, dtype=np.int32)
     head = check.neighbours
     for _ in range(ports):
-        dimensions = bfs.ports_between(check, tail, head)
+        dimensions = check.ports_between(tail, head)
         occurs |= dimensions == np.arange(2, ports + 2)[:, None, None]
         tail = rotated[tail]
         head = rotated[head]
@@ -123,14 +127,14 @@ def _count_dimensions(check: ClaimCheck, rotated: Ranks) -> NDArray[np.int64]:
 def necklaces(check: ClaimCheck) -> None:
     """Check the sizes of necklaces (orbits of R), distances along them, and the examples."""
     n = check.n
-    rotated = labels.rotation(check)
-    sizes = labels.return_times(check)
-    outside = np.flatnonzero(labels.symbols(check)[:, 0] != 1)
+    rotated = check.rotation
+    sizes = check.return_times
+    outside = np.flatnonzero(check.symbols[:, 0] != 1)
     check.equal("nodes of a necklace outside S^1", sizes[outside], n - 1, node=outside)
     remainder = (n - 1) % np.maximum(sizes, 1)
     check.equal("n-1 modulo the nodes of a necklace", remainder, 0, node=check.ranks)
     check.true("a necklace ends within n-1 rotations", (sizes > 0) & (sizes < n), node=check.ranks)
-    distance = bfs.distances(check)
+    distance = check.distances()
     check.equal("distance along a necklace", distance[rotated], distance, node=check.ranks)
     for example in (("4123", "2413", "3421"), ("13254", "15432")):
         if len(example[0]) != n:
@@ -309,7 +313,7 @@ def is_child(network: CachedTopology, parent_port: NDArray[np.integer]) -> Mask:
 @checks("EDT.D6", given=shortest_path_trees)
 def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
     """Check the dimensions toward parents and children in the tree SPT against Definition 6."""
-    symbols = labels.symbols(check)
+    symbols = check.symbols
     parent_port = forest.parent_port[0]
     stated = parents_spt(symbols)
     check.equal("dimension toward the parent in SPT", parent_port, stated, node=check.ranks)
@@ -322,14 +326,14 @@ def spt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
 def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
     """Check that subtree k of SPT has the nodes with 1 in position k, on shortest paths."""
     check.passes(checkers.rooted, forest)
-    k = labels.positions(labels.symbols(check))[0]
-    parent = bfs.parents(check, forest.parent_port[0])
+    k = positions(check.symbols)[0]
+    parent = check.parents(forest.parent_port[0])
     stated = np.where(k > 1, check.neighbours[np.maximum(k - 2, 0), 0], -1)
     place = {"node": check.ranks[1:], "of": forest}
-    above = bfs.branches(parent, 0)[1:]
+    above = branches(parent, 0)[1:]
     check.equal("neighbour of the root above", above, stated[1:], **place)
-    level = bfs.levels(parent, 0)
-    distance = bfs.distances(check)
+    level = tree_levels(parent, 0)
+    distance = check.distances()
     outside = np.flatnonzero(k > 1)
     check.equal("level in SPT", level[outside], distance[outside], node=outside, of=forest)
 
@@ -337,9 +341,9 @@ def spt_subtrees(check: ClaimCheck, forest: Forest) -> None:
 @checks("EDT.D7", given=shortest_path_graphs)
 def spg_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
     """Check dimensions toward parents and children in all subtrees of SPG against Definition 7."""
-    symbols = labels.symbols(check)
+    symbols = check.symbols
     check.equal("subtrees of SPG", forest.trees, check.n - 1, of=forest)
-    k = labels.positions(symbols)[0]
+    k = positions(symbols)[0]
     links = (check.ranks, check.neighbours)
     parents_in_spt = parents_spt(symbols)
     children_in_spg = children_spg(symbols)
@@ -360,12 +364,12 @@ def spg_paths(check: ClaimCheck, forest: Forest) -> None:
     check.equal("subtrees of SPG", forest.trees, check.n - 1, of=forest)
     check.passes(checkers.rooted, forest)
     # The first node that starts with 1 is the root itself.
-    nodes = np.flatnonzero(labels.symbols(check)[:, 0] == 1)[1:]
+    nodes = np.flatnonzero(check.symbols[:, 0] == 1)[1:]
     place = {"node": nodes, "of": forest}
     subtrees = (forest.parent_port[:, nodes] != 0).sum(axis=0)
     check.equal("subtrees that have the node", subtrees, check.n - 1, **place)
     check.passes(checkers.disjoint_paths, forest)
-    levels = bfs.depths(check, forest.parent_port)[:, nodes]
-    distance = bfs.distances(check)
+    levels = check.depths(forest.parent_port)[:, nodes]
+    distance = check.distances()
     least = (1 + distance[check.neighbours[:, nodes]]).sum(axis=0)
     check.equal("total length of the paths", levels.sum(axis=0), least, **place)

@@ -15,11 +15,12 @@ from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
 
+from starcast.claims import lower_bound_counts, star_vs_hypercube
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number, diameter, distance_sum, divide, factorial, log2
-from starcast.claims.reference import lower_bound_counts, star_vs_hypercube
-from starcast.claims.reference.lower_bound_counts import NetworkCounts
-from starcast.claims.reference.star_vs_hypercube import (
+from starcast.claims.closed_forms import Number, diameter, distance_sum, divide, factorial, log2
+from starcast.claims.lower_bound_counts import NetworkCounts
+from starcast.claims.registry import Memory, check_rows, checks
+from starcast.claims.star_vs_hypercube import (
     NETWORKS,
     Bound,
     GrowthCell,
@@ -29,7 +30,6 @@ from starcast.claims.reference.star_vs_hypercube import (
     messages_and_copies,
     star,
 )
-from starcast.claims.registry import Memory, check_rows, checks
 from starcast.collectives.model import BYTES_PER_ROW
 from starcast.support.integers import ceil_div
 

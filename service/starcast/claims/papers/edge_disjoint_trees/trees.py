@@ -6,11 +6,10 @@ from itertools import count, permutations
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.claims.cached_topology import CachedTopology, heights, rotation_function, search
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import diameter
-from starcast.claims.object_cache import CachedTopology
+from starcast.claims.closed_forms import diameter
 from starcast.claims.papers.edge_disjoint_trees import star_graph as rules
-from starcast.claims.reference import bfs, labels
 from starcast.claims.registry import checks
 from starcast.records import checkers
 from starcast.topologies.permutations import Ranks
@@ -51,7 +50,7 @@ def _least_levels(network: CachedTopology) -> NDArray[np.int64]:
     for port, child in enumerate(network.neighbours[:, 0]):
         # The link back to the root becomes a loop, so that the search cannot pass the root.
         without_root[port, child] = child
-    levels = [1 + bfs.search(without_root, int(child)) for child in network.neighbours[:, 0]]
+    levels = [1 + search(without_root, int(child)) for child in network.neighbours[:, 0]]
     return np.stack(levels).astype(np.int64)
 
 
@@ -88,11 +87,11 @@ def _is_possible(network: CachedTopology, depth: int) -> bool:
 
 def _with_rotations(network: CachedTopology, tree: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return a tree together with its rotations."""
-    rotated_node = labels.rotation(network)
+    rotated_node = network.rotation
     trees = [tree]
     for _ in range(network.degree - 1):
         rotated = np.zeros_like(tree)
-        rotated[rotated_node] = labels.rotation_function(network.n)[trees[-1]]
+        rotated[rotated_node] = rotation_function(network.n)[trees[-1]]
         trees.append(rotated)
     return np.stack(trees)
 
@@ -118,7 +117,7 @@ def edt_forests(check: ClaimCheck) -> Iterator[Forest]:
 @checks("EDT.D8.consistent", given=edt_forests)
 def edt_parents_and_children(check: ClaimCheck, forest: Forest) -> None:
     """Check dimensions toward parents and children in all subtrees of EDT against Definition 8."""
-    symbols = labels.symbols(check)
+    symbols = check.symbols
     links = (check.ranks, check.neighbours)
     stated = (rules.parents_edt(symbols), rules.children_edt(symbols))
     rows = zip(check.ports, forest.parent_port, *stated, strict=False)
@@ -181,8 +180,8 @@ def subtrees_are_edge_disjoint(check: ClaimCheck, forest: Forest) -> None:
 @checks("EDT.L6.2", given=edt_forests)
 def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
     """Check that the rotation R maps the links of each subtree of EDT to those of the next."""
-    rotated_node = labels.rotation(check)
-    rotated_dimension = labels.rotation_function(check.n)
+    rotated_node = check.rotation
+    rotated_dimension = rotation_function(check.n)
     for tree, row in enumerate(forest.parent_port):
         next_row = forest.parent_port[(tree + 1) % forest.trees]
         place = {"subtree": tree + 2, "x": check.label, "of": forest}
@@ -196,8 +195,8 @@ def paths_are_disjoint(check: ClaimCheck, forest: Forest) -> None:
     if not check.passes(checkers.spanning, forest):
         return
     check.passes(checkers.disjoint_paths, forest)
-    levels = bfs.depths(check, forest.parent_port)
-    extra = levels - bfs.distances(check)
+    levels = check.depths(forest.parent_port)
+    extra = levels - check.distances()
     place = {"subtree": lambda row, _: row + 2, "node": check.ranks, "of": forest}
     check.at_most("links more than the distance", extra, 4, **place)
 
@@ -212,7 +211,7 @@ def depth_bound(check: ClaimCheck, forest: Forest) -> None:
 @checks("EDT.depth", given=edt_forests)
 def optimal_depth(check: ClaimCheck, forest: Forest) -> None:
     """Compare the depth of EDT with a lower bound, and on S_4 with trees that a search found."""
-    height = max(bfs.heights(forest))
+    height = max(heights(forest))
     bound = least_depth(check)
     depth = _depth_of_lower_trees(check) if check.n == 4 else None
     if depth is None:
@@ -239,7 +238,7 @@ def _depth_of_lower_trees(check: ClaimCheck) -> int | None:
         and np.array_equal(checkers.branch_sizes(*arguments), expected)
         and checkers.edge_disjoint(*arguments).holds
     )
-    return max(bfs.heights(forest)) if is_valid else None
+    return max(heights(forest)) if is_valid else None
 
 
 @checks("EDT.twice", given=edt_forests)
@@ -259,14 +258,14 @@ def links_are_in_one_tree(check: ClaimCheck, forest: Forest) -> None:
 @checks("EDT.root", given=edt_forests)
 def edt_at_other_roots(check: ClaimCheck, forest: Forest) -> None:
     """Check that the trees EDT at other roots are translates of EDT, and edge-disjoint."""
-    for root in bfs.roots(check):
+    for root in check.roots():
         translated = edt(check, root)
         if not check.passes(checkers.spanning, translated):
             return
         check.passes(checkers.edge_disjoint, translated)
         # Definition of EDT at another root: the parent of the image is the image of the parent,
         # and translations keep dimensions.
-        image = labels.translation(check, root)
+        image = check.translation(root)
         rows = zip(check.ports, forest.parent_port, translated.parent_port, strict=False)
         for subtree, row, translated_row in rows:
             place = {"h": check.label(root), "subtree": subtree, "of": translated}
@@ -283,7 +282,7 @@ def traversals_are_rotations(check: ClaimCheck, forest: Forest) -> None:
     """Check that the h-th links of the subtrees' traversals are rotations of one another."""
     if not check.passes(checkers.spanning, forest) or forest.trees != check.n - 1:
         return
-    rotated = labels.rotation(check)
+    rotated = check.rotation
     rows = list(zip(check.ports, forest.parent_port, strict=True))
     traversals = [_traversal(check, row, subtree) for subtree, row in rows]
     index = np.arange(1, check.nodes)
@@ -314,7 +313,7 @@ def _traversal(check: ClaimCheck, row: NDArray[np.uint8], subtree: int) -> Ranks
 @checks("EDT.L7")
 def sources_do_not_conflict(check: ClaimCheck) -> None:
     """Check that translates of links of different dimensions never coincide."""
-    images = labels.translations(check)
+    images = check.translations
     schedule = check.schedule("allgather", "edge-disjoint", messages=1, copies=check.n - 1)
     rng = np.random.default_rng(check.n)
     ports = np.arange(check.degree)

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.claims.cached_topology import cached, tree_levels
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import even_share, factorial
+from starcast.claims.closed_forms import even_share, factorial
 from starcast.claims.papers.fragopoulou_akl import star_graph
 from starcast.claims.papers.fragopoulou_akl.tables import any_messages, shared_others
-from starcast.claims.reference import labels
-from starcast.claims.reference.bfs import levels, parents, ports_between
 from starcast.claims.registry import Execution, Memory, all_pairs, checks, executions, forests
-from starcast.collectives.model import BYTES_PER_ROW, COLUMNS, Schedule
+from starcast.collectives.model import BYTES_PER_ROW, COLUMNS, Draft, Schedule
+from starcast.collectives.rows import Columns
 from starcast.judges.simulator import Simulation
 from starcast.support.integers import ceil_div
 from starcast.topologies.permutations import Perms, Ranks
@@ -39,8 +39,8 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     T_j visits the nodes with symbol 1 in position j. The forest's path T_2 must be mapped to the
     forest's T_j; random paths are tried as well.
     """
-    rotations = labels.rotations(check)
-    label_symbols = labels.symbols(check)
+    rotations = check.rotations
+    label_symbols = check.symbols
     paths = [path_of_forest(check, forest, 2)]
     if check.n <= _MAX_DRAWN:
         paths.extend(random_paths(check))
@@ -52,7 +52,7 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
             first = star_graph.node_of_cycles(check.n, (1, j))
             check.equal("rank of the first node", int(image[0]), first, **place)
             check.equal("nodes of the path, sorted", np.sort(image), members, **place)
-            adjacent = ports_between(check, image[:-1], image[1:]) > 0
+            adjacent = check.ports_between(image[:-1], image[1:]) > 0
             check.true("consecutive nodes are neighbours", adjacent, **place)
         stated = rotations[j - 2, paths[0]]
         check.equal("node of T_j", path_of_forest(check, forest, j), stated, j=j, of=forest)
@@ -62,13 +62,13 @@ def rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
     """Check that path T_j crosses the link types that T_2 crosses, rotated j-2 times."""
     ports = forest.parent_port[0].astype(np.int64)
-    rotations = labels.rotations(check)
+    rotations = check.rotations
     path = np.concatenate([[0], path_of_forest(check, forest, 2)]).astype(np.int32)
-    types = ports_between(check, path[:-1], path[1:])
+    types = check.ports_between(path[:-1], path[1:])
     step = np.arange(1, len(types) + 1)
     for j in range(2, check.n + 1):
         image = rotations[j - 2, path]
-        crossed = ports_between(check, image[:-1], image[1:])
+        crossed = check.ports_between(image[:-1], image[1:])
         stated = rotated_types(check.n, j, types)
         place = {"j": j, "step": step, "of": forest}
         check.equal("type that T_2 crosses, rotated j-2 times", crossed, stated, **place)
@@ -77,8 +77,8 @@ def types_along_rotated_paths(check: ClaimCheck, forest: Forest) -> None:
 
 def path_of_forest(check: ClaimCheck, forest: Forest, j: int) -> Ranks:
     """Return T_j of the forest: the nodes with symbol 1 in position j, sorted by level."""
-    level = levels(parents(check, forest.parent_port[0]), 0)
-    in_position = labels.symbols(check)[:, j - 1] == 1
+    level = tree_levels(check.parents(forest.parent_port[0]), 0)
+    in_position = check.symbols[:, j - 1] == 1
     members = np.flatnonzero(in_position).astype(np.int32)
     path: Ranks = members[np.argsort(level[members], kind="stable")]
     return path
@@ -89,15 +89,12 @@ def rotated_types(n: int, j: int, types: NDArray[np.int64]) -> NDArray[np.int64]
     return np.asarray((types + j - 4) % (n - 1) + 2)
 
 
+@cached
 def random_paths(check: ClaimCheck) -> NDArray[np.int32]:
     """Return random Hamiltonian paths from 213..n over the nodes with symbol 1 in position 2."""
-
-    def create() -> NDArray[np.int32]:
-        rng = np.random.default_rng(1993)
-        attempts = (_random_path(check, rng) for _ in range(_TRIES))
-        return np.array(list(islice(filter(None, attempts), _RANDOM_PATHS)), dtype=np.int32)
-
-    return check.array("Hamiltonian paths drawn at random", create)
+    rng = np.random.default_rng(1993)
+    attempts = (_random_path(check, rng) for _ in range(_TRIES))
+    return np.array(list(islice(filter(None, attempts), _RANDOM_PATHS)), dtype=np.int32)
 
 
 def _random_path(check: ClaimCheck, rng: np.random.Generator) -> list[int]:
@@ -105,7 +102,7 @@ def _random_path(check: ClaimCheck, rng: np.random.Generator) -> list[int]:
     # Only links of types 3..n keep symbol 1 in position 2.
     neighbours = check.neighbours[1:].T.tolist()
     path = [star_graph.node_of_cycles(check.n, (1, 2))]
-    in_position = labels.symbols(check)[:, 1] == 1
+    in_position = check.symbols[:, 1] == 1
     unvisited = set(np.flatnonzero(in_position).tolist()) - set(path)
     while unvisited:
         candidates = [node for node in neighbours[path[-1]] if node in unvisited]
@@ -131,7 +128,7 @@ def one_source(check: ClaimCheck) -> Schedule:
 @checks("FA.A1.1", memory=ONE_SOURCE)
 def phase_1(check: ClaimCheck) -> None:
     """Check the steps of phase 1, that it is free of conflicts, and which messages arrive."""
-    label_symbols = labels.symbols(check)
+    label_symbols = check.symbols
     schedule = one_source(check)
     part = select_rows(schedule, label_symbols[schedule.receiver, 0] != 1)
     simulation = check.objects.simulation(part)
@@ -147,7 +144,7 @@ def phase_1(check: ClaimCheck) -> None:
 
 
 def _check_phase_1_of_all_sources(check: ClaimCheck, part: Schedule) -> None:
-    label_symbols = labels.symbols(check)
+    label_symbols = check.symbols
     simulation = check.objects.simulation(part)
     check.equal("steps, all sources written out", simulation.steps, factorial(check.n - 1), of=part)
     _check_no_conflict(check, "all sources are without conflict", simulation, part)
@@ -175,7 +172,7 @@ def phase_2(check: ClaimCheck) -> None:
     neighbour that starts with the last symbol of the source.
     """
     phase_1_steps = factorial(check.n - 1)
-    label_symbols = labels.symbols(check)
+    label_symbols = check.symbols
     schedule = one_source(check)
     last = label_symbols[schedule.receiver, 0] == 1
     after = bool((schedule.step[last] > phase_1_steps).all())
@@ -201,7 +198,7 @@ def phase_2(check: ClaimCheck) -> None:
 def phase_1_is_local(check: ClaimCheck) -> None:
     """Check that in each step of phase 1 the incoming link type determines the outgoing type."""
     n = check.n
-    first = labels.symbols(check)[:, 0]
+    first = check.symbols[:, 0]
     forest = check.forest("rotated-hamiltonian")
     path = path_of_forest(check, forest, 2)
     types = forest.parent_port[0, path].astype(np.int64)
@@ -230,7 +227,7 @@ def phase_1_is_local(check: ClaimCheck) -> None:
 def messages_by_rule_1(check: ClaimCheck) -> None:
     """Check how many messages rule 1 assigns to each link, and how many each link carries."""
     n = check.n
-    label_symbols = labels.symbols(check)
+    label_symbols = check.symbols
     schedule = one_source(check)
     types = star_graph.link_types(check)
     stated = np.where(types == n, factorial(n - 2) - 1, factorial(n - 2))
@@ -272,9 +269,9 @@ def allgather_along_a_cycle(check: ClaimCheck) -> None:
     count = check.nodes
     translated_cycles = check.schedule("allgather", "hamiltonian-cycle", ports="one")
     forest = check.forest("hamiltonian-cycle")
-    level = levels(parents(check, forest.parent_port[0]), 0)
+    level = tree_levels(check.parents(forest.parent_port[0]), 0)
     cycle = np.argsort(level, kind="stable").astype(np.int32)
-    types = ports_between(check, cycle, np.roll(cycle, -1))
+    types = check.ports_between(cycle, np.roll(cycle, -1))
     check.true("the path closes to a cycle", types > 0, node=cycle, of=forest)
     for schedule in (cycle_schedule(check, cycle, types), translated_cycles):
         check.takes(schedule, count - 1, count * (count - 1))
@@ -325,20 +322,10 @@ def cycle_schedule(check: ClaimCheck, cycle: Ranks, types: NDArray[np.int64]) ->
     length = len(cycle)
     step, place = np.divmod(np.arange(length * (length - 1)), length)
     tail = (place + step) % length
-    return Schedule(
-        check.topology,
-        "allgather",
-        "one-hamiltonian-cycle",
-        "one",
-        units=length,
-        packets=False,
-        step=(step + 1).astype(np.int32),
-        sender=cycle[tail],
-        port=types[tail].astype(np.uint8),
-        receiver=cycle[(tail + 1) % length],
-        tree=np.zeros(len(step), dtype=np.uint8),
-        unit=cycle[place],
-    )
+    ends = cycle[tail], types[tail], cycle[(tail + 1) % length]
+    rows = Columns(step + 1, *ends, np.zeros_like(step), cycle[place])
+    draft = Draft(rows, length)
+    return draft.complete(check.topology, "allgather", "one-hamiltonian-cycle", "one")
 
 
 # M messages per node (section 3.1, Table 1)

@@ -7,18 +7,17 @@ Appendix B allow.
 """
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.claims.cached_topology import cached, rotation_function
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import diameter, even_share, factorial
+from starcast.claims.closed_forms import diameter, even_share, factorial
 from starcast.claims.papers.fragopoulou_akl import star_graph
 from starcast.claims.papers.fragopoulou_akl.hamiltonian import ONE_SOURCE
-from starcast.claims.reference import bfs, labels
 from starcast.claims.registry import check_rows, checks, forests
 from starcast.collectives.model import Schedule
 from starcast.topologies.permutations import Ranks
@@ -62,14 +61,14 @@ def first_nodes_exist(check: ClaimCheck) -> None:
     12..n.
     """
     closer = star_graph.moves_closer(check)
-    rotated = labels.rotation(check)
+    rotated = check.rotation
     types = star_graph.link_types(check)
-    rotations = labels.rotations(check)
+    rotations = check.rotations
     leaders = np.unique(rotations.min(axis=0))[1:]  # one per necklace except that of 12..n
     exists = closer[rotations[:, leaders]].any(axis=0)
     place = star_graph.node_and_type(check)
     check.true("a first node exists", exists, **place | {"node": leaders[:, None]})
-    rotated_types = labels.rotation_function(check.n)[types]
+    rotated_types = rotation_function(check.n)[types]
     image = closer[rotated][:, rotated_types - 2]
     check.equal("the rotated link leads closer", image, closer, **place)
     check_numbering(check, scheduled_numbering(check))
@@ -79,9 +78,9 @@ def first_nodes_exist(check: ClaimCheck) -> None:
 def generators_lead_to_each_other(check: ClaimCheck) -> None:
     """Check the generators of the necklaces N_k1, and that their types v lead to N_(k-1)1."""
     neighbours = check.neighbours.T
-    distance = bfs.distances(check)
-    sizes = labels.return_times(check)
-    rotations = labels.rotations(check)
+    distance = check.distances()
+    sizes = check.return_times
+    rotations = check.rotations
     types = star_graph.link_types(check)
     turns = np.arange(check.n - 1)
     numbering = scheduled_numbering(check)
@@ -145,7 +144,7 @@ def _check_types_differ(
 @checks("FA.T8.2", given=forests("necklace"))
 def parents_are_closer(check: ClaimCheck, forest: Forest) -> None:
     """Check that the parent x' of each node x, across type v(x), is one link closer to 12..n."""
-    distance = bfs.distances(check)
+    distance = check.distances()
     nodes = check.ranks[1:]
     ports = forest.parent_port[0, 1:]
     parent = check.neighbours[ports.astype(np.int64) - 2, nodes]
@@ -209,8 +208,7 @@ def numberings(check: ClaimCheck) -> Iterator[Numbering]:
     """Yield the numbering read off the schedule, and random numberings."""
     yield scheduled_numbering(check)
     for seed in range(_RANDOM_NUMBERINGS):
-        create = partial(random_numbering, check, seed)
-        m = check.array(f"numbering {seed}", create)
+        m = random_numbering(check, seed)
         yield Numbering(m, f"numbering {seed + 1} drawn at random", "")
 
 
@@ -240,7 +238,7 @@ def generators(check: ClaimCheck) -> dict[int, Generator]:
     last cycle, and v is the smallest symbol of the second cycle from the right.
     """
     n = check.n
-    first = labels.symbols(check)[:, 0]
+    first = check.symbols[:, 0]
     by_k = {}
     for k in range(1, diameter(n) + 1 - n % 2):
         if k <= n - 1:
@@ -253,6 +251,7 @@ def generators(check: ClaimCheck) -> dict[int, Generator]:
     return by_k
 
 
+@cached
 def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
     """Return a numbering by section 3.2, random where the section leaves a choice.
 
@@ -260,10 +259,10 @@ def random_numbering(check: ClaimCheck, seed: int) -> NDArray[np.int64]:
     """
     degree = check.n - 1
     rng = np.random.default_rng([1993, seed])
-    rotations = labels.rotations(check)
+    rotations = check.rotations
     moves = star_graph.moves_of_rules(check)
-    distance = bfs.distances(check)
-    starts_with_1 = labels.symbols(check)[:, 0] == 1
+    distance = check.distances()
+    starts_with_1 = check.symbols[:, 0] == 1
     leaders = np.unique(rotations.min(axis=0))
     chosen = generators(check)
     m = np.zeros(check.nodes, dtype=np.int64)
@@ -296,12 +295,12 @@ def check_numbering(check: ClaimCheck, numbering: Numbering) -> None:
     """
     of = numbering.of
     m = numbering.m
-    rotated = labels.rotation(check)
+    rotated = check.rotation
     order = np.argsort(m, kind="stable")
     check.equal("numbers", np.sort(m), check.ranks, of=of)
-    distance = bfs.distances(check)[order]
+    distance = check.distances()[order]
     check.equal("distances do not fall", distance, np.sort(distance), of=of)
-    leader = labels.rotations(check).min(axis=0)[order]
+    leader = check.rotations.min(axis=0)[order]
     continues = leader[1:] == leader[:-1]
     intervals = int(np.count_nonzero(~continues)) + 1
     check.equal("a necklace is numbered without a gap", intervals, len(np.unique(leader)), of=of)
@@ -323,12 +322,13 @@ def check_numbering(check: ClaimCheck, numbering: Numbering) -> None:
 @checks("FA.B.D1")
 def nodes_at_distance_1(check: ClaimCheck) -> None:
     """Check that n-1 nodes are at distance 1."""
-    check.equal("nodes at distance 1", int(bfs.profile(check)[1]), check.n - 1)
+    check.equal("nodes at distance 1", int(check.profile()[1]), check.n - 1)
 
 
+@cached
 def inner_profile(check: ClaimCheck) -> NDArray[np.int64]:
     """Return the number of nodes at each distance 2, 3, .., K-1, where K is the largest."""
-    return check.array("nodes by distance", lambda: bfs.profile(check)[2:-1])
+    return check.profile()[2:-1]
 
 
 @checks("FA.B.D2")
@@ -359,8 +359,8 @@ def listed_nodes(check: ClaimCheck, last: int) -> int:
     pairs = [(i, i + 1) for i in range(last + 1, check.n, 2)]
     orders = permutations(range(2, last + 1))
     generators = [star_graph.node_of_cycles(check.n, (1, *order), *pairs) for order in orders]
-    members = np.unique(labels.rotations(check)[:, generators])
-    return int(np.count_nonzero(bfs.distances(check)[members] == diameter(check.n) - 1))
+    members = np.unique(check.rotations[:, generators])
+    return int(np.count_nonzero(check.distances()[members] == diameter(check.n) - 1))
 
 
 def nodes_before_last(check: ClaimCheck, parity: tuple[int, str]) -> None:
@@ -370,7 +370,7 @@ def nodes_before_last(check: ClaimCheck, parity: tuple[int, str]) -> None:
     """
     n = check.n
     last, necklaces = parity
-    count = int(bfs.profile(check)[diameter(n) - 1])
+    count = int(check.profile()[diameter(n) - 1])
     stated = factorial(last - 1) * (n - 1)
     check.at_least("nodes at distance K-1", count, stated)
     check.at_least(f"those on the necklaces of {necklaces}", listed_nodes(check, last), stated)
@@ -390,8 +390,8 @@ check_rows(
 def nodes_before_last_with_leading_1(check: ClaimCheck) -> None:
     """Check that at least n-1 nodes at distance K-1 start with 1 if n is odd; K is the diameter."""
     n = check.n
-    before_last = bfs.distances(check) == diameter(n) - 1
-    count = int((labels.symbols(check)[before_last, 0] == 1).sum())
+    before_last = check.distances() == diameter(n) - 1
+    count = int((check.symbols[before_last, 0] == 1).sum())
     what = "nodes at distance K-1 that start with 1"
     check.at_least(what, count, n - 1)
     correction = check.correction()
@@ -402,9 +402,9 @@ def nodes_before_last_with_leading_1(check: ClaimCheck) -> None:
 @checks("FA.B.last")
 def last_nodes_start_with_1(check: ClaimCheck) -> None:
     """Check that all nodes at the largest distance start with 1 if n is odd."""
-    last = np.flatnonzero(bfs.distances(check) == diameter(check.n))
+    last = np.flatnonzero(check.distances() == diameter(check.n))
     check.true("there are nodes at distance K", len(last) > 0)
-    check.equal("first symbol", labels.symbols(check)[last, 0], 1, node=last)
+    check.equal("first symbol", check.symbols[last, 0], 1, node=last)
 
 
 #: The two listed necklaces, in cycle notation: each node is the rotation of the previous node.
@@ -417,9 +417,9 @@ LISTED = (
 @checks("FA.B.list")
 def listed_necklaces(check: ClaimCheck) -> None:
     """Check the two necklaces at distance K-1 = 5 that Appendix B lists for n = 5."""
-    rotated = labels.rotation(check)
-    distance = bfs.distances(check)
-    sizes = labels.return_times(check)
+    rotated = check.rotation
+    distance = check.distances()
+    sizes = check.return_times
     ranks = [
         star_graph.node_of_cycles(check.n, *cycles) for necklace in LISTED for cycles in necklace
     ]

@@ -1,20 +1,33 @@
-"""Fragopoulou & Akl 1993, sections 5 to 6: scatter by rules 5 and 8, M messages, gather."""
+"""Fragopoulou & Akl 1993, sections 5 to 9: scatter and gather (rules 5 and 8), total exchange."""
 
 from collections.abc import Iterator
-from functools import partial
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.claims import lower_bound_counts
+from starcast.claims.cached_topology import tree_levels
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import distance_sum, even_share, factorial
+from starcast.claims.closed_forms import (
+    distance_sum,
+    even_share,
+    factorial,
+    largest_branch,
+    largest_branch_quotient,
+    rule_9_quotient,
+    rule_9_steps,
+    starting_necklaces,
+)
 from starcast.claims.papers.fragopoulou_akl.scatter_trees import RANDOM_TREES, random_trees
-from starcast.claims.papers.fragopoulou_akl.tables import shared_others
-from starcast.claims.reference import bfs, labels, lower_bound_counts
-from starcast.claims.reference.pipelines import used_links
-from starcast.claims.registry import Memory, checks, execute
-from starcast.collectives.model import BYTES_PER_ROW, Schedule, build_schedule
+from starcast.claims.papers.fragopoulou_akl.tables import (
+    distances_of_pairs,
+    shared_distances,
+    shared_others,
+)
+from starcast.claims.registry import Execution, Memory, checks, execute, executions, used_links
+from starcast.collectives.model import BYTES_PER_ROW, Draft, Schedule
 from starcast.collectives.one_to_all import build_scatter
 from starcast.collectives.rows import route_units
 from starcast.records import checkers
@@ -24,9 +37,8 @@ from starcast.trees.model import Forest
 
 _SEED = 1993
 _SINGLE_TREES = ("balanced", "near-balanced", "necklace", "greedy")
-#: A tree with long paths. The number of rows of its scatter grows with the square of the number of
-#: nodes, so it is used only up to S_5.
-_LONG_TREE = "hamiltonian-cycle"
+#: The rows of a scatter along a path grow with the square of the number of nodes, so the tree
+#: `hamiltonian-cycle` is used only up to S_5.
 _LONG_TREE_NODES = 120
 #: Memory of a scatter of 2(n-1) messages per node.
 SCATTERS = Memory(3 * BYTES_PER_ROW, power=2)
@@ -38,8 +50,7 @@ def scatter_along(
     """Return a scatter along a forest, by rule 5 or, if one-port, by rule 8."""
 
     def create() -> Schedule:
-        draft = build_scatter(forest, ports, messages)
-        arguments = {"messages": messages}
+        draft, arguments = build_scatter(forest, ports, messages), {"messages": messages}
         return draft.complete(forest.topology, "scatter", name, ports, arguments=arguments)
 
     return check.build(create, "along", name, ports, forest.root, messages)
@@ -47,15 +58,14 @@ def scatter_along(
 
 def scatter_roots(check: ClaimCheck) -> tuple[int, ...]:
     """Return a small selection of the sample roots."""
-    roots = bfs.roots(check)
+    roots = check.roots()
     return roots[:: max(1, len(roots) // 4)]
 
 
-def random_balanced_trees(check: ClaimCheck) -> Iterator[tuple[int, Forest]]:
-    """Yield random balanced trees of section 5.1, each with its number."""
-    rows = random_trees(check, RANDOM_TREES)
-    for number, row in enumerate(rows):
-        yield number, Forest(check.topology, row[None])
+def random_balanced_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
+    """Yield random balanced trees of section 5.1, each with its name."""
+    for number, row in enumerate(random_trees(check, RANDOM_TREES)):
+        yield Forest(check.topology, row[None]), f"drawn-{number}"
 
 
 # Rule 5 on any tree
@@ -92,8 +102,8 @@ def check_furthest_first(
     stated = np.arange(len(sent)) - first + 1
     check.equal("step in which the root sends", schedule.step[sent], stated, node=node, **place)
 
-    parent = bfs.parents(check, forest.parent_port[0])
-    level = bfs.levels(parent, forest.root)[node]
+    parent = check.parents(forest.parent_port[0])
+    level = tree_levels(parent, forest.root)[node]
     not_further = (level[1:] <= level[:-1]) | (port[1:] != port[:-1])
     what = "no node is further away than the one before it"
     check.true(what, not_further, node=node[1:], **place)
@@ -111,17 +121,8 @@ def random_ties(check: ClaimCheck, forest: Forest, name: str) -> Schedule:
         departure = np.empty(len(nodes), dtype=np.int64)
         first = np.searchsorted(subtree[order], subtree[order])
         departure[order] = np.arange(len(nodes)) - first + 1
-        return build_schedule(
-            route_units(forest, np.zeros_like(nodes), nodes, departure, nodes),
-            topology=check.topology,
-            collective="scatter",
-            algorithm=name,
-            ports="all",
-            root=forest.root,
-            units=check.nodes,
-            packets=False,
-            forest=forest,
-        )
+        rows = route_units(forest, np.zeros_like(nodes), nodes, departure, nodes)
+        return Draft(rows, check.nodes, forest).complete(check.topology, "scatter", name)
 
     return check.build(create, "ties at random", name, forest.root)
 
@@ -134,19 +135,14 @@ def spanning_trees(check: ClaimCheck) -> Iterator[tuple[Forest, str]]:
     """
     names = list(_SINGLE_TREES)
     if check.nodes <= _LONG_TREE_NODES:
-        names.append(_LONG_TREE)
+        names.append("hamiltonian-cycle")
     for root in (0, check.nodes // 2, check.nodes - 1):
         for name in names:
             yield check.forest(name, root=root), name
         for seed in range(RANDOM_TREES):
-            create = partial(bfs.random_tree, check, seed, root)
-            row = check.array(f"random tree {seed} at {root}", create)
+            row = check.random_tree(seed, root)
             yield Forest(check.topology, row[None], root), f"random-{seed}"
-    for number, forest in random_balanced_trees(check):
-        yield forest, f"drawn-{number}"
-
-
-# Section 5.1
+    yield from random_balanced_trees(check)
 
 
 @checks("FA.S51.steps", memory=SCATTERS)
@@ -154,8 +150,7 @@ def balanced_scatter(check: ClaimCheck) -> None:
     """Check the steps and transmissions of scatters over the balanced trees at several roots."""
     roots = scatter_roots(check)
     schedules = [check.schedule("scatter", "balanced", root=root) for root in roots]
-    for number, forest in random_balanced_trees(check):
-        schedules.append(scatter_along(check, forest, f"drawn-{number}"))
+    schedules += [scatter_along(check, *drawn) for drawn in random_balanced_trees(check)]
     for schedule in schedules:
         check.takes(schedule, even_share(check.n), distance_sum(check.n), root=schedule.root)
 
@@ -170,8 +165,8 @@ def one_port_scatters(check: ClaimCheck) -> Iterator[tuple[Schedule, Forest]]:
         yield scatter_along(check, balanced, "one-port-balanced", "one"), balanced
         near = check.forest("near-balanced", root=root)
         yield check.schedule("scatter", "one-port", ports="one", root=root), near
-    for number, forest in random_balanced_trees(check):
-        yield scatter_along(check, forest, f"one-port-drawn-{number}", "one"), forest
+    for forest, name in random_balanced_trees(check):
+        yield scatter_along(check, forest, f"one-port-{name}", "one"), forest
 
 
 @checks("FA.R8", given=one_port_scatters)
@@ -196,21 +191,12 @@ def last_message_of_each_subtree(check: ClaimCheck, scatter: tuple[Schedule, For
     check.equal(what, last[2:] - 1, np.cumsum(sizes) - 1, **place, of=schedule)
 
 
-#: Algorithms whose gather is compared with their scatter, with their port models.
-_GATHERS = (
-    ("balanced", "all"),
-    ("near-balanced", "all"),
-    ("perfectly-balanced", "all"),
-    ("one-port", "one"),
-)
-
-
 @checks("FA.gather", memory=SCATTERS)
 def gather_is_reversed_scatter(check: ClaimCheck) -> None:
     """Check that each gather is the reversed scatter, with its steps and transmissions."""
-    for algorithm, ports in _GATHERS:
-        perfect = algorithm == "perfectly-balanced"
-        for messages in (check.n - 1,) if perfect else (1, 2):
+    for algorithm in ("balanced", "near-balanced", "perfectly-balanced", "one-port"):
+        ports = "one" if algorithm == "one-port" else "all"
+        for messages in (check.n - 1,) if algorithm == "perfectly-balanced" else (1, 2):
             for root in scatter_roots(check)[:2]:
                 scatter = check.schedule("scatter", algorithm, ports, root, messages=messages)
                 gather = check.schedule("gather", algorithm, ports, root, messages=messages)
@@ -219,14 +205,13 @@ def gather_is_reversed_scatter(check: ClaimCheck) -> None:
 
 def _check_reversed(check: ClaimCheck, scatter: Schedule, gather: Schedule, messages: int) -> None:
     forward = check.execute(scatter)
-    backward = check.execute(gather)
-    place = {"M": messages, "root": gather.root, "of": gather}
-    check.equal("steps", backward.steps, forward.steps, **place)
-    check.equal("transmissions", backward.transmissions, forward.transmissions, **place)
+    place = {"M": messages, "root": gather.root}
+    check.takes(gather, forward.steps, forward.transmissions, **place)
     # In reversed time, a row of the last step comes first and goes in the opposite direction.
     step = scatter.steps + 1 - scatter.step
     reversed_rows = (step, scatter.receiver, scatter.sender, scatter.unit, scatter.tree)
     gather_rows = (gather.step, gather.sender, gather.receiver, gather.unit, gather.tree)
+    place |= {"of": gather}
     check.equal("rows", len(gather), len(scatter), **place)
     if len(gather) == len(scatter):
         what = "step, sender, receiver, message and tree of each row"
@@ -263,8 +248,8 @@ def near_balanced_scatter_of_messages(check: ClaimCheck) -> None:
     """Check the steps of a scatter over the tree of Definition 13, and their order of growth."""
     for messages in amounts(check):
         schedule = check.schedule("scatter", "near-balanced", messages=messages)
-        check.takes(schedule, messages * labels.largest_branch(check.n), M=messages)
-    check.order("steps / M ceil((n!-1)/(n-1))", labels.largest_branch_quotient)
+        check.takes(schedule, messages * largest_branch(check.n), M=messages)
+    check.order("steps / M ceil((n!-1)/(n-1))", largest_branch_quotient)
 
 
 @checks("FA.M.minimum", memory=SCATTERS)
@@ -276,9 +261,8 @@ def least_steps(check: ClaimCheck) -> None:
     check.equal("links of the root", counts.links, n - 1)
     for messages in (1, 2, n - 1, n):
         schedules = lower_bound_counts.unit_schedules(check, "scatter", messages=messages)
-        lower_bound_counts.check_not_beaten(
-            check, schedules, shared_others(n, messages), "steps", M=messages
-        )
+        stated = shared_others(n, messages)
+        lower_bound_counts.check_not_beaten(check, schedules, stated, "steps", M=messages)
 
 
 @checks("FA.M.perfect", memory=SCATTERS)
@@ -317,7 +301,7 @@ def shares_are_integers(check: ClaimCheck) -> None:
     A node of period p appears k = (n-1)/p times and gets the share M/k each time.
     """
     degree = check.n - 1
-    period = labels.periods(check)[1:]
+    period = check.periods[1:]
     check.equal("remainder of n-1 by the period", degree % period, 0, node=check.ranks[1:])
     k = degree // np.unique(period)
     messages = np.arange(1, 3 * degree + 1)
@@ -330,9 +314,8 @@ def other_trees_take_longer(check: ClaimCheck) -> None:
     """Check whether scatters along other trees take more steps than on those of Definition 15."""
     n = check.n
     perfect = check.schedule("scatter", "perfectly-balanced", messages=n - 1)
-    shortest = check.reading(
-        "no other trees take so few steps with the fewest transmissions too, M t_n"
-    )
+    words = "no other trees take so few steps with the fewest transmissions too, M t_n"
+    shortest = check.reading(words)
     correction = check.correction()
     disjoint = check.forest("edge-disjoint")
     for messages in range(2, 2 * n - 1):
@@ -352,6 +335,166 @@ def other_trees_take_longer(check: ClaimCheck) -> None:
 
 def _check_longer(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
     bound = shared_others(check.n, messages) + 1
-    steps = check.execute(schedule).steps
     place = {"M": messages, "trees": schedule.algorithm, "of": schedule}
-    check.at_least("steps along other trees", steps, bound, **place)
+    check.at_least("steps along other trees", check.execute(schedule).steps, bound, **place)
+
+
+# Total exchange (sections 7 to 9)
+
+
+#: The schedule of all sources is also executed up to S_5, or S_4 with several messages.
+_ALL_SOURCES_NODES = 120
+_ALL_SOURCES_NODES_OF_MESSAGES = 24
+#: Memory of one source's alltoall of unit messages.
+ONE_SOURCE = Memory(3 * BYTES_PER_ROW)
+
+rule_9 = executions("alltoall", "necklace")
+
+
+def check_conflict_free(
+    check: ClaimCheck, schedule: Schedule, all_sources_nodes: int = _ALL_SOURCES_NODES
+) -> None:
+    """Check that one source's schedule is valid and never uses a link type twice in a step.
+
+    Up to ``all_sources_nodes`` nodes the schedule of all sources is executed as well.
+    """
+    check.execute(schedule)
+    types = np.unique(schedule.step.astype(np.int64) * (check.n + 1) + schedule.port)
+    what = "links that share type and step with another"
+    check.equal(what, len(schedule) - len(types), 0, of=schedule)
+    if check.nodes <= all_sources_nodes:
+        check.execute(check.build(schedule.expand, "written out", schedule.id))
+
+
+def check_groups(check: ClaimCheck, schedule: Schedule, messages: int) -> None:
+    """Check that a schedule follows rule 9, or rule 10 for several messages.
+
+    Messages to one necklace leave in groups, the nearest necklaces first, and travel without pause:
+    one group by rule 9, M p/(n-1) groups for M messages per node and p nodes by rule 10.
+    """
+    leader = check.leaders
+    distance = check.distances()
+    departs = schedule.sender == 0
+    arrives = schedule.receiver == schedule.unit // messages
+    node = schedule.unit[departs] // messages
+    step = schedule.step[departs]
+    # Units that leave the source in the same step are a group.
+    begin, first, group = np.unique(step, return_index=True, return_inverse=True)
+    necklace = leader[node[first]]
+    what = "necklace of those that leave together"
+    check.equal(what, leader[node], necklace[group], step=step, of=schedule)
+    group_distance = distance[node[first]].astype(np.int64)
+    stated = np.sort(group_distance)
+    check.equal("distances do not fall", group_distance, stated, step=begin, of=schedule)
+    stated = np.cumsum(group_distance) - group_distance + 1
+    check.equal("step in which a group leaves", begin, stated, of=schedule)
+
+    leaders = np.unique(leader)[1:]
+    groups = np.bincount(necklace, minlength=check.nodes)[leaders]
+    stated_groups = messages * check.periods[leaders] // (check.n - 1) if messages > 1 else 1
+    check.equal("groups of a necklace", groups, stated_groups, of=schedule)
+
+    travel = np.zeros(check.nodes * messages, dtype=np.int64)
+    travel[schedule.unit[arrives]] += schedule.step[arrives]
+    travel[schedule.unit[departs]] -= step
+    stated = np.repeat(np.maximum(distance - 1, 0), messages)
+    check.equal("steps from the first hop to the last", travel, stated, of=schedule)
+
+
+def check_mean_distance(check: ClaimCheck) -> Fraction:
+    """Check the closed form of the mean distance d against a search, and return it."""
+    mean = Fraction(distance_sum(check.n), int(factorial(check.n)))
+    check.equal("mean distance, by search", Fraction(check.distance_sum, check.nodes), mean)
+    return mean
+
+
+@checks("FA.R9.conflict-free", memory=ONE_SOURCE)
+def rule_9_is_conflict_free(check: ClaimCheck) -> None:
+    """Check that the schedule follows rule 9 and has no conflict."""
+    schedule = check.schedule("alltoall", "necklace")
+    check_groups(check, schedule, 1)
+    check_conflict_free(check, schedule)
+
+
+@checks("FA.R9.transmissions", given=rule_9, memory=ONE_SOURCE)
+def rule_9_transmissions(check: ClaimCheck, exchange: Execution) -> None:
+    """Check that rule 9 takes n! t_n transmissions, where t_n is the distance sum of a node."""
+    stated = distances_of_pairs(check.n)
+    check.equal("transmissions", exchange.transmissions, stated, of=exchange.schedule)
+
+
+@checks("FA.R9.time", given=rule_9, memory=ONE_SOURCE)
+def rule_9_time(check: ClaimCheck, exchange: Execution) -> None:
+    """Check whether rule 9 takes h d steps, for h necklaces and the mean distance d."""
+    steps = exchange.steps
+    h = len(np.unique(check.leaders)) - 1
+    d = check_mean_distance(check)
+    check.equal("steps", steps, h * d, of=exchange.schedule)
+    reading = check.reading("h counts the necklace of 12..n too")
+    reading.equal("steps", steps, (h + 1) * d, of=exchange.schedule)
+    correction = check.correction()
+    total = int(check.leader_distances.sum(dtype=np.int64))
+    correction.equal("steps, by the distances of the necklaces", steps, total)
+    correction.equal("steps, in closed form", steps, rule_9_steps(check.n))
+
+
+@checks("FA.R9.h")
+def number_of_necklaces(check: ClaimCheck) -> None:
+    """Check that there are at most 2(n-1)! - 1 necklaces besides that of 12..n."""
+    h = len(np.unique(check.leaders)) - 1
+    bound = 2 * factorial(check.n - 1) - 1
+    check.at_most("necklaces", h, bound)
+    check.reading("h counts the necklace of 12..n too").at_most("necklaces", h + 1, bound)
+    stated = factorial(check.n - 1) + starting_necklaces(check.n)
+    check.equal("necklaces, by Burnside's count", h, stated)
+
+
+@checks("FA.R9.bound", given=rule_9, memory=ONE_SOURCE)
+def rule_9_bound(check: ClaimCheck, exchange: Execution) -> None:
+    """Check whether rule 9 takes at most (2(n-1)! - 1) d steps, where d is the mean distance."""
+    nodes = 2 * factorial(check.n - 1)
+    steps = exchange.steps
+    d = check_mean_distance(check)
+    check.at_most("steps", steps, (nodes - 1) * d, of=exchange.schedule)
+    check.correction().at_most("steps", steps, nodes * d, of=exchange.schedule)
+
+
+@checks("FA.R9.order", given=rule_9, memory=ONE_SOURCE)
+def rule_9_order(check: ClaimCheck, exchange: Execution) -> None:
+    """Check the closed form for the steps of rule 9, and its order of growth."""
+    stated = rule_9_steps(check.n)
+    check.equal("steps, in closed form", exchange.steps, stated, of=exchange.schedule)
+    check.order("steps / ceil(t_n/(n-1))", rule_9_quotient)
+
+
+@checks("FA.R10", memory=Memory(6 * BYTES_PER_ROW, power=2))
+def rule_10(check: ClaimCheck) -> None:
+    """Check the steps and transmissions of rule 10, and that it has no conflict."""
+    n = check.n
+    # Rule 10 is defined only for multiples of n-1.
+    for messages in (n - 1, 2 * (n - 1)):
+        schedule = check.schedule("alltoall", "perfectly-balanced", messages=messages)
+        check_groups(check, schedule, messages)
+        check_conflict_free(check, schedule, _ALL_SOURCES_NODES_OF_MESSAGES)
+        transmissions = distances_of_pairs(n, messages)
+        check.takes(schedule, shared_distances(n, messages), transmissions, M=messages)
+
+
+@checks("FA.S8", given=executions("alltoall", "one-port", ports="one"), memory=ONE_SOURCE)
+def one_port_exchange(check: ClaimCheck, exchange: Execution) -> None:
+    """Check steps and transmissions of one-port exchange, with one message under way at a time."""
+    schedule, simulation = exchange
+    what = "messages on their way from a source in a step"
+    check.equal(what, np.bincount(schedule.step)[1:], 1, step=lambda index: index + 1, of=schedule)
+    check.equal("steps", simulation.steps, distance_sum(check.n), of=schedule)
+    check.equal("transmissions", simulation.transmissions, distances_of_pairs(check.n), of=schedule)
+    if check.nodes <= _ALL_SOURCES_NODES:
+        check.execute(check.build(schedule.expand, "written out", schedule.id))
+
+
+@checks("FA.open", memory=ONE_SOURCE)
+def exact_exchange(check: ClaimCheck) -> None:
+    """Check that the alltoall `exact` takes ceil(t_n/(n-1)) steps; t_n is a node's distance sum."""
+    schedule = check.schedule("alltoall", "exact")
+    check_conflict_free(check, schedule)
+    check.takes(schedule, shared_distances(check.n))

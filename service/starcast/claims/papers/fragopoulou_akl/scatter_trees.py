@@ -6,17 +6,21 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.claims.check import ClaimCheck, PlaceValue
-from starcast.claims.growth import divide, even_share, factorial
-from starcast.claims.object_cache import CachedTopology
-from starcast.claims.reference import bfs, labels
-from starcast.claims.reference.bfs import branches
-from starcast.claims.reference.labels import (
+from starcast.claims.cached_topology import (
+    CachedTopology,
+    branches,
+    cached,
+    cycle_of,
     positions,
-    rotation,
     rotation_function,
-    symbols,
-    translation,
+)
+from starcast.claims.check import ClaimCheck, PlaceValue
+from starcast.claims.closed_forms import (
+    divide,
+    even_share,
+    factorial,
+    largest_branch,
+    smallest_branch,
 )
 from starcast.claims.registry import check_rows, checks, forests
 from starcast.records import checkers
@@ -46,7 +50,7 @@ def canonical_notation(label: list[int]) -> list[tuple[int, ...]]:
     k = label.index(1) + 1
     cycles = []
     for symbol in range(1, n + 1):
-        cycle = labels.cycle_of(label, symbol)
+        cycle = cycle_of(label, symbol)
         if len(cycle) > 1 and symbol == min(cycle, key=lambda s: order_index(s, k, n)):
             cycles.append((*cycle[1:], symbol))
     return sorted(cycles, key=lambda cycle: -order_index(cycle[-1], k, n))
@@ -57,6 +61,7 @@ def order_index(symbol: int, k: int, n: int) -> int:
     return 0 if symbol == 1 else 1 + (symbol - k) % (n - 1)
 
 
+@cached
 def parent_function(
     network: CachedTopology, second: Literal["left", "right"], *, repeated: bool = False
 ) -> Dimensions:
@@ -64,23 +69,18 @@ def parent_function(
 
     The argument ``second`` says from which side of the cycle notation the second cycle is counted.
     """
-
-    def create() -> Dimensions:
-        label_symbols = symbols(network)
-        function = np.zeros((network.nodes, network.n), dtype=bool)
-        index = 1 if second == "left" else -2
-        for node in np.flatnonzero(label_symbols[:, 0] != 1).tolist():
-            cycles = canonical_notation(label_symbols[node].tolist())
-            dimension = int(label_symbols[node, 0]) if len(cycles) == 1 else cycles[index][-1]
-            function[node, dimension - 1] = True
-        starting = np.flatnonzero(label_symbols[:, 0] == 1)[1:]
-        identity = np.arange(network.nodes, dtype=np.int32)
-        leaves = leaf_parents(network, identity, repeated=repeated)
-        function[starting] = leaves[starting]
-        return function
-
-    name = f"parents, second from the {second}, repeated {repeated}"
-    return network.array(name, create)
+    label_symbols = network.symbols
+    function = np.zeros((network.nodes, network.n), dtype=bool)
+    index = 1 if second == "left" else -2
+    for node in np.flatnonzero(label_symbols[:, 0] != 1).tolist():
+        cycles = canonical_notation(label_symbols[node].tolist())
+        dimension = int(label_symbols[node, 0]) if len(cycles) == 1 else cycles[index][-1]
+        function[node, dimension - 1] = True
+    starting = np.flatnonzero(label_symbols[:, 0] == 1)[1:]
+    identity = np.arange(network.nodes, dtype=np.int32)
+    leaves = leaf_parents(network, identity, repeated=repeated)
+    function[starting] = leaves[starting]
+    return function
 
 
 def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimensions:
@@ -90,8 +90,8 @@ def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimens
     repeated, multiples of the node's period may be added to its displacement. The array ``c`` has
     the image F_r^{-1}(i) of each node i under the translation of the root r to 12..n.
     """
-    d = labels.displacements(network)[c]
-    p = labels.periods(network)[c]
+    d = network.displacements[c]
+    p = network.periods[c]
     function = np.zeros((network.nodes, network.n), dtype=bool)
     for j, heads in zip(network.ports, network.neighbours, strict=True):
         in_subtree = d == j - 2
@@ -102,32 +102,28 @@ def leaf_parents(network: CachedTopology, c: Ranks, *, repeated: bool) -> Dimens
     return function
 
 
+@cached
 def children_function(
     network: CachedTopology, *, repaired: bool, repeated: bool = False
 ) -> Dimensions:
     """Return the printed or repaired children function of Definition 13, or 15 if nodes repeat."""
-
-    def create() -> Dimensions:
-        n = network.n
-        label_symbols = symbols(network)
-        d = labels.displacements(network)
-        p = labels.periods(network)
-        neighbours = network.neighbours
-        function = np.zeros((network.nodes, n), dtype=bool)
-        function[0, 1:] = True
-        for node in np.flatnonzero(label_symbols[:, 0] != 1).tolist():
-            label = label_symbols[node].tolist()
-            k = label.index(1) + 1
-            leaf = int(neighbours[k - 2, node])
-            turns = range(0, n - 1, int(p[leaf])) if repeated else (0,)
-            is_parent = any(d[node] == d[leaf] + turn == k - 2 for turn in turns)
-            function[node, k - 1] = leaf != 0 and is_parent
-            for j in _inner_children(label, repaired=repaired):
-                function[node, j - 1] = True
-        return function
-
-    name = f"children, repaired {repaired}, repeated {repeated}"
-    return network.array(name, create)
+    n = network.n
+    label_symbols = network.symbols
+    d = network.displacements
+    p = network.periods
+    neighbours = network.neighbours
+    function = np.zeros((network.nodes, n), dtype=bool)
+    function[0, 1:] = True
+    for node in np.flatnonzero(label_symbols[:, 0] != 1).tolist():
+        label = label_symbols[node].tolist()
+        k = label.index(1) + 1
+        leaf = int(neighbours[k - 2, node])
+        turns = range(0, n - 1, int(p[leaf])) if repeated else (0,)
+        is_parent = any(d[node] == d[leaf] + turn == k - 2 for turn in turns)
+        function[node, k - 1] = leaf != 0 and is_parent
+        for j in _inner_children(label, repaired=repaired):
+            function[node, j - 1] = True
+    return function
 
 
 def _inner_children(label: list[int], *, repaired: bool) -> list[int]:
@@ -160,14 +156,14 @@ def seen_from_children(network: CachedTopology, below: Dimensions) -> Dimensions
 
 def translation_and_inverse(network: CachedTopology, root: int) -> tuple[Ranks, Ranks]:
     """Return the translation F_r(x) to the root r and its inverse for every node x."""
-    forward = translation(network, root)
+    forward = network.translation(root)
     return forward, np.argsort(forward).astype(np.int32)
 
 
 def parents_at_root(network: CachedTopology, root: int, *, repeated: bool) -> Dimensions:
     """Return the parent function of Definition 14 (16 if nodes repeat), in its repaired form."""
     _, c = translation_and_inverse(network, root)
-    starts_with_1 = symbols(network)[c][:, 0] == 1
+    starts_with_1 = network.symbols[c][:, 0] == 1
     leaves = leaf_parents(network, c, repeated=repeated)
     function = np.where(starts_with_1[:, None], leaves, parent_function(network, "right")[c])
     function[root] = False
@@ -184,26 +180,23 @@ def translated_parents(network: CachedTopology, root: int, above: Dimensions) ->
     return function
 
 
+@cached
 def random_trees(network: CachedTopology, count: int) -> NDArray[np.uint8]:
     """Return random balanced trees as section 5.1 allows them, uint8 ``[count, nodes]``."""
-
-    def create() -> NDArray[np.uint8]:
-        generators = [np.random.default_rng([_SEED, seed]) for seed in range(count)]
-        return np.stack([_random_tree(network, rng) for rng in generators])
-
-    return network.array("balanced trees drawn at random", create)
+    generators = [np.random.default_rng([_SEED, seed]) for seed in range(count)]
+    return np.stack([_random_tree(network, rng) for rng in generators])
 
 
 def _random_tree(network: CachedTopology, rng: np.random.Generator) -> NDArray[np.uint8]:
-    label_symbols = symbols(network)
+    label_symbols = network.symbols
     ports = np.zeros(network.nodes, dtype=np.uint8)
     for node in np.flatnonzero(label_symbols[:, 0] != 1).tolist():
         *others, _ = canonical_notation(label_symbols[node].tolist())
         candidates = [symbol for cycle in others for symbol in cycle]
         ports[node] = rng.choice(candidates) if candidates else label_symbols[node, 0]
-    leader = labels.leaders(network)
-    rotated = rotation(network)
-    distance = bfs.distances(network)
+    leader = network.leaders
+    rotated = network.rotation
+    distance = network.distances()
     leaders = rng.permutation(np.unique(leader[1 : len(leader) // network.n]))
     m = 1
     for first in leaders[np.argsort(distance[leaders], kind="stable")].tolist():
@@ -243,10 +236,10 @@ def balanced_trees_have_shortest_paths(check: ClaimCheck) -> None:
 @checks("FA.S51.substar")
 def subtrees_are_substars(check: ClaimCheck) -> None:
     """Check that nodes with symbol 1 in position i form subtree i, below the root."""
-    position = positions(symbols(check))[0]
+    position = positions(check.symbols)[0]
     nodes = np.flatnonzero(position > 1)
     for tree, row in enumerate(balanced_trees(check).parent_port):
-        parent = bfs.parents(check, row)[nodes]
+        parent = check.parents(row)[nodes]
         kept = np.where(parent == 0, position[nodes], position[parent])
         place = {"tree": tree, "node": nodes}
         check.equal("position of symbol 1 in the parent", kept, position[nodes], **place)
@@ -272,12 +265,12 @@ def subtrees_are_balanced(check: ClaimCheck) -> None:
 @checks("FA.D7")
 def one_generator_per_necklace(check: ClaimCheck) -> None:
     """Check that Definition 7 names one generator of every necklace except that of 12..n."""
-    leader = labels.leaders(check)
+    leader = check.leaders
     leaders = np.unique(leader)[1:]
-    generators = leader[labels.named_generators(check)]
+    generators = leader[check.named_generators]
     count = np.bincount(generators, minlength=check.nodes)[leaders]
     check.equal("generators of the necklace of a node", count, 1, node=leaders)
-    starts_with_1 = symbols(check)[leaders, 0] == 1
+    starts_with_1 = check.symbols[leaders, 0] == 1
     correction = check.correction()
     with_1, without_1 = np.flatnonzero(starts_with_1), np.flatnonzero(~starts_with_1)
     correction.equal("generators without 1 in front", count[without_1], 1, node=leaders[without_1])
@@ -329,7 +322,7 @@ def trees_at_roots_are_translates(check: ClaimCheck, construction: str) -> None:
     """Check that the trees at any root are the translates of those at 12..n."""
     repeated = construction == DEFINITION_15
     above = parent_function(check, "right", repeated=repeated)
-    for root in bfs.roots(check):
+    for root in check.roots():
         at_root = parents_at_root(check, root, repeated=repeated)
         place = {"root": root, **node_and_dimension(check)}
         stated = translated_parents(check, root, above)
@@ -356,7 +349,7 @@ check_rows(trees_at_roots_are_translates, {"FA.D14": DEFINITION_13, "FA.D16": DE
 @checks("FA.T9.1", given=near_balanced)
 def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
     """Check that nodes with symbol 1 in position i are in the subtree over the link of type i."""
-    position = positions(symbols(check))[0]
+    position = positions(check.symbols)[0]
     nodes = np.flatnonzero(position > 1)
     subtree = subtrees(check, forest.parent_port[0])[nodes]
     check.equal("subtree", subtree, position[nodes], node=nodes, of=forest)
@@ -365,7 +358,7 @@ def substars_are_in_subtrees(check: ClaimCheck, forest: Forest) -> None:
 @checks("FA.T9.2", given=near_balanced)
 def displacement_determines_subtree(check: ClaimCheck, forest: Forest) -> None:
     """Check that all nodes of displacement d are in the subtree over the link of type d + 2."""
-    displacement = labels.displacements(check)[1:]
+    displacement = check.displacements[1:]
     subtree = subtrees(check, forest.parent_port[0])[1:]
     check.equal("subtree", subtree, displacement + 2, node=check.ranks[1:], of=forest)
 
@@ -374,9 +367,9 @@ def displacement_determines_subtree(check: ClaimCheck, forest: Forest) -> None:
 @checks("FA.T10.4", given=perfectly_balanced)
 def nodes_with_leading_1_are_leaves(check: ClaimCheck, forest: Forest) -> None:
     """Check that no node that starts with 1 is a parent, except the root."""
-    starting = np.flatnonzero(symbols(check)[:, 0] == 1)[1:]
+    starting = np.flatnonzero(check.symbols[:, 0] == 1)[1:]
     for tree, row in enumerate(forest.parent_port):
-        parent = bfs.parents(check, row)
+        parent = check.parents(row)
         children = np.bincount(parent[parent >= 0], minlength=check.nodes)[starting]
         check.equal("children", children, 0, tree=tree, node=starting, of=forest)
 
@@ -396,12 +389,12 @@ def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
     sizes = checkers.branch_sizes(check.topology, forest.parent_port, 0)[0]
     largest = int(sizes.max())
     smallest = int(sizes.min())
-    check.equal("nodes of the largest subtree", largest, labels.largest_branch(n), of=forest)
-    check.equal("nodes of the smallest subtree", smallest, labels.smallest_branch(n), of=forest)
+    check.equal("nodes of the largest subtree", largest, largest_branch(n), of=forest)
+    check.equal("nodes of the smallest subtree", smallest, smallest_branch(n), of=forest)
     check.at_most("nodes of the largest subtree, the bound", largest, 2 * substar - 1, of=forest)
     check.at_least("nodes of the smallest subtree, the bound", smallest, substar, of=forest)
     what = "largest subtree / smallest subtree"
-    check.order(what, lambda n: divide(labels.largest_branch(n), labels.smallest_branch(n)))
+    check.order(what, lambda n: divide(largest_branch(n), smallest_branch(n)))
 
 
 # Theorem 10
@@ -410,7 +403,7 @@ def subtree_sizes_differ_by_a_factor(check: ClaimCheck, forest: Forest) -> None:
 @checks("FA.T10.1", given=perfectly_balanced)
 def substars_are_in_one_subtree(check: ClaimCheck, forest: Forest) -> None:
     """Check that the nodes with symbol 1 in position i are in the subtree of type i only."""
-    position = positions(symbols(check))[0]
+    position = positions(check.symbols)[0]
     nodes = np.flatnonzero(position > 1)
     for tree, row in enumerate(forest.parent_port):
         subtree = subtrees(check, row)[nodes]
@@ -422,7 +415,7 @@ def substars_are_in_one_subtree(check: ClaimCheck, forest: Forest) -> None:
 def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
     """Check that a node of period p appears (n-1)/p times."""
     copies = np.count_nonzero(forest.parent_port, axis=0)[1:]
-    stated = (check.n - 1) // labels.periods(check)[1:]
+    stated = (check.n - 1) // check.periods[1:]
     check.equal("how often a node appears", copies, stated, node=check.ranks[1:], of=forest)
 
 
@@ -430,8 +423,8 @@ def period_determines_copies(check: ClaimCheck, forest: Forest) -> None:
 def displacement_and_period_determine_subtrees(check: ClaimCheck, forest: Forest) -> None:
     """Check that a node of displacement d and period p is in the subtrees of types ip + d + 2."""
     degree = check.n - 1
-    d = labels.displacements(check)[1:]
-    p = labels.periods(check)[1:]
+    d = check.displacements[1:]
+    p = check.periods[1:]
     stated = np.zeros((degree, len(d)), dtype=bool)
     for i in range(degree):
         nodes = np.flatnonzero((i < degree // p) & (i * p + d < degree))
@@ -455,7 +448,7 @@ def subtrees_have_one_size(check: ClaimCheck, forest: Forest) -> None:
     sizes = checkers.branch_sizes(check.topology, forest.parent_port, 0).sum(axis=0)
     place = {"tree": lambda tree: tree, "of": forest}
     check.equal("nodes of a subtree", sizes, sizes[0], **place)
-    leaders = np.unique(labels.leaders(check))
+    leaders = np.unique(check.leaders)
     check.equal("nodes of a subtree, one of every necklace", sizes, len(leaders) - 1, **place)
 
 
@@ -464,7 +457,7 @@ def subtrees_are_rotations(check: ClaimCheck, forest: Forest) -> None:
     """Check that each subtree is the rotation of the previous subtree."""
     before = forest.parent_port[:-1]
     stated = np.zeros_like(before)
-    stated[:, rotation(check)] = rotation_function(check.n)[before]
+    stated[:, check.rotation] = rotation_function(check.n)[before]
     place = {"tree": lambda tree, _: tree + 1, "node": check.ranks}
     check.equal("port towards the parent", forest.parent_port[1:], stated, **place, of=forest)
 
@@ -477,5 +470,5 @@ def subtrees(check: ClaimCheck, row: NDArray[np.uint8]) -> NDArray[np.int64]:
     """
     types = np.zeros(check.nodes, dtype=np.int64)
     types[check.neighbours[:, 0]] = check.ports
-    branch = branches(bfs.parents(check, row), 0)
+    branch = branches(check.parents(row), 0)
     return np.where(branch >= 0, types[branch], 0)

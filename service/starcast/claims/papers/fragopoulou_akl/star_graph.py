@@ -7,11 +7,9 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.claims.cached_topology import cached, rotation_function
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import diameter, divide, factorial, harmonic, log2
-from starcast.claims.reference import bfs, labels
-from starcast.claims.reference.bfs import distances
-from starcast.claims.reference.labels import symbols
+from starcast.claims.closed_forms import diameter, divide, factorial, harmonic, log2
 from starcast.claims.registry import Memory, all_pairs, checks
 from starcast.collectives.model import Schedule
 from starcast.collectives.one_to_all import build_pipeline
@@ -22,7 +20,7 @@ from starcast.trees.model import Forest
 # Properties of nodes as arrays: cycles, necklaces, links of a type
 #
 # All of them follow the definitions in sections 3 and 3.1. They use only the neighbour table and
-# the arrays of `starcast.claims.reference`, not the constructions.
+# the arrays of `CachedTopology`, not the constructions.
 
 
 def link_types(check: ClaimCheck) -> NDArray[np.int64]:
@@ -35,28 +33,25 @@ def node_and_type(check: ClaimCheck) -> dict[str, NDArray[np.int64]]:
     return {"node": check.ranks[:, None], "dimension": link_types(check)}
 
 
+@cached
 def cycle_minima(check: ClaimCheck) -> Perms:
     """Return the smallest symbol of the cycle of each symbol, uint8 ``[nodes, n]``.
 
     For a symbol in its own position, this is the symbol itself.
     """
-
-    def create() -> Perms:
-        n = check.n
-        labels = symbols(check)
-        # All cycles are followed at once, one symbol per round, so the loop has n rounds instead of
-        # one traversal per node.
-        least = np.broadcast_to(np.arange(1, n + 1, dtype=np.uint8), labels.shape).copy()
-        for _ in range(n):  # a cycle has at most n symbols
-            least = np.minimum(least, np.take_along_axis(least, labels.astype(np.intp) - 1, axis=1))
-        return least
-
-    return check.array("least symbols of cycles", create)
+    n = check.n
+    labels = check.symbols
+    # All cycles are followed at once, one symbol per round, so the loop has n rounds instead of
+    # one traversal per node.
+    least = np.broadcast_to(np.arange(1, n + 1, dtype=np.uint8), labels.shape).copy()
+    for _ in range(n):  # a cycle has at most n symbols
+        least = np.minimum(least, np.take_along_axis(least, labels.astype(np.intp) - 1, axis=1))
+    return least
 
 
 def displaced(check: ClaimCheck) -> NDArray[np.bool_]:
     """Return whether each symbol is in a cycle of two or more symbols, bool ``[nodes, n]``."""
-    return np.asarray(symbols(check) != np.arange(1, check.n + 1))
+    return np.asarray(check.symbols != np.arange(1, check.n + 1))
 
 
 def cycle_counts(check: ClaimCheck) -> NDArray[np.int64]:
@@ -77,14 +72,14 @@ def moves_of_rules(check: ClaimCheck) -> NDArray[np.bool_]:
     (a) list the type that equals the first symbol. Rule 4 (b) lists every type whose symbol is in a
     cycle without 1.
     """
-    first = symbols(check)[:, :1]
+    first = check.symbols[:, :1]
     apart = displaced(check)[:, 1:] & (cycle_minima(check)[:, 1:] != 1)
     return np.asarray(apart | ((first != 1) & (first == link_types(check))))
 
 
 def moves_closer(check: ClaimCheck) -> NDArray[np.bool_]:
     """Return, by search, whether each link leads closer to 12..n, bool ``[nodes, types]``."""
-    distance = distances(check)
+    distance = check.distances()
     return np.asarray(distance[check.neighbours.T] < distance[:, None])
 
 
@@ -110,8 +105,8 @@ def node_of_cycles(n: int, *cycles: tuple[int, ...]) -> int:
 def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
     """Check degree and diameter, and that they are of lower order than on the hypercube."""
     n = check.n
-    check.equal("different neighbours of a node", bfs.degrees(check), n - 1, node=check.ranks)
-    check.equal("diameter", bfs.diameter(check), diameter(n))
+    check.equal("different neighbours of a node", check.degrees, n - 1, node=check.ranks)
+    check.equal("diameter", check.diameter, diameter(n))
     check.order("(n-1) log2 n / log2 n!", lambda n: divide((n - 1) * log2(n), log2(factorial(n))))
     what = "floor(3(n-1)/2) log2 n / log2 n!"
     check.order(what, lambda n: divide(diameter(n) * log2(n), log2(factorial(n))))
@@ -130,7 +125,7 @@ def degree_and_diameter_below_hypercube(check: ClaimCheck) -> None:
 @checks("FA.S1-substars")
 def substars(check: ClaimCheck) -> None:
     """Check that the nodes with the same last n-k symbols form n!/k! graphs S_k."""
-    label_symbols = labels.symbols(check)
+    label_symbols = check.symbols
     neighbours = check.neighbours.T
     for k in range(1, check.n):
         size = factorial(k)
@@ -152,11 +147,11 @@ def substars(check: ClaimCheck) -> None:
             check.equal("its image is a link of S_k", heads, stated, **place)
 
 
-@checks("FA.d", given=bfs.roots)
+@checks("FA.d", given=ClaimCheck.roots)
 def mean_distance(check: ClaimCheck, root: int) -> None:
     """Check the mean and the sum of the distances from a root."""
     n = check.n
-    total = int(bfs.distances(check, root).sum(dtype=np.int64))
+    total = int(check.distances(root).sum(dtype=np.int64))
     mean = n + divide(2, n) + harmonic(n) - 4
     check.equal("mean of the distances", divide(total, check.nodes), mean, node=root)
     check.equal("sum of the distances", total, factorial(n) * mean, node=root)
@@ -168,15 +163,15 @@ def distance_by_cycles(check: ClaimCheck) -> None:
 
     The node has c cycles of two or more symbols, with s symbols in all.
     """
-    correction = np.where(labels.symbols(check)[:, 0] == 1, 0, 2)
+    correction = np.where(check.symbols[:, 0] == 1, 0, 2)
     stated = cycle_counts(check) + displaced_counts(check) - correction
-    check.equal("distance from 12..n", bfs.distances(check), stated, node=check.ranks)
+    check.equal("distance from 12..n", check.distances(), stated, node=check.ranks)
 
 
 @checks("FA.ex")
 def examples(check: ClaimCheck) -> None:
     """Check the paper's examples of a translation on S_3 and of a cycle notation on S_6."""
-    label_symbols = labels.symbols(check)
+    label_symbols = check.symbols
     if check.n == 3:
         q = label_symbols[check.rank("312")]
         x = label_symbols[check.rank("213")]
@@ -190,7 +185,7 @@ def examples(check: ClaimCheck) -> None:
 @checks("FA.T3")
 def rotation_keeps_links(check: ClaimCheck) -> None:
     """Check that the rotation R maps a link of type t to one of type (t-1) mod (n-1) + 2."""
-    rotated = labels.rotation(check)
+    rotated = check.rotation
     neighbours = check.neighbours.T
     image_types = (link_types(check) - 1) % (check.n - 1) + 2
     stated = neighbours[rotated][:, image_types - 2]
@@ -202,10 +197,10 @@ def rotation_keeps_links(check: ClaimCheck) -> None:
 @checks("FA.T3-coordinates")
 def rotation_by_coordinates(check: ClaimCheck) -> None:
     """Check that the rotation of a node x is R(x) = r(x_1) r(x_n) r(x_2) .. r(x_{n-1})."""
-    images = labels.rotation_function(check.n)[labels.symbols(check)].astype(np.uint8)
+    images = rotation_function(check.n)[check.symbols].astype(np.uint8)
     columns = [images[:, 0], images[:, check.n - 1], images[:, 1 : check.n - 1]]
     stated = permutations.rank(np.column_stack(columns))
-    check.equal("rank of R(x)", labels.rotation(check), stated, node=check.ranks)
+    check.equal("rank of R(x)", check.rotation, stated, node=check.ranks)
 
 
 # Translation, and disjoint translates (Theorems 1 and 2)
@@ -234,8 +229,8 @@ def translation_keeps_links_and_broadcasts(check: ClaimCheck) -> None:
     neighbours = check.neighbours.T
     random = [random_broadcast(check, seed) for seed in range(_RANDOM_BROADCASTS)]
     broadcasts = [*repeated_broadcasts(check), *random]
-    for q in bfs.roots(check):
-        image = labels.translation(check, q)
+    for q in check.roots():
+        image = check.translation(q)
         what = "rank of the translated neighbour"
         check.equal(what, image[neighbours], neighbours[image], root=q, **node_and_type(check))
         check.equal("F_q(12..n)", int(image[0]), q, root=q)
@@ -289,7 +284,7 @@ def translated_broadcast(broadcast: Schedule, q: int, image: Ranks) -> Schedule:
 
 def random_broadcast(check: ClaimCheck, seed: int) -> Schedule:
     """Return a broadcast down a random spanning tree, level by level."""
-    tree = Forest(check.topology, bfs.random_tree(check, seed)[None])
+    tree = Forest(check.topology, check.random_tree(seed)[None])
     return build_pipeline(tree, "all", 1).complete(check.topology, "broadcast", f"drawn-{seed}")
 
 
@@ -297,7 +292,7 @@ def translate_counts(check: ClaimCheck, links: Links) -> NDArray[np.int64]:
     """Return how many translates of a set of links contain each link, ``[nodes * types]``."""
     tails, types = links
     degree = check.n - 1
-    images = labels.translations(check)[:, tails].astype(np.int64)
+    images = check.translations[:, tails].astype(np.int64)
     # A translate of a link has the same type, so its tail and type identify it.
     codes = images * degree + (np.asarray(types, dtype=np.int64) - 2)
     return np.bincount(codes.ravel(), minlength=check.nodes * degree)
@@ -337,30 +332,30 @@ def link_pairs(check: ClaimCheck) -> Iterator[tuple[NDArray[np.int64], int]]:
 def necklace_size_divides(check: ClaimCheck) -> None:
     """Check that the size of every necklace divides n-1, and the paper's example on S_5."""
     n = check.n
-    size = labels.return_times(check)
+    size = check.return_times
     check.true("the necklace is found", size > 0, node=check.ranks)
     check.equal("remainder of n-1 by its nodes", (n - 1) % np.maximum(size, 1), 0, node=check.ranks)
     if n == 5:
         example = "14325"
         node = check.rank(example)
         check.equal("rotations after which 14325 returns", int(size[node]), 2, node=example)
-        notation = cycle_notation(symbols(check)[node])
+        notation = cycle_notation(check.symbols[node])
         check.equal("cycle notation", notation, "(2 4)", node=example)
 
 
 @checks("FA.T6")
 def necklaces_without_leading_1(check: ClaimCheck) -> None:
     """Check that every necklace whose nodes do not start with 1 has n-1 nodes."""
-    others = np.flatnonzero(symbols(check)[:, 0] != 1)
-    size = labels.return_times(check)[others]
+    others = np.flatnonzero(check.symbols[:, 0] != 1)
+    size = check.return_times[others]
     check.equal("nodes of the necklace", size, check.n - 1, node=others)
 
 
 @checks("FA.T7")
 def rotation_keeps_distance(check: ClaimCheck) -> None:
     """Check that a node x and its rotation R(x) are equally far from 12..n."""
-    distance = distances(check)
-    check.equal("distance of R(x)", distance[labels.rotation(check)], distance, node=check.ranks)
+    distance = check.distances()
+    check.equal("distance of R(x)", distance[check.rotation], distance, node=check.ranks)
 
 
 @checks("FA.R24")
@@ -374,7 +369,7 @@ def rules_list_moves_closer(check: ClaimCheck) -> None:
 @checks("FA.R4-effect")
 def effect_of_rule_4(check: ClaimCheck) -> None:
     """Check how the moves of rule 4 change the cycles of a node with at least two cycles."""
-    first = symbols(check)[:, 0]
+    first = check.symbols[:, 0]
     tails = np.flatnonzero((first != 1) & (cycle_counts(check) > 1))
     _check_rule_4a(check, tails)
     for dimension in link_types(check):
@@ -383,7 +378,7 @@ def effect_of_rule_4(check: ClaimCheck) -> None:
 
 def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
     """Check the moves over the type of the first symbol, which leaves its cycle."""
-    leading = symbols(check)[:, 0]
+    leading = check.symbols[:, 0]
     first = leading[tails]
     minima = cycle_minima(check)
     cycles = cycle_counts(check)
@@ -403,7 +398,7 @@ def _check_rule_4a(check: ClaimCheck, tails: NDArray[np.int64]) -> None:
 
 def _check_rule_4b(check: ClaimCheck, tails: NDArray[np.int64], dimension: int) -> None:
     """Check the moves over a symbol in a cycle without 1, which merge two cycles."""
-    label_symbols = symbols(check)
+    label_symbols = check.symbols
     minima = cycle_minima(check)
     cycles = cycle_counts(check)
     displaced = displaced_counts(check)

@@ -10,17 +10,27 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
+from starcast.claims import lower_bound_counts, star_vs_hypercube
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number, distance_sum, divide, factorial, log2
-from starcast.claims.reference import bfs, labels, lower_bound_counts, star_vs_hypercube
-from starcast.claims.reference.star_vs_hypercube import (
+from starcast.claims.closed_forms import (
+    Number,
+    distance_sum,
+    divide,
+    factorial,
+    largest_branch,
+    largest_branch_quotient,
+    log2,
+    rule_9_quotient,
+    rule_9_steps,
+)
+from starcast.claims.registry import Execution, Memory, check_rows, checks, execute
+from starcast.claims.star_vs_hypercube import (
     Comparison,
     GrowthCell,
     Order,
     cube,
     least_steps,
 )
-from starcast.claims.registry import Execution, Memory, check_rows, checks, execute
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.support.integers import ceil_div
 
@@ -226,9 +236,9 @@ def abstract(check: ClaimCheck) -> None:
     schedule = check_rule_9(check)
     check_count(check, BOUNDS[RULE_9_CELL])
     steps = check.execute(schedule).steps
-    stated = labels.rule_9_steps(check.n)
+    stated = rule_9_steps(check.n)
     check.equal("steps of Rule 9, and the closed form", steps, stated, of=schedule)
-    check.order("steps of Rule 9 / ceil(t_n/(n-1))", labels.rule_9_quotient)
+    check.order("steps of Rule 9 / ceil(t_n/(n-1))", rule_9_quotient)
 
 
 def check_paper_meets(check: ClaimCheck, bound: Bound) -> None:
@@ -248,7 +258,7 @@ def check_rule_9(check: ClaimCheck) -> Schedule:
         The schedule of Rule 9.
     """
     schedule, simulation = execute(check, "alltoall", "necklace")
-    distances = labels.leader_distances(check)
+    distances = check.leader_distances
     what = "steps of Rule 9 and the sum of the distances of the necklaces"
     check.equal(what, simulation.steps, int(distances.sum()), of=schedule)
     return schedule
@@ -426,7 +436,7 @@ def quantity_is_exact(check: ClaimCheck, row: Row) -> None:
     cell, quantity, formula = row
     has_root = cell.collective == "scatter"
     for messages in cell.amounts(check.n):
-        for root in bfs.roots(check, 3) if has_root else (0,):
+        for root in check.roots(3) if has_root else (0,):
             run = run_cell(check, cell, messages, root)
             place: dict[str, Any] = {"of": run.schedule}
             if cell.amounts is not one_message:
@@ -453,21 +463,21 @@ for _name, _cell in CELLS.items():
 def near_balanced_scatter(check: ClaimCheck) -> None:
     """Check the steps of a scatter over the tree of Definition 13, and their order of growth."""
     schedule, simulation = run_cell(check, CELLS["Tab2.allport-near-1"])
-    count = len(labels.leader_distances(check))
+    count = len(check.leader_distances)
     what = "steps of near-balanced, and necklaces without the root's"
     check.equal(what, simulation.steps, count, of=schedule)
     what = "steps of near-balanced, and the closed form"
-    check.equal(what, simulation.steps, labels.largest_branch(check.n), of=schedule)
-    check.order("necklaces / ceil((n!-1)/(n-1))", labels.largest_branch_quotient)
+    check.equal(what, simulation.steps, largest_branch(check.n), of=schedule)
+    check.order("necklaces / ceil((n!-1)/(n-1))", largest_branch_quotient)
 
 
 @checks("FA.Tab3.allport-near-1-time", memory=Memory(2 * BYTES_PER_ROW))
 def rule_9_exchange(check: ClaimCheck) -> None:
     """Check the steps of Rule 9, and their order of growth."""
     schedule, simulation = run_cell(check, CELLS["Tab3.allport-near-1"])
-    total = labels.leader_distances(check).sum()
+    total = check.leader_distances.sum()
     what = "steps of Rule 9, and the sum of the distances of the necklaces"
     check.equal(what, simulation.steps, int(total), of=schedule)
     what = "steps of Rule 9, and the closed form"
-    check.equal(what, simulation.steps, labels.rule_9_steps(check.n), of=schedule)
-    check.order("steps of Rule 9 / ceil(t_n/(n-1))", labels.rule_9_quotient)
+    check.equal(what, simulation.steps, rule_9_steps(check.n), of=schedule)
+    check.order("steps of Rule 9 / ceil(t_n/(n-1))", rule_9_quotient)

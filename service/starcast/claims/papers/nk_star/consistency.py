@@ -7,102 +7,88 @@ compared as exact numbers.
 from collections.abc import Iterator
 from fractions import Fraction
 from math import factorial
-from typing import NamedTuple
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import arrangements, nk_diameter
+from starcast.claims.closed_forms import arrangements, nk_diameter
 from starcast.claims.registry import checks
 
 Value = int | Fraction
-
-
-class Terms(NamedTuple):
-    """The coefficients of a time T_s start_ups + m T_c bytes + 2 sqrt(m T_s T_c square)."""
-
-    start_ups: Value
-    bytes: Value
-    square: Value = 0
-
-
-#: A table row: the columns start-up and transmission, and the terms of the column overall.
-WordingRow = tuple[Value, Value, Terms]
-
-
-ROWS = (
-    "one tree SP, all-port",
-    "trees MT, all-port",
-    "one tree SP, one-port",
-    "trees MT, one-port",
-)
+#: The columns start-up and transmission, and the coefficients of T_s, m T_c and 2 sqrt(m T_s T_c)
+#: in the column overall.
 COLUMNS = ("start-up", "transmission", "overall, T_s", "overall, m T_c", "overall, under the root")
+#: The coefficients of each row of a table, by column.
+Table = dict[str, tuple[Value, ...]]
+#: The coefficients of T_s, m T_c and 2 sqrt(m T_s T_c) in the theorem that belongs to each row.
+Theorems = dict[str, tuple[Value, Value, Value]]
+
+ONE_ALL = "one tree SP, all-port"
+MANY_ALL = "trees MT, all-port"
+ONE_ONE = "one tree SP, one-port"
+MANY_ONE = "trees MT, one-port"
+CHEN_ALL = "Y.S. Chen, all-port"
+CHEN_ONE = "Y.S. Chen, one-port"
 
 
-def table1(n: int, k: int) -> tuple[WordingRow, ...]:
-    """Return the coefficients of Table 1, in the order of `ROWS`."""
-    diameter = nk_diameter(n, k)
-    many = 2 * diameter - 1
-    share = Fraction(1, n - 1)
-    all_others = Fraction(arrangements(n, k) - 1, n - 1)
-    one_port = (n - 1) * (diameter - 1)
-    many_one_port = (n - 1) * many
-    return (
-        (diameter, share, Terms(diameter, share, Fraction(diameter - 1, n - 1))),
-        (many, all_others, Terms(many, all_others)),
-        (n * diameter, 1, Terms(one_port, 1, one_port)),
-        (many_one_port, 1, Terms(many_one_port, 1, many_one_port)),
-    )
+def table1(n: int, k: int) -> Table:
+    """Return Table 1, without Y.S. Chen's broadcasts."""
+    d, links = nk_diameter(n, k), n - 1
+    many = 2 * d - 1
+    share = Fraction(1, links)
+    all_others = Fraction(arrangements(n, k) - 1, links)
+    return {
+        ONE_ALL: (d, share, d, share, (d - 1) * share),
+        MANY_ALL: (many, all_others, many, all_others, 0),
+        ONE_ONE: (n * d, 1, links * (d - 1), 1, links * (d - 1)),
+        MANY_ONE: (links * many, 1, links * many, 1, links * many),
+    }
 
 
-def theorems1(n: int, k: int) -> tuple[Terms, ...]:
-    """Return the coefficients of Theorems 2, 8, 3 and 9, in the order of `ROWS`."""
-    one = nk_diameter(n, k) - 1
-    many = 2 * nk_diameter(n, k) - 1
-    share = Fraction(1, n - 1)
-    return (
-        Terms(one, share, one * share),
-        Terms(many, share, many * share),
-        Terms((n - 1) * one, 1, (n - 1) * one),
-        Terms((n - 1) * many, 1, (n - 1) * many),
-    )
+def theorems1(n: int, k: int) -> Theorems:
+    """Return Theorems 2, 8, 3 and 9."""
+    one, links = nk_diameter(n, k) - 1, n - 1
+    many = 2 * one + 1
+    share = Fraction(1, links)
+    return {
+        ONE_ALL: (one, share, one * share),
+        MANY_ALL: (many, share, many * share),
+        ONE_ONE: (links * one, 1, links * one),
+        MANY_ONE: (links * many, 1, links * many),
+    }
 
 
-def table2(n: int, k: int) -> tuple[WordingRow, ...]:
-    """Return the coefficients of Table 2, in the order of `ROWS`."""
-    diameter = nk_diameter(n, k)
-    many = 2 * diameter - 1
+def table2(n: int, k: int) -> Table:
+    """Return Table 2."""
+    d, links = nk_diameter(n, k), n - 1
+    many = 2 * d - 1
     others = arrangements(n, k) - 1
-    share = Fraction(others, n - 1)
-    one_port = n * (n - 1) * diameter
-    return (
-        (diameter, share, Terms(diameter, share)),
-        (many, share, Terms(many, share)),
-        (one_port, others, Terms(one_port, others)),
-        ((n - 1) * many, others, Terms((n - 1) * many, others)),
-    )
+    share = Fraction(others, links)
+    one_port = n * links * d
+    return {
+        ONE_ALL: (d, share, d, share, 0),
+        MANY_ALL: (many, share, many, share, 0),
+        ONE_ONE: (one_port, others, one_port, others, 0),
+        MANY_ONE: (links * many, others, links * many, others, 0),
+    }
 
 
-def theorems2(n: int, k: int) -> tuple[Terms, ...]:
-    """Return the coefficients of Theorems 4, 10, 5 and 11, in the order of `ROWS`."""
-    diameter = nk_diameter(n, k)
+def theorems2(n: int, k: int) -> Theorems:
+    """Return Theorems 4, 10, 5 and 11."""
+    d, links = nk_diameter(n, k), n - 1
     others = arrangements(n, k) - 1
-    share = Fraction(others, n - 1)
-    return (
-        Terms(diameter, share),
-        Terms(2 * diameter - 1, share),
-        Terms(n * (n - 1) * diameter, others),
-        Terms((n - 1) * (2 * diameter - 1), others),
-    )
+    share = Fraction(others, links)
+    return {
+        ONE_ALL: (d, share, 0),
+        MANY_ALL: (2 * d - 1, share, 0),
+        ONE_ONE: (n * links * d, others, 0),
+        MANY_ONE: (links * (2 * d - 1), others, 0),
+    }
 
 
-def _cells(
-    rows: tuple[WordingRow, ...], theorems: tuple[Terms, ...]
-) -> Iterator[tuple[str, str, Fraction, Fraction]]:
+def _cells(table: Table, theorems: Theorems) -> Iterator[tuple[str, str, Fraction, Fraction]]:
     """Yield the row, the column, the table's coefficient, and the theorem's coefficient."""
-    for name, row, terms in zip(ROWS, rows, theorems, strict=True):
-        in_table = (*row[:2], *row[2])
-        in_theorem = (terms.start_ups, terms.bytes, *terms)
-        for column, printed, stated in zip(COLUMNS, in_table, in_theorem, strict=True):
-            yield name, column, Fraction(printed), Fraction(stated)
+    for row, terms in theorems.items():
+        for column, printed, stated in zip(COLUMNS, table[row], (*terms[:2], *terms), strict=True):
+            yield row, column, Fraction(printed), Fraction(stated)
 
 
 @checks("NK.Tab1-theorems")
@@ -117,12 +103,12 @@ def table1_agrees_with_theorems(check: ClaimCheck) -> None:
     more_bytes = Fraction(arrangements(n, k) - 2, n - 1)
     # All other cells agree, so the list of differences is complete.
     differences: dict[tuple[str, str], Value] = {
-        (ROWS[0], "start-up"): 1,
-        (ROWS[0], "overall, T_s"): 1,
-        (ROWS[1], "transmission"): more_bytes,
-        (ROWS[1], "overall, m T_c"): more_bytes,
-        (ROWS[1], "overall, under the root"): -Fraction(2 * diameter - 1, n - 1),
-        (ROWS[2], "start-up"): n + diameter - 1,
+        (ONE_ALL, "start-up"): 1,
+        (ONE_ALL, "overall, T_s"): 1,
+        (MANY_ALL, "transmission"): more_bytes,
+        (MANY_ALL, "overall, m T_c"): more_bytes,
+        (MANY_ALL, "overall, under the root"): -Fraction(2 * diameter - 1, n - 1),
+        (ONE_ONE, "start-up"): n + diameter - 1,
     }
     for row, column, printed, stated in cells:
         expected = Fraction(differences.get((row, column), 0))
@@ -137,11 +123,7 @@ def table2_agrees_with_theorems(check: ClaimCheck) -> None:
         check.equal("coefficient of the term", printed, stated, row=row, column=column)
 
 
-CHEN_ALL = "Y.S. Chen, all-port"
-CHEN_ONE = "Y.S. Chen, one-port"
-
-
-def _chen(n: int, k: int) -> dict[str, tuple[Value, Value]]:
+def _chen(n: int, k: int) -> Table:
     """Return start-up and transmission of Y.S. Chen's broadcasts in Table 1, by row."""
     tail = Fraction((n - k - 2) * factorial(n - k + 1), factorial(n))
     return {
@@ -155,43 +137,40 @@ def conclusion_agrees_with_tables(check: ClaimCheck) -> None:
     """Compare the times quoted in the conclusion with the tables, in the order of the text."""
     n, k = check.n_and_k
     correction = check.correction()
-    first = dict(zip(ROWS, (cells[:2] for cells in table1(n, k)), strict=True))
-    second = dict(zip(ROWS, (cells[:2] for cells in table2(n, k)), strict=True))
-    tables = {1: first | _chen(n, k), 2: second}
+    tables = {1: table1(n, k) | _chen(n, k), 2: table2(n, k)}
     what = "coefficient of the term"
     for (table, row, column), quoted in _quotes(n, k).items():
         place = {"table": table, "row": row, "column": column}
         printed = Fraction(tables[table][row][COLUMNS.index(column)])
         check.equal(what, Fraction(quoted), printed, **place)
         # This is the only quoted value that differs from its table.
-        wrong = (table, row, column) == (1, "trees MT, one-port", "start-up")
+        wrong = (table, row, column) == (1, MANY_ONE, "start-up")
         expected = quoted + (n - 1) * nk_diameter(n, k) if wrong else quoted
         correction.equal(what, Fraction(expected), printed, **place)
 
 
 def _quotes(n: int, k: int) -> dict[tuple[int, str, str], Value]:
     """Return the values that the conclusion quotes, by table, row and column."""
-    diameter = nk_diameter(n, k)
-    share = Fraction(arrangements(n, k) - 1, n - 1)
-    one_all, many_all, one_one, many_one = ROWS
+    d, links = nk_diameter(n, k), n - 1
+    share = Fraction(arrangements(n, k) - 1, links)
     tail = Fraction((n - k - 2) * factorial(n - k + 1), factorial(n))
     return {
-        (1, one_all, "start-up"): diameter,
-        (1, one_all, "transmission"): Fraction(1, n - 1),
-        (1, CHEN_ALL, "start-up"): 2 * diameter - 1,
-        (1, CHEN_ALL, "transmission"): Fraction(4, n - 1),
-        (1, many_all, "start-up"): 2 * diameter - 1,
-        (1, many_all, "transmission"): share,
-        (1, one_one, "start-up"): n * diameter,
-        (1, one_one, "transmission"): 1,
+        (1, ONE_ALL, "start-up"): d,
+        (1, ONE_ALL, "transmission"): Fraction(1, links),
+        (1, CHEN_ALL, "start-up"): 2 * d - 1,
+        (1, CHEN_ALL, "transmission"): Fraction(4, links),
+        (1, MANY_ALL, "start-up"): 2 * d - 1,
+        (1, MANY_ALL, "transmission"): share,
+        (1, ONE_ONE, "start-up"): n * d,
+        (1, ONE_ONE, "transmission"): 1,
         (1, CHEN_ONE, "start-up"): 2 * n * k - n - k * k,
         (1, CHEN_ONE, "transmission"): 2 + tail,
-        (1, many_one, "start-up"): (n - 1) * (diameter - 1),
-        (1, many_one, "transmission"): 1,
-        (2, one_all, "start-up"): diameter,
-        (2, many_all, "start-up"): 2 * diameter - 1,
-        (2, one_all, "transmission"): share,
-        (2, many_all, "transmission"): share,
-        (2, one_one, "start-up"): n * (n - 1) * diameter,
-        (2, many_one, "start-up"): (n - 1) * (2 * diameter - 1),
+        (1, MANY_ONE, "start-up"): links * (d - 1),
+        (1, MANY_ONE, "transmission"): 1,
+        (2, ONE_ALL, "start-up"): d,
+        (2, MANY_ALL, "start-up"): 2 * d - 1,
+        (2, ONE_ALL, "transmission"): share,
+        (2, MANY_ALL, "transmission"): share,
+        (2, ONE_ONE, "start-up"): n * links * d,
+        (2, MANY_ONE, "start-up"): links * (2 * d - 1),
     }

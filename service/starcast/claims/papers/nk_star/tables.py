@@ -9,11 +9,19 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from starcast.claims import lower_bound_counts
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number, arrangements, divide, greatest, nk_diameter, sqrt
-from starcast.claims.reference import bfs, lower_bound_counts, nk_star
-from starcast.claims.reference.nk_star import MANY_TREES, ONE_TREE, height_bound
-from starcast.claims.reference.pipelines import Pipeline
+from starcast.claims.closed_forms import (
+    Number,
+    Pipeline,
+    arrangements,
+    divide,
+    greatest,
+    nk_diameter,
+    sqrt,
+)
+from starcast.claims.papers.nk_star import common
+from starcast.claims.papers.nk_star.common import MANY_TREES, ONE_TREE, height_bound
 from starcast.claims.registry import check_rows, executions
 from starcast.collectives.model import Schedule
 from starcast.support.integers import ceil_div
@@ -33,7 +41,7 @@ def register_cells(
     """
     for cell in cells.split(", "):
         rows = {f"NK.Tab1.{model}port-{cell}": model for model in ports}
-        check_rows(function, rows, memory=nk_star.BROADCASTS)
+        check_rows(function, rows, memory=common.BROADCASTS)
 
 
 # Table 1, one tree
@@ -47,7 +55,7 @@ def _check_one_tree(check: ClaimCheck, ports: str) -> None:
     """
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
-    broadcast = nk_star.execute_broadcast(check, ONE_TREE, ports)
+    broadcast = common.execute_broadcast(check, ONE_TREE, ports)
     for p in broadcast.segments.tolist():
         place = {"p": p, "of": broadcast.schedule}
         steps = broadcast.steps[p - 1]
@@ -130,7 +138,7 @@ register_cells(one_tree_overall, "one-tree-overall")
 def _check_many_trees(check: ClaimCheck, ports: str) -> None:
     """Check that the trees MT are at most 2D high, and the slots for 1 and 2 segments per tree."""
     n, k = check.n_and_k
-    height = nk_star.greatest_height(check, MANY_TREES)
+    height = common.greatest_height(check, MANY_TREES)
     check.true("the trees span, and are at most 2D high", 0 < height <= height_bound(n, k))
     for broadcast in executions("broadcast", MANY_TREES, ports=ports, segments=(1, 2))(check):
         p = broadcast.argument("segments")
@@ -161,8 +169,8 @@ def many_trees_transmission(check: ClaimCheck, ports: str) -> None:
     segments, where c is the congestion.
     """
     _check_many_trees(check, ports)
-    broadcast = nk_star.execute_broadcast(check, MANY_TREES, ports)
-    congestion = int(nk_star.link_loads(check, MANY_TREES).max())
+    broadcast = common.execute_broadcast(check, MANY_TREES, ports)
+    congestion = int(common.link_loads(check, MANY_TREES).max())
     what = "segments that one more adds to the largest packets"
     check.equal(what, broadcast.increment, congestion, of=broadcast.schedule)
     check.true("the congestion is at most n-1", congestion <= check.n - 1)
@@ -176,8 +184,8 @@ def many_trees_overall(check: ClaimCheck, ports: str) -> None:
 
     def quotient(n: int, k: int) -> Number:
         measured = height_bound(n, k)
-        stated = (stated_height(n, k), nk_star.optimal_bytes(n, k))
-        return nk_star.greatest_quotient(*((measured, term) for term in stated))
+        stated = (stated_height(n, k), common.optimal_bytes(n, k))
+        return common.greatest_quotient(*((measured, term) for term in stated))
 
     what = "2D(T_s + m T_c), no less than the time with p = 1, over (2D-1)T_s + m(N-1)/(n-1) T_c"
     check.order(what, quotient)
@@ -187,10 +195,10 @@ def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
     """Check that the one-port bytes on MT are of the order n m for every number of segments."""
     n, k = check.n_and_k
     _check_many_trees(check, ports)
-    loads = nk_star.link_loads(check, MANY_TREES)
+    loads = common.link_loads(check, MANY_TREES)
     port_loads = loads.max(axis=0)
     total = int(port_loads.sum())
-    height = nk_star.greatest_height(check, MANY_TREES)
+    height = common.greatest_height(check, MANY_TREES)
     packets = []
     lengths = (height, height + 1)
     for broadcast in executions("broadcast", MANY_TREES, ports=ports, segments=lengths)(check):
@@ -200,27 +208,27 @@ def many_trees_one_port(check: ClaimCheck, ports: str) -> None:
         check.true(what, packets[-1] >= p * total, p=p)
     check.equal("segments that one more adds to the packets", packets[1] - packets[0], total)
     what = "port k+s has a link of load min{s, k-1, n-k-1} or more, every port one of 1 or more"
-    check.true(what, port_loads >= nk_star.least_loads(n, k))
+    check.true(what, port_loads >= common.least_loads(n, k))
     what = "the links and the trees of which this is proved for all n and k are there"
-    check.true(what, nk_star.contains_shared_links(check))
+    check.true(what, common.contains_shared_links(check))
     what = (
         "((k-1) + sum over s = 1..n-k of max{1, min{s, k-1, n-k-1}})/(n-1), no more than the bytes "
         "over m, over 1"
     )
-    check.order(what, lambda n, k: divide(nk_star.least_sum(n, k), n - 1))
+    check.order(what, lambda n, k: divide(common.least_sum(n, k), n - 1))
     other = check.reading(
         "no sub-slots: only what a node itself sends, one packet after the other, takes time"
     )
     sends = loads.sum(axis=1).max()
-    other.true("the busiest node sends at least so often", sends >= nk_star.least_sends(n, k))
+    other.true("the busiest node sends at least so often", sends >= common.least_sends(n, k))
     what = (
         "max{n-1, t(n-k-t+1)}/(n-1) with the best t < k, t < n-k, no more than the bytes over m of "
         "one node, over 1"
     )
-    other.order(what, lambda n, k: divide(nk_star.least_sends(n, k), n - 1))
+    other.order(what, lambda n, k: divide(common.least_sends(n, k), n - 1))
     correction = check.correction()
     what = "bytes over m, times n-1"
-    correction.at_least(what, port_loads.sum(), nk_star.least_sum(n, k))
+    correction.at_least(what, port_loads.sum(), common.least_sum(n, k))
     correction.at_most(what, port_loads.sum(), (n - 1) * int(loads.max()))
 
 
@@ -273,7 +281,7 @@ class TableLine:
     def byte_terms(self, n: int, k: int) -> tuple[Number, Number]:
         """Return an upper bound of the executed bytes, and the stated bytes, both in messages."""
         if self.ports == "all":
-            return nk_star.bytes_formula(n, k), nk_star.optimal_bytes(n, k)
+            return common.bytes_formula(n, k), common.optimal_bytes(n, k)
         return arrangements(n, k) - 1, arrangements(n, k) - 1
 
 
@@ -295,20 +303,20 @@ LINES = (
 def _check_levels(check: ClaimCheck, line: TableLine) -> None:
     """Check the height of the trees, and the bytes of all levels of an all-to-all broadcast."""
     n, k = check.n_and_k
-    loads = nk_star.class_loads(check, line.trees)
+    loads = common.class_loads(check, line.trees)
     levels = len(loads)
     if line.trees == ONE_TREE:
         check.equal("levels", levels, nk_diameter(n, k))
     else:
         check.true("levels are at most 2D", levels <= height_bound(n, k))
     if line.ports == "all":
-        formula = nk_star.bytes_formula(n, k)
-        share = nk_star.bytes_by_class(loads)
+        formula = common.bytes_formula(n, k)
+        share = common.bytes_by_class(loads)
         check.equal("bytes over m, each class of links by itself", share, formula)
-        check.true("bytes over m are no more", nk_star.all_port_bytes(loads) <= formula)
+        check.true("bytes over m are no more", common.all_port_bytes(loads) <= formula)
         return
-    check.equal("bytes over m", nk_star.one_port_bytes(check, loads), arrangements(n, k) - 1)
-    few = nk_star.last_sub_slot(check, loads) <= (n - 1) * levels
+    check.equal("bytes over m", common.one_port_bytes(check, loads), arrangements(n, k) - 1)
+    few = common.last_sub_slot(check, loads) <= (n - 1) * levels
     check.true("start-ups are at most n-1 for every level", few)
 
 
@@ -328,7 +336,7 @@ def allgather_order(check: ClaimCheck, cell: tuple[TableLine, Column]) -> None:
     else:
         what = f"time over {line.start_ups_text} + {line.bytes_text}"
         terms = (line.start_up_terms, line.byte_terms)
-        check.order(what, lambda n, k: nk_star.greatest_quotient(*(of(n, k) for of in terms)))
+        check.order(what, lambda n, k: common.greatest_quotient(*(of(n, k) for of in terms)))
 
 
 _NAMES = {ONE_TREE: "one-tree", MANY_TREES: "many-trees"}
@@ -402,7 +410,7 @@ def check_counts(check: ClaimCheck, bound: Bound) -> None:
     n, k = check.n_and_k
     for source in (0, check.nodes - 1):
         lower_bound_counts.check_source(check, source, nk_diameter(n, k))
-    reached = int(np.count_nonzero(bfs.distances(check) >= 0))
+    reached = int(np.count_nonzero(check.distances() >= 0))
     received = 1 if bound.collective == "broadcast" else reached - 1
     check.equal("messages that a node gets", received, bound.messages(n, k))
     if bound.ports == "one":
@@ -468,8 +476,8 @@ def _rows(cells: str) -> dict[str, Bound]:
     }
 
 
-check_rows(check_lemma, {"NK.L1": "broadcast", "NK.L2": "allgather"}, memory=nk_star.ALLGATHERS)
-check_rows(start_up_order, _rows("all startup"), memory=nk_star.ALLGATHERS)
-check_rows(check_start_ups, _rows("one startup"), memory=nk_star.ALLGATHERS)
+check_rows(check_lemma, {"NK.L1": "broadcast", "NK.L2": "allgather"}, memory=common.ALLGATHERS)
+check_rows(start_up_order, _rows("all startup"), memory=common.ALLGATHERS)
+check_rows(check_start_ups, _rows("one startup"), memory=common.ALLGATHERS)
 check_rows(transmission_order, _rows("all transmission, one transmission"))
-check_rows(check_time, _rows("all overall, one overall"), memory=nk_star.ALLGATHERS)
+check_rows(check_time, _rows("all overall, one overall"), memory=common.ALLGATHERS)

@@ -15,22 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number, arrangements, divide, nk_diameter
-from starcast.claims.reference import nk_star
-from starcast.claims.reference.nk_star import (
+from starcast.claims.closed_forms import (
+    Number,
+    Pipeline,
+    arrangements,
+    divide,
+    nk_diameter,
+    rational_sqrt,
+)
+from starcast.claims.papers.nk_star import common
+from starcast.claims.papers.nk_star.common import (
     GRID,
     MANY_TREES,
     ONE_TREE,
     Broadcast,
     class_loads,
     optimal_bytes,
-)
-from starcast.claims.reference.pipelines import (
-    Pipeline,
-    carried_share,
-    exact_time,
-    rational_sqrt,
-    units_per_message,
 )
 from starcast.claims.registry import Execution, Provider, checks, executions
 from starcast.collectives.model import Schedule
@@ -51,7 +51,7 @@ def best_number_of_segments(check: ClaimCheck) -> None:
     q and rise after it.
     """
     n, k = check.n_and_k
-    h = nk_star.greatest_height(check, ONE_TREE)
+    h = common.greatest_height(check, ONE_TREE)
     check.equal("h", h, nk_diameter(n, k))
     line = Pipeline(h, Fraction(1, n - 1))
     for power in (*range(7), -1, -2, -3):
@@ -76,7 +76,7 @@ def best_number_of_segments(check: ClaimCheck) -> None:
         # halvings together reduce it by twice the first reduction.
         times = [line.time(p, T_s, b) for p in _HALVES]
         drops = [one - two for one, two in pairwise(times)]
-        rest = nk_star.exact_array(2 * two - one for one, two in pairwise(drops))
+        rest = common.exact_array(2 * two - one for one, two in pairwise(drops))
         check.equal("a halving of p takes off half of the one before", rest, 0, **place)
         check.equal("infimum", 2 * times[1] - times[0], b / (n - 1), **place)
 
@@ -104,8 +104,8 @@ def _slopes_as_stated(line: Pipeline, T_s: Fraction, b: Fraction) -> Iterator[bo
 
 
 def broadcasts(construction: str, ports: str) -> Provider[Broadcast]:
-    """Return a provider of the result of `nk_star.execute_broadcast`."""
-    return lambda check: [nk_star.execute_broadcast(check, construction, ports)]
+    """Return a provider of the result of `common.execute_broadcast`."""
+    return lambda check: [common.execute_broadcast(check, construction, ports)]
 
 
 def _stated_times(n: int, height: int, slot: int = 1) -> NDArray[Any]:
@@ -114,7 +114,7 @@ def _stated_times(n: int, height: int, slot: int = 1) -> NDArray[Any]:
     h is the height of the trees, and c the number of start-ups per slot.
     """
     line = Pipeline(height, Fraction(1, n - 1), slot)
-    return nk_star.exact_array(line.exact_least(*load) for load in GRID.each())
+    return common.exact_array(line.exact_least(*load) for load in GRID.each())
 
 
 def _check_best(check: ClaimCheck, broadcast: Broadcast, stated: NDArray[Any]) -> None:
@@ -133,17 +133,17 @@ def _check_pipeline(correction: ClaimCheck, broadcast: Broadcast, line: Pipeline
     # these.
     small = [(Fraction(start_up), Fraction(byte)) for start_up in (0, 1) for byte in (0, 1)]
     for p in broadcast.segments.tolist():
-        time = nk_star.exact_array(broadcast.time(p, *load) for load in small)
-        bound = nk_star.exact_array(line.time(p, *load) for load in small)
+        time = common.exact_array(broadcast.time(p, *load) for load in small)
+        bound = common.exact_array(line.time(p, *load) for load in small)
         correction.at_most("time", time, bound, p=p)
     time, _ = broadcast.best_on(GRID)
-    bound = nk_star.exact_array(
+    bound = common.exact_array(
         line.exact_least(*load) + line.slot * load[0] for load in GRID.each()
     )
     correction.at_most("least time over whole p", time, bound, **GRID.place)
 
 
-@checks("NK.T2", given=broadcasts(ONE_TREE, "all"), memory=nk_star.BROADCASTS)
+@checks("NK.T2", given=broadcasts(ONE_TREE, "all"), memory=common.BROADCASTS)
 def one_tree_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check the all-port time that Theorem 2 states for a broadcast on the tree SP."""
     n, k = check.n_and_k
@@ -158,48 +158,48 @@ def one_tree_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
 
 def _one_tree_shares(diameter: int, segments: NDArray[np.int64]) -> NDArray[Any]:
     """Return the bytes on one tree in messages, (D+p-1)/p, for each number p of segments."""
-    return nk_star.exact_array(Fraction(diameter + p - 1, p) for p in segments.tolist())
+    return common.exact_array(Fraction(diameter + p - 1, p) for p in segments.tolist())
 
 
-@checks("NK.T3", given=broadcasts(ONE_TREE, "one"), memory=nk_star.BROADCASTS)
+@checks("NK.T3", given=broadcasts(ONE_TREE, "one"), memory=common.BROADCASTS)
 def one_tree_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check the one-port time that Theorem 3 states for a broadcast on the tree SP."""
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     _check_best(check, broadcast, _stated_times(n, diameter, n - 1))
     correction = check.correction()
-    children = np.count_nonzero(nk_star.link_loads(check, ONE_TREE)[0])
+    children = np.count_nonzero(common.link_loads(check, ONE_TREE)[0])
     correction.equal("children of the source", children, n - 1)
     correction.at_least("bytes over m", broadcast.shares, n - 1)
     _check_pipeline(correction, broadcast, Pipeline(diameter, 1, n - 1))
 
 
-@checks("NK.T8", given=broadcasts(MANY_TREES, "all"), memory=nk_star.BROADCASTS)
+@checks("NK.T8", given=broadcasts(MANY_TREES, "all"), memory=common.BROADCASTS)
 def many_trees_all_port(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check the all-port time that Theorem 8 states for a broadcast on the trees MT."""
     n, k = check.n_and_k
     _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k)))
     correction = check.correction()
-    h = nk_star.greatest_height(check, MANY_TREES)
-    c = int(nk_star.link_loads(check, MANY_TREES).max())
+    h = common.greatest_height(check, MANY_TREES)
+    c = int(common.link_loads(check, MANY_TREES).max())
     p = broadcast.segments
     correction.equal("start-ups", broadcast.steps, h + p - 1, p=p)
     correction.equal("segments that one more adds to the largest packets", broadcast.increment, c)
     _check_pipeline(correction, broadcast, Pipeline(h, Fraction(c, n - 1)))
 
 
-@checks("NK.T9", given=broadcasts(MANY_TREES, "one"), memory=nk_star.BROADCASTS)
+@checks("NK.T9", given=broadcasts(MANY_TREES, "one"), memory=common.BROADCASTS)
 def many_trees_one_port(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Check the one-port time that Theorem 9 states for a broadcast on the trees MT."""
     n, k = check.n_and_k
     _check_best(check, broadcast, _stated_times(n, 2 * nk_diameter(n, k), n - 1))
     correction = check.correction()
-    h = nk_star.greatest_height(check, MANY_TREES)
-    line = Pipeline(h, Fraction(int(nk_star.link_loads(check, MANY_TREES).max()), n - 1), n - 1)
+    h = common.greatest_height(check, MANY_TREES)
+    line = Pipeline(h, Fraction(int(common.link_loads(check, MANY_TREES).max()), n - 1), n - 1)
     _check_pipeline(correction, broadcast, line)
 
 
-@checks("NK.opt-broadcast", given=broadcasts(ONE_TREE, "all"), memory=nk_star.BROADCASTS)
+@checks("NK.opt-broadcast", given=broadcasts(ONE_TREE, "all"), memory=common.BROADCASTS)
 def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Compare the all-port bytes on the tree SP with the bound m/(n-1) of Lemma 1."""
     diameter = nk_diameter(*check.n_and_k)
@@ -213,7 +213,7 @@ def all_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
     correction.equal(FURTHER_BYTES, broadcast.increment, 1)
 
 
-@checks("NK.opt-broadcast-oneport", given=broadcasts(ONE_TREE, "one"), memory=nk_star.BROADCASTS)
+@checks("NK.opt-broadcast-oneport", given=broadcasts(ONE_TREE, "one"), memory=common.BROADCASTS)
 def one_port_is_optimal(check: ClaimCheck, broadcast: Broadcast) -> None:
     """Compare the one-port bytes on the tree SP with the bound m of Lemma 1."""
     n = check.n
@@ -239,7 +239,7 @@ all_port = executions("allgather", ONE_TREE)
 one_port = executions("allgather", ONE_TREE, ports="one")
 
 
-@checks("NK.S5-copies", given=all_port, memory=nk_star.ALLGATHERS)
+@checks("NK.S5-copies", given=all_port, memory=common.ALLGATHERS)
 def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> None:
     """Compare the transmissions of the all-to-all broadcast with those of one broadcast."""
     nodes = arrangements(*check.n_and_k)
@@ -250,23 +250,23 @@ def allgather_is_many_broadcasts(check: ClaimCheck, allgather: Execution) -> Non
     check.correction().equal(what, copies, nodes, of=allgather.schedule)
 
 
-@checks("NK.T4.startup", given=all_port, memory=nk_star.ALLGATHERS)
+@checks("NK.T4.startup", given=all_port, memory=common.ALLGATHERS)
 def start_ups_are_diameter(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the all-to-all broadcast on the tree SP takes as many steps as the diameter."""
     diameter = nk_diameter(*check.n_and_k)
     check.equal("start-ups", allgather.simulation.steps, diameter, of=allgather.schedule)
 
 
-@checks("NK.T4.even", memory=nk_star.ALLGATHERS)
+@checks("NK.T4.even", memory=common.ALLGATHERS)
 def links_are_loaded_evenly(check: ClaimCheck) -> None:
     """Compare the load of every directed link with the mean load, step by step."""
-    schedule = nk_star.dimension_change_allgather(check)
+    schedule = common.dimension_change_allgather(check)
     simulation = check.execute(schedule)
-    units = units_per_message(schedule)
+    units = Execution(schedule, simulation).units_per_message
     counts = _unit_counts(schedule, simulation.steps)
-    loads = nk_star.exact_array(Fraction(count, units) for count in counts.ravel().tolist())
+    loads = common.exact_array(Fraction(count, units) for count in counts.ravel().tolist())
     loads = loads.reshape(counts.shape)
-    mean = nk_star.exact_array(step.sum() / step.size for step in loads)
+    mean = common.exact_array(step.sum() / step.size for step in loads)
     step = np.arange(1, len(loads) + 1)[:, None, None]
     what = "messages on the link"
     # If all nodes have the same loads, only those of the first node are compared.
@@ -274,7 +274,7 @@ def links_are_loaded_evenly(check: ClaimCheck) -> None:
     check.equal(what, loads, mean[:, None, None], step=step, link=link, of=schedule)
     of_class = class_loads(check, ONE_TREE)
     correction = check.correction()
-    for kind, ports in enumerate(nk_star.link_classes(check)):
+    for kind, ports in enumerate(common.link_classes(check)):
         columns = [check.ports.index(port) for port in ports]
         stated = of_class[:, kind, None, None]
         correction.equal(what, loads[:, :, columns], stated, step=step, of=schedule)
@@ -298,18 +298,18 @@ def _unit_counts(schedule: Schedule, steps: int) -> NDArray[np.int64]:
     return counts.reshape(-1, nodes, topology.degree)
 
 
-@checks("NK.T4.time", memory=nk_star.ALLGATHERS)
+@checks("NK.T4.time", memory=common.ALLGATHERS)
 def time_on_one_tree(check: ClaimCheck) -> None:
     """Compare the all-to-all time on SP with the stated D T_s + m(N-1)/(n-1) T_c."""
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
-    schedule = nk_star.dimension_change_allgather(check)
+    schedule = common.dimension_change_allgather(check)
     simulation = check.execute(schedule)
-    time = exact_time(simulation, units_per_message(schedule), GRID)
+    time = Execution(schedule, simulation).time(GRID)
     stated = optimal_bytes(n, k)
     check.equal("time", time, GRID.time(diameter, stated), **GRID.place, of=schedule)
     correction = check.correction()
-    share = nk_star.all_port_bytes(class_loads(check, ONE_TREE))
+    share = common.all_port_bytes(class_loads(check, ONE_TREE))
     correction.equal("time", time, GRID.time(diameter, share), **GRID.place)
     correction.equal("the stated time is taken", [share == stated], [k in (1, n - 1)])
 
@@ -318,12 +318,12 @@ def _check_bytes_and_height(check: ClaimCheck) -> None:
     """Check the height of the tree SP, and that `bytes_formula` is at least the all-port bytes."""
     n, k = check.n_and_k
     loads = class_loads(check, ONE_TREE)
-    share = nk_star.all_port_bytes(loads)
-    formula = nk_star.bytes_formula(n, k)
-    check.equal("bytes over m, each class by itself", nk_star.bytes_by_class(loads), formula)
+    share = common.all_port_bytes(loads)
+    formula = common.bytes_formula(n, k)
+    check.equal("bytes over m, each class by itself", common.bytes_by_class(loads), formula)
     check.true("bytes over m are no more", share <= formula)
     check.true("bytes over m are at least (N-1)/(n-1)", share >= optimal_bytes(n, k))
-    check.equal("start-ups", nk_star.greatest_height(check, ONE_TREE), nk_diameter(n, k))
+    check.equal("start-ups", common.greatest_height(check, ONE_TREE), nk_diameter(n, k))
 
 
 @checks("NK.T4.order")
@@ -332,8 +332,8 @@ def order_of_time_on_one_tree(check: ClaimCheck) -> None:
     _check_bytes_and_height(check)
 
     def quotient(n: int, k: int) -> Number:
-        bytes_terms = (nk_star.bytes_formula(n, k), optimal_bytes(n, k))
-        return nk_star.greatest_quotient((nk_diameter(n, k), nk_diameter(n, k)), bytes_terms)
+        bytes_terms = (common.bytes_formula(n, k), optimal_bytes(n, k))
+        return common.greatest_quotient((nk_diameter(n, k), nk_diameter(n, k)), bytes_terms)
 
     check.order("time over D T_s + m(N-1)/(n-1) T_c", quotient)
 
@@ -343,27 +343,27 @@ def all_port_allgather_is_optimal(check: ClaimCheck) -> None:
     """Check that all-port bytes on SP are O(m(N-1)/(n-1)), the bound of Lemma 2 for N nodes."""
     _check_bytes_and_height(check)
     what = "bytes over m(N-1)/(n-1)"
-    check.order(what, lambda n, k: divide(nk_star.bytes_formula(n, k), optimal_bytes(n, k)))
+    check.order(what, lambda n, k: divide(common.bytes_formula(n, k), optimal_bytes(n, k)))
 
 
-@checks("NK.T5", given=one_port, memory=nk_star.ALLGATHERS)
+@checks("NK.T5", given=one_port, memory=common.ALLGATHERS)
 def one_port_time_on_one_tree(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the one-port all-to-all time on SP is at most n(n-1)D T_s + (N-1)m T_c."""
     n, k = check.n_and_k
     diameter = nk_diameter(n, k)
     schedule = allgather.schedule
-    time = exact_time(allgather.simulation, units_per_message(schedule), GRID)
+    time = allgather.time(GRID)
     stated = GRID.time(n * (n - 1) * diameter, Fraction(arrangements(n, k) - 1))
     check.at_most("time", time, stated, **GRID.place, of=schedule)
     few = allgather.simulation.steps <= (n - 1) * diameter
     check.true("start-ups are at most (n-1)D", few, of=schedule)
 
 
-@checks("NK.opt-allgather-oneport", given=one_port, memory=nk_star.ALLGATHERS)
+@checks("NK.opt-allgather-oneport", given=one_port, memory=common.ALLGATHERS)
 def one_port_bytes_are_optimal(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the one-port bytes on SP are (N-1)m, the bound of Lemma 2 for N nodes."""
     schedule = allgather.schedule
-    share = carried_share(allgather.simulation, units_per_message(schedule))
+    share = allgather.share
     check.equal("bytes over m", share, arrangements(*check.n_and_k) - 1, of=schedule)
 
 
@@ -383,64 +383,63 @@ def _check_executed_trees(check: ClaimCheck, ports: str, steps: int, share: Frac
         if ports == "one":
             # In the one-port model, a level takes n-1 sub-slots.
             levels = ceil_div(levels, check.degree)
-        height = nk_star.greatest_height(check, MANY_TREES)
+        height = common.greatest_height(check, MANY_TREES)
         check.equal("levels that are executed", levels, height, of=schedule)
         few = simulation.steps <= steps
         check.true("no more start-ups are counted than there are sub-slots", few, of=schedule)
-        executed = carried_share(simulation, units_per_message(schedule))
-        check.true("with LC alone no fewer bytes", executed >= share, of=schedule)
+        check.true("with LC alone no fewer bytes", allgather.share >= share, of=schedule)
 
 
-@checks("NK.T10", memory=nk_star.ALLGATHERS)
+@checks("NK.T10", memory=common.ALLGATHERS)
 def time_on_many_trees(check: ClaimCheck) -> None:
     """Check that the all-port all-to-all time on MT is at most (2D-1)T_s + m(N-1)/(n-1) T_c."""
     n, k = check.n_and_k
     loads = class_loads(check, MANY_TREES)
     levels = len(loads)
-    share = nk_star.all_port_bytes(loads)
+    share = common.all_port_bytes(loads)
     _check_executed_trees(check, "all", levels, share)
     time = GRID.time(levels, share)
     stated = GRID.time(2 * nk_diameter(n, k) - 1, optimal_bytes(n, k))
     check.at_most("time", time, stated, **GRID.place)
     correction = check.correction()
-    correction.equal("start-ups", levels, nk_star.greatest_height(check, MANY_TREES))
-    bound = GRID.time(nk_star.height_bound(n, k), nk_star.bytes_formula(n, k))
+    correction.equal("start-ups", levels, common.greatest_height(check, MANY_TREES))
+    bound = GRID.time(common.height_bound(n, k), common.bytes_formula(n, k))
     correction.at_most("time", time, bound, **GRID.place)
 
 
-@checks("NK.T11", memory=nk_star.ALLGATHERS)
+@checks("NK.T11", memory=common.ALLGATHERS)
 def one_port_time_on_many_trees(check: ClaimCheck) -> None:
     """Check that the one-port all-to-all time on MT is at most (n-1)(2D-1)T_s + (N-1)m T_c."""
     n, k = check.n_and_k
     others = arrangements(n, k) - 1
     loads = class_loads(check, MANY_TREES)
-    steps = nk_star.last_sub_slot(check, loads)
-    share = nk_star.one_port_bytes(check, loads)
+    steps = common.last_sub_slot(check, loads)
+    share = common.one_port_bytes(check, loads)
     _check_executed_trees(check, "one", steps, share)
     stated = GRID.time((n - 1) * (2 * nk_diameter(n, k) - 1), Fraction(others))
     check.at_most("time", GRID.time(steps, share), stated, **GRID.place)
     correction = check.correction()
-    correction.at_most("start-ups", steps, (n - 1) * nk_star.height_bound(n, k))
+    correction.at_most("start-ups", steps, (n - 1) * common.height_bound(n, k))
     correction.equal("bytes over m", share, others)
 
 
-@checks("NK.S9-allport", memory=nk_star.ALLGATHERS)
+@checks("NK.S9-allport", memory=common.ALLGATHERS)
 def one_tree_has_fewer_start_ups(check: ClaimCheck) -> None:
     """Check that the all-port all-to-all broadcast has fewer start-ups on SP than on MT."""
     what = "start-ups on one tree"
-    one = nk_star.greatest_height(check, ONE_TREE)
-    many = nk_star.greatest_height(check, MANY_TREES)
+    one = common.greatest_height(check, ONE_TREE)
+    many = common.greatest_height(check, MANY_TREES)
     for allgather in all_port(check):
         check.equal(what, allgather.simulation.steps, one, of=allgather.schedule)
     _check_executed_trees(check, "all", many, Fraction(0))
     check.at_most(what, one, many - 1)
 
 
-@checks("NK.S9-oneport", memory=nk_star.ALLGATHERS)
+@checks("NK.S9-oneport", memory=common.ALLGATHERS)
 def one_tree_has_more_start_ups(check: ClaimCheck) -> None:
     """Check whether the one-port all-to-all broadcast has more start-ups on SP than on MT."""
-    one = nk_star.last_sub_slot(check, class_loads(check, ONE_TREE))
-    many = nk_star.last_sub_slot(check, class_loads(check, MANY_TREES))
+    one = common.last_sub_slot(check, class_loads(check, ONE_TREE))
+    many = common.last_sub_slot(check, class_loads(check, MANY_TREES))
     for allgather in one_port(check):
         few = allgather.simulation.steps <= one
         what = "no more start-ups are counted than there are sub-slots"

@@ -3,10 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.claims.cached_topology import tree_levels
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import arrangements, nk_diameter
-from starcast.claims.reference import bfs, nk_star
-from starcast.claims.reference.nk_star import MANY_TREES, ONE_TREE, heights
+from starcast.claims.closed_forms import arrangements, nk_diameter
+from starcast.claims.papers.nk_star import common
+from starcast.claims.papers.nk_star.common import MANY_TREES, ONE_TREE, heights
 from starcast.claims.registry import Memory, all_pairs, checks, forests
 from starcast.records import checkers
 from starcast.topologies import permutations
@@ -18,9 +19,9 @@ one_tree = forests(ONE_TREE)
 
 def parents_and_levels(check: ClaimCheck, tree: Forest) -> tuple[Ranks, Ranks]:
     """Return the parent of each node, -1 for the root, and its level."""
-    parents = bfs.parents(check, tree.parent_port[0])
+    parents = check.parents(tree.parent_port[0])
     parents[tree.root] = -1
-    return parents, bfs.levels(parents, tree.root)
+    return parents, tree_levels(parents, tree.root)
 
 
 def leaves(parents: Ranks) -> NDArray[np.intp]:
@@ -34,9 +35,9 @@ def leaves(parents: Ranks) -> NDArray[np.intp]:
 def nk_star_size(check: ClaimCheck) -> None:
     """Check degree, number of nodes and diameter of S_{n,k}."""
     n, k = check.n_and_k
-    check.equal("neighbours of each node", bfs.degrees(check), n - 1, node=check.ranks)
-    for root in bfs.roots(check):
-        distance = bfs.distances(check, root)
+    check.equal("neighbours of each node", check.degrees, n - 1, node=check.ranks)
+    for root in check.roots():
+        distance = check.distances(root)
         reached = np.count_nonzero(distance >= 0)
         check.equal("nodes that are reached", reached, arrangements(n, k), source=root)
         check.equal("greatest distance", distance.max(), nk_diameter(n, k), source=root)
@@ -45,10 +46,10 @@ def nk_star_size(check: ClaimCheck) -> None:
 @checks("NK.E1")
 def internal_cycles_take_formula_1(check: ClaimCheck) -> None:
     """Compare the number of steps that correct an internal cycle with formula (1)."""
-    distance = bfs.distances(check)
+    distance = check.distances()
     n, k = check.n_and_k
-    labels = nk_star.symbols(check)
-    of_nodes = nk_star.cycles(labels)
+    labels = check.symbols
+    of_nodes = common.cycles(labels)
     in_place = np.arange(1, k + 1, dtype=np.uint8)
     node, first = np.nonzero(of_nodes.misplaced & (of_nodes.first == in_place - 1))
     on_cycle = of_nodes.first[node] == first[:, None]
@@ -65,8 +66,8 @@ def internal_cycles_take_formula_1(check: ClaimCheck) -> None:
 @checks("NK.E2")
 def external_chains_take_formula_2(check: ClaimCheck) -> None:
     """Compare distances with formula (2), and with the sum of formulas (1) and (2)."""
-    distance = bfs.distances(check)
-    of_nodes = nk_star.cycles(nk_star.symbols(check))
+    distance = check.distances()
+    of_nodes = common.cycles(check.symbols)
     external = of_nodes.external_steps
     alone = np.flatnonzero((of_nodes.beta > 0) & ~of_nodes.misplaced.any(axis=1))
     check.equal("steps", distance[alone], external[alone], node=alone)
@@ -80,7 +81,7 @@ def tree_is_spanning_and_shortest(check: ClaimCheck, tree: Forest) -> None:
     root = tree.root
     check.passes(checkers.spanning, tree)
     parents, levels = parents_and_levels(check, tree)
-    distance = bfs.distances(check, root)
+    distance = check.distances(root)
     child = np.flatnonzero(distance > 0)
     stated = distance[child] - 1
     check.equal("distance of the parent", distance[parents[child]], stated, node=child, of=tree)
@@ -146,10 +147,10 @@ def leaves_of_s42_are_on_one_level(check: ClaimCheck, tree: Forest) -> None:
 @checks("NK.C2.farthest")
 def farthest_nodes_have_stated_forms(check: ClaimCheck) -> None:
     """Check that every node at the largest distance has one of the forms listed in the proof."""
-    distance = bfs.distances(check)
+    distance = check.distances()
     n, k = check.n_and_k
-    labels = nk_star.symbols(check)
-    of_nodes = nk_star.cycles(labels)
+    labels = check.symbols
+    of_nodes = common.cycles(labels)
     computed = of_nodes.internal_steps + of_nodes.external_steps
     what = "distance by (1) and (2), as the proof has it"
     check.equal(what, computed, distance, node=check.ranks)
@@ -162,7 +163,7 @@ def farthest_nodes_have_stated_forms(check: ClaimCheck) -> None:
 
 
 def _farthest_forms(
-    n: int, k: int, first: NDArray[np.bool_], of_nodes: nk_star.Cycles
+    n: int, k: int, first: NDArray[np.bool_], of_nodes: common.Cycles
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which nodes have a form of the proof, and which have a form that it omits.
 
@@ -195,7 +196,7 @@ def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
     what = "times that the node is reached"
     other = check.reading("the same with the brackets sorted at every node")
     for i in range(n - 1):
-        dimension = nk_star.shifted_places(n, n, i)
+        dimension = common.shifted_places(n, n, i)
         check.equal(what, _count_reached(check, tree, dimension), 1, i=i, node=check.ranks)
         reached = _count_reached(check, tree, dimension, in_order=True)
         other.equal(what, reached, 1, i=i, node=check.ranks)
@@ -203,10 +204,10 @@ def shifted_dimensions_span(check: ClaimCheck, tree: Forest) -> None:
     last = n if k in (1, n - 1) else k
     for i in range(last - 1):
         if 1 < k < n - 1:
-            images = nk_star.shift_nodes(check, nk_star.symbols(check), last, i)
+            images = common.shift_nodes(check, check.symbols, last, i)
             reached = np.bincount(images, minlength=check.nodes)
             correction.equal(f"{what} as an image", reached, 1, i=i, node=check.ranks)
-        reached = _count_reached(check, tree, nk_star.shifted_places(n, last, i))
+        reached = _count_reached(check, tree, common.shifted_places(n, last, i))
         correction.equal(what, reached, 1, i=i, node=check.ranks)
 
 
@@ -219,7 +220,7 @@ def _count_reached(
     """
     n, k = check.n_and_k
     parents, levels = parents_and_levels(check, tree)
-    label_symbols = nk_star.symbols(check)
+    label_symbols = check.symbols
     label = np.tile(np.arange(1, n + 1, dtype=np.uint8), (check.nodes, 1))
     image = label.copy()
     for level in range(1, int(levels.max()) + 1):
@@ -272,7 +273,7 @@ many_trees = forests(MANY_TREES)
 
 def shifted_trees(check: ClaimCheck) -> list[Forest]:
     """Return the trees SP with the shifted roots R_1(Id), .., R_{n-1}(Id)."""
-    roots = nk_star.shifted_roots(check)
+    roots = common.shifted_roots(check)
     return [check.forest(ONE_TREE, root=root) for root in roots]
 
 
@@ -300,7 +301,7 @@ def congestion_of_shifted_trees(check: ClaimCheck) -> None:
 def full_shift(check: ClaimCheck) -> None:
     """Compare R_n(Id), the label 12..n shifted right by n, with the stated 23..n1."""
     n = check.n
-    labels = permutations.labels(nk_star.right_shifts(check))
+    labels = permutations.labels(common.right_shifts(check))
     stated = permutations.SYMBOLS[1:n] + permutations.SYMBOLS[0]
     check.equal("R_n(Id)", labels[n - 1], stated, i=n)
     correction = check.correction()
@@ -321,7 +322,7 @@ def reversed_trees_span(check: ClaimCheck, forest: Forest) -> None:
 
 def _undirected_links(check: ClaimCheck, row: NDArray[np.uint8], root: int) -> NDArray[np.int64]:
     """Return the links of a tree as sorted numbers; -1 for the root, which has no parent."""
-    parents = bfs.parents(check, row).astype(np.int64)
+    parents = check.parents(row).astype(np.int64)
     parents[root] = -1
     node = np.arange(len(parents))
     # The smaller end comes first, so that both directions of a link have one number.

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.claims.cached_topology import heights
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number, ceil, diameter, divide, factorial, greatest, log2
+from starcast.claims.closed_forms import Number, ceil, diameter, divide, factorial, greatest, log2
 from starcast.claims.papers.tseng_sheu.collectives import packet_sizes, place_of_rows
 from starcast.claims.papers.tseng_sheu.trees import check_star_size
-from starcast.claims.reference import bfs
-from starcast.claims.reference.labels import symbols
 from starcast.claims.registry import Execution, Memory, check_rows, checks, execute, executions
 from starcast.collectives.algorithm import algorithms_on
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
@@ -32,14 +31,14 @@ def star_size(check: ClaimCheck) -> None:
     """
     check_star_size(check)
     ceiling_reading = check.reading("the brackets as the ceiling")
-    ceiling_reading.equal("greatest distance", bfs.diameter(check), ceil_div(3 * (check.n - 1), 2))
+    ceiling_reading.equal("greatest distance", check.diameter, ceil_div(3 * (check.n - 1), 2))
 
 
 @checks("SLC.substars")
 def substars(check: ClaimCheck) -> None:
     """Check that fixing a symbol in any position but the first leaves a star graph S_{n-1}."""
     n = check.n
-    label_symbols = symbols(check)
+    label_symbols = check.symbols
     smaller_neighbours = check.at(f"S{n - 1}").neighbours
     for index in range(1, n):
         position = index + 1
@@ -67,7 +66,7 @@ def _check_substar(check: ClaimCheck, suffix: str) -> None:
     i = check.n - len(suffix)
     labels = check.labels()
     nodes = np.array([node for node, label in enumerate(labels) if label.endswith(suffix)])
-    prefixes = symbols(check)[nodes, :i]
+    prefixes = check.symbols[nodes, :i]
     # Sorting twice gives the rank of each symbol: the prefix becomes a permutation of 1..i.
     order = np.argsort(np.argsort(prefixes, axis=1), axis=1)
     substar_ranks = permutations.rank(order.astype(np.uint8) + np.uint8(1))
@@ -161,7 +160,7 @@ def two_steps_reach_every_substar(check: ClaimCheck, broadcast: Execution) -> No
     """Check that every substar but the source's is entered once, over dimension n, by step 2."""
     schedule = broadcast.schedule
     n = check.n
-    substar = symbols(check)[:, -1]
+    substar = check.symbols[:, -1]
     receiving = substar[schedule.receiver]
     enters = substar[schedule.sender] != receiving
     own = substar[schedule.root]
@@ -197,7 +196,7 @@ def number_of_steps(check: ClaimCheck) -> None:
         place = {"node": schedule.root, "of": schedule}
         check.equal("number of the last step", simulation.steps, stated, **place)
     tree = check.forest("recursive-substar")
-    check.equal("height of the tree", bfs.heights(tree), stated, of=tree)
+    check.equal("height of the tree", heights(tree), stated, of=tree)
 
 
 @checks("SLC.ports", given=streams, memory=STREAMS)
@@ -280,9 +279,9 @@ def one_port_bound(check: ClaimCheck) -> None:
 def all_port_bound(check: ClaimCheck) -> None:
     """Check that no node receives anything before the step of its distance from the source."""
     bound = diameter(check.n)
-    check.equal("greatest distance", bfs.diameter(check), bound)
+    check.equal("greatest distance", check.diameter, bound)
     for schedule, simulation in catalogue_broadcasts(check, "all"):
-        distances = bfs.distances(check, schedule.root)
+        distances = check.distances(schedule.root)
         what = "step in which a node is reached"
         check.at_least(what, arrival_steps(schedule), distances, node=check.ranks, of=schedule)
         check.at_least("steps", simulation.steps, bound, of=schedule)

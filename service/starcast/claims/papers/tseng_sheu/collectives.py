@@ -8,20 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.claims.cached_topology import heights
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import (
+from starcast.claims.closed_forms import (
     diameter,
     even_share,
     factorial,
     multiple_height,
+    parameters,
 )
-from starcast.claims.reference import bfs, pipelines
-from starcast.claims.reference.pipelines import carried_share
 from starcast.claims.registry import (
     Execution,
     Memory,
     Provider,
     all_pairs,
+    allgather_by_levels,
     checks,
     execute,
     executions,
@@ -33,7 +34,7 @@ from starcast.support.integers import ceil_div
 #: Maximum number of segments per tree in executions; all smaller numbers are executed too.
 MAX_SEGMENTS = 4
 SEGMENTS = tuple(range(1, MAX_SEGMENTS + 1))
-SMALL = pipelines.parameters()
+SMALL = parameters()
 #: Memory of Algorithm 1 with all SEGMENTS, in both port models.
 ALGORITHM_1 = Memory(80 * MAX_SEGMENTS * (MAX_SEGMENTS + 1))
 #: Numbers of segments with which Algorithm 1 is followed slot by slot.
@@ -50,7 +51,7 @@ ONE_SOURCE = Memory(BYTES_PER_ROW)
 
 def height(check: ClaimCheck, construction: str) -> int:
     """Return the largest height of the trees of a catalogue construction."""
-    return max(bfs.heights(check.forest(construction)))
+    return max(heights(check.forest(construction)))
 
 
 def algorithm1(ports: str = "all") -> Provider[Execution]:
@@ -95,7 +96,7 @@ def check_single_tree(
     for execution in executions("broadcast", algorithm, **split_argument)(check):
         schedule = execution.schedule
         p = execution.argument(split)
-        observed = pipelines.exact_time(execution.simulation, schedule.units, SMALL)
+        observed = execution.time(SMALL)
         slot = SMALL.time(1, Fraction(1, p))
         # Without pipelining p is always 1, so p is not recorded.
         place: dict[str, Any] = {"p": p} if len(segments) > 1 else {}
@@ -133,10 +134,9 @@ def check_theorem3(check: ClaimCheck, ports: str = "all") -> None:
     steps_per_slot = 1 if ports == "all" else n - 1
     carried = Fraction((factorial(n) - 1) * steps_per_slot, n - 1)
     stated = SMALL.time(diameter(n) * steps_per_slot, carried)
-    for schedule, simulation in algorithm2(ports)(check):
-        observed = pipelines.exact_time(simulation, schedule.units, SMALL)
+    for allgather in algorithm2(ports)(check):
         what = f"time of Algorithm 2, {ports}-port"
-        check.equal(what, observed, stated, of=schedule, **SMALL.place)
+        check.equal(what, allgather.time(SMALL), stated, of=allgather.schedule, **SMALL.place)
 
 
 def allgather_by_level(check: ClaimCheck, construction: str) -> Schedule:
@@ -144,9 +144,7 @@ def allgather_by_level(check: ClaimCheck, construction: str) -> Schedule:
 
     The messages are not segmented; all messages of a link and level form one packet.
     """
-    create = partial(
-        pipelines.allgather_by_levels, check.forest(construction), f"{construction} by levels"
-    )
+    create = partial(allgather_by_levels, check.forest(construction), f"{construction} by levels")
     return check.build(create, "by level", construction)
 
 
@@ -156,8 +154,8 @@ def allgather_by_level(check: ClaimCheck, construction: str) -> Schedule:
 @checks("TS.A1", memory=Memory(BYTES_PER_ROW * max(FOLLOWED)))
 def nothing_waits_in_algorithm1(check: ClaimCheck) -> None:
     """Check that the last slot is h+p-1, no segment waits, and packets have 1 or 2 segments."""
-    for root in bfs.roots(check, 2)[:6]:
-        h = max(bfs.heights(check.forest("multiple", root=root)))
+    for root in check.roots(2)[:6]:
+        h = max(heights(check.forest("multiple", root=root)))
         for p in FOLLOWED:
             schedule, simulation = execute(check, "broadcast", "multiple", root=root, segments=p)
             check.equal("number of the last slot", simulation.steps, h + p - 1, p=p, of=schedule)
@@ -248,7 +246,7 @@ def algorithm2_delivers_everything(check: ClaimCheck, allgather: Execution) -> N
     n = check.n
     schedule = allgather.schedule
     check.equal("number of the last step", allgather.steps, diameter(n), of=schedule)
-    carried = carried_share(allgather.simulation, n - 1)
+    carried = allgather.share
     stated = Fraction(factorial(n) - 1, n - 1)
     check.equal("messages in the packets, one a step", carried, stated, of=schedule)
     if n <= _ALL_SOURCES:

@@ -12,78 +12,82 @@ from functools import cache, partial
 
 import numpy as np
 
-from starcast.claims import growth
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import (
+from starcast.claims.closed_forms import (
     Number,
+    Pipeline,
+    Time,
+    add_sqrt,
+    ceil,
     diameter,
     divide,
     even_share,
     factorial,
+    greatest,
+    greatest_quotient,
     log2,
     multiple_height,
+    rational_sqrt,
     sqrt,
 )
 from starcast.claims.papers.tseng_sheu import collectives
 from starcast.claims.papers.tseng_sheu.collectives import SMALL
-from starcast.claims.reference import pipelines
-from starcast.claims.reference.pipelines import Time, add_sqrt, exact_time, rational_sqrt
-from starcast.claims.reference.star_vs_hypercube import Order
 from starcast.claims.registry import (
     Memory,
     check_rows,
     checks,
     execute,
 )
+from starcast.claims.star_vs_hypercube import Order
 from starcast.records import checkers
 
 # Closed forms of section 6.1 and of Theorems 1 and 2
 
 
-def sheu93(n: int) -> pipelines.Pipeline:
+def sheu93(n: int) -> Pipeline:
     """Return the pipeline of [16], with the time (2n-4+p)(T_s + b/p)."""
-    return pipelines.Pipeline(2 * n - 3)
+    return Pipeline(2 * n - 3)
 
 
-def day(n: int) -> pipelines.Pipeline:
+def day(n: int) -> Pipeline:
     """Return the pipeline of [7], with the time (D_n-1+p)(T_s + b/p) for the diameter D_n."""
-    return pipelines.Pipeline(diameter(n))
+    return Pipeline(diameter(n))
 
 
-def sheu95(n: int) -> pipelines.Pipeline:
+def sheu95(n: int) -> Pipeline:
     """Return the pipeline of [17], with the time ((p-1) log2 n + n log2 n)(T_s + b/p)."""
-    return pipelines.Pipeline(n, slot=log2(n))
+    return Pipeline(n, slot=log2(n))
 
 
-def theorem1(n: int) -> pipelines.Pipeline:
+def theorem1(n: int) -> Pipeline:
     """Return the pipeline of formula (3), with the time (h+p-1)(T_s + 2b/(p(n-1))).
 
     The height h is that of Lemma 5.
     """
-    return pipelines.Pipeline(multiple_height(n), Fraction(2, n - 1))
+    return Pipeline(multiple_height(n), Fraction(2, n - 1))
 
 
-def theorem2(n: int) -> pipelines.Pipeline:
+def theorem2(n: int) -> Pipeline:
     """Return the pipeline of Theorem 2, with n-1 times the time of formula (3)."""
-    return pipelines.Pipeline(multiple_height(n), Fraction(2, n - 1), n - 1)
+    return Pipeline(multiple_height(n), Fraction(2, n - 1), n - 1)
 
 
-# Cached, so that equal pipelines share one function: `pipelines.greatest` caches its results by
+# Cached, so that equal pipelines share one function: `greatest_quotient` caches its results by
 # function.
 @cache
-def with_best_integer(pipeline: Callable[[int], pipelines.Pipeline]) -> pipelines.Time:
+def with_best_integer(pipeline: Callable[[int], Pipeline]) -> Time:
     """Return the function that gives a pipeline's time with the best integer p."""
     return lambda n, *load: pipeline(n).least_whole(*load)
 
 
 @cache
-def with_best_real(pipeline: Callable[[int], pipelines.Pipeline]) -> pipelines.Time:
+def with_best_real(pipeline: Callable[[int], Pipeline]) -> Time:
     """Return the function that gives a pipeline's time with the best real p."""
     return lambda n, *load: pipeline(n).least(*load)
 
 
 @cache
-def unsegmented(pipeline: Callable[[int], pipelines.Pipeline]) -> pipelines.Time:
+def unsegmented(pipeline: Callable[[int], Pipeline]) -> Time:
     """Return the function that gives a pipeline's time for an unsegmented message."""
     return lambda n, startup, b: pipeline(n).height * (startup + b)
 
@@ -92,44 +96,35 @@ theorem1_time = with_best_integer(theorem1)
 theorem2_time = with_best_integer(theorem2)
 
 
-def theorem1_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the stated order of Theorem 1, n T_s + sqrt(b T_s) + b/n."""
-    return n * T_s + sqrt(T_s * b) + divide(b, n)
-
-
-def theorem2_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the stated order of Theorem 2, n^2 T_s + n sqrt(b T_s) + b."""
-    return n * n * T_s + n * sqrt(T_s * b) + b
-
-
-def one_tree_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the stated order of pipelines on one tree, n T_s + sqrt(n b T_s) + b."""
-    return n * T_s + sqrt(n * T_s * b) + b
+#: The stated order of Theorem 1.
+THEOREM_1 = Order(
+    "n T_s + sqrt(m T_s T_c) + m T_c/n",
+    lambda n, startup, b: n * startup + sqrt(startup * b) + divide(b, n),
+)
+#: The stated order of Theorem 2.
+THEOREM_2 = Order(
+    "n^2 T_s + n sqrt(m T_s T_c) + m T_c",
+    lambda n, startup, b: n * n * startup + n * sqrt(startup * b) + b,
+)
+#: The stated order of pipelines on one tree, and of an unsegmented message.
+ONE_TREE = Order(
+    "n T_s + sqrt(n m T_s T_c) + m T_c",
+    lambda n, startup, b: n * startup + sqrt(n * startup * b) + b,
+)
+UNSEGMENTED = Order("n T_s + m n T_c", lambda n, startup, b: n * startup + n * b)
+LINEAR = Order("n T_s", lambda n, startup, _: n * startup)
+SQUARE = Order("n^2 T_s", lambda n, startup, _: n * n * startup)
+MESSAGE = Order("m T_c", lambda _n, _startup, b: b)
 
 
 def lemma1_allport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
     """Return the all-port bound of Lemma 1, max{D_n T_s, b/(n-1)}."""
-    return growth.greatest([diameter(n) * T_s, divide(b, n - 1)])
+    return greatest([diameter(n) * T_s, divide(b, n - 1)])
 
 
 def lemma1_oneport(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
     """Return the one-port bound of Lemma 1, max{D_n T_s, ceil(log2 n!) T_s, b}."""
-    return growth.greatest([diameter(n) * T_s, growth.ceil(log2(factorial(n))) * T_s, b])
-
-
-def square_order(n: int, T_s: Number, _b: Number) -> Number:  # noqa: N803
-    """Return the order n^2 T_s."""
-    return n * n * T_s
-
-
-def message_order(_n: int, _startup: Number, b: Number) -> Number:
-    """Return the order b = m T_c."""
-    return b
-
-
-def unsegmented_order(n: int, T_s: Number, b: Number) -> Number:  # noqa: N803
-    """Return the stated order of an unsegmented message, n T_s + n b."""
-    return n * T_s + n * b
+    return greatest([diameter(n) * T_s, ceil(log2(factorial(n))) * T_s, b])
 
 
 def phases(n: int) -> int:
@@ -171,15 +166,15 @@ def check_quotient(check: ClaimCheck, words: str) -> None:
 def check_time_order(
     check: ClaimCheck,
     what: str,
-    time: pipelines.Time,
-    stated: pipelines.Time,
+    time: Time,
+    stated: Time,
     applies: Callable[[int, Number, Number], bool] = lambda *_: True,
 ) -> None:
     """Check that a time has a stated order of growth, for all loads to which the claim applies."""
-    check.order(what, lambda n: pipelines.greatest(n, time, stated, applies))
+    check.order(what, lambda n: greatest_quotient(n, time, stated, applies))
 
 
-def check_best_segments(check: ClaimCheck, pipeline: pipelines.Pipeline, square: Fraction) -> None:
+def check_best_segments(check: ClaimCheck, pipeline: Pipeline, square: Fraction) -> None:
     """Check that sqrt(square m T_c/T_s) is the best p among 64 fractions, for several m."""
     for power in range(-3, 7):
         best = Fraction(2) ** power
@@ -237,11 +232,7 @@ EXECUTIONS: dict[str, Callable[[ClaimCheck], None]] = {
     "mendia": check_phases,
     "ours-oneport": partial(collectives.check_algorithm1, ports="one"),
 }
-LINEAR = Order("n T_s", lambda n, startup, _: n * startup)
-SQUARE = Order("n^2 T_s", square_order)
 N_LOG_N = Order("n log n T_s", lambda n, startup, _: n * log2(n) * startup)
-MESSAGE = Order("m T_c", message_order)
-ONE_TREE = Order("n T_s + sqrt(n m T_s T_c) + m T_c", one_tree_order)
 ORDERS_BY_PHASES = (
     N_LOG_N,
     Order("n m log n T_c", lambda n, _startup, b: n * log2(n) * b),
@@ -255,7 +246,7 @@ ORDERS = {
     "ours-allport": (
         LINEAR,
         Order("m T_c/n", lambda n, _startup, b: divide(b, n)),
-        Order("n T_s + sqrt(m T_s T_c) + m T_c/n", theorem1_order),
+        THEOREM_1,
     ),
     "misic": (
         SQUARE,
@@ -269,13 +260,13 @@ ORDERS = {
         Order("m log n T_c", lambda n, _startup, b: b * log2(n)),
         Order(
             "log n (n T_s + sqrt(n m T_s T_c) + m T_c)",
-            lambda n, *load: log2(n) * one_tree_order(n, *load),
+            lambda n, *load: log2(n) * ONE_TREE.value(n, *load),
         ),
     ),
     "ours-oneport": (
         SQUARE,
         MESSAGE,
-        Order("n^2 T_s + n sqrt(m T_s T_c) + m T_c", theorem2_order),
+        THEOREM_2,
     ),
 }
 #: For each part of a time, a function that selects values of T_s and b = m T_c. The start-up is the
@@ -356,10 +347,10 @@ def hamiltonian_transmission(check: ClaimCheck) -> None:
 def hamiltonian_time(check: ClaimCheck) -> None:
     """Check the time of rotated Hamiltonian paths."""
     n = check.n
-    schedule, simulation = execute(check, "allgather", "rotated-hamiltonian", messages=1)
-    observed = exact_time(simulation, schedule.units, SMALL)
+    allgather = execute(check, "allgather", "rotated-hamiltonian", messages=1)
+    observed = allgather.time(SMALL)
     stated = SMALL.time(factorial(n - 1), Fraction(factorial(n) - 1, n - 1))
-    check.equal("time", observed, stated, of=schedule, **SMALL.place)
+    check.equal("time", observed, stated, of=allgather.schedule, **SMALL.place)
     correction = check.correction()
     correction.equal("time", observed, SMALL.time(even_share(n), even_share(n)), **SMALL.place)
     by_level = check.reading(
@@ -411,9 +402,8 @@ def necklace_time(check: ClaimCheck) -> None:
         "each message cut into n-1 segments, one down each of the n-1 trees DC(i, T), as Algorithm "
         "2 sends, it takes that time"
     )
-    for schedule, simulation in collectives.algorithm2(base="necklace")(segmented):
-        observed = exact_time(simulation, schedule.units, SMALL)
-        segmented.equal("time", observed, stated, of=schedule, **SMALL.place)
+    for run in collectives.algorithm2(base="necklace")(segmented):
+        segmented.equal("time", run.time(SMALL), stated, of=run.schedule, **SMALL.place)
 
 
 #: Cells about Algorithm 2: port model, and the quotient for a stated order.

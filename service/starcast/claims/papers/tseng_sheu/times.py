@@ -8,26 +8,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.claims import lower_bound_counts as counts
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number, diameter, divide, factorial, log2, multiple_height, sqrt
-from starcast.claims.papers.tseng_sheu import collectives, tables
-from starcast.claims.papers.tseng_sheu.collectives import SMALL
-from starcast.claims.reference import bfs, pipelines
-from starcast.claims.reference import lower_bound_counts as counts
-from starcast.claims.reference.bfs import distances
-from starcast.claims.reference.pipelines import (
+from starcast.claims.closed_forms import (
+    Number,
     Parameters,
     Pipeline,
-    carried_share,
-    greatest,
+    diameter,
+    divide,
+    factorial,
+    greatest_quotient,
+    log2,
+    multiple_height,
+    parameters,
     rational_sqrt,
+    sqrt,
 )
+from starcast.claims.papers.tseng_sheu import collectives, tables
+from starcast.claims.papers.tseng_sheu.collectives import SMALL
 from starcast.claims.registry import Execution, Memory, checks, executions
 from starcast.collectives.model import BYTES_PER_ROW
 from starcast.support.integers import ceil_div
 
 #: The parameter grid for Theorems 1 and 2: m = 1, 2; T_s = 1, 2, 4, .., 1024; T_c = 1, 2.
-WIDE = pipelines.parameters((1, 2), tuple(2**power for power in range(11)), (1, 2))
+WIDE = parameters((1, 2), tuple(2**power for power in range(11)), (1, 2))
 ON_WIDE = "m = 1, 2, T_s = 1, 2, 4, .., 1024, T_c = 1, 2"
 #: Arrays of times, which are fractions or surds.
 Times = NDArray[Any]
@@ -61,7 +65,7 @@ def lower_bound_for_allgather(check: ClaimCheck) -> None:
     n = check.n
     check_counts(check, 0)
     others = factorial(n) - 1
-    check.equal("messages that a node receives", np.count_nonzero(distances(check) > 0), others)
+    check.equal("messages that a node receives", np.count_nonzero(check.distances() > 0), others)
     schedules = counts.catalogue_schedules(check, "allgather", "all", (0,))
     counts.check_times(check, schedules, diameter(n), Fraction(others, n - 1))
     startups = max(diameter(n), counts.ceil_log2(factorial(n)))
@@ -86,7 +90,7 @@ def time_in_slots(check: ClaimCheck) -> None:
         place |= SMALL.place
         observed = SMALL.time(simulation.steps, simulation.steps * share)
         check.equal("time in slots of fixed length", observed, stated, **place)
-        shorter = pipelines.exact_time(simulation, schedule.units, SMALL)
+        shorter = execution.time(SMALL)
         shorter_slots.at_most("time", shorter, stated, **place)
 
 
@@ -151,7 +155,7 @@ def check_ends_within(check: ClaimCheck, pipeline: Pipeline, ports: str) -> None
         # A slot ends with its last sub-slot, even if nothing is sent in it.
         steps = steps_per_slot * ceil_div(simulation.steps, steps_per_slot)
         fixed.append(WIDE.time(steps, steps * Fraction(pipeline.share) / p))
-        shorter.append(pipelines.exact_time(simulation, p * (check.n - 1), WIDE))
+        shorter.append(run.time(WIDE))
     # Beyond q the time rises with p, so if q <= MAX_SEGMENTS, the best p is among the executed p.
     known = np.array(
         [pipeline.square(*load) <= collectives.MAX_SEGMENTS**2 for load in WIDE.each()]
@@ -229,7 +233,7 @@ def read_with_other_broadcasts(
         numbers = tuple(p * parts for p in range(1, 2 * collectives.MAX_SEGMENTS + 1))
         split_argument: dict[str, Any] = {split: numbers}
         runs += executions("broadcast", name, ports=ports, **split_argument)(reading)
-    times = [pipelines.exact_time(run.simulation, run.schedule.units, WIDE) for run in runs]
+    times = [run.time(WIDE) for run in runs]
     least = np.array(times, dtype=object).min(axis=0)
     reading.at_most("least time", least, least_times(pipeline), **WIDE.place)
 
@@ -244,7 +248,7 @@ def read_without_idle_steps(check: ClaimCheck, pipeline: Pipeline) -> None:
     for run in collectives.algorithm1("one")(ClaimCheck(check.topology, check.objects)):
         simulation = run.simulation
         busy = int((simulation.links_used > 0).sum())
-        times.append(WIDE.time(busy, pipelines.carried_share(simulation, run.schedule.units)))
+        times.append(WIDE.time(busy, run.share))
     least = np.array(times, dtype=object).min(axis=0)
     stated = least_times(pipeline)
     # Executions with more segments would have at least as many busy sub-slots.
@@ -257,16 +261,18 @@ def read_without_idle_steps(check: ClaimCheck, pipeline: Pipeline) -> None:
 def order_of_theorem1(check: ClaimCheck) -> None:
     """Check the order of the all-port time with the best integer p."""
     collectives.check_algorithm1(check)
-    what = "time with the best whole p over n T_s + sqrt(m T_s T_c) + m T_c/n"
-    tables.check_time_order(check, what, tables.theorem1_time, tables.theorem1_order)
+    order = tables.THEOREM_1
+    what = f"time with the best whole p over {order.formula}"
+    tables.check_time_order(check, what, tables.theorem1_time, order.value)
 
 
 @checks("TS.T2.order", memory=collectives.ALGORITHM_1)
 def order_of_theorem2(check: ClaimCheck) -> None:
     """Check the order of the one-port time with the best integer p."""
     collectives.check_algorithm1(check, "one")
-    what = "time with the best whole p over n^2 T_s + n sqrt(m T_s T_c) + m T_c"
-    tables.check_time_order(check, what, tables.theorem2_time, tables.theorem2_order)
+    order = tables.THEOREM_2
+    what = f"time with the best whole p over {order.formula}"
+    tables.check_time_order(check, what, tables.theorem2_time, order.value)
 
 
 # Optimality, improvements and orders in sections 1, 4, 5, 6.1 and 7
@@ -296,10 +302,10 @@ def startup_of_short_messages(check: ClaimCheck) -> None:
     collectives.check_algorithm1(check, "one")
     what = "time of Theorem 2 over n^2 T_s where m T_c <= n^2 T_s"
     time = tables.theorem2_time
-    tables.check_time_order(check, what, time, tables.square_order, is_short)
+    tables.check_time_order(check, what, time, tables.SQUARE.value, is_short)
 
     def quotient(n: int) -> Number:
-        over_lemma1 = greatest(n, time, tables.lemma1_oneport, is_short)
+        over_lemma1 = greatest_quotient(n, time, tables.lemma1_oneport, is_short)
         return divide(over_lemma1 * log2(n), n)
 
     check.order("time of Theorem 2 over n/log n times Lemma 1 where m T_c <= n^2 T_s", quotient)
@@ -310,7 +316,7 @@ def transmission_of_long_messages(check: ClaimCheck) -> None:
     """Check that long messages take O(m T_c) by Theorem 2, O(1) times the bound of Lemma 1."""
     collectives.check_algorithm1(check, "one")
     what = "time of Theorem 2 over m T_c where m T_c >= n^2 T_s"
-    tables.check_time_order(check, what, tables.theorem2_time, tables.message_order, is_long)
+    tables.check_time_order(check, what, tables.theorem2_time, tables.MESSAGE.value, is_long)
     what = "time of Theorem 2 over Lemma 1 where m T_c >= n^2 T_s"
     tables.check_time_order(check, what, tables.theorem2_time, tables.lemma1_oneport, is_long)
 
@@ -321,18 +327,17 @@ def allport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> Non
     n = check.n
     schedule, simulation = allgather
     check.equal("start-ups", simulation.steps, diameter(n), of=schedule)
-    distance = bfs.diameter(check)
+    distance = check.diameter
     check.equal("start-ups, and the greatest distance", simulation.steps, distance, of=schedule)
-    carried = carried_share(simulation, schedule.units)
+    carried = allgather.share
     check.equal("messages a link", carried, Fraction(factorial(n) - 1, n - 1), of=schedule)
 
 
 @checks("TS.opt.S52", given=collectives.algorithm2("one"), memory=collectives.ALGORITHM_1)
 def oneport_allgather_is_optimal(check: ClaimCheck, allgather: Execution) -> None:
     """Check that the messages of the one-port Algorithm 2 equal their term in Lemma 2."""
-    schedule, simulation = allgather
-    carried = carried_share(simulation, schedule.units)
-    check.equal("messages a node", carried, factorial(check.n) - 1, of=schedule)
+    stated = factorial(check.n) - 1
+    check.equal("messages a node", allgather.share, stated, of=allgather.schedule)
 
 
 @checks("TS.concl-allport", memory=collectives.ALGORITHM_1)
@@ -406,8 +411,9 @@ def time_without_pipelining(check: ClaimCheck) -> None:
     collectives.check_sheu93(check, segments=(1,))
     collectives.check_day(check, segments=(1,))
     for formula, pipeline in SINGLE_TREES.items():
-        what = f"({formula})(T_s + m T_c) over n T_s + m n T_c"
-        tables.check_time_order(check, what, tables.unsegmented(pipeline), tables.unsegmented_order)
+        order = tables.UNSEGMENTED
+        what = f"({formula})(T_s + m T_c) over {order.formula}"
+        tables.check_time_order(check, what, tables.unsegmented(pipeline), order.value)
 
 
 @checks("TS.S61-pipe", memory=collectives.ALGORITHM_1)
@@ -419,10 +425,9 @@ def time_with_pipelining(check: ClaimCheck) -> None:
     collectives.check_sheu93(check)
     collectives.check_day(check)
     for formula, pipeline in SINGLE_TREES.items():
-        what = f"time with h' = {formula} over n T_s + sqrt(n m T_s T_c) + m T_c"
-        tables.check_time_order(
-            check, what, tables.with_best_integer(pipeline), tables.one_tree_order
-        )
+        order = tables.ONE_TREE
+        what = f"time with h' = {formula} over {order.formula}"
+        tables.check_time_order(check, what, tables.with_best_integer(pipeline), order.value)
 
 
 @checks("TS.S61-phases")

@@ -1,25 +1,30 @@
 """Tseng & Sheu 1997, sections 5 and 6.2: label and dimension changes of trees, and their links."""
 
 from fractions import Fraction
-from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.claims.cached_topology import (
+    CachedTopology,
+    cached,
+    heights,
+    search,
+    tree_levels,
+)
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import diameter, factorial
-from starcast.claims.object_cache import CachedTopology, single_trees
+from starcast.claims.closed_forms import diameter, factorial
+from starcast.claims.lower_bound_counts import single_trees
 from starcast.claims.papers.tseng_sheu.collectives import (
     ONE_SOURCE,
     algorithm2,
     check_allgather_time,
 )
 from starcast.claims.papers.tseng_sheu.tables import QUOTIENTS
-from starcast.claims.reference import bfs, labels
 from starcast.claims.registry import Memory, all_pairs, checks
-from starcast.collectives.model import Schedule, build_schedule
+from starcast.collectives.model import Draft, Schedule
 from starcast.collectives.rows import Columns, concatenate_rows
 from starcast.records import checkers
 from starcast.trees.model import Forest
@@ -68,13 +73,12 @@ def sample_trees(network: CachedTopology, *, other_roots: bool = False) -> list[
 def random_tree(network: CachedTopology, seed: int, root: int = 0) -> Tree:
     """Return a random spanning tree."""
     name = f"random tree {seed} rooted at {network.label(root)}"
-    create = partial(bfs.random_tree, network, seed, root)
-    return Tree(name, root, network.array(name, create))
+    return Tree(name, root, network.random_tree(seed, root))
 
 
 def label_change(network: CachedTopology, tree: Tree, x: int) -> Tree:
     """Return LC(x, T): every node y becomes x∘y, and every link keeps its dimension."""
-    image = labels.translation(network, x)
+    image = network.translation(x)
     row = np.zeros_like(tree.row)
     row[image] = tree.row
     return Tree(f"LC({network.label(x)}, {tree.name})", int(image[tree.root]), row)
@@ -85,8 +89,8 @@ def dimension_change(network: CachedTopology, tree: Tree, i: int) -> Tree:
 
     Dimensions are counted cyclically from 2 to n.
     """
-    parent = bfs.parents(network, tree.row)
-    levels = bfs.levels(parent, tree.root)
+    parent = network.parents(tree.row)
+    levels = tree_levels(parent, tree.root)
     column = (tree.row.astype(np.int64) - 2 + i) % (network.n - 1)
     image = np.full(network.nodes, tree.root, dtype=np.int32)
     row = np.zeros_like(tree.row)
@@ -111,16 +115,16 @@ def link_loads(
         The loads, int64 ``[levels, nodes, ports]``, from parent to child; and the number of nodes
         of T on each level from 1.
     """
-    images = labels.translations(network)
-    parent = bfs.parents(network, tree.row)
-    profile = np.bincount(np.maximum(bfs.levels(parent, tree.root), 0))[1:]
+    images = network.translations
+    parent = network.parents(tree.row)
+    profile = np.bincount(np.maximum(tree_levels(parent, tree.root), 0))[1:]
     links = network.nodes * network.degree
     loads = np.zeros(len(profile) * links, dtype=np.int64)
     chunk = max(1, _CHUNK // network.nodes)
     for i in range(changes):
         changed = dimension_change(network, tree, i)
-        changed_parent = bfs.parents(network, changed.row)
-        levels = bfs.levels(changed_parent, changed.root).astype(np.int64)
+        changed_parent = network.parents(changed.row)
+        levels = tree_levels(changed_parent, changed.root).astype(np.int64)
         nodes = np.flatnonzero(levels > 0)
         column = changed.row[nodes].astype(np.int64) - 2
         offset = (levels[nodes] - 1) * links + column
@@ -139,25 +143,19 @@ def allgather_schedule(network: CachedTopology, tree: Tree) -> Schedule:
 
     def create() -> Schedule:
         segments = range(network.n - 1)
-        return build_schedule(
-            concatenate_rows([_rows_of_segment(network, tree, i) for i in segments]),
-            topology=network.topology,
-            collective="allgather",
-            algorithm="dimension-change",
-            ports="all",
-            units=len(segments),
-            packets=True,
-            arguments={"tree": tree.name.replace(" ", "-")},
-            symmetric=True,
-        )
+        rows = concatenate_rows([_rows_of_segment(network, tree, i) for i in segments])
+        draft = Draft(rows, len(segments), packets=True, symmetric=True)
+        arguments = {"tree": tree.name.replace(" ", "-")}
+        names = ("allgather", "dimension-change")
+        return draft.complete(network.topology, *names, arguments=arguments)
 
     return network.build(create, "Algorithm 2 on", tree.name)
 
 
 def _rows_of_segment(network: CachedTopology, tree: Tree, i: int) -> Columns:
     changed = dimension_change(network, tree, i)
-    parent = bfs.parents(network, changed.row)
-    levels = bfs.levels(parent, changed.root)
+    parent = network.parents(changed.row)
+    levels = tree_levels(parent, changed.root)
     nodes = np.flatnonzero(levels > 0)
     segment = np.full(len(nodes), i)
     return Columns(levels[nodes], parent[nodes], changed.row[nodes], nodes, segment, segment)
@@ -170,13 +168,13 @@ def tree_with_detour(network: CachedTopology) -> Tree | None:
         None if no node can be given a longer path of at most D_n links while all others keep
         shortest paths.
     """
-    name = "tree of height D_n with a detour"
-    row = network.array(name, partial(_row_with_detour, network))
-    return Tree(name, 0, row) if len(row) else None
+    row = _row_with_detour(network)
+    return Tree("tree of height D_n with a detour", 0, row) if len(row) else None
 
 
+@cached
 def _row_with_detour(network: CachedTopology) -> Row:
-    distances = bfs.distances(network)
+    distances = network.distances()
     nodes = np.arange(network.nodes, dtype=np.int32)
     height = int(distances.max())
     for node in np.flatnonzero((distances > 0) & (distances < height - 1)).tolist():
@@ -184,7 +182,7 @@ def _row_with_detour(network: CachedTopology) -> Row:
         # a neighbour so deep that its path is longer than its distance.
         without = np.where(network.neighbours == node, nodes, network.neighbours)
         without[:, node] = node
-        detours = bfs.search(without, 0)
+        detours = search(without, 0)
         level = detours[network.neighbours[:, node]] + 1
         longer = np.flatnonzero((level > distances[node]) & (level <= height))
         if detours.max() > height or not len(longer):
@@ -215,7 +213,7 @@ def check_ports(check: ClaimCheck, what: str, forest: Forest, expected: Tree) ->
 def label_changes_span(check: ClaimCheck) -> None:
     """Check that label changes LC(x,T) span and match the catalogue and the paper's example."""
     for tree in sample_trees(check, other_roots=True):
-        for x in bfs.roots(check, 3):
+        for x in check.roots(3):
             changed = label_change(check, tree, x)
             check_spanning(check, changed, changed.root)
             if tree.in_catalogue:
@@ -231,8 +229,8 @@ def check_label_example(check: ClaimCheck) -> None:
     replacement = str.maketrans("1234", x)
     base = check.forest("greedy").parent_port[0]
     forest = check.forest("label-change", root=check.rank(x), base="greedy")
-    parents = bfs.parents(check, base)
-    changed_parents = bfs.parents(check, forest.parent_port[0])
+    parents = check.parents(base)
+    changed_parents = check.parents(forest.parent_port[0])
     root = check.label(forest.root)
     check.equal("root of LC(3021, L(0123))", root, "1234".translate(replacement), of=forest)
     for node in range(1, check.nodes):
@@ -266,7 +264,7 @@ def dimension_changes_span(check: ClaimCheck) -> None:
 
 def dimension_words(check: ClaimCheck, row: Row) -> list[str]:
     """Return the sequences of dimensions (from 0) on the paths from the identity, sorted."""
-    parent = bfs.parents(check, row)
+    parent = check.parents(row)
     words = []
     for leaf in range(check.nodes):
         word = ""
@@ -285,7 +283,7 @@ def changed_trees_are_rooted_at_x(check: ClaimCheck) -> None:
     for tree in sample_trees(check):
         numbers = range(check.n - 1)
         changes = [dimension_change(check, tree, i) for i in numbers]
-        for x in bfs.roots(check, 3):
+        for x in check.roots(3):
             for i, change in enumerate(changes):
                 changed = label_change(check, change, x)
                 check.equal("root", check.label(changed.root), check.label(x), i=i, of=changed.name)
@@ -314,7 +312,7 @@ def heights_of_single_trees(check: ClaimCheck) -> None:
     for name, height in stated.items():
         tree = check.forest(name)
         check.passes(checkers.spanning, tree)
-        check.equal(f"height of {name}", bfs.heights(tree), height, of=tree)
+        check.equal(f"height of {name}", heights(tree), height, of=tree)
     check.same_order("((n-1)! + 1) / (n-1)!", QUOTIENTS["(n-1)!+1 over (n-1)!"])
 
 
@@ -353,7 +351,7 @@ def time_on_any_tree(check: ClaimCheck) -> None:
     for tree in trees:
         forest = Forest(check.topology, tree.row[None])
         check.passes(checkers.spanning, forest, of=tree.name)
-        (height,) = bfs.heights(forest)
+        (height,) = heights(forest)
         schedule = allgather_schedule(check, tree)
         check_allgather_time(check, schedule, check.execute(schedule), height)
         if tree.in_catalogue:
@@ -363,8 +361,8 @@ def time_on_any_tree(check: ClaimCheck) -> None:
 
 def check_detour(check: ClaimCheck, tree: Tree) -> None:
     """Check that a tree is as high as the diameter but not a shortest-path tree."""
-    levels = bfs.levels(bfs.parents(check, tree.row), 0)
+    levels = tree_levels(check.parents(tree.row), 0)
     what = "height of a tree that is not greedy"
     check.equal(what, levels.max(), diameter(check.n), of=tree.name)
-    is_longer = (levels > bfs.distances(check)).any()
+    is_longer = (levels > check.distances()).any()
     check.true("some node is further than its distance", is_longer, of=tree.name)

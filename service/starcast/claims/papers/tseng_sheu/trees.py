@@ -8,11 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.claims.cached_topology import (
+    CachedTopology,
+    heights,
+    rotation_function,
+    search,
+    tree_levels,
+)
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import diameter, factorial
-from starcast.claims.object_cache import CachedTopology
-from starcast.claims.reference import bfs, labels
-from starcast.claims.reference.labels import symbols
+from starcast.claims.closed_forms import diameter, factorial
 from starcast.claims.registry import Memory, checks, forests
 from starcast.records import checkers
 from starcast.topologies import permutations
@@ -44,7 +48,7 @@ def shifted_root(network: CachedTopology, root: int, i: int) -> int:
 
 def greedy_dimensions(network: CachedTopology, root: int) -> NDArray[np.int64]:
     """Return each node's dimension to its parent in the greedy tree L(r) (Definition 1); 0 at r."""
-    rows = symbols(network)
+    rows = network.symbols
     goal = rows[root]
     position_of = np.zeros(network.n + 1, dtype=np.int64)
     position_of[goal] = np.arange(1, network.n + 1)
@@ -100,7 +104,7 @@ def loads_towards_roots(network: CachedTopology, root: int) -> NDArray[np.int64]
 def check_star_size(check: ClaimCheck) -> None:
     """Check the number of nodes and links, degree and diameter of S_n in its neighbour table."""
     n = check.n
-    label_symbols = symbols(check)
+    label_symbols = check.symbols
     check.equal("nodes with labels of their own", len(np.unique(check.labels())), factorial(n))
     for port, heads in zip(check.ports, check.neighbours, strict=True):
         swapped = label_symbols.copy()
@@ -108,9 +112,9 @@ def check_star_size(check: ClaimCheck) -> None:
         exchanges = (label_symbols[heads] == swapped).all(axis=1)
         what = f"dimension {port} exchanges positions 1 and {port}"
         check.true(what, exchanges, node=check.ranks)
-    check.equal("neighbours of a node", bfs.degrees(check), n - 1, node=check.ranks)
-    for root in bfs.roots(check):
-        distances = bfs.distances(check, root)
+    check.equal("neighbours of a node", check.degrees, n - 1, node=check.ranks)
+    for root in check.roots():
+        distances = check.distances(root)
         check.equal("nodes reached", np.count_nonzero(distances >= 0), factorial(n), node=root)
         check.equal("greatest distance", distances.max(), diameter(n), node=root)
 
@@ -132,10 +136,10 @@ def size_and_symmetry(check: ClaimCheck) -> None:
         # port.
         link_images.append((image * check.degree + columns[:, None]).T.ravel())
     # A search along the generators reaches all images under the automorphisms that they generate.
-    nodes = bfs.search(np.stack(node_images), 0) >= 0
+    nodes = search(np.stack(node_images), 0) >= 0
     what = "nodes to which automorphisms take the identity"
     check.equal(what, np.count_nonzero(nodes), factorial(check.n))
-    links = bfs.search(np.stack(link_images), 0) >= 0
+    links = search(np.stack(link_images), 0) >= 0
     what = "directed links to which they take the first link of the identity"
     check.equal(what, np.count_nonzero(links), factorial(check.n) * (check.n - 1))
 
@@ -144,8 +148,8 @@ def generating_automorphisms(check: ClaimCheck) -> Iterator[tuple[Ranks, NDArray
     """Yield automorphisms (translations and the rotation R) as the images of nodes and ports."""
     ports = np.array(check.ports)
     for node in check.neighbours[:, 0].tolist():
-        yield labels.translation(check, node), ports
-    yield labels.rotation(check), labels.rotation_function(check.n)[ports]
+        yield check.translation(node), ports
+    yield check.rotation, rotation_function(check.n)[ports]
 
 
 @checks("TS.L3", given=forests("greedy", roots=None))
@@ -156,9 +160,9 @@ def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
     stated = greedy_dimensions(check, root)
     check.equal(what, tree.parent_port, stated, node=check.ranks, of=tree)
     check.passes(checkers.spanning, tree)
-    distances = bfs.distances(check, root)
+    distances = check.distances(root)
     nodes = np.flatnonzero(np.arange(check.nodes) != root)
-    parents = bfs.parents(check, tree.parent_port[0])[nodes]
+    parents = check.parents(tree.parent_port[0])[nodes]
     # Nodes without a parent have the index -1, which would select the last node. They get an
     # impossible distance instead.
     measured = np.where(parents < 0, check.nodes, distances[parents])
@@ -166,7 +170,7 @@ def greedy_links_lead_closer(check: ClaimCheck, tree: Forest) -> None:
     check.equal("distance of the next node", measured, expected, node=nodes, of=tree)
 
 
-@checks("TS.L4", given=bfs.roots)
+@checks("TS.L4", given=ClaimCheck.roots)
 def congestion_towards_roots(check: ClaimCheck, root: int) -> None:
     """Check that at most two of the greedy trees L(rho^i(r)) use a link towards their roots."""
     loads = loads_towards_roots(check, root)
@@ -198,7 +202,7 @@ def heights_of_trees(check: ClaimCheck) -> None:
     n = check.n
     correction = check.correction()
     for forest in forests("multiple", roots=2)(check):
-        observed = np.array(bfs.heights(forest))
+        observed = np.array(heights(forest))
         check.equal("number of trees", forest.trees, n - 1, of=forest)
         # A corrupted forest may have fewer trees; their number is recorded as a separate finding.
         i = np.arange(1, n)[: len(observed)]
@@ -216,17 +220,17 @@ def level_outside_branch(check: ClaimCheck, path: Path) -> int:
     """Return the largest level of the greedy tree outside the branch by which p_i arrives."""
     goal = shifted_root(check, int(path.nodes[0]), path.i)
     row = greedy_ports(check, goal)
-    parent = bfs.parents(check, row)
-    levels = bfs.levels(parent, goal)
+    parent = check.parents(row)
+    levels = tree_levels(parent, goal)
     parent[path.nodes[-2]] = -1  # cuts the branch off from the root
-    return int(levels[bfs.levels(parent, goal) >= 0].max())
+    return int(levels[tree_levels(parent, goal) >= 0].max())
 
 
 @checks("TS.h", given=forests("multiple"))
 def greatest_height(check: ClaimCheck, forest: Forest) -> None:
     """Check both bounds on the largest height of the trees L-hat."""
     what = "greatest height of the trees L̂"
-    height = max(bfs.heights(forest))
+    height = max(heights(forest))
     check.at_least(what, height, diameter(check.n) + check.n - 1, of=forest)
     check.at_most(what, height, 2 * diameter(check.n), of=forest)
 
@@ -246,7 +250,7 @@ def congestion_of_trees(check: ClaimCheck, forest: Forest) -> None:
 
 def sample_paths(check: ClaimCheck) -> Iterator[Path]:
     """Yield the paths p_1, .., p_{n-1} from each sample root."""
-    for root in bfs.roots(check):
+    for root in check.roots():
         yield from shift_paths(check, root)
 
 
@@ -264,7 +268,7 @@ def path_lengths(check: ClaimCheck, path: Path) -> None:
 def cycles_of_shifts(check: ClaimCheck) -> None:
     """Check the cycles of r as a permutation of its shift rho^i(r), and the paper's example."""
     n = check.n
-    for root in bfs.roots(check, 6):
+    for root in check.roots(6):
         label = check.label(root)
         for i in range(1, n):
             goal = check.label(shifted_root(check, root, i))
@@ -292,10 +296,10 @@ def cycle_notation(cycles: list[list[int]]) -> str:
     return "".join(f"({' '.join(map(str, cycle))})" for cycle in cycles)
 
 
-@checks("TS.L6-disjoint", given=bfs.roots)
+@checks("TS.L6-disjoint", given=ClaimCheck.roots)
 def paths_are_disjoint(check: ClaimCheck, root: int) -> None:
     """Check where the paths p_i keep their root's first symbol, and that no two share a link."""
-    label_symbols = symbols(check)
+    label_symbols = check.symbols
     ends = []
     for path in shift_paths(check, root):
         nodes = path.nodes[1:]
@@ -323,7 +327,7 @@ def dimensions_of_paths(check: ClaimCheck, path: Path) -> None:
     check.equal("dimensions", observed, stated, node=path.nodes[0], i=path.i)
 
 
-@checks("TS.L6-opposite", given=bfs.roots)
+@checks("TS.L6-opposite", given=ClaimCheck.roots)
 def opposite_links(check: ClaimCheck, root: int) -> None:
     """Check that the reverse of each link of p_i is in at most one greedy tree L(rho^j(r))."""
     loads = loads_towards_roots(check, root)

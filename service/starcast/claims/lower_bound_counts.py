@@ -8,22 +8,28 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import count, product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.claims.cached_topology import CachedTopology, tree_levels
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number
-from starcast.claims.object_cache import CachedTopology, algorithms_on, single_trees
-from starcast.claims.reference import bfs
-from starcast.claims.reference.pipelines import exact_time, parameters, units_per_message
-from starcast.collectives.model import Schedule, build_schedule
+from starcast.claims.closed_forms import Number, parameters
+from starcast.claims.registry import Execution
+from starcast.collectives import algorithm as collectives
+from starcast.collectives.algorithm import Algorithm
+from starcast.collectives.model import Draft, Schedule
 from starcast.collectives.rows import Columns, concatenate_rows, route_units
+from starcast.topologies import Topology
+from starcast.trees.construction import CONSTRUCTIONS
+from starcast.trees.construction import single_trees as all_single_trees
 from starcast.trees.model import Forest
 
 #: The values of m, T_s and T_c for which times are compared with lower bounds.
 BOUND_GRID = parameters((1, 2), (0, 1, 4), (0, 1, 4))
+#: Default maximum number of rows of a compared schedule: larger ones take minutes and gigabytes.
+_MAX_ROWS = 10_000_000
 
 
 class NetworkCounts(NamedTuple):
@@ -56,10 +62,10 @@ def count_from_node(check: ClaimCheck, spec: str = "", degree: int = 0) -> Netwo
     into = np.bincount(table.ravel(), minlength=network.nodes)
     what = f"links into every node of {network.spec}"
     check.equal(what, into, degree or len(table), node=network.label)
-    profile = bfs.profile(network)
+    profile = network.profile()
     what = f"nodes at each distance of {network.spec} are as many as from the identity"
-    for root in bfs.roots(network, 3)[1:3]:
-        same = bool(np.array_equal(bfs.profile(network, root), profile))
+    for root in network.roots(3)[1:3]:
+        same = bool(np.array_equal(network.profile(root), profile))
         check.true(what, same, node=network.label(root))
     far = len(profile) - 1
     total = int(profile @ np.arange(far + 1))
@@ -68,7 +74,7 @@ def count_from_node(check: ClaimCheck, spec: str = "", degree: int = 0) -> Netwo
 
 def check_source(check: ClaimCheck, source: int, diameter: int) -> None:
     """Check the largest distance from a source and the number of its links."""
-    greatest = int(bfs.distances(check, source).max())
+    greatest = int(check.distances(source).max())
     check.equal("greatest distance from the source", greatest, diameter, source=source)
     links = set(check.neighbours[:, source].tolist()) - {source}
     check.equal("links of the source", len(links), check.n - 1, source=source)
@@ -95,7 +101,7 @@ def catalogue_schedules(
     ports: str,
     roots: tuple[int, ...],
     *,
-    most_rows: int | None = None,
+    most_rows: int = _MAX_ROWS,
     bases: int | None = None,
 ) -> Iterator[Schedule]:
     """Yield schedules of the catalogue's algorithms, with various arguments and roots.
@@ -117,10 +123,25 @@ def catalogue_schedules(
             arguments = dict(zip(names, values, strict=True))
             if algorithm.refusal(network.topology, arguments) is not None:
                 continue
-            if most_rows and algorithm.rows(network.topology, arguments) > most_rows:
+            if algorithm.rows(network.topology, arguments) > most_rows:
                 continue
             for root in roots:
                 yield network.schedule(collective, algorithm.name, ports, root, **arguments)
+
+
+def single_trees(topology: Topology) -> tuple[str, ...]:
+    """Return the names of starcast's constructions of a single spanning tree on a topology."""
+    entries = (CONSTRUCTIONS[name] for name in all_single_trees(topology))
+    return tuple(entry.name for entry in entries if entry.origin.is_shipped and entry.families)
+
+
+def algorithms_on(topology: Topology, collective: str) -> tuple[Algorithm, ...]:
+    """Return starcast's algorithms of a collective that have no required arguments."""
+    return tuple(
+        algorithm
+        for algorithm in collectives.algorithms_on(topology, collective)
+        if algorithm.origin.is_shipped
+    )
 
 
 #: Schedules with one unit message per link and step: collective, port model, algorithm, arguments.
@@ -195,7 +216,7 @@ def check_times(
     bound = [max(start_ups * T_s, Fraction(share) * b) for T_s, b in BOUND_GRID.each()]
     stated = np.array(bound, dtype=object)
     for schedule in schedules:
-        time = exact_time(check.execute(schedule), units_per_message(schedule), BOUND_GRID)
+        time = Execution(schedule, check.execute(schedule)).time(BOUND_GRID)
         what = f"time of {schedule.algorithm}"
         check.at_least(what, time, stated, of=schedule, **BOUND_GRID.place)
 
@@ -265,18 +286,19 @@ def _assign_copies(degree: int, messages: int, copies: int) -> list[_Copy]:
 
 
 def _schedule(
-    check: ClaimCheck, collective: str, rows: Columns, messages: int = 1, **parameters: Any
+    check: ClaimCheck,
+    collective: str,
+    rows: Columns,
+    messages: int = 1,
+    *,
+    algorithm: str,
+    ports: str = "all",
+    forest: Forest | None = None,
 ) -> Schedule:
-    """Build a schedule of unit messages; ``parameters`` are further fields of `Schedule`."""
-    return build_schedule(
-        rows,
-        topology=check.topology,
-        collective=collective,
-        units=messages if collective == "allgather" else messages * check.nodes,
-        packets=False,
-        symmetric=collective != "scatter",
-        **{"ports": "all", **parameters},
-    )
+    """Build a schedule of unit messages."""
+    units = messages * (1 if collective == "allgather" else check.nodes)
+    draft = Draft(rows, units, forest, symmetric=collective != "scatter")
+    return draft.complete(check.topology, collective, algorithm, ports)
 
 
 def _columns(check: ClaimCheck, rows: list[tuple[int, int, int, int]]) -> Columns:
@@ -379,8 +401,8 @@ def _rotate_nodes(check: ClaimCheck, tree: int) -> NDArray[np.int64]:
 
 def _levels(check: ClaimCheck, forest: Forest) -> NDArray[np.int64]:
     """Return the level of each node in the first tree; the other trees are its rotations."""
-    above = bfs.parents(check, forest.parent_port[0])
-    return bfs.levels(above, forest.root).astype(np.int64)
+    above = check.parents(forest.parent_port[0])
+    return tree_levels(above, forest.root).astype(np.int64)
 
 
 def _allgather_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedule:
@@ -405,7 +427,7 @@ def _scatter_in_copies(check: ClaimCheck, messages: int, copies: int) -> Schedul
     The copies of a unit use different trees.
     """
     forest = check.forest(_TREES)
-    levels = bfs.depths(check, forest.parent_port, forest.root).astype(np.int64)
+    levels = check.depths(forest.parent_port, forest.root).astype(np.int64)
     copy, node = np.divmod(np.arange(messages * copies * check.nodes), check.nodes)
     copy, node = copy[node > 0], node[node > 0]
     tree = (copy + node * messages * copies) % check.degree

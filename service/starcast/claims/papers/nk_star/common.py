@@ -9,18 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from starcast.claims.cached_topology import CachedTopology, cached
 from starcast.claims.check import ClaimCheck
-from starcast.claims.growth import Number, arrangements, divide, greatest, nk_diameter
-from starcast.claims.object_cache import CachedTopology
-from starcast.claims.reference import bfs
-from starcast.claims.reference.bfs import depths, parents
-from starcast.claims.reference.pipelines import (
+from starcast.claims.closed_forms import (
+    Number,
     Parameters,
-    allgather_by_levels,
+    arrangements,
+    divide,
     floor_sqrt,
+    greatest,
+    nk_diameter,
     parameters,
 )
-from starcast.claims.registry import Memory, unless_symmetric
+from starcast.claims.registry import Memory, allgather_by_levels, unless_symmetric
 from starcast.collectives.model import Schedule
 from starcast.collectives.rows import ports_between
 from starcast.records import checkers
@@ -110,14 +111,11 @@ def cycles(label_symbols: Perms) -> Cycles:
     return Cycles(end, np.where(chained, -1, first), np.where(chained, 0, length))
 
 
+@cached
 def right_shifts(network: CachedTopology) -> Perms:
     """Return R_1(Id), .., R_n(Id): the label 12..n shifted right by i, uint8 ``[n, n]``."""
-
-    def create() -> Perms:
-        label = np.arange(1, network.n + 1, dtype=np.uint8)
-        return np.stack([np.roll(label, i) for i in range(1, network.n + 1)])
-
-    return network.array("right shifts", create)
+    label = np.arange(1, network.n + 1, dtype=np.uint8)
+    return np.stack([np.roll(label, i) for i in range(1, network.n + 1)])
 
 
 def shifted_roots(network: CachedTopology) -> list[int]:
@@ -174,7 +172,7 @@ ALLGATHERS = Memory(200, of_pairs=unless_symmetric)
 
 def heights(check: ClaimCheck, construction: str) -> NDArray[np.int64]:
     """Return the height of each tree of a construction rooted at Id; -1 if it is not spanning."""
-    depths = bfs.depths(check, check.forest(construction).parent_port)
+    depths = check.depths(check.forest(construction).parent_port)
     return np.where(depths.min(axis=1) >= 0, depths.max(axis=1), -1).astype(np.int64)
 
 
@@ -316,7 +314,7 @@ def class_loads(check: ClaimCheck, construction: str) -> NDArray[Any]:
         fractions ``[levels, classes]``.
     """
     forest = check.forest(construction)
-    depth = depths(check, forest.parent_port)
+    depth = check.depths(forest.parent_port)
     if depth.min() < 0:
         raise ValueError(f"{forest.id} does not span {check.spec}")
     classes = link_classes(check)
@@ -387,7 +385,7 @@ def dimension_change_allgather(network: CachedTopology) -> Schedule:
         n, k = network.n_and_k
         last = n if k == n - 1 else k
         row = network.forest(ONE_TREE).parent_port[0]
-        parent = parents(network, row)
+        parent = network.parents(row)
         child = np.flatnonzero(parent >= 0)
         rows = np.zeros((max(1, last - 1), network.nodes), dtype=np.uint8)
         rows[0] = row
@@ -448,7 +446,7 @@ def contains_shared_links(network: CachedTopology) -> NDArray[np.bool_]:
     n, k = network.n_and_k
     neighbours = dict(zip(network.ports, network.neighbours, strict=True))
     rows = network.forest(MANY_TREES).parent_port
-    parents_in = [parents(network, row) for row in rows]
+    parents_in = [network.parents(row) for row in rows]
     contained = []
     for t in range(1, min(k - 1, n - k - 1) + 1):
         for s in range(t, n - k + 1):

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import mpmath
 
 from starcast.claims.check import REVERSED, ClaimCheck
-from starcast.claims.growth import (
+from starcast.claims.closed_forms import (
     EXACT,
     Number,
     ceil,
@@ -23,7 +23,7 @@ from starcast.claims.growth import (
     greatest,
     log2,
 )
-from starcast.claims.reference.lower_bound_counts import NetworkCounts, count_from_node
+from starcast.claims.lower_bound_counts import NetworkCounts, count_from_node
 from starcast.claims.registry import Memory
 
 _WORDS = {"ft": "fault-tolerant", "allport": "all-port", "oneport": "one-port", "time": "steps"}
