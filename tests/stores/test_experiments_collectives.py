@@ -7,9 +7,9 @@ from starcast import costs
 from starcast.collectives import algorithms, schedule
 from starcast.collectives.algorithm import Algorithm
 from starcast.collectives.model import COLLECTIVES
+from starcast.experiments import Point
 from starcast.experiments.design import examples, group_by_structure, read_design
 from starcast.experiments.execution import execute, price_run
-from starcast.experiments.point import Point
 from starcast.experiments.running import run_experiment, run_once
 from starcast.judges.simulator import Fault, simulate
 from starcast.stores.database import repository

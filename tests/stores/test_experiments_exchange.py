@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from starcast.catalogue import plugins
-from starcast.catalogue.origin import PluginMissingError
+from starcast.catalogue.plugins import PluginMissingError
 from starcast.comparison.compare import compare
 from starcast.comparison.curves import load_profiles
 from starcast.comparison.listing import list_runs, run_facts

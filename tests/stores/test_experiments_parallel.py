@@ -12,8 +12,8 @@ import psutil
 import pytest
 from sqlalchemy import Engine
 
+from starcast.experiments import Point
 from starcast.experiments.execution import count_processes, execute_all, required_memory
-from starcast.experiments.point import Point
 from starcast.experiments.running import run_experiment
 from starcast.support.errors import InputError, LimitError
 from starcast.support.progress import Silent

@@ -33,7 +33,7 @@ from starcast.embedded.processes import LOOPBACK
 from starcast.stores.graph.connection import Graph
 from starcast.stores.servers import GraphAddress, Role
 from starcast.support.errors import StarcastError, UnavailableError
-from starcast.support.paths import PREFIX
+from starcast.support.installation import PREFIX
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 from support.endpoints import endpoints

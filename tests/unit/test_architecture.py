@@ -167,7 +167,7 @@ def test_no_module_is_longer_than_five_hundred_lines() -> None:
 def test_no_public_name_of_a_package_hides_one_of_its_modules() -> None:
     """`import starcast.trees.x as m` must give the module x, not a function of that name."""
     for path in PACKAGE.rglob("__init__.py"):
-        modules = {module.stem for module in path.parent.glob("*.py")}
+        modules = {module.stem for module in path.parent.glob("*.py") if module != path}
         modules |= {folder.name for folder in path.parent.iterdir() if folder.is_dir()}
         hidden = set[str]()
         for node in ast.walk(TREES[path]):

@@ -13,7 +13,7 @@ from oracles import paper_costs, rotation, star_graph
 from oracles.paper_costs import Asked
 from starcast import costs
 from starcast.collectives import algorithms
-from starcast.costs import bounds, fragopoulou_akl, pipelines
+from starcast.costs import fragopoulou_akl, model, pipelines
 from starcast.support.integers import ceil_div
 from starcast.topologies import as_topology
 from starcast.topologies.necklaces import necklace_count, necklaces
@@ -162,7 +162,7 @@ def test_the_closed_form_of_dimension_change_uses_the_height_of_its_base(n: int)
 
 def test_logarithms_and_quotients_are_rounded_up_exactly() -> None:
     for value in [1, 2, 3, 4, 5, 119, 120, 127, 128, 129, factorial(20), 2**100, 2**100 + 1]:
-        assert bounds.ceil_log2(value) == star_graph.ceil_log2(value)
+        assert model.ceil_log2(value) == star_graph.ceil_log2(value)
         assert ceil_div(value, 7) == next(
             q for q in range(value // 7, value // 7 + 2) if 7 * q >= value
         )

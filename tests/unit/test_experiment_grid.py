@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from starcast import costs
 from starcast.collectives.algorithm import find_algorithm
+from starcast.experiments import resolve_faults
 from starcast.experiments.design import Grid, check_name, grid_command, group_by_structure
-from starcast.experiments.point import resolve_faults
-from starcast.support import provenance
+from starcast.support import installation
 from starcast.support.axes import AXES, read_number
 from starcast.support.errors import InputError
 from starcast.topologies import topology
@@ -408,7 +408,7 @@ def test_invalid_experiment_names_are_refused() -> None:
 
 
 def test_outside_a_git_checkout_there_is_no_revision(tmp_path: Path) -> None:
-    assert provenance._revision(tmp_path) == {"revision": None, "dirty": None}
+    assert installation._revision(tmp_path) == {"revision": None, "dirty": None}
 
 
 def test_a_checkout_is_dirty_if_its_code_differs_from_its_revision(tmp_path: Path) -> None:
@@ -430,16 +430,16 @@ def test_a_checkout_is_dirty_if_its_code_differs_from_its_revision(tmp_path: Pat
     git("init")
     git("add", ".")
     git("commit", "--message", "one")
-    assert provenance._revision(tmp_path)["dirty"] is False
+    assert installation._revision(tmp_path)["dirty"] is False
     (tmp_path / "grid.toml").write_text("a")
     (tmp_path / "service" / "code.pyc").write_text("a")
-    assert provenance._revision(tmp_path)["dirty"] is False
+    assert installation._revision(tmp_path)["dirty"] is False
     code.write_text("b")
-    assert provenance._revision(tmp_path)["dirty"] is True
+    assert installation._revision(tmp_path)["dirty"] is True
     git("commit", "--all", "--message", "two")
-    assert provenance._revision(tmp_path)["dirty"] is False
+    assert installation._revision(tmp_path)["dirty"] is False
     (tmp_path / "service" / "new.py").write_text("a")
-    assert provenance._revision(tmp_path)["dirty"] is True
+    assert installation._revision(tmp_path)["dirty"] is True
     (tmp_path / "service" / "new.py").unlink()
     code.unlink()
-    assert provenance._revision(tmp_path)["dirty"] is True
+    assert installation._revision(tmp_path)["dirty"] is True

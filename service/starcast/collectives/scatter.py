@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast import trees
-from starcast.catalogue.entries import Argument
+from starcast.catalogue import Argument
 from starcast.collectives.algorithm import Arguments, Messages, Refusal, algorithm
 from starcast.collectives.model import Draft
 from starcast.collectives.rows import Units, order_furthest_first, route_units

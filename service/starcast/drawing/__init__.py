@@ -16,9 +16,8 @@ from starcast.drawing.scene import COLOURS, READABLE, style
 from starcast.drawing.schedules import animate_schedule, draw_schedule, draw_steps
 from starcast.drawing.subgraphs import Link, Subgraph, draw_subgraph
 from starcast.drawing.svg import convert
-from starcast.support.display import Form
 from starcast.support.errors import RejectedError, StarcastError
-from starcast.support.table import Table, properties
+from starcast.support.table import Form, Table, properties
 from starcast.support.vocabulary import Layout
 from starcast.topologies import Topology
 from starcast.trees import Forest

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any, Self
 
 from starcast.collectives.algorithm import Algorithm, check_topology, find_algorithm
-from starcast.experiments.point import ARGUMENT_AXES, Point, Structure, resolve_faults
+from starcast.experiments import ARGUMENT_AXES, Point, Structure, resolve_faults
 from starcast.stores.database import models
 from starcast.support.axes import AXES, BEST, DEGREE, NONE, POINT_AXES, drawn_faults, read_axis
 from starcast.support.errors import InputError, LimitError, StarcastError
+from starcast.support.installation import data_folder
 from starcast.support.limited import read_text
-from starcast.support.paths import data_folder
-from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.support.text import did_you_mean, pluralize
+from starcast.support.vocabulary import format_spec, parse_spec
 from starcast.topologies import Topology, as_topology
 
 #: The maximum number of points in a grid.

@@ -16,22 +16,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 from sqlalchemy import Engine, select, tuple_
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.orm import Session
 
+from starcast.experiments import Point
 from starcast.experiments.design import Design, check_name
 from starcast.experiments.exchange_file import (
     FORMAT,
     ExperimentRecord,
     FileRecord,
+    RunRecord,
+    describe,
     invalid,
     read_file,
-    read_records,
 )
 from starcast.experiments.execution import execute_all, list_steps, price_run
-from starcast.experiments.point import Point
-from starcast.experiments.run_records import RUN_COLUMNS, RunRecord
 from starcast.experiments.running import (
     SAME,
     Steps,
@@ -48,6 +49,9 @@ from starcast.support.errors import InputError, RejectedError
 from starcast.support.progress import Reporter
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.support.text import pluralize
+
+#: The columns of a run that its record contains, besides costs and step profile.
+_RUN_COLUMNS = tuple(name for name in RunRecord.model_fields if name not in {"costs", "profile"})
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,7 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
 
 
 def record_run(run: models.Run, profile: Profile) -> dict[str, Any]:
-    """Convert a new run and its step profile to the JSON values that `read_records` expects."""
+    """Convert a new run and its step profile to the JSON values of a `RunRecord`."""
     return _record(run, list_steps(profile)).model_dump(mode="json")
 
 
@@ -154,9 +158,15 @@ def _read_stored(session: Session, name: str) -> ExperimentRecord:
 
 
 def _record(run: models.Run, profile: Sequence[tuple[int, ...]]) -> RunRecord:
-    values = {column: getattr(run, column) for column in RUN_COLUMNS}
+    values = {column: getattr(run, column) for column in _RUN_COLUMNS}
     values |= {"costs": run.costs, "profile": profile}
     return RunRecord.model_validate(values, from_attributes=True)
+
+
+def _as_model(record: RunRecord) -> models.Run:
+    """Return a run as a new database row, without storing it."""
+    values = {name: getattr(record, name) for name in _RUN_COLUMNS}
+    return models.Run(**values, costs=[models.Cost(**dict(cost)) for cost in record.costs])
 
 
 def _refuse_contradictions(session: Session, experiments: Sequence[ExperimentRecord]) -> None:
@@ -170,7 +180,7 @@ def _refuse_contradictions(session: Session, experiments: Sequence[ExperimentRec
             for old in stored.get(run.point, ()):
                 old_steps = load_steps(session, old.id)
                 new_steps: Steps = dict(enumerate(run.profile, start=1))
-                figures = compare_figures(old, run.as_model(), old_steps, new_steps)
+                figures = compare_figures(old, _as_model(run), old_steps, new_steps)
                 differences += [
                     f"a run of '{experiment.name}' differs from the stored run {old.id} in"
                     f" {figure}: {text}"
@@ -215,7 +225,7 @@ def _store(session: Session, experiment: ExperimentRecord) -> Imported:
     created = 0
     for each in experiment.runs:
         if each.point not in known:
-            run = each.as_model()
+            run = _as_model(each)
             run.experiment = stored.id
             repository.save_run(session, run, _profile(each))
             created += 1
@@ -310,9 +320,31 @@ def read_shards(files: Sequence[Path], name: str | None = None) -> ExperimentRec
 
     Raises:
         InputError: the files are not all shards of one experiment, or are damaged.
-        RejectedError: the shards were computed with another version of the code.
+        RejectedError: the shards were computed with another version of the code, or the figures of
+            a run contradict formulas, bounds or each other.
     """
     job, results = merge_shards(files, "experiment", {"name": str, "grid": dict}, [dict])
     design = Design.from_json(job.description["grid"])
-    records = [record for result in results for record in result]
-    return read_records(name or job.description["name"], design, records)
+    name = name or job.description["name"]
+    try:
+        runs = [RunRecord.model_validate(record) for result in results for record in result]
+    except ValidationError as error:
+        raise InputError(
+            f"a run is damaged: {describe(error)}", hint="run the shards again"
+        ) from None
+    if not runs:
+        raise InputError("the shards hold no runs", hint="run the shards again")
+    experiment = ExperimentRecord(
+        name=name,
+        grid=design.as_json(),
+        points=len(design.points()),
+        created_at=min(run.started_at for run in runs),
+        runs=runs,
+    )
+    try:
+        experiment.check()
+    except InputError as error:
+        raise InputError(
+            f"the shards of '{name}' are not valid: {error.message}", hint="run the shards again"
+        ) from None
+    return experiment

@@ -17,19 +17,19 @@ import psutil
 
 from starcast import costs
 from starcast.catalogue import plugins
-from starcast.catalogue.origin import describe_used
+from starcast.catalogue.plugins import describe_used
 from starcast.collectives import schedule as build_schedule
 from starcast.collectives.model import MULTI_SOURCE
+from starcast.experiments import Point
 from starcast.experiments.design import group_by_structure
-from starcast.experiments.point import Point
 from starcast.judges.simulator import Fault, Simulation
 from starcast.judges.simulator.simulation import Profile
 from starcast.stores.database import models
 from starcast.support import parallel
 from starcast.support.axes import AXES
 from starcast.support.errors import LimitError, RejectedError
+from starcast.support.installation import provenance
 from starcast.support.parallel import count_slots
-from starcast.support.provenance import provenance
 from starcast.support.text import pluralize
 from starcast.topologies import as_topology
 

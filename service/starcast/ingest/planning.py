@@ -30,7 +30,7 @@ from starcast.ingest.artifacts import (
 )
 from starcast.support.errors import InputError, RejectedError
 from starcast.support.integers import check_count
-from starcast.support.spec_syntax import parse_spec, split_specs
+from starcast.support.vocabulary import parse_spec, split_specs
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, plain_constructions

@@ -223,7 +223,7 @@ class Costs(Connection):
         self, experiment: str, table: str | None, conditions: Sequence[str]
     ) -> CostTable:
         """Return the stored runs of an experiment as a paper's table."""
-        from starcast.comparison.paper_rows import find_table, paper_rows, table_of, tabulate
+        from starcast.comparison.listing import find_table, paper_rows, table_of, tabulate
         from starcast.comparison.sides import load_sides, read_conditions
         from starcast.stores.database import repository
 
@@ -387,7 +387,7 @@ def _check_defaults(values: Mapping[str, Any]) -> None:
 
 def _paper_part(paper: str, table: "PaperTable", case: "Case", rows: list["PaperRow"]) -> CostPart:
     """Return a paper's table for one set of parameters, under the paper's headings."""
-    from starcast.comparison.paper_rows import case_values
+    from starcast.comparison.listing import case_values
 
     values = case_values(table, case)
     shown = ", ".join(f"{axis} {value}" for axis, value in with_numbers(values).items())

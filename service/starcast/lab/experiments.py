@@ -5,17 +5,18 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from starcast.lab.answers import ComparisonTable, RunTable
 from starcast.lab.connection import Connection
 from starcast.lab.signature import (
     All,
     CollectiveName,
+    ComparisonTable,
     Conditions,
     ExperimentName,
     Jobs,
     MessageBytes,
     OptionalOutFile,
     OutFile,
+    RunTable,
     SeveralValues,
     ShardFiles,
     ShardName,
@@ -484,7 +485,7 @@ def _count_runs(name: str, created: int, kept: int, done: str) -> Facts:
 
 def _processes(jobs: int | None) -> int | None:
     """Return the number of processes, by default 1 if a notebook defines the algorithm."""
-    from starcast.catalogue.origin import ORIGINS
+    from starcast.catalogue.plugins import ORIGINS
 
     is_interactive = any(origin.module == "__main__" for origin in ORIGINS.values())
     return 1 if jobs is None and is_interactive else jobs

@@ -19,7 +19,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.catalogue.entries import Argument
+from starcast.catalogue import Argument
 from starcast.support.arrays import freeze
 from starcast.topologies import Topology, permutations
 from starcast.topologies.necklaces import rotate, rotated_dimension

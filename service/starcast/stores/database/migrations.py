@@ -31,7 +31,7 @@ from starcast.stores.database.sessions import (
 from starcast.stores.database.views import VIEWS, View
 from starcast.stores.servers import ROLE_NAMES
 from starcast.support.errors import BusyError, RejectedError
-from starcast.support.paths import data_folder
+from starcast.support.installation import data_folder
 from starcast.support.progress import Reporter
 
 UPGRADE_SECONDS = 60

@@ -19,8 +19,8 @@ from starcast.stores.database.watched import (
 )
 from starcast.stores.servers import ROLE_NAMES
 from starcast.support.errors import BusyError, RejectedError, StarcastError, UnavailableError
-from starcast.support.paths import data_folder
-from starcast.support.signals import caused_by_interrupt
+from starcast.support.installation import data_folder
+from starcast.support.progress import caused_by_interrupt
 
 CONNECT_SECONDS = 5
 VERSION_TABLE = "alembic_version"

@@ -35,7 +35,7 @@ from starcast.stores.graph.schema import (
     Label,
     Relationship,
 )
-from starcast.support.spec_syntax import format_arguments
+from starcast.support.vocabulary import format_arguments
 from starcast.topologies import Topology
 from starcast.trees import Forest
 

@@ -12,9 +12,8 @@ from starlette.responses import Response
 from starcast.records import PROBLEM_NAMES, Record, known_folders, verify
 from starcast.records.files import load_files, missing_reason, record_row
 from starcast.support.errors import InputError, NotFoundError, StarcastError
-from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.support.table import Row
-from starcast.support.vocabulary import Format
+from starcast.support.vocabulary import Format, format_spec, parse_spec
 from starcast.topologies import topology
 from starcast.trees import Forest
 from starcast.web import models
