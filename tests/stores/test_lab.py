@@ -143,17 +143,6 @@ def test_an_experiment_accepts_axis_values_of_several_python_types(lab: Lab) -> 
     assert lab.drop_experiment("e")["runs"] == 8
 
 
-def test_an_exported_experiment_can_be_imported(lab: Lab, tmp_path: Path) -> None:
-    lab.experiment("e", grid=GRID, algorithm="multiple")
-    before = lab.show_experiment("e").select("time", "gap", "segments", "message_bytes").rows
-    assert lab.export_experiment("e", out=tmp_path / "e.json.gz")["runs"] == 4
-    lab.drop_experiment("e")
-    imported = lab.import_experiment(tmp_path / "e.json.gz", name="copy")
-    assert imported.rows == [{"experiment": "copy", "created": 4, "kept": 0}]
-    copy = lab.show_experiment("copy")
-    assert copy.select("time", "gap", "segments", "message_bytes").rows == before
-
-
 def test_a_comparison_can_be_shown_as_a_table_and_as_a_page(filled: Lab) -> None:
     comparison = filled.compare("ours", "theirs", sort="message_bytes")
     assert {"time_ours", "time_theirs", "verdict"} <= set(comparison.columns)
@@ -168,14 +157,6 @@ def test_a_comparison_can_be_shown_as_a_table_and_as_a_page(filled: Lab) -> None
     assert hidden == 0
     assert filled.compare("ours", "ours", everything=True).note == ""
     assert "are the same on all sides" in filled.compare("ours", "ours").note
-
-
-def test_plots_are_written_to_one_file(filled: Lab, tmp_path: Path) -> None:
-    comparison = filled.compare("ours", "theirs")
-    comparison.plots(tmp_path / "plot.svg")
-    assert b"<svg" in (tmp_path / "plot.svg").read_bytes()
-    with pytest.raises(InputError, match=r"must end in \.svg, \.pdf or \.png"):
-        comparison.plots(tmp_path / "plot.gif")
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from starcast.collectives import algorithms
 from starcast.costs import fragopoulou_akl, model, pipelines
 from starcast.support.integers import ceil_div
 from starcast.topologies import as_topology
-from starcast.topologies.necklaces import necklace_count, necklaces
+from starcast.topologies.necklaces import necklace_count
 from starcast.trees import forest
 from starcast.trees.construction import single_trees
 from support.cost_cases import ALGORITHMS, SMALL, Case, built, cases, priced, unit
@@ -119,16 +119,6 @@ def test_necklace_counts_and_distance_sums_are_computed_without_enumeration() ->
             rotation.necklace_distances(n)
         )
         assert sum(map(len, page)) == factorial(n) - 1
-
-
-@pytest.mark.parametrize("n", [8])
-def test_necklace_counts_on_s8_equal_those_of_the_arrays(n: int) -> None:
-    topology, result = as_topology(f"S{n}"), necklaces(n)
-    leaders = [leader for leader in set(result.leader.tolist()) if leader]
-    assert necklace_count(n) == len(leaders)
-    assert fragopoulou_akl.necklace_distance_sum(n, topology.distance_sum) == int(
-        topology.distances()[leaders].sum(dtype=int)
-    )
 
 
 @pytest.mark.parametrize("n", range(2, 9))

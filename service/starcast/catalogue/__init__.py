@@ -168,6 +168,11 @@ class Entry:
         return values
 
     @property
+    def argument_names(self) -> tuple[str, ...]:
+        """The names of all arguments."""
+        return tuple(argument.name for argument in self.arguments)
+
+    @property
     def required_arguments(self) -> tuple[str, ...]:
         """The names of the arguments that have no default."""
         return tuple(argument.name for argument in self.arguments if argument.default is None)
@@ -181,7 +186,7 @@ class Entry:
         }
 
     def _check_names(self, arguments: Mapping[str, object]) -> None:
-        known = [argument.name for argument in self.arguments]
+        known = self.argument_names
         for name in arguments:
             if name not in known:
                 expected = f"its arguments are {', '.join(known)}" if known else "it takes none"

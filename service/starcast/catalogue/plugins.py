@@ -238,6 +238,10 @@ def load(names: Iterable[str]) -> None:
             _loaded[name] = None
 
 
+#: Like `load`, but the same names are loaded only once in a process, such as a worker.
+load_once = cache(load)
+
+
 def loadable() -> tuple[str, ...]:
     """Return the names that another process has to `load` to get all plug-ins of this process.
 
@@ -302,27 +306,17 @@ def _import_file(path: Path) -> None:
 
 
 @dataclass(frozen=True)
-class ShippedPlugin:
-    """A plug-in as it is sent to a worker.
-
-    Attributes:
-        name: the name of its module.
-        source: the text of a plug-in that is a single file; None for a module in a package, which
-            must be installed at the worker.
-    """
-
-    name: str
-    source: bytes | None
-
-
-@dataclass(frozen=True)
 class PluginLoader:
     """A picklable function that loads plug-ins in another process.
 
     Two loaders are equal if their plug-ins are equal.
+
+    Attributes:
+        plugins: the name of each plug-in's module, with the text of a plug-in that is a single
+            file; None for a module in a package, which must be installed at the worker.
     """
 
-    plugins: tuple[ShippedPlugin, ...]
+    plugins: tuple[tuple[str, bytes | None], ...]
 
     def __call__(self) -> None:
         """Load the plug-ins.
@@ -330,7 +324,7 @@ class PluginLoader:
         Raises:
             InputError: a plug-in is not installed in this process, or cannot be imported.
         """
-        load([_file(each.name, each.source) if each.source else each.name for each in self.plugins])
+        load([_file(name, source) if source else name for name, source in self.plugins])
 
 
 def pack(names: Sequence[str] | None = None) -> PluginLoader:
@@ -346,7 +340,7 @@ def pack(names: Sequence[str] | None = None) -> PluginLoader:
     return PluginLoader(tuple(map(_pack, loadable() if names is None else names)))
 
 
-def _pack(name: str) -> ShippedPlugin:
+def _pack(name: str) -> tuple[str, bytes | None]:
     if name.endswith(".py"):
         path: Path | None = Path(name)
     else:
@@ -356,9 +350,9 @@ def _pack(name: str) -> ShippedPlugin:
         )
         path = Path(spec.origin) if spec and is_single_file and spec.origin else None
     if path is None:
-        return ShippedPlugin(name, None)
+        return name, None
     try:
-        return ShippedPlugin(path.stem, path.read_bytes())
+        return path.stem, path.read_bytes()
     except OSError as error:
         raise InputError(
             f"the plug-in {path} cannot be sent to workers: {(error.strerror or '').lower()}",

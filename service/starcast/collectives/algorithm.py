@@ -101,7 +101,7 @@ class Algorithm(Entry):
     @property
     def split_argument(self) -> str | None:
         """The argument that splits the message: ``segments``, ``messages`` or None."""
-        names = [argument.name for argument in self.arguments]
+        names = self.argument_names
         return next((name for name in names if name in ("segments", "messages")), None)
 
     def count(self, topology: Topology, ports: str, arguments: Arguments) -> int:

@@ -302,7 +302,7 @@ def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:
     topology = problem.topology
     named = (topology, problem.collective, algorithm.name, problem.ports)
     priced = (problem.message_bytes, problem.machine)
-    has_copies = any(argument.name == "copies" for argument in algorithm.arguments)
+    has_copies = "copies" in algorithm.argument_names
     values: dict[str, Any] = {"copies": problem.copies} if has_copies else {}
     bound = _bound(problem, topology, problem.copies if has_copies else 1)
     real_pieces = None

@@ -91,24 +91,18 @@ class Point(Parameters):
             )
         if not own:
             return name
-        algorithm = self.catalogue_entry
-        defaults = {
-            argument.name: argument.default(topology)
-            for argument in algorithm.arguments
-            if argument.default is not None
-        }
+        defaults = self.catalogue_entry.default_arguments(topology)
         changed = {key: value for key, value in own.items() if defaults.get(key) != value}
         return format_spec(name, changed)
 
     def _resolve_arguments(self) -> Mapping[str, int | str]:
         """Return all arguments of the algorithm, after checking that it uses the given axes."""
         algorithm = self.catalogue_entry
-        names = {argument.name for argument in algorithm.arguments}
         given: dict[str, int | str] = {}
         for axis in (axis for axis in ARGUMENT_AXES if axis in POINT_AXES):
             value = getattr(self, axis)
             name = algorithm.split_argument if axis == "segments" else axis
-            if name is None or name not in names:
+            if name not in algorithm.argument_names:
                 if value != (1 if axis == "segments" else AXES[axis].usual):
                     title = "segments or messages" if axis == "segments" else axis
                     raise InputError(f"{algorithm} takes no {title}", hint="omit it")

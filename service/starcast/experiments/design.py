@@ -142,7 +142,7 @@ class Grid:
                         values["ports"],
                         values["message_bytes"],
                         costs.Machine(values["t_s"], values["t_c"]),
-                        **(others if "copies" in _argument_names(algorithm) else {}),
+                        **(others if "copies" in algorithm.argument_names else {}),
                     )
                 yield Point(spec, collective, name, **values)
 
@@ -154,7 +154,7 @@ class Grid:
         A value of the axis ``faults`` is a pair: the faults, and the seed with which they were
         drawn.
         """
-        names = _argument_names(algorithm)
+        names = algorithm.argument_names
         for axis in _VARIED:
             values = self.axes[axis]
             if axis == "ports":
@@ -191,7 +191,7 @@ class Grid:
         names: set[str] = set()
         for pair in product(self.axes["collective"], self.axes["algorithm"]):
             algorithm, fixed = _find_algorithm(*pair)
-            names |= _argument_names(algorithm) - fixed.keys()
+            names |= set(algorithm.argument_names) - fixed.keys()
         # If the axis ``messages`` is not given, `_shares` uses ``segments`` instead.
         if not self.axes["messages"] and "messages" in names:
             names.add("segments")
@@ -233,10 +233,6 @@ def _find_algorithm(collective: str, text: str) -> tuple[Algorithm, Mapping[str,
     """
     name, fixed = parse_spec(text, "algorithm")
     return find_algorithm(collective, name), fixed
-
-
-def _argument_names(algorithm: Algorithm) -> set[str]:
-    return {argument.name for argument in algorithm.arguments}
 
 
 def _as_json(value: Any) -> Any:

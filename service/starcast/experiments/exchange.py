@@ -9,7 +9,6 @@ import gzip
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -35,6 +34,7 @@ from starcast.experiments.exchange_file import (
 from starcast.experiments.execution import execute_all, list_steps, price_run
 from starcast.experiments.running import (
     SAME,
+    Outcome,
     Steps,
     check_design,
     compare_figures,
@@ -52,21 +52,6 @@ from starcast.support.text import pluralize
 
 #: The columns of a run that its record contains, besides costs and step profile.
 _RUN_COLUMNS = tuple(name for name in RunRecord.model_fields if name not in {"costs", "profile"})
-
-
-@dataclass(frozen=True)
-class Imported:
-    """The result of importing one experiment.
-
-    Attributes:
-        name: the name under which the experiment is stored.
-        created: the number of runs that were stored.
-        kept: the number of runs that were already stored in the experiment, with the same figures.
-    """
-
-    name: str
-    created: int
-    kept: int
 
 
 def export_experiments(engine: Engine, names: Sequence[str], file: Path) -> int:
@@ -93,7 +78,7 @@ def export_experiments(engine: Engine, names: Sequence[str], file: Path) -> int:
     return sum(len(experiment.runs) for experiment in experiments)
 
 
-def import_experiments(engine: Engine, file: Path, name: str | None = None) -> list[Imported]:
+def import_experiments(engine: Engine, file: Path, name: str | None = None) -> list[Outcome]:
     """Store the experiments of a file in one transaction; runs that are already stored are kept.
 
     Args:
@@ -129,7 +114,7 @@ def _first_line(error: DBAPIError) -> str:
     return str(error.orig).partition("\n")[0]
 
 
-def _import(engine: Engine, experiments: Sequence[ExperimentRecord]) -> list[Imported]:
+def _import(engine: Engine, experiments: Sequence[ExperimentRecord]) -> list[Outcome]:
     with ExitStack() as stack:
         locks = [
             stack.enter_context(exclusive(engine, each.name))
@@ -210,7 +195,7 @@ def _stored_runs(session: Session, runs: Iterable[RunRecord]) -> dict[Point, lis
     return stored
 
 
-def _store(session: Session, experiment: ExperimentRecord) -> Imported:
+def _store(session: Session, experiment: ExperimentRecord) -> Outcome:
     stored = repository.find_experiment(session, experiment.name)
     known: set[Point] = set()
     if stored is None:
@@ -229,7 +214,7 @@ def _store(session: Session, experiment: ExperimentRecord) -> Imported:
             run.experiment = stored.id
             repository.save_run(session, run, _profile(each))
             created += 1
-    return Imported(experiment.name, created, len(experiment.runs) - created)
+    return Outcome(experiment.name, len(experiment.runs) - created, created)
 
 
 def _profile(run: RunRecord) -> Profile:
@@ -290,7 +275,7 @@ def run_shard(
     return len(numbers)
 
 
-def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = None) -> Imported:
+def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = None) -> Outcome:
     """Read all shards of an experiment from files, and store it in one transaction.
 
     Args:

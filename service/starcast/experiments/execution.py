@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -126,14 +126,9 @@ def execute_unchecked(point: Point) -> Execution:
     return execution
 
 
-@cache
-def _load_plugins(names: tuple[str, ...]) -> None:
-    plugins.load(names)
-
-
 def _execute_in_worker(plugin_names: tuple[str, ...], point: Point) -> Execution:
     """Execute a point in a worker process, after loading the given plug-ins there."""
-    _load_plugins(plugin_names)
+    plugins.load_once(plugin_names)
     return execute_unchecked(point)
 
 

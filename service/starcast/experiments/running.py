@@ -38,7 +38,7 @@ _CONCURRENT_WRITES = {"uq_run_point", "uq_experiment_name", "fk_run_experiment"}
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of running an experiment.
+    """The result of running or importing an experiment.
 
     Attributes:
         name: the name of the experiment.
@@ -50,7 +50,7 @@ class Outcome:
     name: str
     kept: int
     created: int
-    failed: int
+    failed: int = 0
 
     def require_success(self) -> None:
         """Check that no new run failed.

@@ -33,6 +33,7 @@ from starcast.support.text import pluralize
 
 if TYPE_CHECKING:
     from starcast.comparison.presentation import Profiles
+    from starcast.experiments.running import Outcome
 
 NewName = Annotated[str | None, Shell(flag="--as")]
 
@@ -228,7 +229,7 @@ class Experiments(Connection):
             executor=executor,
         )
         outcome.require_success()
-        return _count_runs(name, outcome.created, outcome.kept, "executed and stored")
+        return _count_runs(outcome, "executed and stored")
 
     def merge_experiment(self, *files: ShardFiles, name: NewName = None) -> Facts:
         """Store an experiment from the shards that ``starcast experiment run --shard`` wrote.
@@ -249,7 +250,7 @@ class Experiments(Connection):
         from starcast.experiments.exchange import merge_experiment
 
         merged = merge_experiment(self.engine, [Path(file) for file in files], name)
-        return _count_runs(merged.name, merged.created, merged.kept, "stored")
+        return _count_runs(merged, "stored")
 
     def reproduce(
         self,
@@ -381,7 +382,7 @@ class Experiments(Connection):
         from starcast.experiments.exchange import import_experiments
 
         imported = import_experiments(self.engine, Path(file), name)
-        rows = [_count_runs(each.name, each.created, each.kept, "stored") for each in imported]
+        rows = [_count_runs(each, "stored") for each in imported]
         return Table.of(rows, ("experiment", "created", "kept"))
 
     def drop_experiment(self, name: ExperimentName) -> Facts:
@@ -475,7 +476,8 @@ class Experiments(Connection):
         )
 
 
-def _count_runs(name: str, created: int, kept: int, done: str) -> Facts:
+def _count_runs(outcome: "Outcome", done: str) -> Facts:
+    name, created, kept = outcome.name, outcome.created, outcome.kept
     before = pluralize(kept, "was", "were")
     return Facts(
         {"experiment": name, "created": created, "kept": kept},

@@ -80,7 +80,7 @@ class Forests(Artifacts):
                 "construction": each.name,
                 "description": each.description,
                 "families": list(each.families),
-                "arguments": [argument.name for argument in each.arguments],
+                "arguments": list(each.argument_names),
                 "paper": each.source,
             }
             for each in chosen

@@ -279,7 +279,7 @@ class Schedules(Connection):
                 "algorithm": algorithm.name,
                 "families": list(algorithm.families),
                 "ports": list(algorithm.ports),
-                "arguments": [argument.name for argument in algorithm.arguments],
+                "arguments": list(algorithm.argument_names),
                 "paper": algorithm.source,
             }
             for algorithm in selected
