@@ -7,8 +7,8 @@ command line starts fast.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from starcast.support.display import Form, register_renderer
 from starcast.support.errors import StarcastError
+from starcast.support.table import Form, register_renderer
 
 if TYPE_CHECKING:
     from starcast.claims.verify import check

@@ -20,10 +20,9 @@ from campaign.actions import KINDS, Journal, choose, perform, summarize
 from campaign.servers import Servers, embedded_servers
 from starcast.cli.output import reporter
 from starcast.embedded import stack
-from starcast.support.paths import PREFIX
-from starcast.support.progress import Silent
+from starcast.support.installation import PREFIX
+from starcast.support.progress import Silent, sigterm_as_interrupt
 from starcast.support.settings import Settings
-from starcast.support.signals import sigterm_as_interrupt
 from support.fix_servers import QUICK_OPTIONS
 
 _DISK = "3g"

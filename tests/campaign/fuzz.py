@@ -28,7 +28,7 @@ from starcast.judges.simulator import Fault, simulate
 from starcast.queries.query import parse_header
 from starcast.support.errors import StarcastError
 from starcast.support.settings import Settings
-from starcast.support.spec_syntax import parse_spec
+from starcast.support.vocabulary import parse_spec
 from starcast.topologies import topology
 from starcast.trees import forest
 

@@ -22,7 +22,7 @@ from starcast.stores import GraphAddress
 from starcast.stores.database import models, sessions
 from starcast.stores.graph.connection import Graph
 from starcast.support.errors import NotFoundError, StarcastError, UnavailableError
-from starcast.support.paths import PREFIX
+from starcast.support.installation import PREFIX
 from starcast.support.settings import Settings
 from support.checks import graph_states, states
 from support.endpoints import endpoints

@@ -120,14 +120,6 @@ def test_an_unknown_command_is_refused() -> None:
     assert result.stdout == ""
 
 
-def test_an_error_is_a_sentence_and_a_hint_on_stderr_without_a_traceback(tmp_path: Path) -> None:
-    result = starcast("--home", str(tmp_path / "nowhere"), "db", "check")
-    assert result.returncode == 4
-    assert result.stdout == ""
-    lines = result.stderr.strip().splitlines()
-    assert [line.partition(":")[0] for line in lines] == ["error", "hint"]
-
-
 @pytest.mark.parametrize("debug", ["", "1"])
 def test_an_unexpected_exception_has_a_traceback_only_with_the_debug_setting(
     debug: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -1,9 +1,6 @@
 """`--quiet` and `--verbose`, the command log, and unusual input."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -106,13 +103,6 @@ def test_an_unexpected_exception_is_logged_with_its_traceback(
     assert ended["exit_code"] == 1
 
 
-def test_passwords_on_the_command_line_are_not_logged(starcast: Starcast, log_file: Path) -> None:
-    starcast("--neo4j-uri bolt://neo4j:topsecret@host config")
-    starcast("query ask 'RETURN 1 AS a' b=1 --limit 0")
-    starcast("--postgres-uri 'postgresql://u@h/d?password=topsecret' db check")
-    assert "topsecret" not in log_file.read_text()
-
-
 def test_help_and_completion_are_not_logged(starcast: Starcast, log_file: Path) -> None:
     starcast("--help")
     starcast("forest build --help")
@@ -153,18 +143,6 @@ def test_invalid_settings_do_not_affect_commands_that_need_none(
     assert refused.code == 2
     assert "log_level" in refused.err
     assert not log_file.exists()
-
-
-def test_parallel_commands_write_complete_log_lines(log_file: Path) -> None:
-    command = [sys.executable, "-m", "starcast.cli.app", "topology", "show", "S4"]
-    running = [
-        subprocess.Popen(command, stdout=subprocess.DEVNULL, env=os.environ) for _ in range(3)
-    ]
-    assert [each.wait() for each in running] == [0] * 3
-    assert sorted(entry["event"] for entry in entries(log_file)) == [
-        *["command ended"] * 3,
-        *["command started"] * 3,
-    ]
 
 
 @pytest.mark.parametrize("word", ["S" * 5_000, "\x1b[31mS5", "S5\nS6"])

@@ -189,20 +189,6 @@ def test_constructions_can_be_listed_for_a_topology(starcast: Starcast, spec: st
     assert [row["construction"] for row in rows] == list(constructions(spec))
 
 
-@pytest.mark.parametrize("spec", ["S2", "S6", "S12", "S6,3", "Q4"])
-def test_topology_show_needs_no_server(starcast: Starcast, spec: str) -> None:
-    computed = topology(spec)
-    shown = printed(starcast(f"topology show {spec} -f json"))
-    assert {name: shown[name] for name in ("nodes", "links", "degree", "diameter", "family")} == {
-        name: getattr(computed, name) for name in ("nodes", "links", "degree", "diameter", "family")
-    }
-    assert sum(shown["distance_profile"]) == computed.nodes
-    assert len(shown["distance_profile"]) == computed.diameter + 1
-    total = sum(distance * count for distance, count in enumerate(shown["distance_profile"]))
-    assert shown["reverse_ports"] == [computed.reverse_port(port) for port in shown["ports"]]
-    assert shown["mean_distance"] == pytest.approx(total / (computed.nodes - 1))
-
-
 def test_topology_show_prints_the_properties_of_s6(starcast: Starcast) -> None:
     lines = starcast("topology show S6 -f csv").out.splitlines()
     assert lines[1:] == [

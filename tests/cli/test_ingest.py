@@ -132,10 +132,7 @@ def test_a_dry_run_also_estimates_an_ingest_that_is_too_large(
 @pytest.mark.parametrize(
     ("words", "code", "error", "hint"),
     [
-        ("S0", 2, "S0", ""),
-        ("S5 --trees all --root 1234", 2, "1234", ""),
         ("S5 --schedules all --segments 0", 2, "segments is 0", ""),
-        ("S5 --ports many", 2, "many", ""),
         ("S4 --method import", 2, "only with the embedded Neo4j", "Bolt"),
         ("S11", 7, "39,916,800 nodes and 199,584,000 relationships", "--dry-run"),
         ("S11", 7, "rows for loading over Bolt", "--dry-run"),

@@ -450,13 +450,6 @@ def test_the_commands_that_compare_prints_reproduce_the_experiments(starcast: St
         assert "0 runs executed and stored, 4 were stored before" in starcast(line).err
 
 
-@pytest.mark.usefixtures("two")
-def test_compare_accepts_run_numbers_and_a_baseline(starcast: Starcast) -> None:
-    (row,) = starcast("compare 1 5 --baseline 5 -f json").json
-    assert (row["algorithm_run_5"], row["algorithm_run_1"]) == ("recursive-substar", "multiple")
-    assert row["change"] == row["time_run_1"] - row["time_run_5"]
-
-
 @pytest.mark.usefixtures("database")
 def test_a_failed_run_is_reported_and_stored_with_the_reason(
     starcast: Starcast, monkeypatch: pytest.MonkeyPatch

@@ -11,7 +11,7 @@ import pytest
 from neo4j import Driver
 from sqlalchemy import URL, Engine, select, text
 
-from starcast.catalogue.origin import PluginMissingError
+from starcast.catalogue.plugins import PluginMissingError
 from starcast.embedded.programs import find_client_programs
 from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment

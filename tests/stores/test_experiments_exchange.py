@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, text
 
 from starcast.catalogue import plugins
-from starcast.catalogue.origin import PluginMissingError
+from starcast.catalogue.plugins import PluginMissingError
 from starcast.comparison.compare import compare
 from starcast.comparison.curves import load_profiles
 from starcast.comparison.listing import list_runs, run_facts
@@ -18,8 +18,8 @@ from starcast.comparison.plots import plot_file
 from starcast.comparison.presentation import describe
 from starcast.comparison.sides import load_side
 from starcast.experiments.design import Design, Grid, as_toml
-from starcast.experiments.exchange import Imported, export_experiments, import_experiments
-from starcast.experiments.running import exclusive, reproduce, run_experiment, run_once
+from starcast.experiments.exchange import export_experiments, import_experiments
+from starcast.experiments.running import Outcome, exclusive, reproduce, run_experiment, run_once
 from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import BusyError, InputError, NotFoundError, RejectedError
@@ -83,7 +83,11 @@ def test_imported_runs_equal_the_exported_ones_including_provenance(
     stored: Engine, file: Path, colleague: Engine
 ) -> None:
     imported = import_experiments(colleague, file)
-    assert imported == [Imported("b", 2, 0), Imported("a", 8, 0), Imported("single", 1, 0)]
+    assert imported == [
+        Outcome("b", 0, 2),
+        Outcome("a", 0, 8),
+        Outcome("single", 0, 1),
+    ]
     assert rows(colleague) == rows(stored)
     assert all(each.agrees for each in reproduce(colleague, "a", Silent(), jobs=1))
     assert run_experiment(colleague, "a", GRID, Silent()).kept == 8
@@ -99,7 +103,7 @@ def test_an_import_adds_the_missing_runs_of_an_incomplete_experiment(
     with open_session(colleague) as session:
         for run in session.query(models.Run).limit(3):
             session.delete(run)
-    assert import_experiments(colleague, file)[1] == Imported("a", 3, 5)
+    assert import_experiments(colleague, file)[1] == Outcome("a", 5, 3)
 
 
 def test_an_experiment_can_be_imported_under_another_name(
@@ -221,8 +225,14 @@ def test_runs_of_plug_ins_can_be_imported_without_the_plug_ins(
     engine: Engine, own_file: tuple[Path, Path], colleague: Engine, tmp_path: Path
 ) -> None:
     file, plugin = own_file
-    assert import_experiments(colleague, file) == [Imported("own", 24, 0), Imported("single", 1, 0)]
-    assert import_experiments(colleague, file) == [Imported("own", 0, 24), Imported("single", 0, 1)]
+    assert import_experiments(colleague, file) == [
+        Outcome("own", 0, 24),
+        Outcome("single", 0, 1),
+    ]
+    assert import_experiments(colleague, file) == [
+        Outcome("own", 24, 0),
+        Outcome("single", 1, 0),
+    ]
     assert rows(colleague) == rows(engine)
     with open_session(colleague) as session:
         side = load_side(session, "own")
@@ -241,7 +251,7 @@ def test_runs_of_plug_ins_can_be_imported_without_the_plug_ins(
         reproduce(colleague, "single", Silent(), jobs=1)
     load_examples()
     plugins.load([str(plugin)])
-    assert import_experiments(colleague, file)[0] == Imported("own", 0, 24)
+    assert import_experiments(colleague, file)[0] == Outcome("own", 24, 0)
     assert all(each.agrees for each in reproduce(colleague, "own", Silent(), jobs=1))
 
 

@@ -12,8 +12,8 @@ import psutil
 import pytest
 from sqlalchemy import URL, Engine, func, select
 
+from starcast.experiments import Point
 from starcast.experiments.design import Design, read_design
-from starcast.experiments.point import Point
 from starcast.experiments.running import run_experiment
 from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session

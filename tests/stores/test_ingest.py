@@ -34,7 +34,7 @@ from starcast.support.errors import (
     UnavailableError,
 )
 from starcast.support.progress import Silent
-from starcast.support.spec_syntax import format_spec
+from starcast.support.vocabulary import format_spec
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest
 from starcast.trees.construction import CONSTRUCTIONS

@@ -14,9 +14,8 @@ from starcast.ingest.planning import (
     choose_method,
 )
 from starcast.support.errors import InputError, LimitError
-from starcast.support.spec_syntax import parse_spec
 from starcast.support.text import format_duration
-from starcast.support.vocabulary import LoadMethod
+from starcast.support.vocabulary import LoadMethod, parse_spec
 from starcast.topologies import topology
 from starcast.topologies.stars import Star
 from starcast.trees import Forest, constructions, forest, plain_constructions

@@ -144,14 +144,6 @@ def test_a_comparison_can_be_shown_as_a_table_and_as_a_page(filled: Lab) -> None
     assert "are the same on all sides" in filled.compare("ours", "ours").note
 
 
-def test_plots_are_written_to_one_file(filled: Lab, tmp_path: Path) -> None:
-    comparison = filled.compare("ours", "theirs")
-    comparison.plots(tmp_path / "plot.svg")
-    assert b"<svg" in (tmp_path / "plot.svg").read_bytes()
-    with pytest.raises(InputError, match=r"must end in \.svg, \.pdf or \.png"):
-        comparison.plots(tmp_path / "plot.gif")
-
-
 @pytest.mark.slow
 def test_a_construction_defined_in_a_notebook_runs_only_in_its_process(
     lab: Lab,

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from starcast.catalogue import plugins
-from starcast.catalogue.origin import ORIGINS, PluginMissingError
+from starcast.catalogue.plugins import ORIGINS, PluginMissingError
 from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import LoadMethod, Stores, drop, ingest, parse_request

@@ -49,8 +49,8 @@ def check_without_a_server() -> None:
     from starcast.comparison.sides import read_conditions, select_runs
     from starcast.experiments.design import Design, Grid, as_toml, grid_command
     from starcast.experiments.exchange import record_run
+    from starcast.experiments.exchange_file import RunRecord
     from starcast.experiments.execution import execute, price_run
-    from starcast.experiments.run_records import RunRecord
     from starcast.stores.database.models import Run
     from starcast.stores.database.views import COMPARISON, RUN_SUMMARY
     from starcast.web.models import RunResource

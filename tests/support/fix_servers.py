@@ -33,7 +33,7 @@ from starcast.embedded.system import LOOPBACK
 from starcast.stores import GraphAddress, Role
 from starcast.stores.graph.connection import Graph
 from starcast.support.errors import StarcastError, UnavailableError
-from starcast.support.paths import PREFIX
+from starcast.support.installation import PREFIX
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 from support.endpoints import endpoints

@@ -12,7 +12,7 @@ from sqlalchemy import URL, Engine, inspect, text
 from starcast.stores import Role
 from starcast.stores.database import migrations, sessions
 from starcast.stores.database.models import Base
-from starcast.support.paths import data_folder
+from starcast.support.installation import data_folder
 from starcast.support.progress import Silent
 from support.fix_cli import name_store
 from support.fix_servers import new_database, plain_url

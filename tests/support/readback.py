@@ -19,7 +19,7 @@ from starcast.stores.graph.schema import (
     Label,
     Relationship,
 )
-from starcast.support.spec_syntax import parse_arguments
+from starcast.support.vocabulary import parse_arguments
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest

@@ -15,10 +15,10 @@ from starcast.comparison import presentation
 from starcast.comparison.compare import BETTER, NOT_COMPARABLE, SAME, WORSE, Comparison, compare
 from starcast.comparison.matching import PARAMETERS, Side, gap
 from starcast.comparison.presentation import MAX_ABREAST, lay_out, matched_by
-from starcast.comparison.sides import letter
 from starcast.experiments.execution import execute, price_run
 from starcast.stores.database.models import Cost, Run
 from starcast.support.errors import InputError, NotFoundError
+from starcast.support.text import letter
 from support.experiments import make_point
 from support.stored_runs import bare_run, cells
 
@@ -323,15 +323,6 @@ def test_an_experiment_compared_with_itself_has_no_rows_by_default() -> None:
     assert [each.name for each in comparison.sides] == ["a", "a (2)"]
     assert "segments" not in comparison.shared_parameters()
     assert [row["verdict"] for row in comparison.complete.rows()] == [SAME, SAME]
-
-
-def test_equal_rows_are_omitted_by_default() -> None:
-    a, b = (
-        side("a", run(10, segments=1), run(9, segments=2)),
-        side("b", run(10, segments=1), run(8, segments=2)),
-    )
-    assert [row["segments"] for row in compare([a, b]).rows()] == [2]
-    assert [row["segments"] for row in compare([a, b]).complete.rows()] == [1, 2]
 
 
 def test_equal_columns_are_omitted_by_default() -> None:

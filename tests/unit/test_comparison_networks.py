@@ -23,7 +23,7 @@ from starcast.comparison.sides import (
     with_short_names,
 )
 from starcast.stores.database.models import Run
-from starcast.support.axes import CHOICE, QUESTION
+from starcast.support.axes import QUESTION
 from starcast.support.errors import InputError, NotFoundError
 from support.stored_runs import along, cells, side
 
@@ -175,17 +175,6 @@ def test_axes_that_define_the_problem_cannot_be_crossed(axis: str) -> None:
     with pytest.raises(InputError, match=f"cannot differ in {axis}: ") as refused:
         compare([sweep("S5", "Q7")], across=[axis])
     assert "topology, ports, execution, t_s, t_c" in refused.value.hint
-
-
-@pytest.mark.parametrize("axis", CHOICE)
-def test_crossing_an_axis_in_which_runs_may_always_differ_is_refused(axis: str) -> None:
-    with pytest.raises(InputError, match="may always differ in it"):
-        compare([sweep("S5", "Q7")], across=["topology", axis])
-
-
-def test_an_unknown_axis_is_refused() -> None:
-    with pytest.raises(InputError, match="'speed' is not an axis"):
-        compare([sweep("S5", "Q7")], across=["speed"])
 
 
 def test_crossing_a_constant_axis_changes_no_verdict() -> None:

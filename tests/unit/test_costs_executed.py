@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracles import paper_costs
 from starcast import costs
 from starcast.topologies import as_topology
 from support.cost_cases import (
@@ -66,65 +65,6 @@ def relation(
             form, real = priced(case), simulated_cost(case)
             assert form.transmissions == real.transmissions
             test(case, form, real)
-
-
-@pytest.mark.parametrize(
-    "which", [("broadcast", "greedy", "one"), ("broadcast", "binomial", "one")]
-)
-def test_one_port_closed_forms_may_count_idle_sub_slots_at_the_end(
-    which: tuple[str, str, str],
-) -> None:
-    """A closed form counts ``degree`` sub-slots per slot.
-
-    An execution ends with the last busy sub-slot.
-    """
-
-    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
-        degree = as_topology(case.spec).degree
-        assert form.start_ups - degree < real.start_ups <= form.start_ups
-        assert real.bytes == form.bytes / form.start_ups * int((run(case).links_used > 0).sum())
-
-    relation(judge, which)
-
-
-@pytest.mark.parametrize("n", range(2, 8))
-@pytest.mark.parametrize("share", [1, 2, 5])
-def test_the_one_port_closed_form_of_the_greedy_tree_is_exact_for_even_n(
-    n: int, share: int
-) -> None:
-    case = Case(f"S{n}", "broadcast", "greedy", paper_costs.Asked("one", share))
-    assert differ(priced(case), simulated_cost(case)) == (n % 2 == 1) == bool(priced(case).note)
-
-
-def test_the_closed_form_of_edge_disjoint_binomial_trees_is_exact_except_on_q1() -> None:
-    """The only tree of Q_1 has height 1 instead of d + 1."""
-
-    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
-        assert form.start_ups - real.start_ups == (case.spec == "Q1")
-        assert form.bytes / form.start_ups == real.bytes / real.start_ups
-
-    relation(judge, ("broadcast", "edge-disjoint-binomial", "all"))
-
-
-def test_the_multiple_trees_take_the_steps_of_equation_3_but_less_time() -> None:
-    """In a step in which trees do not share a link, packets have one segment instead of two.
-
-    On S2 this is the case in every step.
-    """
-
-    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
-        degree = as_topology(case.spec).degree
-        assert (
-            form.start_ups - (degree if case.asked.ports == "one" else 1)
-            < real.start_ups
-            <= form.start_ups
-        )
-        assert form.bytes / 2 <= real.bytes * form.start_ups / real.start_ups
-        assert real.bytes < form.bytes
-        if case.spec == "S2":
-            assert form.bytes == 2 * real.bytes
-
-    relation(judge, ("broadcast", "multiple", "all"), ("broadcast", "multiple", "one"))
 
 
 def test_edge_disjoint_trees_are_lower_than_the_paper_assumes() -> None:

@@ -13,10 +13,10 @@ from oracles import paper_costs, rotation, star_graph
 from oracles.paper_costs import Asked
 from starcast import costs
 from starcast.collectives import algorithms
-from starcast.costs import bounds, fragopoulou_akl, pipelines
+from starcast.costs import fragopoulou_akl, model, pipelines
 from starcast.support.integers import ceil_div
 from starcast.topologies import as_topology
-from starcast.topologies.necklaces import necklace_count, necklaces
+from starcast.topologies.necklaces import necklace_count
 from starcast.trees import forest
 from starcast.trees.construction import single_trees
 from support.cost_cases import ALGORITHMS, SMALL, Case, built, cases, priced, unit
@@ -121,16 +121,6 @@ def test_necklace_counts_and_distance_sums_are_computed_without_enumeration() ->
         assert sum(map(len, page)) == factorial(n) - 1
 
 
-@pytest.mark.parametrize("n", [8])
-def test_necklace_counts_on_s8_equal_those_of_the_arrays(n: int) -> None:
-    topology, result = as_topology(f"S{n}"), necklaces(n)
-    leaders = [leader for leader in set(result.leader.tolist()) if leader]
-    assert necklace_count(n) == len(leaders)
-    assert fragopoulou_akl.necklace_distance_sum(n, topology.distance_sum) == int(
-        topology.distances()[leaders].sum(dtype=int)
-    )
-
-
 @pytest.mark.parametrize("n", range(2, 9))
 def test_the_heights_of_single_trees_are_computed_without_building_them(n: int) -> None:
     topology = as_topology(f"S{n}")
@@ -162,7 +152,7 @@ def test_the_closed_form_of_dimension_change_uses_the_height_of_its_base(n: int)
 
 def test_logarithms_and_quotients_are_rounded_up_exactly() -> None:
     for value in [1, 2, 3, 4, 5, 119, 120, 127, 128, 129, factorial(20), 2**100, 2**100 + 1]:
-        assert bounds.ceil_log2(value) == star_graph.ceil_log2(value)
+        assert model.ceil_log2(value) == star_graph.ceil_log2(value)
         assert ceil_div(value, 7) == next(
             q for q in range(value // 7, value // 7 + 2) if 7 * q >= value
         )

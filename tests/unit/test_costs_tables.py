@@ -289,18 +289,6 @@ def test_notes_of_rows_state_how_executions_differ_from_the_closed_form() -> Non
     assert "4 times too few" in printed.note
 
 
-def test_the_gap_of_an_execution_uses_the_lower_bound_of_its_row() -> None:
-    """The execution sends n-1 = 4 times the bytes of Theorem 2, so its gap is larger."""
-    asked = problem("S5,2", segments=1)
-    result = row(asked, "nk-greedy")
-    cost = execute_row(asked, result, 10**6)
-    assert cost is not None
-    assert result.gap_of(cost) == cost.time / result.bound.time
-    assert result.gap is not None
-    assert cost.time / result.bound.time > result.gap
-    assert result.gap_of(None) is None
-
-
 def test_a_row_for_an_impossible_number_of_messages_has_a_note_and_no_cost() -> None:
     result = row(problem("S5", "alltoall", messages=3), "perfectly-balanced")
     assert result.cost is None
@@ -407,12 +395,3 @@ def test_a_topology_can_be_given_by_its_name() -> None:
     assert asked == problem("S4,2")
     with refused("S13"):
         Problem("S13", "broadcast", "all", Fraction(1), MACHINE)  # type: ignore[arg-type]
-
-
-def test_without_a_start_up_time_the_number_of_pieces_is_required() -> None:
-    machine = costs.Machine(Fraction(0), Fraction(1))
-    with refused("t_s"):
-        build_table(Problem(as_topology("S5"), "broadcast", "all", Fraction(1), machine))
-    assert build_table(
-        Problem(as_topology("S5"), "broadcast", "all", Fraction(1), machine, segments=2)
-    )

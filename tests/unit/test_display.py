@@ -9,8 +9,8 @@ import pytest
 
 from starcast import Forest, Schedule, drawing, forest, schedule, topology
 from starcast.drawing.schedules import count_units
-from starcast.support.display import Displayable
 from starcast.support.errors import RejectedError
+from starcast.support.table import Displayable
 from starcast.topologies import Topology
 from support.fix_plugins import load_examples
 from support.read_svg import SVG, parse, strokes

@@ -1,19 +1,14 @@
 """Error messages quote any input on one readable line."""
 
 from types import SimpleNamespace
-from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast import forest, topology
 from starcast.cli.commands import _global_flags
 from starcast.cli.context import named_flags
-from starcast.judges.simulator import Fault
 from starcast.support.errors import InputError, StarcastError, clean_message
 from starcast.support.text import add_flags
-from starcast.topologies import Topology
 
 NASTY = "\x1b[31mred\x1b[0m\nsecond line\r\x07\u202eright to left\udcff"
 
@@ -43,22 +38,6 @@ def test_short_messages_are_unchanged() -> None:
 def test_a_long_command_in_a_hint_is_not_shortened() -> None:
     command = f"starcast ingest S5 --schedules '{','.join(['broadcast:multiple'] * 20)}'"
     assert StarcastError("a", hint=f"run {command}").hint == f"run {command}"
-
-
-def on_s5(text: str) -> Topology | Fault:
-    """Parse the text as a fault of S5."""
-    return Fault.parse(text).on(topology("S5"))
-
-
-def test_errors_that_repeat_invalid_input_are_printable_and_short() -> None:
-    builders: list[Any] = [topology, on_s5, lambda text: forest("S5", text)]
-    for text in [NASTY, "1" * 5_000, "S" * 5_000]:
-        for build in builders:
-            assert callable(build)
-            with pytest.raises(StarcastError) as caught:
-                build(text)
-            assert caught.value.message.isprintable()
-            assert len(caught.value.message) <= 1_000
 
 
 def test_commands_in_a_hint_repeat_the_home_and_plug_in_options() -> None:

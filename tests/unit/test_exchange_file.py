@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 from starcast.collectives.algorithm import REGISTRIES
+from starcast.experiments import Point
 from starcast.experiments.design import Design, Grid
 from starcast.experiments.exchange import record_run
-from starcast.experiments.exchange_file import FORMAT, check_figures, read_file
+from starcast.experiments.exchange_file import FORMAT, RunRecord, check_figures, read_file
 from starcast.experiments.execution import execute, price_run
-from starcast.experiments.point import Point
-from starcast.experiments.run_records import RunRecord
 from starcast.support.errors import InputError, RejectedError, StarcastError
 from support.experiments import make_point
 

@@ -12,9 +12,9 @@ from starcast import costs, timing
 from starcast.collectives import schedule
 from starcast.collectives.algorithm import Algorithm, algorithms_on
 from starcast.costs.tables import Problem, build_table, execute_row
+from starcast.experiments import Point
 from starcast.experiments.design import Grid, group_by_structure
 from starcast.experiments.execution import execute, price_run
-from starcast.experiments.point import Point
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import EXECUTION_MODELS, Ports
 from starcast.topologies import topology

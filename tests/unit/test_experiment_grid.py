@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from starcast import costs
 from starcast.collectives.algorithm import find_algorithm
+from starcast.experiments import resolve_faults
 from starcast.experiments.design import Grid, check_name, grid_command, group_by_structure
-from starcast.experiments.point import resolve_faults
-from starcast.support import provenance
+from starcast.support import installation
 from starcast.support.axes import AXES, read_number
 from starcast.support.errors import InputError
 from starcast.topologies import topology
@@ -223,9 +223,6 @@ def test_topologies_are_sorted_by_size() -> None:
 def test_an_invalid_point_is_refused_with_a_hint() -> None:
     cases: list[Any] = [
         ({"topology": "S13"}, "out of range"),
-        ({"topology": "T4"}, "unknown topology"),
-        ({"collective": "gossip"}, "unknown collective"),
-        ({"algorithm": "mulitple"}, "unknown broadcast algorithm"),
         ({"ports": "two"}, "no port model 'two'"),
         ({"segments": 0}, "segments is 0, less than 1"),
         ({"message_bytes": Fraction(-1)}, "message_bytes is -1, less than 0"),
@@ -236,8 +233,6 @@ def test_an_invalid_point_is_refused_with_a_hint() -> None:
         ({"message_bytes": Fraction(10**30 + 1)}, "message_bytes is out of range"),
         ({"t_s": Fraction(10**31)}, "t_s is out of range"),
         ({"t_c": Fraction(1, 10**31)}, "t_c is out of range"),
-        ({"copies": 2}, "broadcast by multiple takes no copies"),
-        ({"base": "greedy"}, "broadcast by multiple takes no base"),
         ({"seed": -1}, "seed is -1, less than 0"),
         ({"faults": ("x",)}, "x"),
     ]
@@ -380,12 +375,6 @@ def test_pieces_are_passed_as_segments_or_messages_as_the_algorithm_requires() -
     assert (stream.arguments, stream.messages) == ({"messages": 4}, 4)
 
 
-def test_the_command_of_a_point_names_all_its_values() -> None:
-    assert POINT.command() == (
-        "starcast run once S5 broadcast multiple --ports all -m 1024 --segments 4 --t-s 100 --t-c 1"
-    )
-
-
 @given(grids)
 def test_the_command_of_a_grid_has_an_option_for_each_value(grid: Grid) -> None:
     words = shlex.split(grid_command(grid.as_json(), "name"))
@@ -408,7 +397,7 @@ def test_invalid_experiment_names_are_refused() -> None:
 
 
 def test_outside_a_git_checkout_there_is_no_revision(tmp_path: Path) -> None:
-    assert provenance._revision(tmp_path) == {"revision": None, "dirty": None}
+    assert installation._revision(tmp_path) == {"revision": None, "dirty": None}
 
 
 def test_a_checkout_is_dirty_if_its_code_differs_from_its_revision(tmp_path: Path) -> None:
@@ -430,16 +419,16 @@ def test_a_checkout_is_dirty_if_its_code_differs_from_its_revision(tmp_path: Pat
     git("init")
     git("add", ".")
     git("commit", "--message", "one")
-    assert provenance._revision(tmp_path)["dirty"] is False
+    assert installation._revision(tmp_path)["dirty"] is False
     (tmp_path / "grid.toml").write_text("a")
     (tmp_path / "service" / "code.pyc").write_text("a")
-    assert provenance._revision(tmp_path)["dirty"] is False
+    assert installation._revision(tmp_path)["dirty"] is False
     code.write_text("b")
-    assert provenance._revision(tmp_path)["dirty"] is True
+    assert installation._revision(tmp_path)["dirty"] is True
     git("commit", "--all", "--message", "two")
-    assert provenance._revision(tmp_path)["dirty"] is False
+    assert installation._revision(tmp_path)["dirty"] is False
     (tmp_path / "service" / "new.py").write_text("a")
-    assert provenance._revision(tmp_path)["dirty"] is True
+    assert installation._revision(tmp_path)["dirty"] is True
     (tmp_path / "service" / "new.py").unlink()
     code.unlink()
-    assert provenance._revision(tmp_path)["dirty"] is True
+    assert installation._revision(tmp_path)["dirty"] is True

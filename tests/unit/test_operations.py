@@ -9,9 +9,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from starcast.cli.operations import command
+from starcast.cli.operations import Documentation, command
 from starcast.lab import Facts, Lab, Table
-from starcast.lab.signature import Documentation, Shell
+from starcast.lab.signature import Shell
 from starcast.support.errors import RejectedError
 from starcast.support.vocabulary import LoadMethod
 

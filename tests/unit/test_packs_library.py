@@ -15,7 +15,7 @@ from starcast.queries.pack import load_folder, write_template
 from starcast.queries.parameters import Parameter
 from starcast.queries.query import Column
 from starcast.support.errors import InputError, NotFoundError
-from starcast.support.paths import data_folder
+from starcast.support.installation import data_folder
 
 VALID = """\
 // title: Number of nodes

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from starcast.comparison.paper_rows import find_table, paper_rows, table_of
+from starcast.comparison.listing import find_table, paper_rows, table_of
 from starcast.costs.paper_tables import CITED, PAPER_TABLES, TimesTable
 from starcast.experiments.design import examples, read_design
 from starcast.experiments.execution import execute, price_run

@@ -14,15 +14,15 @@ import pytest
 import starcast
 from starcast import forest, schedule, simulate, topology
 from starcast.catalogue import plugins
-from starcast.catalogue.origin import ORIGINS
+from starcast.catalogue.plugins import ORIGINS
 from starcast.claims import lower_bound_counts as counts
 from starcast.collectives.algorithm import algorithms_on
 from starcast.costs import Machine
 from starcast.costs.tables import Problem, build_table, execute_row
 from starcast.drawing import draw_forest
+from starcast.experiments import Point
 from starcast.experiments.design import Grid
 from starcast.experiments.execution import execute
-from starcast.experiments.point import Point
 from starcast.formats import render
 from starcast.lab import Lab
 from starcast.support.errors import RejectedError

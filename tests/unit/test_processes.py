@@ -45,7 +45,7 @@ SCRIPT = """
     from starcast.support.errors import StarcastError
     from starcast.support.parallel import Workload, run_parallel
     from starcast.support.parallel import local_processes
-    from starcast.support.signals import sigterm_as_interrupt
+    from starcast.support.progress import sigterm_as_interrupt
 
     def perform(item):
         time.sleep({pause})

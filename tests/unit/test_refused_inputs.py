@@ -17,7 +17,7 @@ from starcast.collectives import schedule
 from starcast.records import load_record, path_of, shipped_folder, verify
 from starcast.stores.database.backup import read_manifest
 from starcast.support.errors import InputError, RejectedError, StarcastError
-from starcast.support.provenance import source_digest
+from starcast.support.installation import source_digest
 from starcast.support.shards import Kind
 from starcast.topologies import topology
 from starcast.trees import Forest, forest

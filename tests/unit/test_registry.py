@@ -4,31 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from starcast.catalogue.entries import Argument, Registry
+from starcast.catalogue import Argument, Registry
 from starcast.collectives.algorithm import REGISTRIES
 from starcast.support.errors import InputError
 from starcast.topologies import topology
 from starcast.trees.construction import CONSTRUCTIONS, Construction
 
 GREEDY = CONSTRUCTIONS["greedy"]
-
-
-def test_entries_are_found_by_name_in_the_order_of_registration() -> None:
-    registry = Registry[Construction]("construction")
-    registry.register(GREEDY)
-    other = replace(GREEDY, name="other")
-    registry.register(other)
-    assert list(registry) == ["greedy", "other"]
-    assert registry.find("other") is registry["other"] is other
-    assert len(registry) == 2
-
-
-def test_a_name_can_be_registered_only_once() -> None:
-    registry = Registry[Construction]("construction")
-    registry.register(GREEDY)
-    with pytest.raises(InputError, match=r"the construction 'greedy' exists already"):
-        registry.register(replace(GREEDY, source="Doe 2026"))
-    assert registry.find("greedy").source == "Tseng & Sheu 1997, Def. 1"
 
 
 @pytest.mark.parametrize(

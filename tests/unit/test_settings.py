@@ -184,18 +184,6 @@ def test_the_error_says_how_to_start_the_stack_if_it_is_not_running(folder: Path
     assert "starcast up" in caught.value.hint
 
 
-def test_the_error_for_an_invalid_value_names_the_variable_or_the_flag(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with pytest.raises(InputError, match=r"^--neo4j-uri is invalid: it contains a password"):
-        Settings.load(neo4j_uri="bolt://a:b@c")
-    monkeypatch.setenv("STARCAST_BATCH", "0")
-    with pytest.raises(InputError) as caught:
-        Settings.load()
-    expected = "the setting 'batch' is invalid: input should be greater than or equal to 1"
-    assert caught.value.message == expected
-
-
 @pytest.mark.parametrize("name", ["missing.toml", "missing/deep.toml", "."])
 def test_starcast_config_must_name_a_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STARCAST_CONFIG", name)

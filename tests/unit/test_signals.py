@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from starcast.support.signals import caused_by_interrupt, defer_signals, sigterm_as_interrupt
+from starcast.support.progress import caused_by_interrupt, defer_signals, sigterm_as_interrupt
 
 
 def interrupt_twice(events: list[str]) -> None:

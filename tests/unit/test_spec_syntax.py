@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.support.errors import InputError
-from starcast.support.spec_syntax import (
+from starcast.support.vocabulary import (
     format_arguments,
     format_spec,
     parse_arguments,

@@ -3,8 +3,8 @@
 import pytest
 
 from starcast import schedule, simulate, topology
-from starcast.costs.bounds import ceil_log2
 from starcast.costs.forms import substar_doubling
+from starcast.costs.model import ceil_log2
 from starcast.records import load_all, shipped_folder
 from starcast.search.broadcast import OnePortBroadcast
 

@@ -415,7 +415,7 @@ def test_a_plug_in_that_never_returns_is_stopped(
 ) -> None:
     """The worker is killed, and the next request gets another worker."""
     from starcast.catalogue import plugins
-    from starcast.catalogue.origin import ORIGINS
+    from starcast.catalogue.plugins import ORIGINS
     from starcast.trees.construction import CONSTRUCTIONS
 
     file = tmp_path / "endless.py"

@@ -15,7 +15,7 @@ from starcast.claims.verdict import Verdict, by_claim
 from starcast.stores.database import models
 from starcast.stores.database.models import ClaimEvidence, ClaimRun, ClaimVerdict
 from starcast.support.errors import NotFoundError
-from starcast.support.provenance import provenance
+from starcast.support.installation import provenance
 
 #: The maximum value of PostgreSQL's type integer.
 _MAX_ID = 2**31 - 1

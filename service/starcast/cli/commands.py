@@ -124,7 +124,7 @@ def _forest(app: typer.Typer) -> None:
 
 def _schedule(app: typer.Typer) -> None:
     from starcast.lab.artifacts import Artifacts
-    from starcast.lab.schedules import Schedules
+    from starcast.lab.networks import Schedules
     from starcast.lab.simulations import Simulations
 
     noun = add_noun(

@@ -198,14 +198,10 @@ def stored_topologies(ctx: typer.Context, incomplete: str) -> list[str]:
     return _matching(_ask(ctx, _STORED, "topology"), incomplete)
 
 
-def stored_forests(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return the ids of the stored forests."""
-    return _matching(_ask(ctx, _STORED, "forest"), incomplete)
-
-
 def topologies_or_forests(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return specs of topologies or, if the word contains a colon, the ids of stored forests."""
-    return stored_forests(ctx, incomplete) if ":" in incomplete else topologies(incomplete)
+    names = _ask(ctx, _STORED, "forest") if ":" in incomplete else _TOPOLOGIES
+    return _matching(names, incomplete)
 
 
 def artifacts(ctx: typer.Context, incomplete: str) -> list[str]:

@@ -83,7 +83,7 @@ def load_plugins(ctx: typer.Context) -> None:
     Raises:
         InputError: a plug-in cannot be imported, or defines something invalid.
     """
-    from starcast.support.paths import is_declared
+    from starcast.support.installation import is_declared
 
     if "--help" in sys.argv or ctx.resilient_parsing:
         return
@@ -108,7 +108,7 @@ def _is_set(name: str) -> bool:
 
     The test is much faster than loading all settings, which is often unnecessary.
     """
-    from starcast.support.paths import config_file
+    from starcast.support.installation import config_file
 
     if os.environ.get(f"STARCAST_{name.upper()}"):
         return True

@@ -13,17 +13,18 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from functools import partial
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, Signature, getdoc, signature
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
 from starcast.cli import completion, context, results
 from starcast.cli.output import confirm, reporter
-from starcast.lab.signature import Documentation, Shell
+from starcast.lab.signature import Shell
 from starcast.support.errors import InputError
-from starcast.support.signals import sigterm_as_interrupt
+from starcast.support.progress import sigterm_as_interrupt
 
 if TYPE_CHECKING:
     from starcast.lab.connection import Connection
@@ -33,9 +34,45 @@ _CODE = re.compile(r"``([^`]+)``|`([^`]+)`")
 _FOR_PYTHON = re.compile(r"\s*\bIn Python\b.*?\.(?=\s|$)", re.DOTALL)
 #: The help of a command contains the sentences that begin with "In a shell,", without these words.
 _FOR_SHELL = re.compile(r"\bIn a shell, (\w)")
+_SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Example):$", re.MULTILINE)
+_ARGUMENT = re.compile(r"^    (\w+): ", re.MULTILINE)
 _DASK = "dask:"
 
 Operation = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Documentation:
+    """A docstring, divided into its sections.
+
+    Attributes:
+        text: the summary and the description.
+        arguments: the meaning of each parameter.
+        commands: the commands in the section ``Example``, whose lines begin with ``$``.
+    """
+
+    text: str
+    arguments: dict[str, str] = field(default_factory=dict)
+    commands: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, documented: Callable[..., Any] | type) -> "Documentation":
+        """Return the parts of a Google-style docstring.
+
+        Example:
+            >>> Documentation.of(Lab.drop).arguments["cascade"]
+            'also drop the artifacts that depend on it.'
+        """
+        text, *parts = _SECTION.split(getdoc(documented) or "")
+        sections = dict(zip(parts[::2], parts[1::2], strict=True))
+        listed = _ARGUMENT.split(sections.get("Args") or sections.get("Attributes") or "")[1:]
+        meanings = [" ".join(meaning.split()) for meaning in listed[1::2]]
+        lines = (line.strip() for line in sections.get("Example", "").splitlines())
+        return cls(
+            text.strip(),
+            dict(zip(listed[::2], meanings, strict=True)),
+            tuple(line.removeprefix("$ ") for line in lines if line.startswith("$ ")),
+        )
 
 
 def _use_labels(ctx: typer.Context, value: int | None) -> int | None:

@@ -30,9 +30,9 @@ from starcast.support.errors import InputError
 from starcast.support.vocabulary import Format, Layout, ListingFormat
 
 if TYPE_CHECKING:
-    from starcast.lab.answers import Answer, ComparisonTable, ExchangeFile, Picture
     from starcast.lab.claims import ClaimReport
     from starcast.lab.costs import CostTable
+    from starcast.lab.signature import Answer, ComparisonTable, ExchangeFile, Picture
     from starcast.support.table import Facts, Table
 
 Show = Callable[[Any], None]
@@ -111,7 +111,7 @@ def answer(
         if output is not Format.SVG:
             table(output)(result)
             return
-        from starcast.lab.answers import Picture
+        from starcast.lab.signature import Picture
 
         draw(Picture(result.svg(layout), "the answer"))
         if result.note:

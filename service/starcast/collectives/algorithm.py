@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack, get_args
 
-from starcast.catalogue.entries import (
+from starcast.catalogue import (
     Argument,
     Entry,
     Function,
@@ -16,7 +16,7 @@ from starcast.catalogue.entries import (
     check_options,
     read_arguments,
 )
-from starcast.catalogue.origin import Origin, located, run_guarded
+from starcast.catalogue.plugins import Origin, located, run_guarded
 from starcast.collectives.columns import REQUIRED, schedule_from_columns
 from starcast.collectives.model import (
     BYTES_PER_ROW,
@@ -30,8 +30,7 @@ from starcast.collectives.model import (
     schedule_id,
 )
 from starcast.support.errors import InputError, LimitError
-from starcast.support.spec_syntax import normalize_id, parse_arguments, parse_spec
-from starcast.support.vocabulary import Collective, Ports
+from starcast.support.vocabulary import Collective, Ports, normalize_id, parse_arguments, parse_spec
 from starcast.topologies import Topology, as_topology
 from starcast.trees.construction import CONSTRUCTIONS
 
@@ -102,7 +101,7 @@ class Algorithm(Entry):
     @property
     def split_argument(self) -> str | None:
         """The argument that splits the message: ``segments``, ``messages`` or None."""
-        names = [argument.name for argument in self.arguments]
+        names = self.argument_names
         return next((name for name in names if name in ("segments", "messages")), None)
 
     def count(self, topology: Topology, ports: str, arguments: Arguments) -> int:

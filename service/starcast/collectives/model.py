@@ -17,10 +17,9 @@ from starcast.collectives.rows import (
     translate_rows,
 )
 from starcast.support.arrays import frozen_copy
-from starcast.support.display import Displayable
 from starcast.support.errors import InputError, LimitError
-from starcast.support.spec_syntax import format_arguments
-from starcast.support.vocabulary import Collective, Ports
+from starcast.support.table import Displayable
+from starcast.support.vocabulary import Collective, Ports, format_arguments
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
 from starcast.trees.construction import translate_forest

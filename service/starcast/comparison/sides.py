@@ -3,19 +3,19 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from string import ascii_uppercase
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from starcast.comparison.matching import Side, as_text, value
+from starcast.experiments import Point
 from starcast.experiments.design import commands as design_commands
 from starcast.experiments.design import describe_missing, sort_runs
-from starcast.experiments.point import Point
 from starcast.stores.database import models, repository
 from starcast.support.axes import AXES, CHOICE, POINT_AXES, QUESTION, read_count, read_number
 from starcast.support.errors import InputError, NotFoundError
 from starcast.support.progress import Reporter
+from starcast.support.text import letter
 from starcast.topologies import as_topology, count_nodes
 
 #: Separates experiment and part in the name of a side that is only part of an experiment.
@@ -74,12 +74,6 @@ def experiment_side(session: Session, name: str) -> Side:
     commands = design_commands(experiment.grid, name)
     title = experiment.grid.get("title", "")
     return Side(name, runs, commands, title, repeat, describe_missing(experiment, runs))
-
-
-def letter(place: int) -> str:
-    """Return the letter for a position, as in spreadsheet columns: A, B, ..., Z, AA, AB, ..."""
-    before, last = divmod(place, len(ascii_uppercase))
-    return (letter(before - 1) if before else "") + ascii_uppercase[last]
 
 
 def with_letters(sides: Sequence[Side]) -> tuple[Side, ...]:

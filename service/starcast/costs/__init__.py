@@ -7,13 +7,14 @@ bytes per message (``message_bytes``), p segments per tree (``segments``), M uni
 and the diameter D_n = floor(3(n-1)/2).
 """
 
-from starcast.costs.bounds import bottleneck_cut, lower_bound
 from starcast.costs.forms import FORMS, closed_form, optimal_pieces, unit_bytes
-from starcast.costs.machine import (
+from starcast.costs.model import (
     Cost,
     CriticalWork,
     Machine,
+    bottleneck_cut,
     execute_in_model,
+    lower_bound,
     price_simulation,
 )
 from starcast.costs.pipelines import greatest_proper_divisor, multiple_height

@@ -13,8 +13,7 @@ from starcast.collectives.algorithm import Algorithm, find_algorithm
 from starcast.collectives.doubling import LARGEST_OPTIMAL
 from starcast.collectives.reductions import REVERSED
 from starcast.costs import fragopoulou_akl, pipelines
-from starcast.costs.bounds import ceil_log2
-from starcast.costs.machine import Cost, Form, Machine, check_message, stepwise_form
+from starcast.costs.model import Cost, Form, Machine, ceil_log2, check_message, stepwise_form
 from starcast.records import shipped_record
 from starcast.support.errors import InputError
 from starcast.support.integers import ceil_div

@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import gcd
 
 from starcast.collectives.edge_disjoint import scatter_transmissions
-from starcast.costs.machine import Form, stepwise_form
+from starcast.costs.model import Form, stepwise_form
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 from starcast.topologies.necklaces import count_fixed, necklace_count

@@ -14,8 +14,7 @@ from fractions import Fraction
 from importlib.resources import files
 from typing import Any, ClassVar, NamedTuple
 
-from starcast.costs.bounds import lower_bound
-from starcast.costs.machine import Cost, Machine
+from starcast.costs.model import Cost, Machine, lower_bound
 from starcast.costs.tables import Problem, build_table
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import comb, factorial, gcd
 
-from starcast.costs.bounds import ceil_log2
-from starcast.costs.machine import Form, stepwise_form
+from starcast.costs.model import Form, ceil_log2, stepwise_form
 from starcast.support.integers import ceil_div
 from starcast.topologies import Topology
 from starcast.trees import forest

@@ -9,15 +9,17 @@ from typing import Any
 from starcast.collectives import schedule
 from starcast.collectives.algorithm import Algorithm, algorithms_on, find_algorithm
 from starcast.collectives.model import check_collective, check_ports
-from starcast.costs import bounds, pipelines
-from starcast.costs.bounds import bottleneck_cut, ceil_log2, lower_bound
+from starcast.costs import model, pipelines
 from starcast.costs.forms import FORMS, closed_form, find_optimum, optimal_pieces
-from starcast.costs.machine import (
+from starcast.costs.model import (
     Cost,
     Form,
     Machine,
+    bottleneck_cut,
+    ceil_log2,
     check_message,
     execute_in_model,
+    lower_bound,
     price_simulation,
     stepwise_form,
 )
@@ -300,7 +302,7 @@ def _algorithm_row(problem: Problem, algorithm: Algorithm) -> CostRow:
     topology = problem.topology
     named = (topology, problem.collective, algorithm.name, problem.ports)
     priced = (problem.message_bytes, problem.machine)
-    has_copies = any(argument.name == "copies" for argument in algorithm.arguments)
+    has_copies = "copies" in algorithm.argument_names
     values: dict[str, Any] = {"copies": problem.copies} if has_copies else {}
     bound = _bound(problem, topology, problem.copies if has_copies else 1)
     real_pieces = None
@@ -349,7 +351,7 @@ def _bound_row(problem: Problem, topology: Topology, copies: int) -> PrintedRow:
     Bounds on another topology, a hypercube, are in Table 6 of Fragopoulou & Akl 1993 and in Table 4
     of 1996.
     """
-    source = bounds.steps_source(topology, problem.collective, problem.ports, copies)
+    source = model.steps_source(topology, problem.collective, problem.ports, copies)
     form = partial(_unit_messages_bound, problem, topology, copies)
     row = PrintedRow(
         bound_name(copies, "unit messages"), source, form, cited=False, split=True,
@@ -365,7 +367,7 @@ def _bound_row(problem: Problem, topology: Topology, copies: int) -> PrintedRow:
         row = replace(row, form=None)
         note = f"{copies} copies are more than the {topology.degree} links of {topology.spec}"
     name = bound_name(copies, "unit messages", topology.spec)
-    cited = source != bounds.OURS
+    cited = source != model.OURS
     return replace(row, name=name, cited=cited, other_topology=topology, note=note)
 
 
@@ -383,7 +385,7 @@ def _unit_messages_bound(
     least = lower_bound(
         topology, problem.collective, problem.ports, Fraction(1), steps, units, copies
     )
-    source = bounds.steps_source(topology, problem.collective, problem.ports, copies)
+    source = model.steps_source(topology, problem.collective, problem.ports, copies)
     return stepwise_form(int(least.steps or 0), Fraction(1, units), least.transmissions, source)
 
 

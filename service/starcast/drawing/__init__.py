@@ -14,9 +14,8 @@ from starcast.drawing.forests import draw_forest, draw_load, draw_tree, draw_tre
 from starcast.drawing.networks import Link, Subgraph, draw_subgraph, draw_topology
 from starcast.drawing.scene import COLOURS, READABLE, convert, style
 from starcast.drawing.schedules import animate_schedule, draw_schedule, draw_steps
-from starcast.support.display import Form
 from starcast.support.errors import RejectedError, StarcastError
-from starcast.support.table import Table, properties
+from starcast.support.table import Form, Table, properties
 from starcast.support.vocabulary import Layout
 from starcast.topologies import Topology
 from starcast.trees import Forest

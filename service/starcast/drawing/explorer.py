@@ -19,7 +19,7 @@ from starcast.collectives.algorithm import find_algorithm
 from starcast.drawing.layouts import DESCRIPTIONS, layout, layouts
 from starcast.support.errors import InputError, LimitError
 from starcast.support.html import STATIC, inline_files
-from starcast.support.spec_syntax import format_spec
+from starcast.support.vocabulary import format_spec
 from starcast.topologies import Topology
 from starcast.trees import Forest
 

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any, Self
 
 from starcast.collectives.algorithm import Algorithm, check_topology, find_algorithm
-from starcast.experiments.point import ARGUMENT_AXES, Point, Structure, resolve_faults
+from starcast.experiments import ARGUMENT_AXES, Point, Structure, resolve_faults
 from starcast.stores.database import models
 from starcast.support.axes import AXES, BEST, DEGREE, NONE, POINT_AXES, drawn_faults, read_axis
 from starcast.support.errors import InputError, LimitError, StarcastError
+from starcast.support.installation import data_folder
 from starcast.support.limited import read_text
-from starcast.support.paths import data_folder
-from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.support.text import did_you_mean, pluralize
+from starcast.support.vocabulary import format_spec, parse_spec
 from starcast.topologies import Topology, as_topology
 
 #: The maximum number of points in a grid.
@@ -142,7 +142,7 @@ class Grid:
                         values["ports"],
                         values["message_bytes"],
                         costs.Machine(values["t_s"], values["t_c"]),
-                        **(others if "copies" in _argument_names(algorithm) else {}),
+                        **(others if "copies" in algorithm.argument_names else {}),
                     )
                 yield Point(spec, collective, name, **values)
 
@@ -154,7 +154,7 @@ class Grid:
         A value of the axis ``faults`` is a pair: the faults, and the seed with which they were
         drawn.
         """
-        names = _argument_names(algorithm)
+        names = algorithm.argument_names
         for axis in _VARIED:
             values = self.axes[axis]
             if axis == "ports":
@@ -191,7 +191,7 @@ class Grid:
         names: set[str] = set()
         for pair in product(self.axes["collective"], self.axes["algorithm"]):
             algorithm, fixed = _find_algorithm(*pair)
-            names |= _argument_names(algorithm) - fixed.keys()
+            names |= set(algorithm.argument_names) - fixed.keys()
         # If the axis ``messages`` is not given, `_shares` uses ``segments`` instead.
         if not self.axes["messages"] and "messages" in names:
             names.add("segments")
@@ -233,10 +233,6 @@ def _find_algorithm(collective: str, text: str) -> tuple[Algorithm, Mapping[str,
     """
     name, fixed = parse_spec(text, "algorithm")
     return find_algorithm(collective, name), fixed
-
-
-def _argument_names(algorithm: Algorithm) -> set[str]:
-    return {argument.name for argument in algorithm.arguments}
 
 
 def _as_json(value: Any) -> Any:

@@ -9,31 +9,32 @@ import gzip
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 from sqlalchemy import Engine, select, tuple_
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.orm import Session
 
+from starcast.experiments import Point
 from starcast.experiments.design import Design, check_name
 from starcast.experiments.exchange_file import (
     FORMAT,
     ExperimentRecord,
     FileRecord,
+    RunRecord,
+    describe,
     invalid,
     read_file,
-    read_records,
 )
 from starcast.experiments.execution import execute_all, list_steps, price_run
-from starcast.experiments.point import Point
-from starcast.experiments.run_records import RUN_COLUMNS, RunRecord
 from starcast.experiments.running import (
     SAME,
+    Outcome,
     Steps,
     check_design,
     compare_figures,
@@ -49,20 +50,8 @@ from starcast.support.progress import Reporter
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.support.text import pluralize
 
-
-@dataclass(frozen=True)
-class Imported:
-    """The result of importing one experiment.
-
-    Attributes:
-        name: the name under which the experiment is stored.
-        created: the number of runs that were stored.
-        kept: the number of runs that were already stored in the experiment, with the same figures.
-    """
-
-    name: str
-    created: int
-    kept: int
+#: The columns of a run that its record contains, besides costs and step profile.
+_RUN_COLUMNS = tuple(name for name in RunRecord.model_fields if name not in {"costs", "profile"})
 
 
 def export_experiments(engine: Engine, names: Sequence[str], file: Path) -> int:
@@ -89,7 +78,7 @@ def export_experiments(engine: Engine, names: Sequence[str], file: Path) -> int:
     return sum(len(experiment.runs) for experiment in experiments)
 
 
-def import_experiments(engine: Engine, file: Path, name: str | None = None) -> list[Imported]:
+def import_experiments(engine: Engine, file: Path, name: str | None = None) -> list[Outcome]:
     """Store the experiments of a file in one transaction; runs that are already stored are kept.
 
     Args:
@@ -117,7 +106,7 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
 
 
 def record_run(run: models.Run, profile: Profile) -> dict[str, Any]:
-    """Convert a new run and its step profile to the JSON values that `read_records` expects."""
+    """Convert a new run and its step profile to the JSON values of a `RunRecord`."""
     return _record(run, list_steps(profile)).model_dump(mode="json")
 
 
@@ -125,7 +114,7 @@ def _first_line(error: DBAPIError) -> str:
     return str(error.orig).partition("\n")[0]
 
 
-def _import(engine: Engine, experiments: Sequence[ExperimentRecord]) -> list[Imported]:
+def _import(engine: Engine, experiments: Sequence[ExperimentRecord]) -> list[Outcome]:
     with ExitStack() as stack:
         locks = [
             stack.enter_context(exclusive(engine, each.name))
@@ -154,9 +143,15 @@ def _read_stored(session: Session, name: str) -> ExperimentRecord:
 
 
 def _record(run: models.Run, profile: Sequence[tuple[int, ...]]) -> RunRecord:
-    values = {column: getattr(run, column) for column in RUN_COLUMNS}
+    values = {column: getattr(run, column) for column in _RUN_COLUMNS}
     values |= {"costs": run.costs, "profile": profile}
     return RunRecord.model_validate(values, from_attributes=True)
+
+
+def _as_model(record: RunRecord) -> models.Run:
+    """Return a run as a new database row, without storing it."""
+    values = {name: getattr(record, name) for name in _RUN_COLUMNS}
+    return models.Run(**values, costs=[models.Cost(**dict(cost)) for cost in record.costs])
 
 
 def _refuse_contradictions(session: Session, experiments: Sequence[ExperimentRecord]) -> None:
@@ -170,7 +165,7 @@ def _refuse_contradictions(session: Session, experiments: Sequence[ExperimentRec
             for old in stored.get(run.point, ()):
                 old_steps = load_steps(session, old.id)
                 new_steps: Steps = dict(enumerate(run.profile, start=1))
-                figures = compare_figures(old, run.as_model(), old_steps, new_steps)
+                figures = compare_figures(old, _as_model(run), old_steps, new_steps)
                 differences += [
                     f"a run of '{experiment.name}' differs from the stored run {old.id} in"
                     f" {figure}: {text}"
@@ -200,7 +195,7 @@ def _stored_runs(session: Session, runs: Iterable[RunRecord]) -> dict[Point, lis
     return stored
 
 
-def _store(session: Session, experiment: ExperimentRecord) -> Imported:
+def _store(session: Session, experiment: ExperimentRecord) -> Outcome:
     stored = repository.find_experiment(session, experiment.name)
     known: set[Point] = set()
     if stored is None:
@@ -215,11 +210,11 @@ def _store(session: Session, experiment: ExperimentRecord) -> Imported:
     created = 0
     for each in experiment.runs:
         if each.point not in known:
-            run = each.as_model()
+            run = _as_model(each)
             run.experiment = stored.id
             repository.save_run(session, run, _profile(each))
             created += 1
-    return Imported(experiment.name, created, len(experiment.runs) - created)
+    return Outcome(experiment.name, len(experiment.runs) - created, created)
 
 
 def _profile(run: RunRecord) -> Profile:
@@ -280,7 +275,7 @@ def run_shard(
     return len(numbers)
 
 
-def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = None) -> Imported:
+def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = None) -> Outcome:
     """Read all shards of an experiment from files, and store it in one transaction.
 
     Args:
@@ -310,9 +305,31 @@ def read_shards(files: Sequence[Path], name: str | None = None) -> ExperimentRec
 
     Raises:
         InputError: the files are not all shards of one experiment, or are damaged.
-        RejectedError: the shards were computed with another version of the code.
+        RejectedError: the shards were computed with another version of the code, or the figures of
+            a run contradict formulas, bounds or each other.
     """
     job, results = merge_shards(files, "experiment", {"name": str, "grid": dict}, [dict])
     design = Design.from_json(job.description["grid"])
-    records = [record for result in results for record in result]
-    return read_records(name or job.description["name"], design, records)
+    name = name or job.description["name"]
+    try:
+        runs = [RunRecord.model_validate(record) for result in results for record in result]
+    except ValidationError as error:
+        raise InputError(
+            f"a run is damaged: {describe(error)}", hint="run the shards again"
+        ) from None
+    if not runs:
+        raise InputError("the shards hold no runs", hint="run the shards again")
+    experiment = ExperimentRecord(
+        name=name,
+        grid=design.as_json(),
+        points=len(design.points()),
+        created_at=min(run.started_at for run in runs),
+        runs=runs,
+    )
+    try:
+        experiment.check()
+    except InputError as error:
+        raise InputError(
+            f"the shards of '{name}' are not valid: {error.message}", hint="run the shards again"
+        ) from None
+    return experiment

@@ -5,23 +5,173 @@ must belong to the grids, and their figures must agree with the papers' formulas
 bounds. Runs are parsed one at a time, so reading a file takes little more memory than its text.
 """
 
+import re
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pydantic
 
 from starcast import costs
-from starcast.catalogue.origin import find_changed
+from starcast.catalogue.plugins import find_changed, find_missing
+from starcast.collectives.algorithm import REGISTRIES
+from starcast.experiments import Point
 from starcast.experiments.design import Design, check_name
 from starcast.experiments.execution import bound_cost, formula_costs
-from starcast.experiments.point import Point
-from starcast.experiments.run_records import MAX_KEYS, CostRecord, Moment, RunRecord, StrictRecord
+from starcast.support.axes import AXES, POINT_AXES, Axis
 from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError
 from starcast.support.limited import MB, JsonCursor, read_bytes
+from starcast.support.vocabulary import parse_spec
 from starcast.topologies import as_topology, count_nodes
+from starcast.trees.construction import CONSTRUCTIONS
+
+#: Maximum number of keys in a JSON object, because pydantic reports every unknown key.
+MAX_KEYS = 64
+_BIGINT = 2**63 - 1
+_RATIONAL = re.compile(r"\d{1,200}(/[1-9]\d{0,200})?", re.ASCII)
+
+
+def _read_rational(value: object) -> Fraction:
+    # A stored run has fractions; a file has texts.
+    if isinstance(value, Fraction):
+        return value
+    if not isinstance(value, str) or not _RATIONAL.fullmatch(value):
+        raise ValueError("not a rational number such as 23/3")
+    return Fraction(value)
+
+
+def _check_keys(value: object) -> object:
+    if isinstance(value, dict) and len(value) > MAX_KEYS:
+        raise ValueError(f"more than {MAX_KEYS} keys")
+    return value
+
+
+def _check_plugins(provenance: dict[str, Any]) -> dict[str, Any]:
+    _PLUGINS.validate_python(provenance.get("plugins", {}))
+    return provenance
+
+
+_Count = Annotated[int, pydantic.Field(ge=0, le=_BIGINT)]
+_Rational = Annotated[
+    Fraction,
+    pydantic.PlainValidator(_read_rational),
+    pydantic.PlainSerializer(str),
+]
+#: A time that `datetime` converts to every time zone.
+Moment = Annotated[
+    pydantic.AwareDatetime,
+    pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
+]
+
+
+class StrictRecord(pydantic.BaseModel):
+    """Base class of the objects in a file, which must not have unknown fields."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=False)
+
+    _few_keys = pydantic.model_validator(mode="before")(_check_keys)
+
+
+class _Plugin(StrictRecord):
+    """A plug-in that was used to execute a run."""
+
+    module: str
+    version: str
+    sha256: Annotated[str, pydantic.Field(pattern=r"^([0-9a-f]{64})?$")]
+
+
+class CostRecord(StrictRecord):
+    """A cost of a run: closed form, simulated cost, or lower bound."""
+
+    kind: Literal["closed form", "simulated", "lower bound"]
+    steps: _Count | None
+    start_ups: _Rational | None
+    transmissions: _Count | None
+    bytes: _Rational | None
+    time: _Rational
+    source: str
+
+
+_PLUGINS = pydantic.TypeAdapter(
+    Annotated[dict[str, _Plugin], pydantic.BeforeValidator(_check_keys)]
+)
+
+
+def _axis_field(axis: Axis) -> tuple[Any, Any]:
+    """Return the type and default of an axis; the default is used if an older file lacks it."""
+    kinds: dict[Any, Any] = {
+        Fraction: _Rational,
+        int: Annotated[int, pydantic.Field(ge=axis.least, le=2 ** (axis.bits - 1) - 1)],
+        # With FailFast, validation stops at the first invalid element; otherwise a long list could
+        # cause as many errors as it has elements.
+        Sequence[str]: Annotated[list[str], pydantic.FailFast()],
+    }
+    kind = Literal[axis.words] if axis.words else kinds.get(axis.type, axis.type)
+    return kind, axis.usual if axis.has_usual else ...
+
+
+if TYPE_CHECKING:
+    _Axes = StrictRecord
+else:
+    # The class has a field for each axis that is declared in `AXES`, so it is created dynamically.
+    _Axes = pydantic.create_model(
+        "_Axes",
+        __base__=StrictRecord,
+        **{name: _axis_field(axis) for name, axis in AXES.items()},
+    )
+
+
+class RunRecord(_Axes):
+    """A run as it is written to a file, with its costs and its load in each step."""
+
+    message_units: Annotated[int, pydantic.Field(ge=1, le=_BIGINT)] | None = None
+    missing: _Count
+    status: Literal["complete", "failed"]
+    error: str | None
+    timings: Annotated[dict[str, float], pydantic.BeforeValidator(_check_keys)]
+    provenance: Annotated[dict[str, Any], pydantic.AfterValidator(_check_plugins)]
+    started_at: Moment
+    finished_at: Moment
+    costs: Annotated[list[CostRecord], pydantic.FailFast()]
+    #: One row per step: links used, packets sent, and units in the largest packet.
+    profile: Annotated[list[tuple[_Count, _Count, _Count]], pydantic.FailFast()]
+
+    @property
+    def point(self) -> Point:
+        """The point of the run (unchecked if `needs_plugin` is true).
+
+        Raises:
+            StarcastError: a name or a number in the point is not valid.
+        """
+        if self.needs_plugin:
+            return Point.of(self)
+        point = Point(**{axis: getattr(self, axis) for axis in POINT_AXES})
+        for axis in AXES.keys() - set(POINT_AXES):
+            value = getattr(self, axis)
+            if value != getattr(point, axis):
+                raise InputError(
+                    f"a run of {point.algorithm} has {axis} = {value}, which contradicts the rest"
+                )
+        return point
+
+    @property
+    def needs_plugin(self) -> bool:
+        """Whether the run has an unknown name and was executed with a plug-in that is not loaded.
+
+        Raises:
+            StarcastError: the algorithm is not a name with optional arguments in parentheses.
+        """
+        point = Point.of(self)
+        is_known = (
+            count_nodes(point.topology) > 0
+            and parse_spec(point.algorithm, "algorithm")[0] in REGISTRIES[point.collective]
+            and (point.base is None or point.base in CONSTRUCTIONS)
+        )
+        return not is_known and bool(find_missing(self.provenance.get("plugins", {})))
+
 
 FORMAT: Literal["starcast experiments 1"] = "starcast experiments 1"
 #: Maximum size of a decompressed file in bytes, enough for more than 100 000 runs.
@@ -37,7 +187,7 @@ class ExperimentRecord(StrictRecord):
         name: the name of the experiment.
         grid: its design as JSON values; empty for single runs.
         points: the number of points in the design; None for single runs.
-        created_at: when the experiment was created.
+        created_at: the time of creation.
         runs: its runs. Runs in a file are parsed again whenever they are needed.
     """
 
@@ -100,8 +250,7 @@ class _Runs(Sequence[RunRecord]):
     """The runs of an experiment in a file. Only their text is kept; a run is parsed on access."""
 
     def __init__(self, cursor: JsonCursor) -> None:
-        self._data = cursor.data
-        self._starts, self._ends = array("q"), array("q")
+        self._data, self._starts, self._ends = cursor.data, array("q"), array("q")
         for _ in _limited(cursor.items(), _MAX_RUNS, "an experiment in the file", "runs"):
             cursor.skip_blanks()
             self._starts.append(cursor.position)
@@ -112,8 +261,8 @@ class _Runs(Sequence[RunRecord]):
         return len(self._ends)
 
     def __getitem__(self, place: Any) -> Any:  # a single place; slices are never asked for
-        text = self._data[self._starts[place] : self._ends[place]]
-        return RunRecord.model_validate(JsonCursor(text).value())
+        cursor = JsonCursor(self._data[self._starts[place] : self._ends[place]])
+        return RunRecord.model_validate(cursor.value())
 
 
 def read_file(file: Path) -> list[ExperimentRecord]:
@@ -135,50 +284,11 @@ def read_file(file: Path) -> list[ExperimentRecord]:
         ) from None
     try:
         return _read_experiments(file, JsonCursor(data))
-    except pydantic.ValidationError as error:
-        raise invalid(file, describe(error)) from None
+    # Errors of pydantic are ValueErrors too.
     except ValueError as error:
-        raise invalid(file, str(error)) from None
+        raise invalid(file, describe(error)) from None
     except LimitError as error:
         raise LimitError(f"{file} cannot be imported: {error.message}", hint=error.hint) from None
-
-
-def read_records(
-    name: str, design: Design, records: Sequence[Mapping[str, Any]]
-) -> ExperimentRecord:
-    """Build an experiment from the JSON values of its runs, and check it.
-
-    Args:
-        name: the name of the experiment.
-        design: the design with its points.
-        records: the runs as JSON values.
-
-    Raises:
-        InputError: a run is damaged, or does not belong to the design.
-        RejectedError: the figures of a run contradict formulas, bounds or each other.
-    """
-    try:
-        runs = [RunRecord.model_validate(record) for record in records]
-    except pydantic.ValidationError as error:
-        raise InputError(
-            f"a run is damaged: {describe(error)}", hint="run the shards again"
-        ) from None
-    if not runs:
-        raise InputError("the shards hold no runs", hint="run the shards again")
-    experiment = ExperimentRecord(
-        name=name,
-        grid=design.as_json(),
-        points=len(design.points()),
-        created_at=min(run.started_at for run in runs),
-        runs=runs,
-    )
-    try:
-        experiment.check()
-    except InputError as error:
-        raise InputError(
-            f"the shards of '{name}' are not valid: {error.message}", hint="run the shards again"
-        ) from None
-    return experiment
 
 
 def _read_experiments(file: Path, cursor: JsonCursor) -> list[ExperimentRecord]:
@@ -239,8 +349,10 @@ def _limited(items: Iterator[None], most: int, owner: str, noun: str) -> Iterato
         yield
 
 
-def describe(error: pydantic.ValidationError) -> str:
+def describe(error: ValueError) -> str:
     """Return the first reason why a record is not valid, with the place in the record."""
+    if not isinstance(error, pydantic.ValidationError):
+        return str(error)
     details = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(map(str, details["loc"]))
     reason = details["msg"].removeprefix("Value error, ")
@@ -255,24 +367,17 @@ def invalid(file: Path, reason: str) -> InputError:
     )
 
 
-# Checking the figures of runs computed elsewhere, without executing them
-#
-# The closed form and the lower bound of a point are computed again. The simulated figures must
-# follow from the step profile and the unit size. Without faults, no schedule can be better than the
-# lower bound.
-
+# Figures of runs computed elsewhere are checked without an execution: the closed form and the lower
+# bound of a point are computed again, the simulated figures must follow from the step profile and
+# the unit size, and without faults no schedule can be better than the lower bound.
 
 _FIGURES = ("steps", "start_ups", "transmissions", "bytes", "time")
-#: The figures that have lower bounds, which hold for executions without faults.
+#: Figures with lower bounds, which hold without faults.
 _BOUNDED = ("steps", "transmissions", "time")
 
 
 def check_figures(point: Point, run: RunRecord) -> None:
     """Check that the figures of a run agree with the formulas, the bounds and each other.
-
-    Args:
-        point: the point of the run.
-        run: the run.
 
     Raises:
         InputError: the run has costs, a profile or an error that do not fit its status.
@@ -288,8 +393,7 @@ def check_figures(point: Point, run: RunRecord) -> None:
         if run.profile:
             raise InputError("a failed run cannot have a profile")
         return
-    contradiction = next(_find_contradictions(point, run, stated, formulas), None)
-    if contradiction is not None:
+    if contradiction := next(_find_contradictions(point, run, stated, formulas), None):
         raise RejectedError(
             f"a run with the command '{point.command()}' contradicts itself or a formula:"
             f" {contradiction}",
@@ -303,10 +407,9 @@ def _known_costs(
 ) -> Mapping[str, costs.Cost | CostRecord]:
     """Return the costs that can be computed without an execution, by kind.
 
-    These are the closed form and the lower bound. An algorithm of a plug-in has only the lower
-    bound. If the plug-in is not loaded, it is unknown whether the algorithm takes messages; the
-    lower bound in the run shows it. If the topology is defined by the plug-in too, its bound cannot
-    be computed, so the given bound is returned.
+    If a plug-in is not loaded, it is unknown whether its algorithm takes messages; the lower bound
+    in the run shows it. If the plug-in also defines the topology, the bound cannot be computed, so
+    the given bound is returned.
     """
     if not run.needs_plugin:
         return formula_costs(point)
@@ -323,11 +426,8 @@ def _find_contradictions(
 ) -> Iterator[str]:
     """Yield every contradiction of a complete run's figures, as a sentence.
 
-    Args:
-        point: the point of the run.
-        run: the run.
-        stated: its costs by kind.
-        formulas: the costs that can be computed without an execution, by kind.
+    The costs by kind are those of the run (``stated``), and those that need no execution
+    (``formulas``).
     """
     for kind, formula in formulas.items():
         for name in _FIGURES:

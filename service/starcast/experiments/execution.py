@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -17,19 +17,19 @@ import psutil
 
 from starcast import costs
 from starcast.catalogue import plugins
-from starcast.catalogue.origin import describe_used
+from starcast.catalogue.plugins import describe_used
 from starcast.collectives import schedule as build_schedule
 from starcast.collectives.model import MULTI_SOURCE
+from starcast.experiments import Point
 from starcast.experiments.design import group_by_structure
-from starcast.experiments.point import Point
 from starcast.judges.simulator import Fault, Simulation
 from starcast.judges.simulator.simulation import Profile
 from starcast.stores.database import models
 from starcast.support import parallel
 from starcast.support.axes import AXES
 from starcast.support.errors import LimitError, RejectedError
+from starcast.support.installation import provenance
 from starcast.support.parallel import count_slots
-from starcast.support.provenance import provenance
 from starcast.support.text import pluralize
 from starcast.topologies import as_topology
 
@@ -126,14 +126,9 @@ def execute_unchecked(point: Point) -> Execution:
     return execution
 
 
-@cache
-def _load_plugins(names: tuple[str, ...]) -> None:
-    plugins.load(names)
-
-
 def _execute_in_worker(plugin_names: tuple[str, ...], point: Point) -> Execution:
     """Execute a point in a worker process, after loading the given plug-ins there."""
-    _load_plugins(plugin_names)
+    plugins.load_once(plugin_names)
     return execute_unchecked(point)
 
 

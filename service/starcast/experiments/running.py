@@ -15,10 +15,10 @@ from sqlalchemy import Engine, select, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from starcast.catalogue.origin import require_plugins
+from starcast.catalogue.plugins import require_plugins
+from starcast.experiments import Point
 from starcast.experiments.design import Design, Grid, check_name, describe_missing, stored_design
 from starcast.experiments.execution import Execution, execute, execute_all, list_steps, price_run
-from starcast.experiments.point import Point
 from starcast.judges.simulator.simulation import PROFILE_COLUMNS
 from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import Lock, advisory_lock, open_session, wait_for_lock
@@ -38,7 +38,7 @@ _CONCURRENT_WRITES = {"uq_run_point", "uq_experiment_name", "fk_run_experiment"}
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of running an experiment.
+    """The result of running or importing an experiment.
 
     Attributes:
         name: the name of the experiment.
@@ -50,7 +50,7 @@ class Outcome:
     name: str
     kept: int
     created: int
-    failed: int
+    failed: int = 0
 
     def require_success(self) -> None:
         """Check that no new run failed.
@@ -299,7 +299,7 @@ def _save(
 
 
 #: The figures that are compared, in the order in which they are listed.
-FIGURES = ("status", "steps", "transmissions", "costs", "missing", "profile")
+REPEATED = ("status", "steps", "transmissions", "costs", "missing", "profile")
 
 #: The step profile of a simulation: for each step number, the values of `PROFILE_COLUMNS`.
 Steps = dict[int, tuple[int, ...]]
@@ -315,7 +315,7 @@ class Repetition:
 
     Attributes:
         run: the stored run.
-        figures: for each of `FIGURES` either ``same``, or a text with the stored and the new
+        figures: for each of `REPEATED` either ``same``, or a text with the stored and the new
             value.
     """
 
@@ -394,10 +394,10 @@ def load_steps(session: Session, run: int) -> Steps:
 def compare_figures(
     stored: models.Run, new: models.Run, old_steps: Steps, new_steps: Steps
 ) -> dict[str, str]:
-    """Return, for each of `FIGURES`, ``same`` or a text with the stored and the new value."""
+    """Return, for each of `REPEATED`, ``same`` or a text with the stored and the new value."""
     before = _figures(stored, old_steps)
     after = _figures(new, new_steps)
-    return {figure: _first_difference(before[figure], after[figure]) for figure in FIGURES}
+    return {figure: _first_difference(before[figure], after[figure]) for figure in REPEATED}
 
 
 def _figures(run: models.Run, steps: Steps) -> dict[str, dict[str, str]]:

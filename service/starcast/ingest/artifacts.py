@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Row, select
 from sqlalchemy.orm import Session
 
-from starcast.catalogue.origin import Provenance, describe_used, require_plugins
+from starcast.catalogue.plugins import Provenance, describe_used, require_plugins
 from starcast.collectives import Schedule
 from starcast.collectives.algorithm import ScheduleParameters, parse_schedule_id
 from starcast.ingest.stores import LoadState
@@ -22,8 +22,8 @@ from starcast.judges.simulator import Simulation, simulate
 from starcast.stores.database import models, repository
 from starcast.stores.graph.artifacts import Content, GraphArtifact, graph_artifact
 from starcast.support.errors import InputError, NotFoundError, RejectedError, StarcastError
-from starcast.support.spec_syntax import format_spec
 from starcast.support.text import pluralize
+from starcast.support.vocabulary import format_spec
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, forest

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from starcast.catalogue.origin import find_changed
+from starcast.catalogue.plugins import find_changed
 from starcast.ingest.artifacts import Artifact, recorded_artifact, recorded_artifacts
 from starcast.ingest.loading import Loaded, OnStage, discard, find_dependents, load, recover
 from starcast.ingest.offline import check_space, import_all, import_remaining

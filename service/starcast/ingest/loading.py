@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from starcast.catalogue.origin import require_plugins
+from starcast.catalogue.plugins import require_plugins
 from starcast.ingest.artifacts import (
     Artifact,
     recorded_artifact,

@@ -39,10 +39,9 @@ from starcast.ingest.artifacts import (
 from starcast.stores.graph.bulk_files import node_bytes, row_bytes
 from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.support.integers import check_count
-from starcast.support.spec_syntax import parse_spec, split_specs
 from starcast.support.table import Table
 from starcast.support.text import format_duration
-from starcast.support.vocabulary import LoadMethod
+from starcast.support.vocabulary import LoadMethod, parse_spec, split_specs
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, plain_constructions

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sqlalchemy import select
 
-from starcast.catalogue.origin import PluginMissingError
+from starcast.catalogue.plugins import PluginMissingError
 from starcast.embedded.endpoints import graph_address, migration_url, store_url
 from starcast.embedded.home import Home
 from starcast.embedded.programs import find_client_programs

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Row, select
 
-from starcast.catalogue.origin import PluginMissingError, find_changed
+from starcast.catalogue.plugins import PluginMissingError, find_changed
 from starcast.ingest.artifacts import (
     Artifact,
     artifact_from_id,

@@ -9,18 +9,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from starcast.lab.answers import Answer, ComparisonTable, RunTable
     from starcast.lab.connecting import Lab, connect
+    from starcast.lab.signature import Answer, ComparisonTable, RunTable
     from starcast.support.table import Facts, Table
 
 __all__ = ["Answer", "ComparisonTable", "Facts", "Lab", "RunTable", "Table", "connect"]
 
 _MODULES = {
-    "Answer": "starcast.lab.answers",
-    "ComparisonTable": "starcast.lab.answers",
+    "Answer": "starcast.lab.signature",
+    "ComparisonTable": "starcast.lab.signature",
     "Facts": "starcast.support.table",
     "Lab": "starcast.lab.connecting",
-    "RunTable": "starcast.lab.answers",
+    "RunTable": "starcast.lab.signature",
     "Table": "starcast.support.table",
     "connect": "starcast.lab.connecting",
 }

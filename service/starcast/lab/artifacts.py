@@ -147,7 +147,7 @@ class Artifacts(Connection):
         options: IngestOptions,
     ) -> "Plan":
         from starcast.ingest import parse_request
-        from starcast.support.spec_syntax import split_specs
+        from starcast.support.vocabulary import split_specs
         from starcast.topologies import as_topology
         from starcast.trees import Forest
 
@@ -172,7 +172,7 @@ class Artifacts(Connection):
     def _forest_of(self, forest_id: str) -> "Forest":
         """Return the forest with this id, which is loaded or built again from its id."""
         from starcast.ingest.artifacts import artifact_from_id
-        from starcast.support.spec_syntax import normalize_id
+        from starcast.support.vocabulary import normalize_id
 
         with self._session() as session:
             artifact = artifact_from_id(session, "forest", normalize_id(forest_id))
@@ -222,7 +222,7 @@ class Artifacts(Connection):
     def _named(self, artifact_id: str, kind: str | None) -> tuple[str, str]:
         """Return the normalized id of an artifact, and its kind."""
         from starcast.stores.database.repository import find_artifact
-        from starcast.support.spec_syntax import normalize_id
+        from starcast.support.vocabulary import normalize_id
 
         name = normalize_id(artifact_id)
         if kind is not None:
@@ -306,7 +306,7 @@ class Artifacts(Connection):
             NotFoundError: no such forest is stored.
         """
         from starcast.stores.database import repository
-        from starcast.support.spec_syntax import normalize_id
+        from starcast.support.vocabulary import normalize_id
 
         name = normalize_id(forest_id)
         with self._session() as session:
@@ -324,7 +324,7 @@ class Artifacts(Connection):
         """
         from starcast.comparison.listing import list_profile
         from starcast.stores.database import repository
-        from starcast.support.spec_syntax import normalize_id
+        from starcast.support.vocabulary import normalize_id
 
         name = normalize_id(schedule_id)
         with self._session() as session:

@@ -9,10 +9,9 @@ from starcast.lab.connection import Administration, Progress, as_reporter
 from starcast.lab.costs import Costs
 from starcast.lab.experiments import Experiments
 from starcast.lab.forests import Forests
-from starcast.lab.networks import Networks
+from starcast.lab.networks import Networks, Schedules
 from starcast.lab.queries import Queries
 from starcast.lab.records import Records
-from starcast.lab.schedules import Schedules
 from starcast.lab.simulations import Simulations
 from starcast.support.errors import InputError, UnavailableError
 

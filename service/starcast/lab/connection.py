@@ -96,7 +96,7 @@ class Connection:
         file is the one that STARCAST_CONFIG names, or else starcast.toml in the working directory,
         or else in the user's configuration folder.
         """
-        from starcast.support.paths import config_file
+        from starcast.support.installation import config_file
 
         listed = self.settings.listing()
         file = config_file().absolute()

@@ -1,11 +1,9 @@
 """The operations that tabulate costs, either by closed forms or of stored runs."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
-from itertools import count, product
-from string import ascii_lowercase
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from starcast.lab.connection import Connection
@@ -21,6 +19,7 @@ from starcast.lab.signature import (
 )
 from starcast.support.errors import InputError
 from starcast.support.table import Row, Table, rounded, with_numbers
+from starcast.support.text import letter
 from starcast.support.vocabulary import Collective, ExecutionModel, Ports
 
 if TYPE_CHECKING:
@@ -223,7 +222,7 @@ class Costs(Connection):
         self, experiment: str, table: str | None, conditions: Sequence[str]
     ) -> CostTable:
         """Return the stored runs of an experiment as a paper's table."""
-        from starcast.comparison.paper_rows import find_table, paper_rows, table_of, tabulate
+        from starcast.comparison.listing import find_table, paper_rows, table_of, tabulate
         from starcast.comparison.sides import load_sides, read_conditions
         from starcast.stores.database import repository
 
@@ -360,8 +359,9 @@ def _machine(t_s: Number, t_c: Number) -> "Machine":
 
 def _part(rows: list[Row], title: str) -> CostPart:
     # Sources are marked by letters, because numbers could be confused with the numbers of tables
-    # and theorems in names and sources. The zip is not strict, because the letters never end.
-    letters = dict(zip(dict.fromkeys(map(_source, rows)), _letters(), strict=False))
+    # and theorems in names and sources.
+    listed = enumerate(dict.fromkeys(map(_source, rows)))
+    letters = {source: f"{letter(place).lower()})" for place, source in listed}
     lettered = [{**row, "ref": letters[_source(row)]} for row in rows]
     simulated = any(row.get("simulated_time") is not None for row in rows)
     columns = tuple(name for name in NARROW if simulated or "simulated" not in name)
@@ -387,7 +387,7 @@ def _check_defaults(values: Mapping[str, Any]) -> None:
 
 def _paper_part(paper: str, table: "PaperTable", case: "Case", rows: list["PaperRow"]) -> CostPart:
     """Return a paper's table for one set of parameters, under the paper's headings."""
-    from starcast.comparison.paper_rows import case_values
+    from starcast.comparison.listing import case_values
 
     values = case_values(table, case)
     shown = ", ".join(f"{axis} {value}" for axis, value in with_numbers(values).items())
@@ -411,12 +411,6 @@ def _paper_part(paper: str, table: "PaperTable", case: "Case", rows: list["Paper
     # Characters such as `%` and `#` have a special meaning in LaTeX labels.
     label = re.sub(r"[^\w.+-]", "-", name, flags=re.ASCII)
     return CostPart(title, printed, tuple(headings.values()), (), label=f"tab:{label}")
-
-
-def _letters() -> Iterator[str]:
-    """Yield a), b), ..., z), aa), ab), ..."""
-    for length in count(1):
-        yield from (f"{''.join(letters)})" for letters in product(ascii_lowercase, repeat=length))
 
 
 def _source(row: Mapping[str, Any]) -> str:

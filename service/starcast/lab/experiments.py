@@ -5,17 +5,18 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from starcast.lab.answers import ComparisonTable, RunTable
 from starcast.lab.connection import Connection
 from starcast.lab.signature import (
     All,
     CollectiveName,
+    ComparisonTable,
     Conditions,
     ExperimentName,
     Jobs,
     MessageBytes,
     OptionalOutFile,
     OutFile,
+    RunTable,
     SeveralValues,
     ShardFiles,
     ShardName,
@@ -32,6 +33,7 @@ from starcast.support.text import pluralize
 
 if TYPE_CHECKING:
     from starcast.comparison.presentation import Profiles
+    from starcast.experiments.running import Outcome
 
 NewName = Annotated[str | None, Shell(flag="--as")]
 
@@ -227,7 +229,7 @@ class Experiments(Connection):
             executor=executor,
         )
         outcome.require_success()
-        return _count_runs(name, outcome.created, outcome.kept, "executed and stored")
+        return _count_runs(outcome, "executed and stored")
 
     def merge_experiment(self, *files: ShardFiles, name: NewName = None) -> Facts:
         """Store an experiment from the shards that ``starcast experiment run --shard`` wrote.
@@ -248,7 +250,7 @@ class Experiments(Connection):
         from starcast.experiments.exchange import merge_experiment
 
         merged = merge_experiment(self.engine, [Path(file) for file in files], name)
-        return _count_runs(merged.name, merged.created, merged.kept, "stored")
+        return _count_runs(merged, "stored")
 
     def reproduce(
         self,
@@ -380,7 +382,7 @@ class Experiments(Connection):
         from starcast.experiments.exchange import import_experiments
 
         imported = import_experiments(self.engine, Path(file), name)
-        rows = [_count_runs(each.name, each.created, each.kept, "stored") for each in imported]
+        rows = [_count_runs(each, "stored") for each in imported]
         return Table.of(rows, ("experiment", "created", "kept"))
 
     def drop_experiment(self, name: ExperimentName) -> Facts:
@@ -474,7 +476,8 @@ class Experiments(Connection):
         )
 
 
-def _count_runs(name: str, created: int, kept: int, done: str) -> Facts:
+def _count_runs(outcome: "Outcome", done: str) -> Facts:
+    name, created, kept = outcome.name, outcome.created, outcome.kept
     before = pluralize(kept, "was", "were")
     return Facts(
         {"experiment": name, "created": created, "kept": kept},
@@ -484,7 +487,7 @@ def _count_runs(name: str, created: int, kept: int, done: str) -> Facts:
 
 def _processes(jobs: int | None) -> int | None:
     """Return the number of processes, by default 1 if a notebook defines the algorithm."""
-    from starcast.catalogue.origin import ORIGINS
+    from starcast.catalogue.plugins import ORIGINS
 
     is_interactive = any(origin.module == "__main__" for origin in ORIGINS.values())
     return 1 if jobs is None and is_interactive else jobs

@@ -7,15 +7,16 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
-from starcast.lab.answers import ExchangeFile, Picture
 from starcast.lab.artifacts import Artifacts
 from starcast.lab.signature import (
     All,
+    ExchangeFile,
     Jobs,
-    Layout,
+    LayoutOption,
     OptionalOutFile,
     OptionalTopology,
     OutFile,
+    Picture,
     Root,
     ShardFiles,
     ShardName,
@@ -79,7 +80,7 @@ class Forests(Artifacts):
                 "construction": each.name,
                 "description": each.description,
                 "families": list(each.families),
-                "arguments": [argument.name for argument in each.arguments],
+                "arguments": list(each.argument_names),
                 "paper": each.source,
             }
             for each in chosen
@@ -309,7 +310,7 @@ class Forests(Artifacts):
         tree: int | None = None,
         all_trees: All = False,
         load: bool = False,
-        layout: Layout = None,
+        layout: LayoutOption = None,
         force: bool = False,
         **options: Unpack[ForestOptions],
     ) -> Picture:

@@ -1,17 +1,40 @@
-"""The operations on topologies, which need no server."""
+"""The operations on topologies and schedules that are computed, without a server."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
-from starcast.lab.answers import ExchangeFile, Picture
 from starcast.lab.artifacts import Artifacts
+from starcast.lab.connection import Connection
 from starcast.lab.forests import is_forest, load_forest
-from starcast.lab.signature import Layout, OutFile, Root, Shell, TopologyName, check_suffix
-from starcast.support.table import Facts
-from starcast.support.vocabulary import TopologyFormat
+from starcast.lab.signature import (
+    CollectiveName,
+    ExchangeFile,
+    LayoutOption,
+    OptionalTopology,
+    OutFile,
+    Picture,
+    Root,
+    Shell,
+    TopologyName,
+    check_suffix,
+)
+from starcast.support.errors import InputError
+from starcast.support.table import Facts, Table
+from starcast.support.vocabulary import (
+    Collective,
+    ExecutionModel,
+    GoalDialect,
+    Ports,
+    ScheduleFormat,
+    TopologyFormat,
+)
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from starcast.collectives import Schedule
+    from starcast.topologies import Topology
     from starcast.trees import Forest
 
 
@@ -66,7 +89,7 @@ class Networks(Artifacts):
             }
         )
 
-    def draw_topology(self, topology: TopologyName, *, layout: Layout = None) -> Picture:
+    def draw_topology(self, topology: TopologyName, *, layout: LayoutOption = None) -> Picture:
         """Draw a topology, with links coloured by dimension. No server is needed.
 
         Topologies of up to 128 nodes, such as S5, can be drawn; ``starcast explore`` shows larger
@@ -183,3 +206,261 @@ class Networks(Artifacts):
             {**held, "file": str(out), "bytes": len(page)},
             f"wrote {contents} to {out}: {len(page) / 1e6:,.2f} MB",
         )
+
+
+AlgorithmName = Annotated["str | Path", Shell(str, completes="algorithms")]
+
+#: Suffixes by which the argument for an algorithm is recognized as a schedule file.
+_ROW_FILES = (".csv", ".goal", ".xml")
+
+
+class ScheduleOptions(TypedDict, total=False):
+    """Options that define a schedule, together with its topology, collective and algorithm.
+
+    Attributes:
+        ports: port model (default: the algorithm's first port model; all for a file).
+        root: label of the root, or of the source of a symmetric schedule (default: the identity).
+            In Python also its rank.
+        segments: segments per tree.
+        messages: unit messages.
+        copies: number of edge-disjoint trees that carry each message.
+        base: construction that dimension-change starts from.
+        expand: expand a symmetric schedule, which has the rows of one source, to all sources.
+    """
+
+    ports: Ports | None
+    root: Root
+    segments: int | None
+    messages: int | None
+    copies: int | None
+    base: Annotated[str | None, Shell(completes="constructions")]
+    expand: bool
+
+
+class Schedules(Connection):
+    """Operations that list, draw and export schedules built by algorithms or read from files."""
+
+    def algorithms(
+        self,
+        topology: OptionalTopology = None,
+        *,
+        collective: Annotated[Collective | None, Shell(str, completes="collectives")] = None,
+    ) -> Table:
+        """List the algorithms with their families, port models, arguments and papers.
+
+        No server is needed.
+
+        Args:
+            topology: only algorithms that are defined on this topology, such as S5.
+            collective: only algorithms of this collective.
+
+        Raises:
+            InputError: there is no such topology or collective.
+
+        Example:
+            >>> lab.algorithms("S5", collective="alltoall")["algorithm"]
+            ['necklace', 'perfectly-balanced', 'one-port', 'exact', 'edge-disjoint']
+
+            $ starcast schedule algorithms S5 --collective alltoall
+        """
+        from starcast.collectives.algorithm import algorithms, algorithms_on
+        from starcast.collectives.model import check_collective
+        from starcast.topologies import as_topology
+
+        if collective is not None:
+            check_collective(collective)
+        if topology is None:
+            selected = algorithms(collective)
+        else:
+            selected = algorithms_on(as_topology(topology), collective)
+        rows = [
+            {
+                "collective": algorithm.collective,
+                "algorithm": algorithm.name,
+                "families": list(algorithm.families),
+                "ports": list(algorithm.ports),
+                "arguments": list(algorithm.argument_names),
+                "paper": algorithm.source,
+            }
+            for algorithm in selected
+        ]
+        columns = ("collective", "algorithm", "families", "ports", "arguments", "paper")
+        return Table.of(rows, columns)
+
+    def schedule_rows(
+        self,
+        topology: TopologyName,
+        collective: CollectiveName,
+        algorithm: AlgorithmName,
+        **options: Unpack[ScheduleOptions],
+    ) -> Table:
+        """List the rows of a schedule: step, sender, port, receiver, tree and unit.
+
+        No server is needed.
+
+        Args:
+            topology: a topology, such as S5, S6,3 or Q4.
+            collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
+                allreduce.
+            algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
+            options: `ScheduleOptions`.
+
+        Raises:
+            InputError: a name or an argument is wrong, or the file cannot be read.
+            LimitError: the schedule does not fit into memory.
+
+        Example:
+            >>> lab.schedule_rows("S3", "broadcast", "greedy")["receiver"]
+            ['213', '321', '312', '231', '132']
+
+            $ starcast schedule rows S3 alltoall exact
+            $ starcast schedule rows S5 allgather necklace --format csv > rows.csv
+        """
+        from starcast.formats import table_columns
+
+        columns = table_columns(build_schedule(topology, collective, algorithm, options))
+        lines = zip(*(column.tolist() for column in columns.values()), strict=True)
+        return Table(tuple(columns), [dict(zip(columns, line, strict=True)) for line in lines])
+
+    def draw_schedule(
+        self,
+        topology: TopologyName,
+        collective: CollectiveName,
+        algorithm: AlgorithmName,
+        *,
+        step: Sequence[int] = (),
+        animate: bool = False,
+        chart: bool = False,
+        layout: LayoutOption = None,
+        **options: Unpack[ScheduleOptions],
+    ) -> Picture:
+        """Draw the steps of a schedule: busy links, and units that nodes hold. No server is needed.
+
+        A node has the same place in all steps. For a symmetric schedule, one source is drawn.
+
+        Args:
+            topology: a topology, such as S5, S6,3 or Q4.
+            collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
+                allreduce.
+            algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
+            step: a step, from 1. Can be repeated (default: all steps side by side).
+            animate: draw an animation of all steps (SVG).
+            chart: draw the units by port and step instead.
+            layout: positions of the nodes.
+            options: `ScheduleOptions`.
+
+        Raises:
+            InputError: a name or an argument is wrong, options cannot be combined, there is no such
+                step, or the topology does not have this layout.
+            LimitError: there are too many nodes or steps.
+
+        Example:
+            $ starcast schedule draw S4 broadcast multiple --out steps.svg
+            $ starcast schedule draw S4 broadcast multiple --step 3 --layout torus --out step.pdf
+            $ starcast schedule draw S5 scatter balanced --animate --out scatter.svg
+        """
+        from starcast import drawing
+
+        choices = {"--step": bool(step), "--animate": animate, "--chart": chart}
+        chosen = [option for option, given in choices.items() if given]
+        if len(chosen) > 1:
+            raise InputError(f"{chosen[0]} and {chosen[1]} cannot be combined", hint="remove one")
+        if chart and layout is not None:
+            raise InputError(
+                "--layout and --chart cannot be combined, because a chart has no layout",
+                hint="remove one",
+            )
+        schedule = build_schedule(topology, collective, algorithm, options)
+        if animate:
+            return Picture(drawing.animate_schedule(schedule, layout), schedule.id, animated=True)
+        if chart:
+            return Picture(drawing.draw_schedule(schedule), schedule.id)
+        return Picture(drawing.draw_steps(schedule, step or None, layout), schedule.id)
+
+    def export_schedule(
+        self,
+        topology: TopologyName,
+        collective: CollectiveName,
+        algorithm: AlgorithmName,
+        *,
+        to: ScheduleFormat,
+        unit_bytes: Annotated[int | None, Shell(default="64")] = None,
+        t_s: Annotated["float | str | Fraction | None", Shell(str, default="100")] = None,
+        t_c: Annotated["float | str | Fraction | None", Shell(str, default="1")] = None,
+        execution: Annotated[ExecutionModel | None, Shell(default="synchronous")] = None,
+        dialect: Annotated[GoalDialect | None, Shell(default="loggopsim")] = None,
+        **options: Unpack[ScheduleOptions],
+    ) -> ExchangeFile:
+        """Write a schedule to a file for another tool. No server is needed.
+
+        goal is for LogGOPSim and ATLAHS, msccl-xml for MSCCL and RCCL, chrome-trace for Perfetto;
+        these three always hold the schedule of all sources, which is simulated first. csv and
+        parquet hold the rows. If the algorithm is a file of rows, that file is converted.
+
+        Args:
+            topology: a topology, such as S5, S6,3 or Q4.
+            collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
+                allreduce.
+            algorithm: an algorithm, or a file of rows, as in ``starcast schedule simulate``.
+            to: format of the file.
+            unit_bytes: bytes of a unit, for goal and chrome-trace.
+            t_s: start-up time per packet, T_s in the papers, for chrome-trace.
+            t_c: time per byte, T_c in the papers, for chrome-trace.
+            execution: execution model, for chrome-trace.
+            dialect: simulator that a goal file is for.
+            options: `ScheduleOptions`.
+
+        Raises:
+            InputError: a name or an argument is wrong, or the file cannot be read.
+            LimitError: the schedule does not fit into memory.
+
+        Example:
+            $ starcast schedule export S5 broadcast multiple --segments 16 --to goal --out s5.goal
+            $ starcast schedule export S4 alltoall exact --to goal --dialect atlahs --out s4.goal
+            $ starcast schedule export S4 alltoall exact --to msccl-xml --out s4.xml
+            $ starcast schedule export S4 allgather necklace --to chrome-trace --t-s 50
+            $ starcast schedule export S4 scatter mine.csv --to goal --out mine.goal
+        """
+        schedule = build_schedule(topology, collective, algorithm, options)
+        given = {"unit_bytes": unit_bytes, "t_s": t_s, "t_c": t_c, "execution": execution}
+        return ExchangeFile(schedule, to, {**given, "dialect": dialect})
+
+
+def build_schedule(
+    topology: "str | Topology",
+    collective: Collective,
+    algorithm: str | Path,
+    options: ScheduleOptions,
+) -> "Schedule":
+    """Build the schedule of an algorithm, or read a schedule from a file of rows.
+
+    Raises:
+        InputError: a name or an argument is wrong, or the file cannot be read.
+        LimitError: the schedule does not fit into memory.
+    """
+    from starcast.collectives.algorithm import schedule
+    from starcast.formats import read_schedule
+    from starcast.topologies import as_topology
+
+    arguments: dict[str, Any] = {k: value for k, value in options.items() if value is not None}
+    ports = arguments.pop("ports", None)
+    root = arguments.pop("root", 0)
+    expand = arguments.pop("expand", False)
+    network = as_topology(topology)
+    if isinstance(algorithm, str) and not is_file(algorithm):
+        built = schedule(network, collective, algorithm, ports, root, **arguments)
+        return built.expand() if expand else built
+    if arguments:
+        option = next(iter(arguments))
+        raise InputError(
+            f"--{option} cannot be combined with the rows in the file {algorithm}",
+            hint=f"remove --{option}, or name an algorithm instead of the file",
+        )
+    return read_schedule(algorithm, network, collective, ports or "all", root)
+
+
+def is_file(algorithm: str | Path) -> bool:
+    """Return whether the algorithm is given as a file of rows."""
+    # Only the suffix is tested, so that for a missing file the error names the file and does not
+    # report an unknown algorithm.
+    return isinstance(algorithm, Path) or algorithm.lower().endswith(_ROW_FILES)

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from starcast.lab.answers import Answer
 from starcast.lab.connection import Connection
-from starcast.lab.signature import Shell
+from starcast.lab.signature import Answer, Shell
 from starcast.support.errors import InputError, RejectedError, UnavailableError, unreadable
 from starcast.support.table import Table
 

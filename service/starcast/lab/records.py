@@ -341,7 +341,7 @@ class Records(Connection):
         """
         from math import factorial
 
-        from starcast.costs.bounds import ceil_log2
+        from starcast.costs.model import ceil_log2
         from starcast.costs.pipelines import phases
         from starcast.records import find_record
         from starcast.search.broadcast import counting_bound

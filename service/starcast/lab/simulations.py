@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from starcast.lab.connection import Connection
-from starcast.lab.schedules import AlgorithmName, ScheduleOptions, build_schedule, is_file
+from starcast.lab.networks import AlgorithmName, ScheduleOptions, build_schedule, is_file
 from starcast.lab.signature import CollectiveName, Number, Root, Shell, TopologyName
 from starcast.support.errors import RejectedError, StarcastError
 from starcast.support.table import Facts, Table
@@ -305,7 +305,7 @@ def _failure(
         return None
     if is_file(algorithm):
         return RejectedError(problem, hint=f"correct the rows in {algorithm}")
-    from starcast.catalogue.origin import describe_used
+    from starcast.catalogue.plugins import describe_used
 
     entry = (f"{schedule.collective} algorithm", schedule.algorithm)
     if plugins := describe_used(schedule.topology, entry, schedule.arguments):

@@ -20,7 +20,7 @@ import pydantic
 from starcast.queries.query import Query
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, NotFoundError, RejectedError
-from starcast.support.paths import data_folder
+from starcast.support.installation import data_folder
 from starcast.support.table import Table
 from starcast.support.text import did_you_mean
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from starcast.support.errors import InputError
-from starcast.support.spec_syntax import normalize_id
 from starcast.support.text import did_you_mean
+from starcast.support.vocabulary import normalize_id
 
 if TYPE_CHECKING:
     from starcast.topologies import Topology

@@ -22,10 +22,10 @@ from starcast.records.model import (
     not_a_record,
     read_fields,
 )
-from starcast.support import paths
 from starcast.support.arrays import read_arrays
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, NotFoundError, StarcastError
+from starcast.support.installation import data_folder
 from starcast.support.limited import DAMAGE, MB, parse_json, read_bytes
 from starcast.support.table import Row, Table
 from starcast.support.text import pluralize
@@ -39,7 +39,7 @@ _MAX_WITNESS = 100 * MB
 
 def shipped_folder() -> Path:
     """Return the folder of the records that come with starcast."""
-    return paths.data_folder("records")
+    return data_folder("records")
 
 
 def known_folders(home: Path) -> list[Path]:
@@ -242,7 +242,7 @@ def published_values() -> dict[str, Published]:
         >>> published_values()["one-port-broadcast:S7"].value
         14
     """
-    content = tomllib.loads((paths.data_folder("records") / "published.toml").read_text("utf-8"))
+    content = tomllib.loads((data_folder("records") / "published.toml").read_text("utf-8"))
     return {
         record_id: Published(
             value,

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from starcast.support.errors import InputError, RejectedError, UnavailableError
+from starcast.support.installation import source_digest
 from starcast.support.parallel import WorkerKilledError
-from starcast.support.provenance import source_digest
 
 if TYPE_CHECKING:
     from distributed import Client

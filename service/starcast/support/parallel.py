@@ -42,7 +42,7 @@ from typing import Any, Generic, TypeVar
 
 from starcast.support import log
 from starcast.support.errors import InputError, LimitError
-from starcast.support.signals import defer_signals
+from starcast.support.progress import defer_signals
 from starcast.support.text import pluralize
 
 Item = TypeVar("Item")

@@ -18,7 +18,7 @@ import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from starcast.support.errors import InputError, LimitError, unreadable
-from starcast.support.paths import CONFIG, PREFIX, config_file
+from starcast.support.installation import CONFIG, PREFIX, config_file
 from starcast.support.table import Table
 from starcast.support.vocabulary import LogLevel
 

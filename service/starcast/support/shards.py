@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeVar
 
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, RejectedError
+from starcast.support.installation import source_digest
 from starcast.support.limited import (
     MB,
     Shape,
@@ -27,7 +28,6 @@ from starcast.support.limited import (
     parse_json,
     read_bytes,
 )
-from starcast.support.provenance import source_digest
 
 Task = TypeVar("Task")
 

@@ -1,20 +1,20 @@
 """Tables: the results of queries, listings and comparisons, as Python values.
 
 A table can be converted for other libraries, which are imported on demand, and is displayed in
-notebooks.
+notebooks. Notebooks also display topologies, forests and schedules, which are `Displayable`.
 """
 
 import csv
 import io
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TextIO, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TextIO, overload
 
 from starcast.support.errors import InputError, StarcastError, UnavailableError
 from starcast.support.text import did_you_mean, format_value, pluralize, to_json
@@ -22,6 +22,7 @@ from starcast.support.text import did_you_mean, format_value, pluralize, to_json
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
 
 Row = dict[str, Any]
 
@@ -296,3 +297,29 @@ def _series(polars: Any, name: str, values: Sequence[Any]) -> Any:
     if len(kinds) > 1 and not kinds <= {int, float, bool}:
         plain = [None if value is None else format_value(value, exact=True) for value in plain]
     return polars.Series(name, plain, strict=False)
+
+
+Form = Literal["svg", "html"]
+#: Function that returns an object's representation as SVG or HTML, or None if it has none.
+Renderer = Callable[[object, Form], str | None]
+
+_renderers: list[Renderer] = []
+
+
+def register_renderer(renderer: Renderer) -> None:
+    """Set the function that renders every `Displayable` object in notebooks."""
+    _renderers[:] = [renderer]
+
+
+class Displayable:
+    """An object that notebooks show as a picture, or as a table if a picture would be too large."""
+
+    def _repr_svg_(self) -> str | None:
+        return _render(self, "svg")
+
+    def _repr_html_(self) -> str | None:
+        return _render(self, "html")
+
+
+def _render(thing: object, form: Form) -> str | None:
+    return _renderers[0](thing, form) if _renderers else None

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from difflib import get_close_matches
 from fractions import Fraction
+from string import ascii_uppercase
 from typing import Any
 
 _WORD = re.compile(r"[a-z]{3,}[ ,:]")
@@ -20,6 +21,12 @@ def pluralize(number: int, singular: str, plural: str = "") -> str:
         plural: the noun for all other numbers (default: ``singular`` with an s).
     """
     return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"
+
+
+def letter(place: int) -> str:
+    """Return the letter for a position, as in spreadsheet columns: A, B, ..., Z, AA, AB, ..."""
+    before, last = divmod(place, len(ascii_uppercase))
+    return (letter(before - 1) if before else "") + ascii_uppercase[last]
 
 
 def as_sentence(text: str) -> str:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from starcast.support.arrays import freeze
-from starcast.support.display import Displayable
 from starcast.support.errors import InputError
+from starcast.support.table import Displayable
 from starcast.topologies import memory
 from starcast.topologies.permutations import Ranks, labels_from
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from itertools import chain, product
 from typing import Literal
 
-from starcast.catalogue.entries import FAMILIES, Family, Function, check_declaration
-from starcast.catalogue.origin import Origin, located, run_guarded
+from starcast.catalogue import FAMILIES, Family, Function, check_declaration
+from starcast.catalogue.plugins import Origin, located, run_guarded
 from starcast.support.errors import InputError
 from starcast.topologies.base import Topology
 from starcast.topologies.cayley import (

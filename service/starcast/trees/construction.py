@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from starcast.catalogue.entries import Entry, Function, Registry, check_declaration, read_arguments
-from starcast.catalogue.origin import run_guarded
+from starcast.catalogue import Entry, Function, Registry, check_declaration, read_arguments
+from starcast.catalogue.plugins import run_guarded
 from starcast.support.arrays import freeze
 from starcast.support.errors import InputError
-from starcast.support.spec_syntax import parse_construction
+from starcast.support.vocabulary import parse_construction
 from starcast.topologies import Topology, as_topology, memory
 from starcast.topologies.necklaces import necklace_count
 from starcast.topologies.permutations import Perms

@@ -22,7 +22,7 @@ from starcast.support.arrays import ArrayArchive
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
 from starcast.support.limited import DAMAGE, open_archive
-from starcast.support.spec_syntax import format_spec, parse_spec
+from starcast.support.vocabulary import format_spec, parse_spec
 from starcast.topologies import Topology, memory, topology
 
 #: Maximum number of trees of a forest: schedules store the number of a tree as uint8.

@@ -15,10 +15,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from starcast.support import spec_syntax
 from starcast.support.arrays import freeze, frozen_copy
-from starcast.support.display import Displayable
 from starcast.support.errors import InputError, RejectedError
+from starcast.support.table import Displayable
+from starcast.support.vocabulary import format_spec
 from starcast.topologies import Topology, as_topology
 from starcast.topologies.base import ValueReader
 from starcast.topologies.permutations import Ranks
@@ -88,7 +88,7 @@ class Forest(Displayable):
     @cached_property
     def id(self) -> str:
         """The id under which the forest is stored, such as ``S5:multiple:12345``."""
-        construction = spec_syntax.format_spec(self.construction, self.arguments)
+        construction = format_spec(self.construction, self.arguments)
         return f"{self.topology.spec}:{construction}:{self.topology.stored_label(self.root)}"
 
     @classmethod

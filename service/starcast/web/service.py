@@ -9,7 +9,7 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Depends, Request
 from sqlalchemy import text
 
-from starcast.catalogue.origin import ORIGINS
+from starcast.catalogue.plugins import ORIGINS
 from starcast.claims.report import Stored
 from starcast.lab import Lab
 from starcast.queries import Library, load_library

@@ -25,8 +25,8 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from starcast.support.errors import InputError, UnavailableError
+from starcast.support.progress import sigterm_as_interrupt
 from starcast.support.settings import Settings
-from starcast.support.signals import sigterm_as_interrupt
 from starcast.web.app import create_app
 from starcast.web.guard import is_loopback
 from starcast.web.service import Service

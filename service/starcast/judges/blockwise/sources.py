@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from starcast.judges.blockwise.formulas import EDGE_DISJOINT, GREEDY, SUBSTAR, Blocks
 from starcast.support.errors import InputError, LimitError
-from starcast.support.spec_syntax import format_spec, parse_construction
+from starcast.support.vocabulary import format_spec, parse_construction
 from starcast.topologies import permutations
 from starcast.topologies.necklaces import rotate, rotated_dimension
 from starcast.topologies.permutations import Perms

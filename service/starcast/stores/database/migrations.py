@@ -26,7 +26,7 @@ from starcast.stores.database.sessions import (
 )
 from starcast.stores.database.views import VIEWS, View
 from starcast.support.errors import BusyError, RejectedError, StarcastError
-from starcast.support.paths import data_folder
+from starcast.support.installation import data_folder
 from starcast.support.progress import Reporter
 
 if TYPE_CHECKING:

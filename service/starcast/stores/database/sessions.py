@@ -22,7 +22,7 @@ from sqlalchemy.orm import Session
 
 from starcast.stores import ROLE_NAMES
 from starcast.support.errors import BusyError, UnavailableError
-from starcast.support.signals import caused_by_interrupt
+from starcast.support.progress import caused_by_interrupt
 
 #: Seconds of silence before the server is probed, and seconds allowed for its answer. Including one
 #: attempt to reconnect, a command ends after 30 seconds.

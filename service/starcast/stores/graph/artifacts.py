@@ -35,7 +35,7 @@ from starcast.stores.graph.schema import (
     Relationship,
 )
 from starcast.support.errors import RejectedError
-from starcast.support.spec_syntax import format_arguments
+from starcast.support.vocabulary import format_arguments
 from starcast.topologies import Topology
 from starcast.topologies.permutations import Ranks
 from starcast.trees import Forest

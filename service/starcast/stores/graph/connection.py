@@ -26,7 +26,7 @@ from starcast.support.errors import (
     StarcastError,
     UnavailableError,
 )
-from starcast.support.signals import defer_signals
+from starcast.support.progress import defer_signals
 
 #: The oldest server that supports our Cypher: the LTS release of version 5.
 OLDEST = (5, 26)

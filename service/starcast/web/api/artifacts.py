@@ -9,9 +9,8 @@ from starlette.responses import Response
 
 from starcast.collectives.rows import Columns
 from starcast.support.errors import StarcastError
-from starcast.support.spec_syntax import normalize_id
 from starcast.support.table import Row, Table
-from starcast.support.vocabulary import Format
+from starcast.support.vocabulary import Format, normalize_id
 from starcast.trees import Forest
 from starcast.trees.construction import CONSTRUCTIONS
 from starcast.web import computations, models

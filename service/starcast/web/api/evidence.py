@@ -19,9 +19,8 @@ from starcast.records import PROBLEM_NAMES, Record, known_folders, verify
 from starcast.records.files import load_files, missing_reason, record_row
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import InputError, NotFoundError, StarcastError, UnavailableError
-from starcast.support.spec_syntax import format_spec, parse_spec
 from starcast.support.table import Row
-from starcast.support.vocabulary import Format, VerdictWord
+from starcast.support.vocabulary import Format, VerdictWord, format_spec, parse_spec
 from starcast.topologies import topology
 from starcast.trees import Forest
 from starcast.web import computations, models

@@ -1,0 +1,134 @@
+"""This installation of starcast: paths of its files, and the provenance of results.
+
+Commands look up paths before they import large modules. To find plug-ins, `importlib.metadata`
+would parse the metadata of all packages, which takes longer than most commands. This module only
+finds out whether any installed package declares a group of entry points.
+"""
+
+import os
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+#: The prefix of all of starcast's environment variables.
+PREFIX = "STARCAST_"
+#: The variable that names the settings file.
+CONFIG = f"{PREFIX}CONFIG"
+_PACKAGE = Path(__file__).resolve().parents[1]
+_METADATA = (".dist-info", ".egg-info")
+
+
+def config_file() -> Path:
+    """Return the path of the settings file, which need not exist.
+
+    It is the file that ``STARCAST_CONFIG`` names, else ``starcast.toml`` in the working directory,
+    else the file of that name in the user's configuration folder.
+    """
+    if path := os.environ.get(CONFIG):
+        return Path(path)
+    local = Path("starcast.toml")
+    return local if local.is_file() else platformdirs.user_config_path("starcast") / local
+
+
+def data_folder(name: str) -> Path:
+    """Return the path of a data folder: ``migrations``, ``queries``, ``records`` or ``examples``.
+
+    An installed package contains these folders; in a checkout, they are at its top level.
+    """
+    shipped = _PACKAGE / "_shipped" / name
+    return shipped if shipped.is_dir() else _PACKAGE.parents[1] / name
+
+
+def is_declared(group: str) -> bool:
+    """Return whether an installed package may declare entry points of a group.
+
+    The result is also True if a package archive is on the import path, because archives are not
+    searched.
+    """
+    header = f"[{group}]".encode()
+    return any(_declares(folder, header) for folder in sys.path)
+
+
+def _declares(folder: str, header: bytes) -> bool:
+    try:
+        names = os.listdir(folder or ".")  # noqa: PTH208 - paths would take longer than the search
+    except NotADirectoryError:
+        # The import path has an archive, which may declare the group.
+        return True
+    except OSError:
+        return False
+    for name in names:
+        if name.endswith(_METADATA):
+            try:
+                with open(f"{folder}/{name}/entry_points.txt", "rb") as file:  # noqa: PTH123
+                    if header in file.read():
+                        return True
+            except OSError:  # most packages have no file with entry points
+                continue
+    return False
+
+
+_CHECKOUT = _PACKAGE.parents[1]
+#: The folder in a checkout with the code on which results depend.
+_CODE = "service"
+_GIT_SECONDS = 10
+
+
+@cache
+def source_digest() -> str:
+    """Return the SHA-256 of the names and contents of all Python files of the package."""
+    import hashlib  # noqa: PLC0415
+
+    total = hashlib.sha256()
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        name = path.relative_to(_PACKAGE).as_posix()
+        total.update(f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return total.hexdigest()
+
+
+@cache
+def provenance() -> dict[str, Any]:
+    """Return the versions of starcast, Python, numpy and psycopg, the git revision, and the host.
+
+    The value of ``dirty`` says whether a code file in the checkout is changed, deleted or new. The
+    values of ``revision`` and ``dirty`` are None outside a checkout. The version of PostgreSQL is
+    added when a run is stored.
+    """
+    import platform  # noqa: PLC0415
+    from importlib.metadata import version  # noqa: PLC0415
+
+    return {
+        "version": version("starcast"),
+        **_revision(_CHECKOUT),
+        "host": platform.node(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "psycopg": version("psycopg"),
+    }
+
+
+def _revision(checkout: Path) -> dict[str, Any]:
+    # An installed package may be inside another repository, whose revision is unrelated.
+    if not (checkout / ".git").exists():
+        return {"revision": None, "dirty": None}
+    revision = _git(checkout, "rev-parse", "HEAD")
+    # Untracked files count too, because an uncommitted module can change results.
+    changed = _git(checkout, "status", "--porcelain", "--untracked-files=all", "--", _CODE)
+    return {"revision": revision, "dirty": None if changed is None else bool(changed)}
+
+
+def _git(checkout: Path, *arguments: str) -> str | None:
+    import subprocess  # noqa: PLC0415
+
+    command = ["git", "-C", str(checkout), *arguments]
+    try:
+        result = subprocess.run(
+            command, capture_output=True, text=True, check=True, timeout=_GIT_SECONDS
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return result.stdout.strip()
