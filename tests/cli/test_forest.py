@@ -1,9 +1,6 @@
 """`starcast forest` and `topology` without a server: output, files and exit codes."""
 
-import csv
-import io
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -15,7 +12,6 @@ from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest
 from starcast.trees.construction import CONSTRUCTIONS
 from support.fix_cli import Result, Starcast, printed, refused
-from support.latex_tables import read_table
 
 pytestmark = pytest.mark.usefixtures("alone")
 
@@ -140,28 +136,12 @@ def test_without_a_construction_the_stored_artifact_is_shown(starcast: Starcast)
     assert "127.0.0.1:1" in refused(starcast("topology show S5 --verify"), 4)[0]
 
 
-def test_draw_writes_to_a_file_or_to_stdout(starcast: Starcast) -> None:
-    first = starcast("forest draw S4 multiple --tree 1 --out tree.svg")
-    assert first == Result(0, "", "drew tree 1 of S4:multiple:1234 to tree.svg\n")
-    text = Path("tree.svg").read_text(encoding="utf-8")
-    assert starcast("forest draw S4 multiple --tree 1") == Result(0, text, "")
-    title = ET.fromstring(text)[0].text  # noqa: S314 - our own document
-    assert title == "S4:multiple:1234, tree 1"
-
-
 def test_a_topology_is_drawn_to_a_file_or_to_stdout(starcast: Starcast) -> None:
     assert starcast("topology draw S4 --out s4.svg").err == "drew S4 to s4.svg\n"
     text = Path("s4.svg").read_text(encoding="utf-8")
     assert starcast("topology draw S4") == Result(0, text, "")
     assert "S6 has 720 nodes" in refused(starcast("topology draw S6 --out f.svg"), 7)[0]
     assert not Path("f.svg").exists()
-
-
-def test_a_forest_in_a_file_can_be_drawn(starcast: Starcast) -> None:
-    starcast("forest build S4 multiple --root 4321 --out f.npz")
-    assert starcast("forest draw f.npz --tree 2") == starcast(
-        "forest draw S4 multiple --tree 2 --root 4321"
-    )
 
 
 def test_large_drawings_need_the_option_force(starcast: Starcast) -> None:
@@ -292,15 +272,6 @@ def test_error_messages_can_use_labels_from_0(starcast: Starcast) -> None:
     zeros, _ = refused(starcast("forest verify f.npz --labels 0"), 6)
     assert "node 321 " in ones
     assert ones.replace("321", "210") == zeros
-
-
-def test_every_listing_can_be_printed_as_latex(starcast: Starcast) -> None:
-    for words in ("forest constructions", "forest show S4 multiple"):
-        result = starcast(f"{words} -f latex")
-        assert result.code == 0, result.err
-        table = read_table(result.out)
-        listed = list(csv.reader(io.StringIO(starcast(f"{words} -f csv").out)))
-        assert [table.columns, *table.rows] == listed
 
 
 @pytest.mark.slow

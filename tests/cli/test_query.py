@@ -120,13 +120,6 @@ def test_packs_of_the_user_are_listed_shown_and_checked(starcast: Starcast) -> N
     assert "mine/nodes" in starcast("query check mine").out
 
 
-@pytest.mark.parametrize("name", load_queries())
-def test_show_prints_the_file_of_a_query(starcast: Starcast, name: str) -> None:
-    assert starcast(f"query show {name}").out == load_queries()[name].path.read_text(
-        encoding="utf-8"
-    )
-
-
 def test_check_without_a_server_checks_only_the_files(starcast: Starcast) -> None:
     result = starcast("query check -f json")
     assert result.code == 0

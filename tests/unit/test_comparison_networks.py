@@ -16,7 +16,6 @@ from starcast.comparison.matching import Side
 from starcast.comparison.presentation import lay_out
 from starcast.comparison.sides import (
     CROSSABLE,
-    describe_networks,
     names_contain,
     read_conditions,
     select_runs,
@@ -93,16 +92,6 @@ def test_the_gap_of_each_run_uses_the_lower_bound_of_its_own_topology() -> None:
         assert row["gap_stars"] == time / max(Fraction(600), row["message_bytes"] / 4)
         assert row["gap_cubes"] == time / max(Fraction(300), row["message_bytes"] / 4)
         assert (row["change"], row["verdict"]) == (0, "same")
-
-
-def test_networks_are_described_by_nodes_degree_and_links() -> None:
-    runs = [run for spec in ("S5", "Q7", "S5,2", "S12") for run in along(1, 1, (8,), topology=spec)]
-    assert describe_networks(runs) == [
-        "S5: 120 nodes of degree 4, 240 links",
-        "Q7: 128 nodes of degree 7, 448 links",
-        "S5,2: 20 nodes of degree 4, 40 links",
-        "S12: 479,001,600 nodes of degree 11, 2,634,508,800 links",
-    ]
 
 
 def test_rows_describe_the_topology_of_each_run_if_topologies_are_crossed() -> None:

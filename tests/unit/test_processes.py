@@ -1,5 +1,6 @@
 """Parallel worker processes: killed workers lose no results, and no worker outlives its parent."""
 
+import gc
 import multiprocessing
 import os
 import random
@@ -352,6 +353,7 @@ def test_a_program_that_a_worker_started_does_not_delay_its_end() -> None:
 
 
 def test_killed_workers_leave_no_open_files() -> None:
+    gc.collect()  # closes the files of earlier tests
     counts = []
     with local_processes(1) as executor:
         for _ in range(3):

@@ -4,15 +4,16 @@ import errno
 import os
 import sys
 import traceback
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from starcast.cli import commands, completion, context
-from starcast.support.errors import LimitError, StarcastError
+from starcast.support.errors import LimitError, StarcastError, clean_message
 from starcast.support.text import add_flags
 
 INTERRUPTED = 130
@@ -20,8 +21,11 @@ INTERRUPTED = 130
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
-class _Root(context.RootGroup):
-    """The root command, which imports a command group only when it is used, to start quickly."""
+class _Root(TyperGroup):
+    """The root command, which imports a command group only when it is used, to start quickly.
+
+    It adds ``--quiet`` and ``--verbose`` to all commands.
+    """
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command or command group, or None for an unknown name.
@@ -45,7 +49,92 @@ class _Root(context.RootGroup):
         if name in commands.PARTS and name not in self.commands:
             part = typer.Typer(rich_markup_mode=None)
             commands.PARTS[name](part)
-            self.add_commands(dict(typer.main.get_group(part).commands))
+            added = dict(typer.main.get_group(part).commands)
+            flags = _params()
+            for command in _leaves(added):
+                command.params += flags
+            self.commands.update(added)
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        """Parse the words before the command.
+
+        Errors quote the input; special characters are escaped, and long input is shortened.
+        """
+        with _clean_errors():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command.
+
+        Errors quote the input; special characters are escaped, and long input is shortened.
+        """
+        with _clean_errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _clean_errors() -> Iterator[None]:
+    try:
+        yield
+    except typer.TyperException as error:
+        ctx = getattr(error, "ctx", None)
+        # If a command group is given without a command, the message is the group's help and stays
+        # unchanged.
+        if ctx is None or error.message != ctx.get_help():
+            error.message = clean_message(error.message)
+        # Only an error about an unknown option has `possibilities`.
+        if ctx is not None and hasattr(error, "possibilities"):
+            _show_place(error, ctx)
+        raise
+
+
+def _show_place(error: Any, ctx: Any) -> None:
+    """Replace the message about an unknown option, if it is an option of the root command.
+
+    The new message states that the option belongs before the command.
+    """
+    root = ctx.find_root()
+    if any(error.option_name in option.opts for option in root.command.params):
+        name, command = root.info_name, ctx.command_path.removeprefix(f"{root.info_name} ")
+        error.possibilities = None
+        error.message = (
+            f"{error.option_name} belongs before the command: "
+            f"{name} {error.option_name} ... {command}"
+        )
+
+
+def _leaves(listed: dict[str, Any]) -> Iterator[Any]:
+    """Yield the commands, including those within groups."""
+    for command in listed.values():
+        if hasattr(command, "commands"):
+            yield from _leaves(command.commands)
+        else:
+            yield command
+
+
+def _params() -> list[Any]:
+    """Return the flags as hidden options for a command."""
+    # Typer creates options only from the signature of a command, so `_flags` is made a command that
+    # never runs.
+    app = typer.Typer(add_completion=False)
+    app.command()(_flags)
+    command: Any = typer.main.get_command(app)
+    return list(command.params)
+
+
+def _flags(
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", "-q", callback=context.set_quiet, expose_value=False, hidden=True),
+    ] = False,
+    verbose: Annotated[
+        int,
+        typer.Option(
+            "--verbose", "-v", count=True, callback=context.begin, expose_value=False, hidden=True
+        ),
+    ] = 0,
+) -> None:
+    pass
 
 
 app = typer.Typer(

@@ -10,19 +10,17 @@ import logging
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from starcast.cli import output
 from starcast.support import log
-from starcast.support.errors import InputError, StarcastError, clean_message
+from starcast.support.errors import InputError, StarcastError
 from starcast.support.progress import close_all
 
 if TYPE_CHECKING:
@@ -172,7 +170,7 @@ def reset() -> None:
     _start = perf_counter()
 
 
-def _begin(ctx: typer.Context, count: int) -> None:
+def begin(ctx: typer.Context, count: int) -> None:
     """Set the verbosity, and log the command that is about to start."""
     if ctx.resilient_parsing:
         return
@@ -215,95 +213,3 @@ def finish(code: int, error: Exception | None = None) -> None:
     elif error is not None:
         log.error_event("internal error", error)
     log.event("command ended", exit_code=code, seconds=seconds)
-
-
-class RootGroup(TyperGroup):
-    """The root command, which adds ``--quiet`` and ``--verbose`` to all commands."""
-
-    def add_commands(self, commands: dict[str, Any]) -> None:
-        """Add commands and command groups; give each command the flags of this module."""
-        options = _params()
-        for command in _leaves(commands):
-            command.params += options
-        self.commands.update(commands)
-
-    def make_context(self, *arguments: Any, **options: Any) -> Any:
-        """Parse the words before the command.
-
-        Errors quote the input; special characters are escaped, and long input is shortened.
-        """
-        with _clean_errors():
-            return super().make_context(*arguments, **options)
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command.
-
-        Errors quote the input; special characters are escaped, and long input is shortened.
-        """
-        with _clean_errors():
-            return super().invoke(ctx)
-
-
-@contextmanager
-def _clean_errors() -> Iterator[None]:
-    try:
-        yield
-    except typer.TyperException as error:
-        ctx = getattr(error, "ctx", None)
-        # If a command group is given without a command, the message is the group's help and stays
-        # unchanged.
-        if ctx is None or error.message != ctx.get_help():
-            error.message = clean_message(error.message)
-        # Only an error about an unknown option has `possibilities`.
-        if ctx is not None and hasattr(error, "possibilities"):
-            _show_place(error, ctx)
-        raise
-
-
-def _show_place(error: Any, ctx: Any) -> None:
-    """Replace the message about an unknown option, if it is an option of the root command.
-
-    The new message states that the option belongs before the command.
-    """
-    root = ctx.find_root()
-    if any(error.option_name in option.opts for option in root.command.params):
-        name, command = root.info_name, ctx.command_path.removeprefix(f"{root.info_name} ")
-        error.possibilities = None
-        error.message = (
-            f"{error.option_name} belongs before the command: "
-            f"{name} {error.option_name} ... {command}"
-        )
-
-
-def _leaves(commands: dict[str, Any]) -> Iterator[Any]:
-    """Yield the commands, including those within groups."""
-    for command in commands.values():
-        if hasattr(command, "commands"):
-            yield from _leaves(command.commands)
-        else:
-            yield command
-
-
-def _params() -> list[Any]:
-    """Return the flags as hidden options for a command."""
-    # Typer creates options only from the signature of a command, so `_flags` is made a command that
-    # never runs.
-    app = typer.Typer(add_completion=False)
-    app.command()(_flags)
-    command: Any = typer.main.get_command(app)
-    return list(command.params)
-
-
-def _flags(
-    quiet: Annotated[
-        bool,
-        typer.Option("--quiet", "-q", callback=set_quiet, expose_value=False, hidden=True),
-    ] = False,
-    verbose: Annotated[
-        int,
-        typer.Option(
-            "--verbose", "-v", count=True, callback=_begin, expose_value=False, hidden=True
-        ),
-    ] = 0,
-) -> None:
-    pass

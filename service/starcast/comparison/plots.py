@@ -44,7 +44,10 @@ _FORMATS: dict[str, dict[str, Any]] = {
     "pdf": {"CreationDate": None},
     "png": {"Software": None},
 }
-INK, FAINT = "#1b1f24", "#6b7280"
+_STYLE = mpl.rc_params_from_file(
+    Path(__file__).with_suffix(".mplstyle"), use_default_template=False
+)
+INK, FAINT = _STYLE["text.color"], _STYLE["axes.edgecolor"]
 _DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (2, 1.5)), (0, (7, 2, 2, 2)), (0, (1, 1)))
 _MARKS = "osD^vPX"
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -68,30 +71,6 @@ _NEAR = 0.06
 #: The dash patterns of the lower bounds, which are drawn in the text colour.
 _BOUNDS = ((4, 3), (1.5, 1.5), (8, 3), (6, 2, 1.5, 2), (3, 5))
 
-_SETTINGS: dict[Any, Any] = {
-    "svg.fonttype": "path",
-    "svg.hashsalt": "starcast",
-    "pdf.fonttype": 42,
-    "savefig.dpi": 200,
-    "font.family": "sans-serif",
-    "font.size": 8,
-    "axes.titlesize": 8,
-    "axes.titlelocation": "left",
-    "text.color": INK,
-    "axes.edgecolor": FAINT,
-    "axes.labelcolor": INK,
-    "axes.facecolor": "none",
-    "figure.facecolor": "none",
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "grid.color": FAINT,
-    "grid.alpha": 0.25,
-    "grid.linewidth": 0.6,
-    "legend.frameon": False,
-    "legend.labelcolor": INK,
-}
 #: matplotlib arguments by curve label, so that a curve looks the same in all plots.
 Styles = Mapping[str, Mapping[str, Any]]
 
@@ -230,7 +209,7 @@ def _settings() -> Iterator[None]:
     """Apply this module's matplotlib settings within the context only."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)
+        mpl.rcParams.update(_STYLE)
         yield
 
 
