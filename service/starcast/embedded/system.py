@@ -51,6 +51,8 @@ _DETACH = '"$@" >&2 & echo $!'
 _ERROR_LINE = re.compile(r"\b(ERROR|FATAL|PANIC|error|Error|\w*Exception|Caused by)\b")
 DISK_FULL = re.compile(r"No space left on device|Disk quota exceeded")
 
+MB = 1_000_000
+
 
 def server_account() -> Account:
     """Return the account that runs the servers: the system user for root, else the current user.
@@ -299,9 +301,6 @@ def startup_error(title: str, log: Path) -> StarcastError:
     errors = [line for line in lines if _ERROR_LINE.search(line)]
     line = (errors or lines or ["no output"])[-1]
     return UnavailableError(f"{title} exited during startup: {line}", hint=f"see the log {log}")
-
-
-MB = 1_000_000
 
 
 def is_disk_full(error: BaseException) -> bool:

@@ -52,6 +52,49 @@ BOTH = "both"
 #: The name that requests the default port model of each algorithm.
 DEFAULT_PORTS = "default"
 
+#: Rows written per second over Bolt on a warm server (docs/decisions/0002-keys-and-labels.md), and
+#: rows compared per second by reading them in pages.
+NODES_PER_SECOND = 30_000
+RELATIONSHIPS_PER_SECOND = 40_000
+COMPARED_PER_SECOND = 400_000
+#: Costs of a server that has just started: seconds to plan its first statements, additional seconds
+#: per row until Java has compiled the code that writes rows, and the number of rows written until
+#: then. Measured with S7 and its trees (docs/engines.md).
+FIRST_STATEMENTS_SECONDS = 2
+COLD_SECONDS_PER_ROW = 65e-6
+COLD_ROWS = 100_000
+#: Nodes and relationships deleted per second over Bolt, measured with S8, S9 and S10.
+DELETED_PER_SECOND = 70_000
+
+#: Fixed seconds of an import on two idle processors, for starting the tool and restarting Neo4j.
+RESTART_SECONDS = 20
+#: Rows per second of an import, including building, importing, indexing and comparing, measured
+#: with S10 and S9: ``python -m benchmarks offline``.
+IMPORTED_NODES_PER_SECOND = 130_000
+IMPORTED_RELATIONSHIPS_PER_SECOND = 330_000
+
+#: Bytes in Neo4j's store files, measured on S7 and S8. Three indexes take most of a node's bytes.
+#: Relationships of schedules take more, because the long id of their schedule is stored outside of
+#: their fixed-size records.
+BYTES_PER_NODE = 250
+BYTES_PER_RELATIONSHIP = {"topology": 120, "forest": 120, "schedule": 250}
+#: Number of digits assumed for ranks and units in import files. Larger numbers do not occur within
+#: `IMPORT_ROW_LIMIT`.
+_WIDTH = 8
+
+#: Maximum number of rows over Bolt. S10 without forests fits and takes about ten minutes. Rows are
+#: sorted in memory, at about 100 bytes per row.
+BOLT_ROW_LIMIT = 25_000_000
+#: Maximum number of rows by import, including those already stored. S10 with the trees of the
+#: construction ``multiple`` fits, and all processes together then need less than 6 GB of memory.
+IMPORT_ROW_LIMIT = 60_000_000
+
+_REDUCE = (
+    "choose a smaller topology, fewer trees or schedules, or fewer segments or messages; "
+    "'--dry-run' shows the size of each artifact, and 'starcast run once' stores the results and "
+    "steps of a schedule without its rows"
+)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -232,50 +275,6 @@ def _all_algorithms(
     if collective:
         check_collective(collective)
     return algorithms_on(topology, collective or None)
-
-
-#: Rows written per second over Bolt on a warm server (docs/decisions/0002-keys-and-labels.md), and
-#: rows compared per second by reading them in pages.
-NODES_PER_SECOND = 30_000
-RELATIONSHIPS_PER_SECOND = 40_000
-COMPARED_PER_SECOND = 400_000
-#: Costs of a server that has just started: seconds to plan its first statements, additional seconds
-#: per row until Java has compiled the code that writes rows, and the number of rows written until
-#: then. Measured with S7 and its trees (docs/engines.md).
-FIRST_STATEMENTS_SECONDS = 2
-COLD_SECONDS_PER_ROW = 65e-6
-COLD_ROWS = 100_000
-#: Nodes and relationships deleted per second over Bolt, measured with S8, S9 and S10.
-DELETED_PER_SECOND = 70_000
-
-#: Fixed seconds of an import on two idle processors, for starting the tool and restarting Neo4j.
-RESTART_SECONDS = 20
-#: Rows per second of an import, including building, importing, indexing and comparing, measured
-#: with S10 and S9: ``python -m benchmarks offline``.
-IMPORTED_NODES_PER_SECOND = 130_000
-IMPORTED_RELATIONSHIPS_PER_SECOND = 330_000
-
-#: Bytes in Neo4j's store files, measured on S7 and S8. Three indexes take most of a node's bytes.
-#: Relationships of schedules take more, because the long id of their schedule is stored outside of
-#: their fixed-size records.
-BYTES_PER_NODE = 250
-BYTES_PER_RELATIONSHIP = {"topology": 120, "forest": 120, "schedule": 250}
-#: Number of digits assumed for ranks and units in import files. Larger numbers do not occur within
-#: `IMPORT_ROW_LIMIT`.
-_WIDTH = 8
-
-#: Maximum number of rows over Bolt. S10 without forests fits and takes about ten minutes. Rows are
-#: sorted in memory, at about 100 bytes per row.
-BOLT_ROW_LIMIT = 25_000_000
-#: Maximum number of rows by import, including those already stored. S10 with the trees of the
-#: construction ``multiple`` fits, and all processes together then need less than 6 GB of memory.
-IMPORT_ROW_LIMIT = 60_000_000
-
-_REDUCE = (
-    "choose a smaller topology, fewer trees or schedules, or fewer segments or messages; "
-    "'--dry-run' shows the size of each artifact, and 'starcast run once' stores the results and "
-    "steps of a schedule without its rows"
-)
 
 
 @dataclass(frozen=True)

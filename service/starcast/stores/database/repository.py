@@ -30,6 +30,29 @@ Stored = TypeVar("Stored", bound=models.Base)
 #: The maximum value of PostgreSQL's type bigint.
 _MAX_ID = 2**63 - 1
 
+Row = dict[str, Any]
+
+#: The table of each kind of artifact.
+MODELS: dict[str, type[models.Base]] = {
+    model.__tablename__: model for model in (models.Topology, models.Forest, models.Schedule)
+}
+_TREE_COLUMNS = ("forest", "number", "height", "leaves", "size", "parent_port")
+_VIEW = table("artifact", *map(column, ARTIFACT.columns))
+_COLUMNS = {
+    "topology": ("family", "nodes", "links", "degree", "diameter"),
+    "forest": ("topology", "construction", "root_label", "trees", "height", "congestion"),
+    "schedule": (
+        "topology",
+        "collective",
+        "algorithm",
+        "ports",
+        "arguments",
+        "steps",
+        "transmissions",
+        "largest_packet",
+    ),
+}
+
 
 def require(row: Stored | None, noun: str, missing: str) -> Stored:
     """Return a row unless it is None.
@@ -142,30 +165,6 @@ def load_profile(session: Session, run: int) -> list[models.StepProfile]:
     """Return the step profile of a run in order."""
     query = select(models.StepProfile).filter_by(run=run).order_by(models.StepProfile.step)
     return list(session.scalars(query))
-
-
-Row = dict[str, Any]
-
-#: The table of each kind of artifact.
-MODELS: dict[str, type[models.Base]] = {
-    model.__tablename__: model for model in (models.Topology, models.Forest, models.Schedule)
-}
-_TREE_COLUMNS = ("forest", "number", "height", "leaves", "size", "parent_port")
-_VIEW = table("artifact", *map(column, ARTIFACT.columns))
-_COLUMNS = {
-    "topology": ("family", "nodes", "links", "degree", "diameter"),
-    "forest": ("topology", "construction", "root_label", "trees", "height", "congestion"),
-    "schedule": (
-        "topology",
-        "collective",
-        "algorithm",
-        "ports",
-        "arguments",
-        "steps",
-        "transmissions",
-        "largest_packet",
-    ),
-}
 
 
 def artifact_columns(kind: str) -> list[str]:

@@ -44,6 +44,38 @@ TCP_OPTIONS = {
 Result = TypeVar("Result")
 Protocol = Generator[Any, Any, Result]
 
+CONNECT_SECONDS = 5
+
+# These libraries log lost connections, which starcast's errors report as well. Without a handler,
+# Python would print these messages to stderr. A program that configures logging still receives
+# them.
+for _name in ("sqlalchemy", "psycopg"):
+    logging.getLogger(_name).addHandler(logging.NullHandler())
+
+#: SQLSTATEs of statements that the role has no right to run, or that a read-only server refuses.
+_NO_RIGHT = {"42501", "25006"}
+_LOCK_NOT_AVAILABLE = "55P03"
+_KEY = "hashtextextended(:key, 0)"
+# PostgreSQL shows the 64-bit key of an advisory lock as two numbers of 32 bits. The transaction
+# that holds a lock is idle, so its state last changed when it took the lock.
+_HOLDER_OF = text(
+    "select pid, application_name, extract(epoch from clock_timestamp() - state_change) as seconds"
+    " from pg_locks left join pg_stat_activity using (pid)"
+    " where locktype = 'advisory' and granted and objsubid = 1"
+    " and database = (select oid from pg_database where datname = current_database())"
+    " and (classid::bigint << 32) | objid::bigint = hashtextextended(:key, 0)"
+)
+#: Prefix of the application name of connections that hold a lock and state their task.
+_HOLDER = "starcast: "
+#: Maximum length of an application name in PostgreSQL.
+_NAME_BYTES = 63
+# The transaction that holds a lock is idle on purpose. Servers before version 17 have only one of
+# these time limits.
+_NO_IDLE_LIMIT = text(
+    "select set_config(name, '0', true) from pg_settings"
+    " where name in ('idle_in_transaction_session_timeout', 'transaction_timeout')"
+)
+
 
 def is_pooled(connection: Connection) -> bool:
     """Return whether a pooler is between the connection and the server.
@@ -117,39 +149,6 @@ class WatchedConnection(psycopg.Connection[Any]):
         except psycopg.OperationalError:
             return False
         return True
-
-
-CONNECT_SECONDS = 5
-
-# These libraries log lost connections, which starcast's errors report as well. Without a handler,
-# Python would print these messages to stderr. A program that configures logging still receives
-# them.
-for _name in ("sqlalchemy", "psycopg"):
-    logging.getLogger(_name).addHandler(logging.NullHandler())
-
-#: SQLSTATEs of statements that the role has no right to run, or that a read-only server refuses.
-_NO_RIGHT = {"42501", "25006"}
-_LOCK_NOT_AVAILABLE = "55P03"
-_KEY = "hashtextextended(:key, 0)"
-# PostgreSQL shows the 64-bit key of an advisory lock as two numbers of 32 bits. The transaction
-# that holds a lock is idle, so its state last changed when it took the lock.
-_HOLDER_OF = text(
-    "select pid, application_name, extract(epoch from clock_timestamp() - state_change) as seconds"
-    " from pg_locks left join pg_stat_activity using (pid)"
-    " where locktype = 'advisory' and granted and objsubid = 1"
-    " and database = (select oid from pg_database where datname = current_database())"
-    " and (classid::bigint << 32) | objid::bigint = hashtextextended(:key, 0)"
-)
-#: Prefix of the application name of connections that hold a lock and state their task.
-_HOLDER = "starcast: "
-#: Maximum length of an application name in PostgreSQL.
-_NAME_BYTES = 63
-# The transaction that holds a lock is idle on purpose. Servers before version 17 have only one of
-# these time limits.
-_NO_IDLE_LIMIT = text(
-    "select set_config(name, '0', true) from pg_settings"
-    " where name in ('idle_in_transaction_session_timeout', 'transaction_timeout')"
-)
 
 
 def connect(url: URL) -> Engine:

@@ -64,6 +64,11 @@ _SEND_COLUMNS = ("sender", "receiver", "step", "tree", "port", "unit")
 
 Column = NDArray[np.int64]
 
+#: Label of an artifact's node by kind of artifact, in the order in which artifacts are built.
+LABEL_OF: dict[str, Label] = {"topology": TOPOLOGY, "forest": FOREST, "schedule": SCHEDULE}
+#: Type of the relationships that make up an artifact, by kind of artifact.
+RELATIONSHIP_OF: dict[str, Relationship] = {"topology": LINK, "forest": TREE_EDGE, "schedule": SEND}
+
 
 @dataclass(frozen=True)
 class Content:
@@ -374,12 +379,6 @@ def rows_content(blocks: Iterable[Rows]) -> Content:
     for block in blocks:
         content += Content(0, len(block), (0, checksum(block.table)))
     return content
-
-
-#: Label of an artifact's node by kind of artifact, in the order in which artifacts are built.
-LABEL_OF: dict[str, Label] = {"topology": TOPOLOGY, "forest": FOREST, "schedule": SCHEDULE}
-#: Type of the relationships that make up an artifact, by kind of artifact.
-RELATIONSHIP_OF: dict[str, Relationship] = {"topology": LINK, "forest": TREE_EDGE, "schedule": SEND}
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,9 @@ from starcast.support.text import pluralize
 
 _CHECK_SETTINGS = "check the servers named in STARCAST_NEO4J_URI and STARCAST_POSTGRES_URI"
 
+_LABELS = {label.name for label in LABELS}
+_TYPES = {relationship.name for relationship in RELATIONSHIPS}
+
 
 class OwnershipError(UnavailableError):
     """The graph belongs to another program, database, or version of starcast."""
@@ -136,10 +139,6 @@ def _check_empty(graph: Graph) -> None:
             f"it holds {held} and no :{STORE.name} of starcast",
             hint="give starcast a Neo4j database of its own; this database is left unchanged",
         )
-
-
-_LABELS = {label.name for label in LABELS}
-_TYPES = {relationship.name for relationship in RELATIONSHIPS}
 
 
 def find_index_faults(graph: Graph) -> list[str]:

@@ -382,9 +382,9 @@ class Graph:
                 "or raise STARCAST_TIMEOUT",
             )
         subject = f"{code} {text}"
-        kind, message, hint = next(row for pattern, *row in _REFUSALS if re.match(pattern, subject))
+        _, kind, form, hint = next(each for each in _REFUSALS if re.match(each[0], subject))
         names = {"uri": self.uri, "user": self.user, "database": self.database}
-        return kind(message.format(text=text, code=code, **names), hint=hint)
+        return kind(form.format(text=text, code=code, **names), hint=hint)
 
 
 def fetch_result(result: neo4j.Result, row_limit: int | None) -> QueryResult:
