@@ -52,6 +52,24 @@ class Chain(NamedTuple):
     size: int
 
 
+class PacketColumns(NamedTuple):
+    """Packets as columns, in the order of steps.
+
+    Attributes:
+        step: int64 ``[packets]``.
+        sender: int64 ``[packets]``, the ranks of the senders.
+        port: int64 ``[packets]``, the ports of the senders.
+        receiver: int64 ``[packets]``, the ranks of the receivers.
+        units: int64 ``[packets]``, the number of units in each packet.
+    """
+
+    step: Indices
+    sender: Indices
+    port: Indices
+    receiver: Indices
+    units: Indices
+
+
 class Batch(NamedTuple):
     """Rows of complete steps, and their packets."""
 
@@ -121,13 +139,15 @@ class Packets:
             return self.links.port_index(self.port)
         return self.links.number(self.sender, self.port)
 
-    def columns(self) -> tuple[Indices, ...]:
-        """Return step, sender, port, receiver and units of each packet.
-
-        Sender and receiver are those of the packet's first row.
-        """
-        columns = (self.step, self.sender, self.port, self.receiver)
-        return (*(self.first_of(column).astype(np.int64) for column in columns), self.units)
+    def columns(self) -> PacketColumns:
+        """Return the packets as columns; sender and receiver are those of the first row."""
+        return PacketColumns(
+            step=self.first_of(self.step).astype(np.int64),
+            sender=self.first_of(self.sender).astype(np.int64),
+            port=self.first_of(self.port).astype(np.int64),
+            receiver=self.first_of(self.receiver).astype(np.int64),
+            units=self.units,
+        )
 
     def chains(self) -> tuple[Chain, ...]:
         """Return the resources for which packets wait, in addition to waiting for their units.
