@@ -178,6 +178,7 @@ def arguments_on(network: Topology, entry: Algorithm) -> Iterator[dict[str, Any]
     names = [argument.name for argument in entry.arguments]
     messages = {1} if "copies" in names else {1, degree}
     bases = single_trees(network) if network.nodes <= 120 else ("greedy",)
+    choices: dict[str, Collection[Any]]
     choices = {"segments": {2}, "messages": messages, "copies": {1, degree}, "base": bases}
     if network.nodes <= 24:
         messages |= {1, 2, degree, degree + 1, 2 * degree}

@@ -12,7 +12,7 @@ from starcast import schedule as build
 from starcast.judges.simulator import FaultLike
 from starcast.topologies import as_topology
 from support.meeting import refused
-from support.simulator_cases import Base, assert_same_verdict, bases, built, fault_sets, kept
+from support.simulator_cases import assert_same_verdict, built, fault_sets, kept
 
 
 def test_a_fault_is_parsed_from_and_formatted_in_the_same_notation() -> None:
@@ -108,22 +108,6 @@ def test_faults_may_come_from_any_iterable_but_a_single_fault_is_refused() -> No
     for faults in ("21345", None, 5, Fault("2134")):
         with refused("not a list"):
             simulate(plan, faults=faults)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("base", bases("S3", "S4,2"), ids=" ".join)
-def test_a_node_sends_and_receives_until_the_step_before_it_dies(base: Base) -> None:
-    """The test tries every second node and several steps of the schedule."""
-    schedule = built(base).expand()
-    for rank in range(0, schedule.topology.nodes, 2):
-        steps = range(1, schedule.steps + 2, max(schedule.steps // 4, 1))
-        moved = [
-            assert_same_verdict(schedule, [Fault(rank, step).on(schedule.topology)]).transmissions
-            for step in steps
-        ]
-        assert moved == sorted(moved)
-        assert assert_same_verdict(
-            schedule, [Fault(rank, schedule.steps + 1).on(schedule.topology)]
-        ).transmissions == len(schedule)
 
 
 def test_if_a_fault_is_given_twice_the_earlier_step_counts() -> None:
