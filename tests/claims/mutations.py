@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -137,22 +138,13 @@ def _leaf_lost(trees: Forest, ports: NDArray[np.uint8]) -> None:
     ports[0, _leaf(trees, 0)] = 0
 
 
-def _leaf_moved(trees: Forest, ports: NDArray[np.uint8]) -> None:
-    """Move a deepest leaf of the first tree to its deepest other neighbour."""
-    network, leaf = trees.topology, _leaf(trees, 0)
-    others = [port for port in network.ports if port != ports[0, leaf]]
-    levels = [int(trees.levels()[0, int(network.neighbours(port, [leaf])[0])]) for port in others]
+def _leaf_to(trees: Forest, ports: NDArray[np.uint8], row: int, sign: int) -> None:
+    """Move a deepest leaf to its deepest other neighbour (sign 1), or to its highest one (-1)."""
+    network, leaf = trees.topology, _leaf(trees, row)
+    others = [port for port in network.ports if port != ports[row, leaf]]
+    neighbours = [int(network.neighbours(port, [leaf])[0]) for port in others]
     if others:
-        ports[0, leaf] = others[int(np.argmax(levels))]
-
-
-def _leaf_raised(trees: Forest, ports: NDArray[np.uint8]) -> None:
-    """Move a deepest leaf of the last tree to its neighbour with the smallest level."""
-    network, leaf = trees.topology, _leaf(trees, -1)
-    levels = [
-        int(trees.levels()[-1, int(network.neighbours(port, [leaf])[0])]) for port in network.ports
-    ]
-    ports[-1, leaf] = network.ports[int(np.argmin(levels))]
+        ports[row, leaf] = others[int(np.argmax(sign * trees.levels()[row, neighbours]))]
 
 
 def _doubled(trees: Forest, ports: NDArray[np.uint8]) -> None:  # noqa: ARG001 - all change an array
@@ -224,8 +216,8 @@ def _exchanged(values: Any) -> Any:
 CHANGES: dict[str, dict[str, Change]] = {
     "forest": {
         "a leaf lost": _ports(_leaf_lost),
-        "a leaf moved": _ports(_leaf_moved),
-        "a leaf raised": _ports(_leaf_raised),
+        "a leaf moved": _ports(partial(_leaf_to, row=0, sign=1)),
+        "a leaf raised": _ports(partial(_leaf_to, row=-1, sign=-1)),
         "a tree doubled": _ports(_doubled),
     },
     "schedule": {

@@ -86,30 +86,21 @@ def for_all(
     ]
 
 
-def of_all_sources(rows: Iterable[Row], units: int, addressed: bool) -> list[Row]:
+def of_all_sources(rows: Collection[Row], units: int, addressed: bool) -> list[Row]:
     """Return the rows of all sources of S_n with numbered units, given those of the identity.
 
     If ``addressed``, every unit has one destination, which its number encodes.
     """
-    kept = list(rows)
-    n = len(kept[0].sender)
+    n = len(next(iter(rows)).sender)
     every, rank = nodes(n), ranks(n)
     each = units // len(every) if addressed else units
-    result = []
-    for number, source in enumerate(every):
-        image = {x: compose(source, x) for x in every}
-        for row in kept:
-            own = row.unit
-            if addressed:
-                own = rank[image[every[own // each]]] * each + own % each
-            result.append(
-                row._replace(
-                    sender=image[row.sender],
-                    receiver=image[row.receiver],
-                    unit=number * units + own,
-                )
-            )
-    return result
+
+    def number(source: Node, own: int) -> int:
+        if addressed:
+            own = rank[compose(source, every[own // each])] * each + own % each
+        return rank[source] * units + own
+
+    return [row._replace(unit=number(*row.unit)) for row in for_all(rows, every)]
 
 
 class Execution(NamedTuple):

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from starcast import StarcastError, topology
-from starcast.claims import catalogue, registry
-from starcast.claims.cached_topology import ObjectCache
+from starcast.claims import catalogue, lower_bound_counts, registry
+from starcast.claims.cached_topology import CachedTopology, ObjectCache
 from starcast.claims.catalogue import Paper, parse_entry, parse_sizes
 from starcast.claims.check import ClaimCheck
 from starcast.claims.registry import forests
@@ -98,3 +98,15 @@ def test_a_check_that_takes_forests_is_called_once_for_every_forest() -> None:
     registered.check(ClaimCheck(topology("S3"), ObjectCache()))
     assert roots == [("S3", root) for root in range(6)]
     assert registered.section == record_root.__module__
+
+
+def test_schedules_that_are_too_large_are_not_compared_with_a_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The allgather `ring` of S_7 would have 25 million rows, and more for several messages."""
+    network = CachedTopology(topology("S7"), ObjectCache())
+    requested: list[str] = []
+    monkeypatch.setattr(network, "schedule", lambda *names, **_: requested.append(names[1]))
+    list(lower_bound_counts.catalogue_schedules(network, "allgather", "all", (0,)))
+    assert "ring" not in requested
+    assert "necklace" in requested

@@ -253,13 +253,15 @@ def test_plug_ins_that_cannot_be_found_are_refused(name: str) -> None:
 def test_claim_verification_ignores_plug_ins() -> None:
     star = topology("S4")
     known = counts.single_trees(star), counts.algorithms_on(star, "broadcast")
+    bound = starcast.check("SLC.LB-allport", sizes=["S3"])
     load_examples()
 
     @starcast.algorithm("broadcast", "none", source="this test")
-    def none(topology: Topology, root: int, ports: str) -> None:
+    def none(topology: Topology, root: int, ports: str, segments: int = 1) -> None:
         """Stand for an algorithm that returns nothing."""
 
     assert (counts.single_trees(star), counts.algorithms_on(star, "broadcast")) == known
+    assert starcast.check("SLC.LB-allport", sizes=["S3"]) == bound
     assert "highest-ports" in single_trees("S4")
     assert "none" in {algorithm.name for algorithm in algorithms_on(star, "broadcast")}
 

@@ -28,7 +28,7 @@ from starcast.trees.model import Forest
 
 #: The values of m, T_s and T_c for which times are compared with lower bounds.
 BOUND_GRID = parameters((1, 2), (0, 1, 4), (0, 1, 4))
-#: Default maximum number of rows of a compared schedule: larger ones take minutes and gigabytes.
+#: Maximum number of rows of a compared schedule: larger ones take minutes and gigabytes.
 _MAX_ROWS = 10_000_000
 
 
@@ -106,8 +106,8 @@ def catalogue_schedules(
 ) -> Iterator[Schedule]:
     """Yield schedules of the catalogue's algorithms, with various arguments and roots.
 
-    Schedules of more than ``most_rows`` rows are omitted; at most ``bases`` constructions
-    (default: all) are tried as the argument ``base``.
+    Schedules with more than ``most_rows`` rows per source are omitted; at most ``bases``
+    constructions (default: all) are tried as the argument ``base``.
     """
     degree = network.degree
     choices: dict[str, tuple[int | str, ...]] = {
@@ -124,6 +124,8 @@ def catalogue_schedules(
             if algorithm.refusal(network.topology, arguments) is not None:
                 continue
             if algorithm.rows(network.topology, arguments) > most_rows:
+                continue
+            if algorithm.count(network.topology, ports, arguments) > _MAX_ROWS:
                 continue
             for root in roots:
                 yield network.schedule(collective, algorithm.name, ports, root, **arguments)

@@ -205,7 +205,7 @@ def gather_is_reversed_scatter(check: ClaimCheck) -> None:
 
 def _check_reversed(check: ClaimCheck, scatter: Schedule, gather: Schedule, messages: int) -> None:
     forward = check.execute(scatter)
-    place = {"M": messages, "root": gather.root}
+    place: dict[str, Any] = {"M": messages, "root": gather.root}
     check.takes(gather, forward.steps, forward.transmissions, **place)
     # In reversed time, a row of the last step comes first and goes in the opposite direction.
     step = scatter.steps + 1 - scatter.step

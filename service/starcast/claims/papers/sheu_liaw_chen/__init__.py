@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from starcast.claims.cached_topology import heights
 from starcast.claims.check import ClaimCheck
 from starcast.claims.closed_forms import Number, ceil, diameter, divide, factorial, greatest, log2
+from starcast.claims.lower_bound_counts import algorithms_on
 from starcast.claims.papers.tseng_sheu.collectives import packet_sizes, place_of_rows
 from starcast.claims.papers.tseng_sheu.trees import check_star_size
 from starcast.claims.registry import Execution, Memory, check_rows, checks, execute, executions
-from starcast.collectives.algorithm import algorithms_on
 from starcast.collectives.model import BYTES_PER_ROW, Schedule
 from starcast.support.integers import ceil_div
 from starcast.topologies import permutations
