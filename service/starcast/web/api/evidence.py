@@ -123,19 +123,15 @@ def locate_counterexample(verdict: Verdict) -> str | None:
         at = locate(verdict)
     except NotFoundError:
         return None
-    state: dict[str, str] = {}
-    if at.forest:
-        state["forest"] = at.forest.partition(":")[2]
-    if at.schedule:
-        state["schedule"] = at.schedule.partition(":")[2]
-    if at.tree is not None:
-        state["tree"] = str(at.tree)
-    if at.step is not None:
-        state["step"] = str(at.step)
-    nodes = at.link or at.nodes
-    if nodes:
-        state["node"] = nodes[0]
-    return explorer_url(at.network.spec, state)
+    state = {
+        "forest": (at.forest or "").partition(":")[2],
+        "schedule": (at.schedule or "").partition(":")[2],
+        "tree": at.tree,
+        "step": at.step,
+        "node": next(iter(at.link or at.nodes), None),
+    }
+    shown = {name: str(value) for name, value in state.items() if value not in (None, "")}
+    return explorer_url(at.network.spec, shown)
 
 
 def _cypher(verdict: Verdict) -> str | None:
