@@ -12,7 +12,6 @@ import threading
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from playwright.sync_api import sync_playwright
 
 from benchmarks.measure import Figure
 from starcast.drawing.explorer import build_schedule, pack_schedule, pack_topology
+from starcast.support.html import STATIC
 from starcast.topologies import topology
 
 _PAGE = Path(__file__).with_name("explorer.html")
@@ -75,10 +75,7 @@ def _prepare(folder: Path) -> None:
     )
     for name, path in _SCRIPTS.items():
         shutil.copy(folder / "node_modules" / path, folder / name)
-    scripts = files("starcast") / "web" / "static" / "explorer"
-    for script in scripts.iterdir():
-        if script.name.endswith(".js"):
-            (folder / script.name).write_bytes(script.read_bytes())
+    shutil.copytree(STATIC, folder / "static")
     page = _PAGE.read_text(encoding="utf-8")
     for spec in ("S7", "S8"):
         network = topology(spec)

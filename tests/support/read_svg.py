@@ -40,6 +40,17 @@ class Box(NamedTuple):
         return complex(self.x + self.width / 2, self.y + self.height / 2)
 
 
+class Picture:
+    """The content of an SVG drawing."""
+
+    def __init__(self, text: str) -> None:
+        self.root = parse(text)
+        self.width, self.height = (float(self.root.get(name, 0)) for name in ("width", "height"))
+        self.words = texts(self.root)
+        self.boxes = boxes(self.root)
+        self.strokes = strokes(self.root)
+
+
 def parse(picture: str | None) -> ET.Element:
     """Return the root element of an SVG drawing."""
     assert picture is not None

@@ -15,27 +15,17 @@ from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.topologies import topology
 from starcast.trees import Forest, forest, plain_constructions
 from starcast.trees.construction import forest_from_id
-from support.read_svg import SVG, boxes, parse, strokes, texts
+from support.read_svg import SVG, Picture, parse, texts
 
 #: S4 is the smallest star on which all constructions differ, so it comes first.
 SPECS = ("S4", "S2", "S3", "S5", "S4,2", "S5,3", "Q3")
 
 
-class Drawing:
-    """The content of an SVG drawing."""
-
-    def __init__(self, text: str) -> None:
-        self.root = parse(text)
-        self.texts = self.root.findall(f"{SVG}text")
-        self.boxes = boxes(self.root)
-        self.strokes = strokes(self.root)
-
-
 @cache
-def drawing(spec: str, construction: str, tree: int, root: int = 1) -> tuple[Forest, Drawing]:
+def drawing(spec: str, construction: str, tree: int, root: int = 1) -> tuple[Forest, Picture]:
     """Return a tree, by default with root 1, and its drawing."""
     trees = forest(spec, construction, root)
-    return trees, Drawing(draw_tree(trees, tree))
+    return trees, Picture(draw_tree(trees, tree))
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -52,7 +42,7 @@ def test_a_drawing_shows_every_node_and_edge_of_the_tree_legibly(spec: str) -> N
             assert_edges_do_not_cross(result)
 
 
-def assert_edges_go_down(trees: Forest, tree: int, result: Drawing) -> None:
+def assert_edges_go_down(trees: Forest, tree: int, result: Picture) -> None:
     """Check that every edge goes from the parent's box to the child's, in its port's colour."""
     topology = trees.topology
     lines = {stroke.title.rpartition("> ")[2]: stroke for stroke in result.strokes}
@@ -69,7 +59,7 @@ def assert_edges_go_down(trees: Forest, tree: int, result: Drawing) -> None:
     assert {(line.title, line.colour, line.dashes) for line in result.strokes} == expected
 
 
-def assert_levels_are_rows(trees: Forest, tree: int, result: Drawing) -> None:
+def assert_levels_are_rows(trees: Forest, tree: int, result: Picture) -> None:
     """Check that the nodes of a level form a row, well below the row of the previous level."""
     rows = defaultdict(set)
     levels = trees.levels()[tree]
@@ -80,7 +70,7 @@ def assert_levels_are_rows(trees: Forest, tree: int, result: Drawing) -> None:
     assert all(lower - upper > 2 * box.height for upper, lower in pairwise(tops))
 
 
-def assert_nothing_overlaps(result: Drawing) -> None:
+def assert_nothing_overlaps(result: Picture) -> None:
     """Check that no box touches another, and that everything is on the canvas."""
     rows = defaultdict(list)
     for box in result.boxes.values():
@@ -88,20 +78,20 @@ def assert_nothing_overlaps(result: Drawing) -> None:
     for row in rows.values():
         for left, right in pairwise(sorted(row, key=lambda box: box.x)):
             assert right.x - left.x - left.width > 5
-    width, height = float(result.root.get("width", 0)), float(result.root.get("height", 0))
-    assert (
-        result.root.get("viewBox") == f"0 0 {result.root.get('width')} {result.root.get('height')}"
-    )
+    width, height = result.width, result.height
+    assert result.root.get("viewBox") == f"0 0 {width:g} {height:g}"
     for box in result.boxes.values():
         assert 0 < box.x < box.x + box.width < width
         assert 0 < box.y < box.y + box.height < height
-    for text in result.texts:  # a character is at most 0.62 times as wide as high
+    for text in result.root.findall(
+        f"{SVG}text"
+    ):  # a character is at most 0.62 times as wide as high
         reach = 0.62 * float(text.get("font-size", 0)) * len(text.text or "")
         reach = {"middle": reach / 2, "end": 0.0}.get(text.get("text-anchor", ""), reach)
         assert float(text.get("x", 0)) + reach < width
 
 
-def assert_edges_do_not_cross(result: Drawing) -> None:
+def assert_edges_do_not_cross(result: Picture) -> None:
     """Check that edges between two rows are in the same order at both ends, so that none cross."""
     rows = defaultdict(list)
     for stroke in result.strokes:
@@ -194,7 +184,7 @@ def test_an_unreadable_drawing_is_refused_unless_forced(spec: str, construction:
     assert f"{trees.sizes[0]} nodes" in caught.value.message
     assert str(READABLE) in caught.value.message
     assert "--force" in caught.value.hint
-    assert len(Drawing(draw_tree(trees, force=True)).strokes) == trees.sizes[0] - 1
+    assert len(Picture(draw_tree(trees, force=True)).strokes) == trees.sizes[0] - 1
 
 
 @pytest.mark.parametrize("tree", [-1, 3])

@@ -2,8 +2,6 @@
 
 import json
 import re
-import sys
-import tomllib
 import warnings
 import xml.etree.ElementTree as ET
 from fractions import Fraction
@@ -26,7 +24,7 @@ from starcast.collectives.model import COLUMNS
 from starcast.costs import Machine, price_simulation
 from starcast.formats import FORMATS, msccl, render, schedule_from_goal
 from starcast.formats.graphs import to_networkx
-from starcast.support.errors import RejectedError, UnavailableError
+from starcast.support.errors import RejectedError
 from starcast.support.vocabulary import ForestFormat, ScheduleFormat, TopologyFormat
 from support.meeting import refused
 
@@ -508,21 +506,23 @@ def test_bad_options_are_refused_and_nothing_is_written(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_schedule_that_does_not_deliver_all_units_is_not_exported(tmp_path: Path) -> None:
-    columns = {"step": [1], "sender": [0], "port": [2], "unit": [0], "units": 1}
-    path = starcast.schedule_from_columns(columns, "S3", "broadcast")
-    lacks = {**columns, "step": [], "sender": [], "port": [], "unit": []}
-    pair = starcast.schedule_from_columns(lacks, "S2", "broadcast")
-    for own, words in ((pair, "1 unit is undelivered"), (path, "4 units are undelivered")):
-        with pytest.raises(RejectedError, match=f"cannot be exported in this format: {words}"):
-            export(own, tmp_path / "out", "goal")
+ONE = {"step": [1], "sender": [0], "port": [2], "unit": [0]}
+NONE: dict[str, list[int]] = {"step": [], "sender": [], "port": [], "unit": []}
+BESIDE = {"step": [1, 1], "sender": [0, 2], "port": [2, 3], "unit": [0, 0]}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("to", ["goal", "msccl-xml", "chrome-trace"])
-def test_an_invalid_schedule_is_not_exported(tmp_path: Path, to: Any) -> None:
-    columns = {"step": [1, 1], "sender": [0, 2], "port": [2, 3], "unit": [0, 0]}
-    own = starcast.schedule_from_columns(columns, "S3", "broadcast")
-    with pytest.raises(RejectedError, match="cannot be exported"):
+@pytest.mark.parametrize(
+    ("spec", "columns", "words"),
+    [("S2", NONE, "1 unit is undelivered"), ("S3", ONE, "4 units are undelivered"),
+     ("S3", BESIDE, "")],
+)  # fmt: skip
+def test_a_schedule_that_is_invalid_or_does_not_deliver_all_units_is_not_exported(
+    tmp_path: Path, spec: str, columns: dict[str, list[int]], words: str, to: Any
+) -> None:
+    own = starcast.schedule_from_columns({**columns, "units": 1}, spec, "broadcast")
+    with pytest.raises(RejectedError, match=f"cannot be exported in this format: {words}"):
         export(own, tmp_path / "out", to)
     assert not list(tmp_path.iterdir())
 
@@ -532,22 +532,6 @@ def test_only_topologies_forests_and_schedules_are_exported() -> None:
         render("S4", "dot")  # type: ignore[arg-type]
     with refused("has no tree 7"):
         written(forest("S4", "multiple"), "dot", tree=7)
-
-
-EXTRAS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"][
-    "optional-dependencies"
-]
-
-
-def test_the_error_for_a_missing_library_names_the_extra_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(UnavailableError, match="polars is not installed") as refusal:
-        export(schedule("S3", "broadcast", "greedy"), tmp_path / "out", "parquet")
-    extra = re.findall(r"starcast\[(\w+)\]", refusal.value.hint)[0]
-    assert any(item.startswith("polars") for item in EXTRAS[extra])
-    assert not list(tmp_path.iterdir())
 
 
 def test_every_format_is_described_in_the_documentation() -> None:

@@ -11,24 +11,17 @@ from starcast.drawing import READABLE, Layout, Link, Subgraph, draw_subgraph, st
 from starcast.drawing.layouts import arrange, order_ring
 from starcast.support.errors import InputError, LimitError
 from starcast.topologies import Topology, topology
-from support.read_svg import SVG, boxes, parse, strokes, texts
+from support.read_svg import SVG, Picture
 
 
-class Seen:
-    """The content of an SVG picture."""
+class Seen(Picture):
+    """A picture with the labels of its dark boxes and the heights of its levels."""
 
     def __init__(self, text: str) -> None:
-        root = parse(text)
-        self.width, self.height = float(root.get("width", 0)), float(root.get("height", 0))
-        self.words = texts(root)
-        self.boxes = boxes(root)
+        super().__init__(text)
         self.dark = [box.label for box in self.boxes.values() if box.fill == "#222222"]
-        self.strokes = strokes(root)
-        self.levels = {
-            float(item.get("y1", 0))
-            for item in root.findall(f"{SVG}line")
-            if item.get("stroke") == "#EEEEEE"
-        }
+        lines = self.root.findall(f"{SVG}line")
+        self.levels = {float(x.get("y1", 0)) for x in lines if x.get("stroke") == "#EEEEEE"}
 
 
 def link(network: Topology, sender: str, port: int, *, arrow: bool = True) -> Link:

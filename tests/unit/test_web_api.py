@@ -460,7 +460,7 @@ def test_a_defect_is_reported_without_a_traceback(
     def fail(*_: object) -> None:
         raise ZeroDivisionError("a number")
 
-    monkeypatch.setattr("starcast.web.service._check_neo4j", fail)
+    monkeypatch.setattr("starcast.web.service._check_store", fail)
     response = client.get(f"{API}/health")
     assert response.status_code == 500
     assert response.json()["detail"] == "starcast itself failed: ZeroDivisionError: a number"

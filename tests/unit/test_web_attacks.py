@@ -226,15 +226,6 @@ def test_unread_responses_of_all_connections_share_one_limit(
         assert len(read_all(lazy[0])) < len(LARGE)
 
 
-def test_a_websocket_request_for_another_host_is_refused(address: str) -> None:
-    sent = (
-        b"GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-        b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-    )
-    with connect(address, sent) as connection:
-        assert connection.recv(12) == b"HTTP/1.1 400"
-
-
 class Blocking:
     """An application whose requests end when `released` is set."""
 
@@ -434,6 +425,13 @@ def test_the_character_nul_in_a_url_is_refused(client: TestClient, path: str) ->
     assert response.json()["detail"] == "the URL contains the character NUL"
 
 
+#: A request for a WebSocket of another host.
+UPGRADE = (
+    b"GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
+
+
 @pytest.mark.parametrize(
     "sent",
     [
@@ -442,9 +440,10 @@ def test_the_character_nul_in_a_url_is_refused(client: TestClient, path: str) ->
         b"GET /\xff HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
         b"\x00" * 100 + b"\r\n\r\n",
         b"GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+        UPGRADE,
     ],
 )
-def test_malformed_requests_are_refused(address: str, sent: bytes) -> None:
+def test_malformed_and_foreign_requests_are_refused(address: str, sent: bytes) -> None:
     with closing(connect(address)) as connection:
         connection.sendall(sent)
         assert connection.recv(12) == b"HTTP/1.1 400"

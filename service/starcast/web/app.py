@@ -204,6 +204,7 @@ def show_query(request: Request, pack: str, name: str, service: ServiceParameter
         except StarcastError as error:
             problem = describe_problem(error, request.url.path, service.flags)
     shown = None if answer is None else answer.readable()
+    given = [f"{key}={value}" for key, value in values.items()]
     return _render(
         request,
         "query.html.j2",
@@ -215,15 +216,7 @@ def show_query(request: Request, pack: str, name: str, service: ServiceParameter
         numeric=() if shown is None else _numeric(shown),
         drawn=answer is not None and queries.is_drawable(query, answer.parameters),
         state=urlencode(values),
-        command=shlex.join(
-            [
-                "starcast",
-                "query",
-                "run",
-                query.name,
-                *(f"{key}={value}" for key, value in values.items()),
-            ]
-        ),
+        command=shlex.join(["starcast", "query", "run", query.name, *given]),
     )
 
 

@@ -1,6 +1,6 @@
 """The state of the server: settings, worker processes, and connections to the stores."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -114,8 +114,8 @@ def show_health(service: ServiceParameter) -> models.Health:
     settings = service.settings
     return models.Health(
         version=version("starcast"),
-        postgres=_check_postgres(service),
-        neo4j=_check_neo4j(service),
+        postgres=_check_store(service, _postgres_version),
+        neo4j=_check_store(service, _neo4j_version),
         plugins=sorted({origin.module for origin in ORIGINS.values()}),
         limits=models.Limits(
             nodes=computations.MAX_NODES,
@@ -128,26 +128,22 @@ def show_health(service: ServiceParameter) -> models.Health:
     )
 
 
-def _check_postgres(service: Service) -> models.StoreHealth:
+def _check_store(service: Service, find_version: Callable[[Lab], str]) -> models.StoreHealth:
     try:
-        with service.lab() as lab, open_session(lab.engine) as session:
-            found = str(session.scalar(text("SHOW server_version")))
+        with service.lab() as lab:
+            found = find_version(lab)
     except StarcastError as error:
-        return _unavailable(error, service)
+        hint = add_flags(error.hint, service.flags)
+        return models.StoreHealth(available=False, version=None, detail=error.message, hint=hint)
     return models.StoreHealth(available=True, version=found, detail="", hint="")
 
 
-def _check_neo4j(service: Service) -> models.StoreHealth:
-    try:
-        with service.lab() as lab:
-            graph = lab.graph
-            # Only a query shows whether Neo4j has stopped since the connection was opened.
-            graph.read("RETURN 1")
-            return models.StoreHealth(available=True, version=graph.version, detail="", hint="")
-    except StarcastError as error:
-        return _unavailable(error, service)
+def _postgres_version(lab: Lab) -> str:
+    with open_session(lab.engine) as session:
+        return str(session.scalar(text("SHOW server_version")))
 
 
-def _unavailable(error: StarcastError, service: Service) -> models.StoreHealth:
-    hint = add_flags(error.hint, service.flags)
-    return models.StoreHealth(available=False, version=None, detail=error.message, hint=hint)
+def _neo4j_version(lab: Lab) -> str:
+    # Only a query shows whether Neo4j has stopped since the connection was opened.
+    lab.graph.read("RETURN 1")
+    return lab.graph.version

@@ -1,13 +1,11 @@
 /** The texts next to the picture: the legend, the selection, the faults, and the units missing because of faults. */
 
 import { byId, element } from "../elements.js";
-import { css, mix } from "./scene.js";
 import { faultText } from "./state.js";
 
 /** @import { Explorer } from "./main.js" */
 /** @import { Replay } from "./replay.js" */
-/** @import { Colour } from "./scene.js" */
-/** @typedef {[sample: Record<string, string>, text: string]} Meaning */
+/** @import { Scene } from "./scene.js" */
 
 const MOST_UNITS = 24;
 
@@ -42,53 +40,14 @@ const linkButton = (text, action, attributes = {}) => button(text, action, { cla
 /** @param {string} text */
 const note = (text) => element("p", { class: "note" }, text);
 
-/** Describe the colours, widths and outlines of the picture. @param {Explorer} explorer */
-export function showLegend(explorer) {
-  const entries = meanings(explorer).map(([sample, text]) => {
+/** Describe the colours, widths and outlines of a picture. @param {Scene | null} scene */
+export function showLegend(scene) {
+  const entries = (scene?.legend ?? []).map(([text, sample]) => {
     const swatch = element("span", { class: "swatch" });
     Object.assign(swatch.style, sample); // the security policy of the page permits no style attributes
     return element("span", {}, swatch, text);
   });
   byId("legend").replaceChildren(...entries);
-}
-
-/** @param {Explorer} explorer @returns {Meaning[]} */
-function meanings({ drawing, forest, network, paths, replay, scene, state, visibleTrees }) {
-  if (!drawing || !scene) return [];
-  const { theme, marks } = scene;
-  /** @param {Colour} colour @param {number} width @param {string} text @returns {Meaning} */
-  const line = (colour, width, text) => [{ background: css(colour), height: `${width}px` }, text];
-  /** @param {string} fill @param {Colour} outline @param {string} text @returns {Meaning} */
-  const node = (fill, outline, text) => [{ background: fill, outline: `2px solid ${css(outline)}`, height: "9px" }, text];
-  /** @param {number[]} trees @returns {Meaning[]} */
-  const byTree = (trees) => trees.map((tree) => line(theme.trees[tree % 8], 3, `tree ${tree}`));
-  const entries = [];
-  if (paths) entries.push(...paths.map((path, at) => line(theme.trees[at % 8], 5, `path of ${path.length} hops`)));
-  else if (replay) {
-    const all = state.unit < 0;
-    const fill = `linear-gradient(90deg, ${css(theme.paper)}, ${css(theme.accent)})`;
-    const { full } = replay.progress(0, state.unit);
-    const held = all ? `holds 0 to ${full} units` : `holds unit ${state.unit}`;
-    const meaning = replay.reduces ? `has 0 to ${full} contributions` : held;
-    entries.push(node(all || replay.reduces ? fill : css(theme.accent), theme.muted, meaning));
-    entries.push(line(theme.ink, 2, "busy link: 1 unit"), line(theme.ink, 5, "8 units or more"));
-    const trees = [...new Set(replay.rows.tree)];
-    if (trees.length > 1) entries.push(...byTree(trees.sort((left, right) => left - right)));
-  } else if (forest && scene.mostLoad) {
-    const least = 1 / scene.mostLoad;
-    entries.push(line(mix(theme.faint, theme.accent, least), 0.8 + 4 * least, "in 1 tree"));
-    if (least < 1) entries.push(line(theme.accent, 4.8, `in ${scene.mostLoad} trees`));
-  } else if (forest) entries.push(...byTree(visibleTrees));
-  else if (drawing.isQuotient) entries.push(line(theme.faint, 3, "links between substars, wider: more"));
-  else {
-    const noun = network.data.family === "nk-star" ? "port" : "dimension";
-    entries.push(...network.data.ports.map((port, index) => line(theme.trees[index % 8], 3, `${noun} ${port}`)));
-  }
-  if (marks.root >= 0) entries.push(node(css(theme.accent), theme.ink, paths ? "first node" : replay ? "root or source" : "root"));
-  if (marks.lacking?.some(Boolean)) entries.push(node(css(theme.paper), theme.trees[1], "goes without a unit in the end"));
-  if (marks.deadNodes.size) entries.push(node(css(theme.line), theme.muted, "crossed out: failed node"));
-  if (marks.deadLinks.size) entries.push(line(mix(theme.paper, theme.muted, 0.75), 6, "failed link"));
-  return entries;
 }
 
 /** @param {Explorer} explorer */

@@ -10,7 +10,7 @@ import { Drawing } from "./drawing.js";
 import { GlView, hasWebGl } from "./gl-view.js";
 import { Forest, Network, findDisjointPaths } from "./network.js";
 import { Replay, expandRows, splitRows, whyNotAllSources } from "./replay.js";
-import { Scene, paintForest, paintPaths, paintStep } from "./scene.js";
+import { Scene, paintForest, paintPaths, paintPorts, paintStep } from "./scene.js";
 import { SourceError, openSource } from "./source.js";
 import { emptyState, faultText, formatState, parseState } from "./state.js";
 import { SvgView } from "./svg-view.js";
@@ -297,7 +297,7 @@ export class Explorer {
     const { from, node } = state;
     this.paths = from < 0 || node < 0 || from === node ? null : findDisjointPaths(network, from, node);
     this.paint(state.step);
-    showLegend(this);
+    showLegend(this.scene);
     if (this.camera.isFitted) this.fit();
   }
 
@@ -321,7 +321,8 @@ export class Explorer {
     if (paths) paintPaths(scene, paths);
     else if (replay) paintStep(scene, replay, step, state.unit, heldStep);
     else if (forest) paintForest(scene, forest, this.visibleTrees, state.links);
-    this.scene = scene.finish();
+    else paintPorts(scene);
+    this.scene = scene.finish(paths ? "first node" : replay ? "root or source" : "root");
   }
 
   draw() {

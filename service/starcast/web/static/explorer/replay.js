@@ -135,6 +135,7 @@ export class Replay {
     this.rows = rows;
     this.faults = faults;
     this.steps = data.steps;
+    this.trees = [...new Set(rows.tree)].sort((left, right) => left - right);
     // In a symmetric schedule, the rows of one source are executed as a broadcast, scatter or reduce.
     this.collective = data.collective;
     if (data.symmetric) this.collective = OF_ONE_SOURCE[data.collective] ?? data.collective;
@@ -184,7 +185,7 @@ export class Replay {
    */
   execute() {
     const { rows, data, complete, alive, downFrom, arrived } = this;
-    const trees = 1 + rows.tree.reduce((most, tree) => Math.max(most, tree), 0);
+    const trees = 1 + (this.trees[this.trees.length - 1] ?? 0);
     /** @type {Map<number, number>} the sums that differ from the node's own contribution */
     const sums = new Map();
     /** @param {number} node @param {number} row @returns {number} */

@@ -86,9 +86,24 @@ export class Scene {
     this.isFaint = drawing.isQuotient;
     /** @type {Stroke[]} */
     this.strokes = [];
-    /** the largest load if the width of strokes shows loads, else 0 */
-    this.mostLoad = 0;
+    /** the meanings of lines and nodes, with the style of a sample @type {[text: string, sample: Record<string, string>][]} */
+    this.legend = [];
     this.paint(() => this.theme.paper);
+  }
+
+  /** Add lines to the legend. @param {string} text @param {Colour} colour @param {number} width */
+  explainLine(text, colour, width) {
+    this.legend.push([text, { background: css(colour), height: `${width}px` }]);
+  }
+
+  /** Add nodes to the legend. @param {string} text @param {string} background @param {Colour} outline */
+  explainNode(text, background, outline) {
+    this.legend.push([text, { background, outline: `2px solid ${css(outline)}`, height: "9px" }]);
+  }
+
+  /** @param {number[]} trees */
+  explainTrees(trees) {
+    for (const tree of trees) this.explainLine(`tree ${tree}`, this.theme.trees[tree % 8], 3);
   }
 
   /** @param {(item: number) => Colour} colour */
@@ -127,9 +142,13 @@ export class Scene {
     }
   }
 
-  /** Outline the root and the selection, and cross out dead nodes and links. */
-  finish() {
+  /** Outline the root and the selection, and cross out dead nodes and links. @param {string} rootText */
+  finish(rootText) {
     const { drawing, marks, theme } = this;
+    if (marks.root >= 0) this.explainNode(rootText, css(theme.accent), theme.ink);
+    if (marks.lacking?.some(Boolean)) this.explainNode("goes without a unit in the end", css(theme.paper), theme.trees[1]);
+    if (marks.deadNodes.size) this.explainNode("crossed out: failed node", css(theme.line), theme.muted);
+    if (marks.deadLinks.size) this.explainLine("failed link", mix(theme.paper, theme.muted, 0.75), 6);
     marks.lacking?.forEach((missing, node) => {
       if (missing) this.ring[drawing.itemOf[node]] = LACKING;
     });
@@ -145,6 +164,15 @@ export class Scene {
     if (marks.selected >= 0) this.ring[drawing.itemOf[marks.selected]] = 2;
     return this;
   }
+}
+
+/** Draw only the links, in the colours of their ports. @param {Scene} scene */
+export function paintPorts(scene) {
+  const { drawing, theme } = scene;
+  const { ports, family } = drawing.network.data;
+  const noun = family === "nk-star" ? "port" : "dimension";
+  if (drawing.isQuotient) scene.explainLine("links between substars, wider: more", theme.faint, 3);
+  else ports.forEach((port, index) => scene.explainLine(`${noun} ${port}`, theme.trees[index % 8], 3));
 }
 
 /**
@@ -163,13 +191,17 @@ export function paintForest(scene, forest, trees, mode) {
     forest.load(trees).forEach((count, arc) => {
       if (count && drawing.way(arc) >= 0) load[drawing.way(arc)] += count;
     });
-    scene.mostLoad = load.reduce((most, count) => Math.max(most, count), 1);
+    const greatest = load.reduce((most, count) => Math.max(most, count), 1);
+    const colour = (/** @type {number} */ count) => mix(theme.faint, theme.accent, count / greatest);
+    const width = (/** @type {number} */ count) => 0.8 + (4 * count) / greatest;
     load.forEach((count, way) => {
-      const share = count / scene.mostLoad;
-      if (count) scene.addStroke(way, mix(theme.faint, theme.accent, share), 0.8 + 4 * share, { shift: 2.5 });
+      if (count) scene.addStroke(way, colour(count), width(count), { shift: 2.5 });
     });
+    scene.explainLine("in 1 tree", colour(1), width(1));
+    if (greatest > 1) scene.explainLine(`in ${greatest} trees`, theme.accent, width(greatest));
     return;
   }
+  scene.explainTrees(trees);
   const hasPaths = marks.selected >= 0 && marks.selected !== forest.data.root;
   const lanes = new Uint8Array(drawing.linkCount);
   for (const tree of trees) {
@@ -196,6 +228,7 @@ export function paintPaths(scene, paths) {
   const { theme, drawing, marks } = scene;
   scene.isFaint = true;
   paths.forEach((path, at) => {
+    scene.explainLine(`path of ${path.length} hops`, theme.trees[at % 8], 5);
     for (const way of path.map((arc) => drawing.way(arc))) if (way >= 0) scene.addStroke(way, theme.trees[at % 8], 5);
   });
   scene.paintFirst(marks.root);
@@ -215,6 +248,13 @@ export function paintStep(scene, replay, step, unit, heldStep) {
   drawing.itemOf.forEach((item, node) => (share[item] += Math.min(held[node] / full, 1) / drawing.size[item]));
   scene.isFaint = true;
   scene.paint((item) => mix(theme.paper, theme.accent, share[item] && 0.2 + 0.8 * share[item]));
+  const shades = `linear-gradient(90deg, ${css(theme.paper)}, ${css(theme.accent)})`;
+  const text = replay.reduces ? `has 0 to ${full} contributions` : `holds 0 to ${full} units`;
+  if (replay.reduces || unit < 0) scene.explainNode(text, shades, theme.muted);
+  else scene.explainNode(`holds unit ${unit}`, css(theme.accent), theme.muted);
+  scene.explainLine("busy link: 1 unit", theme.ink, 2);
+  scene.explainLine("8 units or more", theme.ink, 5);
+  if (replay.trees.length > 1) scene.explainTrees(replay.trees);
   if (!drawing.isQuotient) scene.note = (node) => replay.describe(held[node], full, unit);
   const units = new Int32Array(2 * drawing.linkCount);
   const tree = new Int16Array(2 * drawing.linkCount);
