@@ -13,6 +13,7 @@ from random import Random
 
 from campaign.disk import full_home, full_output
 from campaign.floods import flood
+from campaign.forgeries import forge
 from campaign.fuzz import fuzz_command, fuzz_reader
 from campaign.interruptions import connection_fault, crowd, kill
 from campaign.output import Outcome
@@ -106,6 +107,7 @@ KINDS: dict[str, Kind] = {
     "full home": Kind(full_home, 1, needs_home=True),
     "crowd": Kind(crowd, 1),
     "flood": Kind(flood, 2),
+    "forgery": Kind(forge, 2, 10),
     "fuzzed input": Kind(lambda servers, draw: fuzz_reader(servers.folder, draw), 3, 100),
     "fuzzed command": Kind(fuzz_command, 3, 20),
 }

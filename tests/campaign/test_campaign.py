@@ -41,6 +41,7 @@ SLICE = {
     "connection fault": 2,
     "crowd": 1,
     "flood": 1,
+    "forgery": 4,
 }
 
 
