@@ -164,3 +164,28 @@ def test_an_absent_value_is_not_counted_as_compared() -> None:
     claim = Claim("TS.L5", "Lemma 5", "", SIZES, absent_and_unequal)
     evidence = verify.run_check(claim, "S3", ObjectCache())
     assert [finding.compared for finding in evidence.findings] == [0, 1]
+
+
+def test_sizes_outside_the_claim_are_described_but_do_not_change_the_verdict() -> None:
+    def check(check: ClaimCheck) -> None:
+        check.true("n > 2", check.topology.n > 2, node="12")
+
+    result = verdict_of(check)
+    assert result.verdict == "holds"
+    assert "S2" not in result.sizes
+    assert (
+        "Beyond the claim, S2 fails: n > 2: n = 2, node = 12: found no, stated yes."
+        in result.detail
+    )
+
+
+def test_corrections_and_other_readings_are_described_but_do_not_change_the_verdict() -> None:
+    def check(check: ClaimCheck) -> None:
+        check.equal("nodes", check.topology.nodes, 0)
+        check.correction().at_least("nodes", check.topology.nodes, 1)
+        check.reading("there is one node").equal("nodes", check.topology.nodes, 1)
+
+    result = verdict_of(check)
+    assert result.verdict == "fails"
+    assert "True instead: there are some nodes (S3..S5)." in result.detail
+    assert "Other reading: there is one node: fails, n = 3: found 6, stated 1." in result.detail

@@ -125,8 +125,8 @@ ROW_EDITS = {
 #: Edits of artifact nodes and of the store, and rows that belong to no artifact.
 OTHER_EDITS = {
     "a node more": ("CREATE (:Node {key: 5, topology: 'S4', rank: 24, label: '4444'})", {"S4"}),
-    "a node of no topology": (
-        "CREATE (:Node {key: 5, topology: 'S9', rank: 24, label: '4444'})",
+    "more nodes of no topology than one batch deletes": (
+        "UNWIND range(1, 2500) AS i CREATE (:Node {key: -i, topology: 'S9', rank: i, label: '44'})",
         {"S9"},
     ),
     "a foreign node with a label of starcast": ("CREATE (:Node {name: 'x'})", {STORE}),

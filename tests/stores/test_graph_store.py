@@ -25,15 +25,15 @@ OURS, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
 pytestmark = pytest.mark.usefixtures("bolt")
 
 
-def test_an_empty_graph_is_claimed_once(graph: Graph) -> None:
-    """A second claim finds the graph already paired with the database."""
+def test_an_empty_graph_is_paired_once(graph: Graph) -> None:
+    """A second call finds the graph already paired with the database."""
     pair(graph, OURS)
     pair(graph, OURS)
     assert check_nodes(graph, "Store", ("id", "schema")) == {(str(OURS), VERSION)}
     check_ownership(graph, OURS)
 
 
-def test_checking_an_empty_graph_does_not_claim_it(graph: Graph) -> None:
+def test_checking_an_empty_graph_does_not_pair_it(graph: Graph) -> None:
     """The check reports the graph as empty."""
     assert read_owner(graph) is None
     with pytest.raises(UnavailableError, match="is empty"):

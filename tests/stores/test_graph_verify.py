@@ -398,7 +398,7 @@ def test_a_database_of_another_program_is_refused(stores: Stores) -> None:
         verify(stores)
 
 
-def test_an_empty_graph_has_no_problems_and_is_not_claimed(stores: Stores) -> None:
+def test_an_empty_graph_has_no_problems_and_is_not_paired(stores: Stores) -> None:
     """Verification changes nothing in the graph."""
     BoltWriter(stores.graph, 1).prepare()
     assert verify(stores) == []

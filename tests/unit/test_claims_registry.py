@@ -10,7 +10,7 @@ from starcast.claims import catalogue, lower_bound_counts, registry
 from starcast.claims.cached_topology import CachedTopology, ObjectCache
 from starcast.claims.catalogue import Paper, parse_entry, parse_sizes
 from starcast.claims.check import ClaimCheck
-from starcast.claims.registry import forests
+from starcast.claims.registry import executions, forests
 from starcast.trees.model import Forest
 
 PAPER = Paper("TS", "Tseng & Sheu 1997", (), "", 1997, "")
@@ -110,3 +110,17 @@ def test_schedules_that_are_too_large_are_not_compared_with_a_bound(
     list(lower_bound_counts.catalogue_schedules(network, "allgather", "all", (0,)))
     assert "ring" not in requested
     assert "necklace" in requested
+
+
+def test_every_executed_schedule_adds_a_finding_to_the_evidence() -> None:
+    check = ClaimCheck(topology("S4"), ObjectCache())
+    found = list(executions("broadcast", "recursive-substar", messages=(1, 2))(check))
+    assert [execution.messages for execution in found] == [1, 2]
+    assert [finding.met for finding in check.evidence("TS.X1").findings] == [True, True]
+
+
+def test_claims_of_optimality_point_to_the_records_of_their_problem() -> None:
+    claims = catalogue.claims()
+    assert claims["EDT.depth"].record == "edge-disjoint-trees"
+    assert claims["SLC.LB-oneport"].record == "one-port-broadcast"
+    assert parse_entry(ENTRY, PAPER).record == ""

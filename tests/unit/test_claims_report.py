@@ -191,3 +191,9 @@ def test_for_an_array_that_cannot_be_ingested_the_query_shows_only_the_topology(
         "the topology\n// starcast ingest S4\n" in text
     )
     assert "TREE_EDGE" not in text
+
+
+def test_the_same_verdicts_give_the_same_pages_in_every_run(verdicts: tuple[Verdict, ...]) -> None:
+    again = verify.verify_claims(select_claims(["TS.L5", "TS.h"]), sizes=["S3", "S4"], jobs=2)
+    assert report.markdown(again) == report.markdown(verdicts)
+    assert report.html(again) == report.html(verdicts)

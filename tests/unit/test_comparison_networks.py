@@ -16,13 +16,14 @@ from starcast.comparison.matching import Side
 from starcast.comparison.presentation import lay_out
 from starcast.comparison.sides import (
     CROSSABLE,
+    describe_networks,
     names_contain,
     read_conditions,
     select_runs,
     with_short_names,
 )
 from starcast.stores.database.models import Run
-from starcast.support.axes import QUESTION
+from starcast.support.axes import CHOICE, QUESTION
 from starcast.support.errors import InputError, NotFoundError
 from support.stored_runs import along, cells, side
 
@@ -344,3 +345,19 @@ def test_an_experiment_that_had_no_runs_before_is_reported_and_not_refused() -> 
     assert [len(each.runs) for each in narrowed] == [2 * len(SIZES), 0]
     (first, *_) = compare(narrowed, across=["topology"]).rows()
     assert (first["note"], first["nodes_none"]) == ("none has no runs", None)
+
+
+@pytest.mark.parametrize("axis", CHOICE)
+def test_crossing_an_axis_in_which_runs_may_always_differ_is_refused(axis: str) -> None:
+    with pytest.raises(InputError, match="may always differ in it"):
+        compare([sweep("S5", "Q7")], across=["topology", axis])
+
+
+def test_networks_are_described_by_nodes_degree_and_links() -> None:
+    runs = [run for spec in ("S5", "Q7", "S5,2", "S12") for run in along(1, 1, (8,), topology=spec)]
+    assert describe_networks(runs) == [
+        "S5: 120 nodes of degree 4, 240 links",
+        "Q7: 128 nodes of degree 7, 448 links",
+        "S5,2: 20 nodes of degree 4, 40 links",
+        "S12: 479,001,600 nodes of degree 11, 2,634,508,800 links",
+    ]

@@ -83,3 +83,30 @@ def test_a_schedule_on_s10_with_too_many_rows_is_refused_without_building_trees(
     assert 3 * network.distance_sum < MAX_ROWS
     with pytest.raises(LimitError):
         schedule(network, collective, "edge-disjoint", copies=3)
+
+
+def test_units_for_deep_nodes_can_leave_the_root_before_the_last_steps_of_a_scatter() -> None:
+    """For every level L, each tree has at least L-1 units for nodes of levels smaller than L.
+
+    These units can leave the root after those for level L. Therefore, for any number of messages,
+    no unit is still on its way when the last one has left the root. Nodes on full necklaces alone
+    account for these units, except on S_3, whose trees are the two ways around a ring: if both
+    copies are sent, S_3 also needs the node on the short necklace.
+    """
+    for n in range(3, 9):
+        levels = forest(f"S{n}", "edge-disjoint").levels()
+        full = np.flatnonzero(necklaces(n).period == n - 1)
+        full = full[full > 0]
+        short = np.setdiff1d(np.arange(1, topology(f"S{n}").nodes), full)
+        for copies in range(1, n):
+            nearest = np.sort(levels[:, full], axis=0)[:copies]
+            # By symmetry, each tree carries 1/(n-1) of all units for nodes on full necklaces.
+            in_all = np.bincount(nearest.reshape(-1), minlength=3 * n)
+            assert not (in_all % (n - 1)).any()
+            of_tree = (
+                np.bincount(levels[0, 1:], minlength=3 * n)
+                if copies == n - 1
+                else in_all // (n - 1)
+            )
+            deepest = max(nearest.max(), levels[:, short].max(initial=0))
+            assert all(of_tree[1:level].sum() >= level - 1 for level in range(1, deepest + 1))

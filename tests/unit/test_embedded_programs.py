@@ -426,6 +426,12 @@ def test_a_full_disk_is_not_reported_as_a_network_error(
     assert 0 < len(tried) == len(set(tried))
 
 
+def test_different_lock_files_use_different_folders(wanted: JarSet, tmp_path: Path) -> None:
+    """The jars of different lock files are never mixed on a class path."""
+    (tmp_path / "other.lock").write_text("# nothing\n", encoding="utf-8")
+    assert JarSet(tmp_path / "cache", tmp_path / "other.lock").folder != wanted.folder
+
+
 def test_the_lock_files_that_come_with_starcast_are_valid() -> None:
     """They pin the versions, have unique names and valid checksums, and no host name."""
     server = JarSet(Path("/nowhere"))

@@ -51,3 +51,21 @@ def test_arguments_have_defaults_or_are_required() -> None:
             entry.resolve_arguments(topology("S4"), arguments)
         assert message in refusal.value.message
         assert refusal.value.hint
+
+
+def test_a_name_can_be_registered_only_once() -> None:
+    registry = Registry[Construction]("construction")
+    registry.register(GREEDY)
+    with pytest.raises(InputError, match=r"the construction 'greedy' exists already"):
+        registry.register(replace(GREEDY, source="Doe 2026"))
+    assert registry.find("greedy").source == "Tseng & Sheu 1997, Def. 1"
+
+
+def test_entries_are_found_by_name_in_the_order_of_registration() -> None:
+    registry = Registry[Construction]("construction")
+    registry.register(GREEDY)
+    other = replace(GREEDY, name="other")
+    registry.register(other)
+    assert list(registry) == ["greedy", "other"]
+    assert registry.find("other") is registry["other"] is other
+    assert len(registry) == 2

@@ -322,6 +322,21 @@ def test_a_search_beyond_its_limits_is_refused_before_it_begins() -> None:
         method.run(9, Budget(seconds=60, memory=200))
 
 
+@pytest.mark.parametrize(
+    ("problem", "parameters", "statement"),
+    [
+        ("one-port-broadcast", {}, "no one-port broadcast in 5 rounds"),
+        ("edge-disjoint-trees", {}, "no arc-disjoint spanning trees of height 5"),
+        ("congestion-trees", {"congestion": 2}, "no spanning trees of height 5 with congestion 2"),
+        ("bisection-width", {}, "no halves with at most 5 links between them"),
+    ],
+)
+def test_a_proof_states_what_it_refutes(
+    problem: str, parameters: dict[str, int], statement: str
+) -> None:
+    assert find_problem(problem)(topology("S4"), parameters).statement(5) == statement
+
+
 @pytest.mark.slow
 def test_a_search_goes_on_without_a_formula_if_that_exceeds_the_memory_limit() -> None:
     """The arrays of the search on S6,4 take less than 1 MB, and the formula more."""

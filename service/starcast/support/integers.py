@@ -17,8 +17,8 @@ def check_count(name: str, value: object, maximum: int | None = None, context: s
     Args:
         name: the argument's name, for the error message.
         value: the value to check.
-        maximum: the largest value allowed; None for the square of `LARGEST`, the
-            limit of numbers that users enter.
+        maximum: the largest value allowed; None for 10^60. Users enter numbers up to
+            `LARGEST`, but a computed optimum can exceed it, though not its square.
         context: where the maximum applies, for the error message, such as ``on S5``.
 
     Raises:
@@ -30,9 +30,8 @@ def check_count(name: str, value: object, maximum: int | None = None, context: s
             f"{name} is {value!r}, not a whole number of at least 1", hint=f"give {name} 1 or more"
         )
     number = int(value)
-    # A computed optimum can exceed the limit of numbers that users enter, but not its square.
-    if number > LARGEST**2:
-        raise InputError(f"{name} is out of range", hint="give at most 10^30")
+    if maximum is None and number > LARGEST**2:
+        raise InputError(f"{name} is out of range", hint="give at most 10^60")
     if maximum is not None and number > maximum:
         raise InputError(
             f"{name} is {number}, more than {maximum}{context and f' {context}'}",

@@ -139,7 +139,7 @@ function onKey(explorer, event) {
   // Speech input, or keys pressed by accident, can trigger single-key commands.
   if (/^[^ ]$/.test(key) && !byId("single-keys").checked) return;
   const isInside = explorer.stage.contains(target) || (target === document.body && !doesPageScroll());
-  const command = COMMANDS.find(([, each]) => each === key);
+  const command = key ? COMMANDS.find(([, each]) => each === key) : undefined;
   if (key in ARROWS && isInside) {
     const [dx, dy] = ARROWS[key];
     if (event.shiftKey) explorer.pan(-dx, -dy);

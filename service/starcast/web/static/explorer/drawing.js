@@ -34,7 +34,7 @@ export class Drawing {
       /** @type {string | number} */
       const key = this.isQuotient ? `${positions[2 * node]} ${positions[2 * node + 1]}` : node;
       const item = items.get(key) ?? this.first.push(node) - 1;
-      items.set(key, item);
+      if (this.isQuotient) items.set(key, item);
       this.itemOf[node] = item;
       this.size[item] = (this.size[item] ?? 0) + 1;
     }
@@ -73,10 +73,11 @@ export class Drawing {
       const from = this.itemOf[network.sender(arc)];
       const to = this.itemOf[network.neighbors[arc]];
       if (from === to) return;
-      const key = this.isQuotient ? Math.min(from, to) * this.count + Math.max(from, to) : link;
-      const drawn = known.get(key) ?? this.a.push(from) - 1;
-      if (!known.has(key)) this.b.push(to);
-      known.set(key, drawn);
+      const key = Math.min(from, to) * this.count + Math.max(from, to);
+      const earlier = this.isQuotient ? known.get(key) : undefined;
+      const drawn = earlier ?? this.a.push(from) - 1;
+      if (earlier === undefined) this.b.push(to);
+      if (this.isQuotient) known.set(key, drawn);
       this.weight[drawn] = (this.weight[drawn] ?? 0) + 1;
       this.drawnLink[link] = drawn;
       this.port[drawn] = arc % network.portCount;

@@ -37,10 +37,11 @@ export function splitRows(values, count) {
 
 /** A number for each (node, unit) pair, 0 at first: an array or, if that would be too large, a map. */
 class Counts {
-  /** @param {number} nodes @param {number} units */
-  constructor(nodes, units) {
+  /** @param {number} nodes @param {number} units @param {number} greatest the greatest number */
+  constructor(nodes, units, greatest) {
     this.units = units;
-    this.array = nodes * units <= MOST_PAIRS ? new Uint16Array(nodes * units) : null;
+    const Kind = greatest < 256 ? Uint8Array : Uint16Array;
+    this.array = nodes * units <= MOST_PAIRS ? new Kind(nodes * units) : null;
     this.map = /** @type {Map<number, number>} */ (new Map());
   }
 
@@ -94,9 +95,9 @@ export function expandRows(network, data, rows) {
   // The inner loop is over the sources, so that the expanded rows stay in the order of time.
   for (let row = 0, at = 0; row < rows.count; row++) {
     const unit = rows.unit[row];
+    for (const name of UNCHANGED) out[name].fill(rows[name][row], at, at + nodes);
     for (let source = 0; source < nodes; source++, at++) {
       const image = images[source];
-      for (const name of UNCHANGED) if (rows[name].length) out[name][at] = rows[name][row];
       out.sender[at] = image[rows.sender[row]];
       out.receiver[at] = image[rows.receiver[row]];
       const destination = image[Math.floor(unit / multiplicity)];
@@ -156,7 +157,7 @@ export class Replay {
     this.totals = Int32Array.from(this.alive, (alive) => (this.reduces ? alive * data.unit_count : 0));
     if (!this.reduces) for (const source of this.sources) this.totals[source]++;
     /** the contributions that arrived at nodes, in addition to those that they hold from the start */
-    this.arrived = new Counts(network.nodeCount, data.unit_count);
+    this.arrived = new Counts(network.nodeCount, data.unit_count, this.complete);
     this.executed = new Uint8Array(rows.count);
     /** the contributions by which each row increases those of its receiver */
     this.gain = new Uint16Array(rows.count);

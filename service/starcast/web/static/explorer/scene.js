@@ -205,7 +205,7 @@ export function paintForest(scene, forest, trees, mode) {
   const hasPaths = marks.selected >= 0 && marks.selected !== forest.data.root;
   const lanes = new Uint8Array(drawing.linkCount);
   for (const tree of trees) {
-    const path = hasPaths ? forest.path(tree, marks.selected) : null;
+    const path = hasPaths ? new Set(forest.path(tree, marks.selected)) : null;
     for (let node = 0; node < network.nodeCount; node++) {
       const up = forest.arcToParent(tree, node);
       if (up < 0) continue;
@@ -213,7 +213,7 @@ export function paintForest(scene, forest, trees, mode) {
       const way = drawing.way(arc);
       const lane = lanes[way >> 1]++;
       const shift = (lane % 2 ? 1 : -1) * Math.ceil(lane / 2) * 3 * (way % 2 ? -1 : 1);
-      const isOnPath = path?.includes(arc);
+      const isOnPath = path?.has(arc);
       scene.addStroke(way, theme.trees[tree % 8], isOnPath ? 6 : 2, { shift, alpha: hasPaths && !isOnPath ? 60 : 255 });
     }
   }
