@@ -101,16 +101,16 @@ class Gone(BaseException):
 
 #: The advance of the progress at which a rebuild is interrupted, by phase. Batches have ten rows.
 #: The rebuild deletes 14 batches of sends, 7 of edges and 12 of nodes with their links, and writes
-#: 3 batches of nodes, with one advance each. All other batches are written in pairs: 3 advances
-#: for links, 5 for edges and 9 for sends.
+#: 3 batches of nodes, with one advance each. Batches within the halves are written in pairs, and
+#: those between the halves have two rows: 6 advances for links, 12 for edges and 18 for sends.
 BREAKS = {
     "sends go": 3,
     "edges go": 18,
     "nodes go": 28,
     "nodes come": 35,
-    "links come": 38,
-    "edges come": 42,
-    "sends come": 48,
+    "links come": 39,
+    "edges come": 48,
+    "sends come": 60,
 }
 
 
