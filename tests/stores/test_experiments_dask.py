@@ -26,11 +26,11 @@ from starcast.support.dask_cluster import DaskExecutor, connect
 from starcast.support.errors import InputError, LimitError, RejectedError, UnavailableError
 from starcast.support.parallel import Workload, run_parallel
 from starcast.support.progress import Silent
+from support.break_off import Countdown
 from support.dask_cluster import Cluster, cluster
 from support.experiments import figures, runs
 from support.fix_plugins import EXAMPLES
 from support.fix_servers import environment_for
-from support.recorder import Countdown
 
 pytestmark = pytest.mark.slow
 

@@ -16,9 +16,9 @@ from starcast.stores.graph.audit import OutdatedSchemaError, OwnershipError
 from starcast.support.errors import BusyError, InputError, NotFoundError, RejectedError
 from starcast.support.progress import Reporter, Silent
 from starcast.support.settings import Settings
+from support.break_off import Countdown
 from support.checks import assert_stored, counts, only_verified_is_complete, states
 from support.plans import SENDS, TREES, plan
-from support.recorder import Countdown
 
 over_bolt = partial(rebuild, method=LoadMethod.BOLT)
 

@@ -1,19 +1,40 @@
-"""A program that starts an ingest or a drop and kills itself with SIGKILL in the middle."""
+"""A program that starts an ingest or a drop and kills itself, and a reporter that ends work."""
 
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from starcast.ingest import LoadMethod, drop, ingest, open_stores, parse_request
 from starcast.ingest.artifacts import Artifact
+from starcast.support.progress import Silent, Task
 from starcast.support.settings import Settings
-from support.recorder import Countdown
 
 
 def die() -> None:
     """End the process without any cleanup, as a power failure would."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Countdown(Silent):
+    """A progress reporter that calls a function when its tasks advance for the n-th time."""
+
+    def __init__(self, advances: int, end: Callable[[], object]) -> None:
+        self.left, self.end = advances, end
+
+    @contextmanager
+    def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:
+        """Yield this reporter as the task."""
+        del text, total, unit
+        yield self
+
+    def advance(self, amount: int = 1) -> None:
+        """Call the function if this is the n-th advance."""
+        del amount
+        self.left -= 1
+        if self.left == 0:
+            self.end()
 
 
 def main(arguments: Sequence[str], environment: Mapping[str, str]) -> None:

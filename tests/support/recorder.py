@@ -1,6 +1,6 @@
-"""Reporters that record the progress of work, or interrupt it."""
+"""A reporter that records its messages and the progress of its tasks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -37,23 +37,3 @@ class Recorder(Silent):
         """Record a task."""
         self.tasks.append(RecordedTask(text, total, unit))
         yield self.tasks[-1]
-
-
-class Countdown(Silent):
-    """A progress reporter that calls a function when its tasks advance for the n-th time."""
-
-    def __init__(self, advances: int, end: Callable[[], object]) -> None:
-        self.left, self.end = advances, end
-
-    @contextmanager
-    def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:
-        """Yield this reporter as the task."""
-        del text, total, unit
-        yield self
-
-    def advance(self, amount: int = 1) -> None:
-        """Call the function if this is the n-th advance."""
-        del amount
-        self.left -= 1
-        if self.left == 0:
-            self.end()
