@@ -28,8 +28,9 @@ from starcast.support.errors import (
     UnavailableError,
 )
 from starcast.support.progress import Silent
-from support.break_off import Countdown, Recorder
+from support.break_off import Countdown
 from support.experiments import FAULTY, runs, time
+from support.recorder import Recorder
 
 GRID = Grid({
     "topology": ["S3", "S4"], "algorithm": ["multiple", "recursive-substar"],
