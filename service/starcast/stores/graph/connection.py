@@ -43,77 +43,6 @@ _SPARE = 2**28
 _NEEDED = f"starcast needs Neo4j {'.'.join(map(str, OLDEST))} (LTS) or newer"
 _SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.+", re.IGNORECASE)
 
-#: Errors of the server, each with a pattern of its code and text, which are separated by a space,
-#: and the class, message and hint of the error to raise. The first pattern that matches decides.
-_REFUSALS: tuple[tuple[str, type[StarcastError], str, str], ...] = (
-    (
-        r"\S*(OutOfMemory|MemoryPool)",
-        LimitError,
-        "Neo4j at {uri} ran out of memory: {text}",
-        "narrow the statement, lower STARCAST_BATCH, or raise STARCAST_NEO4J_HEAP",
-    ),
-    (  # a full disk can be recognized only by the operating system's error text
-        r"\S* .*(space left|(?i:disk))",
-        LimitError,
-        "Neo4j at {uri} ran out of disk space: {text}",
-        "free some space, then try again",
-    ),
-    (  # for example after a full disk
-        r"\S* .*needs to be restarted",
-        UnavailableError,
-        "Neo4j at {uri} has to be restarted: {text}",
-        (
-            "free some space if its disk is full, then restart it: 'starcast down' and "
-            "'starcast up' restart the embedded servers"
-        ),
-    ),
-    (  # the server is a follower in a cluster, or its database is read-only
-        r"\S*(ForbiddenOnReadOnlyDatabase|NotALeader)",
-        UnavailableError,
-        "Neo4j at {uri} does not accept writes: {text}",
-        (
-            "if the server is part of a cluster, write neo4j:// instead of bolt://; if its"
-            " database is read-only, name another database"
-        ),
-    ),
-    (
-        r"\S*DatabaseNotFound",
-        UnavailableError,
-        "Neo4j at {uri} has no database '{database}'",
-        "name another database in STARCAST_NEO4J_DATABASE",
-    ),
-    (
-        r"\S*\.Security\.",
-        UnavailableError,
-        "Neo4j at {uri} refuses '{user}': {text}",
-        "log in as another user",
-    ),
-    (  # the server has detected a write in a read transaction
-        r"\S*AccessMode",
-        InputError,
-        "the statement writes, but only reading is allowed: {text}",
-        "remove the writing clauses",
-    ),
-    (
-        r"\S*ConstraintValidation",
-        RejectedError,
-        "Neo4j refuses a row: {text}",
-        "run 'starcast graph verify'; a node with the same key already exists",
-    ),
-    (  # all other mistakes of the client, such as wrong syntax or a missing parameter
-        r"Neo\.ClientError\.",
-        InputError,
-        "Neo4j refuses the statement: {text}",
-        "correct the statement or its parameters",
-    ),
-    (
-        r"",
-        UnavailableError,
-        "Neo4j at {uri} failed: {text} ({code})",
-        "see its log, or run 'starcast doctor'",
-    ),
-)
-
 # Everything that the driver logs is also part of a QueryResult or of an error. Programs that
 # configure logging still receive it.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
@@ -381,10 +310,60 @@ class Graph:
                 hint="narrow it (one topology, one forest, shorter paths, LIMIT), "
                 "or raise STARCAST_TIMEOUT",
             )
-        subject = f"{code} {text}"
-        _, kind, form, hint = next(each for each in _REFUSALS if re.match(each[0], subject))
-        names = {"uri": self.uri, "user": self.user, "database": self.database}
-        return kind(form.format(text=text, code=code, **names), hint=hint)
+        if "OutOfMemory" in code or "MemoryPool" in code:
+            return LimitError(
+                f"Neo4j at {self.uri} ran out of memory: {text}",
+                hint="narrow the statement, lower STARCAST_BATCH, or raise STARCAST_NEO4J_HEAP",
+            )
+        # A full disk can be recognized only by the operating system's error text.
+        if "space left" in text or "disk" in text.lower():
+            return LimitError(
+                f"Neo4j at {self.uri} ran out of disk space: {text}",
+                hint="free some space, then try again",
+            )
+        if "needs to be restarted" in text:  # for example after a full disk
+            return UnavailableError(
+                f"Neo4j at {self.uri} has to be restarted: {text}",
+                hint="free some space if its disk is full, then restart it: 'starcast down' and "
+                "'starcast up' restart the embedded servers",
+            )
+        # The server is a follower in a cluster, or its database is read-only.
+        if "ForbiddenOnReadOnlyDatabase" in code or "NotALeader" in code:
+            return UnavailableError(
+                f"Neo4j at {self.uri} does not accept writes: {text}",
+                hint="if the server is part of a cluster, write neo4j:// instead of bolt://; if its"
+                " database is read-only, name another database",
+            )
+        if "DatabaseNotFound" in code:
+            return UnavailableError(
+                f"Neo4j at {self.uri} has no database '{self.database}'",
+                hint="name another database in STARCAST_NEO4J_DATABASE",
+            )
+        if ".Security." in code:
+            return UnavailableError(
+                f"Neo4j at {self.uri} refuses '{self.user}': {text}", hint="log in as another user"
+            )
+        # The server has detected a write in a read transaction.
+        if "AccessMode" in code:
+            return InputError(
+                f"the statement writes, but only reading is allowed: {text}",
+                hint="remove the writing clauses",
+            )
+        if "ConstraintValidation" in code:
+            return RejectedError(
+                f"Neo4j refuses a row: {text}",
+                hint="run 'starcast graph verify'; a node with the same key already exists",
+            )
+        # All other mistakes of the client, such as wrong syntax or a missing parameter.
+        if code.startswith("Neo.ClientError."):
+            return InputError(
+                f"Neo4j refuses the statement: {text}",
+                hint="correct the statement or its parameters",
+            )
+        return UnavailableError(
+            f"Neo4j at {self.uri} failed: {text} ({code})",
+            hint="see its log, or run 'starcast doctor'",
+        )
 
 
 def fetch_result(result: neo4j.Result, row_limit: int | None) -> QueryResult:
