@@ -144,7 +144,7 @@ def shard(kind: Kind, result: Any = None, /, without: str = "", **values: Any) -
 SHARDS = {
     "a kind of another type": Case(shard("experiment", kind=[]), "kind"),
     "an unknown kind": Case(shard("experiment", kind="x"), "kind"),
-    "no kind": Case(shard("experiment", without="kind"), "no 'kind'"),
+    "no kind": Case(shard("experiment", without="kind"), "kind: Field required"),
     "tasks in words": Case(shard("experiment", tasks="1"), "tasks"),
     "fewer than no tasks": Case(shard("experiment", tasks=-1, results={}), "tasks"),
     "a list of results": Case(shard("experiment", results=[1]), "results"),
@@ -152,14 +152,15 @@ SHARDS = {
         shard("experiment", results={"9" * 5_000: []}), "unexpected result"
     ),
     "a number as the shard": Case(shard("experiment", shard=1), "shard"),
-    "a run as a number": Case(shard("experiment", [1]), "is not valid"),
+    "a run as a number": Case(shard("experiment", [1]), "valid dictionary"),
     "a run without fields": Case(shard("experiment", [{}]), "Field required"),
     "no runs": Case(shard("experiment", []), "no runs"),
     "a grid in words": Case(
-        shard("experiment", job={"name": "a", "grid": "S3"}), "grid is not valid"
+        shard("experiment", job={"name": "a", "grid": "S3"}), "grid: Input should be"
     ),
-    "a record as text": Case(shard("search", "record"), "is not an object"),
+    "a record as text": Case(shard("search", "record"), "the result of task 0"),
     "a witness that is not base64": Case(shard("search", {"witness": "x"}), "base64"),
+    "an empty witness": Case(shard("search", {"witness": ""}), "cannot be read"),
     "a witness as a number": Case(shard("search", {"witness": 1}), "witness"),
     "blocks as text": Case(shard("forest", {"blocks": "01"}), "blocks"),
     "a third end of blocks": Case(shard("forest", {"blocks": [0, 1, 2]}), "damaged"),

@@ -9,7 +9,7 @@ import pytest
 
 from starcast.records import Attempt, Proof, Record, shipped_record
 from starcast.records.model import combine_records
-from starcast.search import Budget, running
+from starcast.search import Budget
 from starcast.search.running import (
     SearchTask,
     merge_searches,
@@ -165,16 +165,3 @@ def test_a_worker_with_too_little_memory_refuses_a_search(monkeypatch: pytest.Mo
         pytest.raises(LimitError, match=r"with seed 7 may use 1,000 MB of memory, but only 500 MB"),
     ):
         list(run_searches(tasks, BUDGET, no_record, executor=executor))
-
-
-def test_a_damaged_record_in_a_shard_is_reported_in_one_sentence() -> None:
-    values: object
-    for values, reason in [
-        (None, "it has no record and witness"),
-        ({"record": {}}, "it has no record and witness"),
-        ({"record": {}, "witness": "*"}, "is not a record: "),
-        ({"record": {}, "witness": 5}, "is not a record: "),
-        ({"record": {}, "witness": ""}, "cannot be read"),
-    ]:
-        with pytest.raises(InputError, match=reason):
-            running._from_json(values, "the record of search 0")

@@ -12,10 +12,10 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from pydantic import ValidationError
+from pydantic import FailFast, RootModel
 from sqlalchemy import Engine, select, tuple_
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.orm import Session
@@ -27,7 +27,6 @@ from starcast.experiments.exchange_file import (
     ExperimentRecord,
     FileRecord,
     RunRecord,
-    describe,
     invalid,
     read_file,
 )
@@ -52,6 +51,17 @@ from starcast.support.text import pluralize
 
 #: The columns of a run that its record contains, besides costs and step profile.
 _RUN_COLUMNS = tuple(name for name in RunRecord.model_fields if name not in {"costs", "profile"})
+
+
+class _Description(NamedTuple):
+    """The description of an experiment in the file of a shard: its name, and its design as JSON."""
+
+    name: str
+    grid: dict[str, Any]
+
+
+class _Runs(RootModel[Annotated[list[RunRecord], FailFast()]]):
+    """The runs of a task in the file of a shard; reading them ends at the first invalid one."""
 
 
 def export_experiments(engine: Engine, names: Sequence[str], file: Path) -> int:
@@ -256,9 +266,8 @@ def run_shard(
         InputError: the name is not valid, ``jobs`` is less than 1, or the file cannot be written.
         LimitError: a point does not fit into memory; no file is written.
     """
-    job = Job(
-        "experiment", {"name": check_name(name), "grid": design.as_json()}, len(design.groups)
-    )
+    description = _Description(check_name(name), design.as_json())
+    job = Job("experiment", description._asdict(), len(design.groups))
     numbers = {point: number for number, group in shard.select(design.groups) for point in group}
     results: dict[int, list[dict[str, Any]]] = {}
     with (
@@ -308,15 +317,10 @@ def read_shards(files: Sequence[Path], name: str | None = None) -> ExperimentRec
         RejectedError: the shards were computed with another version of the code, or the figures of
             a run contradict formulas, bounds or each other.
     """
-    job, results = merge_shards(files, "experiment", {"name": str, "grid": dict}, [dict])
-    design = Design.from_json(job.description["grid"])
-    name = name or job.description["name"]
-    try:
-        runs = [RunRecord.model_validate(record) for result in results for record in result]
-    except ValidationError as error:
-        raise InputError(
-            f"a run is damaged: {describe(error)}", hint="run the shards again"
-        ) from None
+    job, results = merge_shards(files, "experiment", _Description, _Runs)
+    design = Design.from_json(job.grid)
+    name = name or job.name
+    runs = [run for result in results for run in result.root]
     if not runs:
         raise InputError("the shards hold no runs", hint="run the shards again")
     experiment = ExperimentRecord(

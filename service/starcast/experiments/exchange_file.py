@@ -23,13 +23,19 @@ from starcast.experiments.design import Design, check_name
 from starcast.experiments.execution import bound_cost, formula_costs
 from starcast.support.axes import AXES, POINT_AXES, Axis
 from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError
-from starcast.support.limited import MB, JsonCursor, read_bytes
+from starcast.support.limited import (
+    MAX_KEYS,
+    MB,
+    JsonCursor,
+    StrictRecord,
+    check_keys,
+    describe_error,
+    read_bytes,
+)
 from starcast.support.vocabulary import parse_spec
 from starcast.topologies import as_topology, count_nodes
 from starcast.trees.construction import CONSTRUCTIONS
 
-#: Maximum number of keys in a JSON object, because pydantic reports every unknown key.
-MAX_KEYS = 64
 _BIGINT = 2**63 - 1
 _RATIONAL = re.compile(r"\d{1,200}(/[1-9]\d{0,200})?", re.ASCII)
 
@@ -41,12 +47,6 @@ def _read_rational(value: object) -> Fraction:
     if not isinstance(value, str) or not _RATIONAL.fullmatch(value):
         raise ValueError("not a rational number such as 23/3")
     return Fraction(value)
-
-
-def _check_keys(value: object) -> object:
-    if isinstance(value, dict) and len(value) > MAX_KEYS:
-        raise ValueError(f"more than {MAX_KEYS} keys")
-    return value
 
 
 def _check_plugins(provenance: dict[str, Any]) -> dict[str, Any]:
@@ -65,14 +65,6 @@ Moment = Annotated[
     pydantic.AwareDatetime,
     pydantic.Field(ge=datetime(1970, 1, 2, tzinfo=UTC), le=datetime(9000, 1, 1, tzinfo=UTC)),
 ]
-
-
-class StrictRecord(pydantic.BaseModel):
-    """Base class of the objects in a file, which must not have unknown fields."""
-
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=False)
-
-    _few_keys = pydantic.model_validator(mode="before")(_check_keys)
 
 
 class _Plugin(StrictRecord):
@@ -95,9 +87,7 @@ class CostRecord(StrictRecord):
     source: str
 
 
-_PLUGINS = pydantic.TypeAdapter(
-    Annotated[dict[str, _Plugin], pydantic.BeforeValidator(_check_keys)]
-)
+_PLUGINS = pydantic.TypeAdapter(Annotated[dict[str, _Plugin], pydantic.BeforeValidator(check_keys)])
 
 
 def _axis_field(axis: Axis) -> tuple[Any, Any]:
@@ -131,7 +121,7 @@ class RunRecord(_Axes):
     missing: _Count
     status: Literal["complete", "failed"]
     error: str | None
-    timings: Annotated[dict[str, float], pydantic.BeforeValidator(_check_keys)]
+    timings: Annotated[dict[str, float], pydantic.BeforeValidator(check_keys)]
     provenance: Annotated[dict[str, Any], pydantic.AfterValidator(_check_plugins)]
     started_at: Moment
     finished_at: Moment
@@ -286,7 +276,7 @@ def read_file(file: Path) -> list[ExperimentRecord]:
         return _read_experiments(file, JsonCursor(data))
     # Errors of pydantic are ValueErrors too.
     except ValueError as error:
-        raise invalid(file, describe(error)) from None
+        raise invalid(file, describe_error(error)) from None
     except LimitError as error:
         raise LimitError(f"{file} cannot be imported: {error.message}", hint=error.hint) from None
 
@@ -347,16 +337,6 @@ def _limited(items: Iterator[None], most: int, owner: str, noun: str) -> Iterato
                 f"{owner} holds more than {most:,} {noun}", hint="export fewer experiments"
             )
         yield
-
-
-def describe(error: ValueError) -> str:
-    """Return the first reason why a record is not valid, with the place in the record."""
-    if not isinstance(error, pydantic.ValidationError):
-        return str(error)
-    details = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(map(str, details["loc"]))
-    reason = details["msg"].removeprefix("Value error, ")
-    return f"{place}: {reason}" if place else reason
 
 
 def invalid(file: Path, reason: str) -> InputError:

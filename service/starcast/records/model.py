@@ -17,6 +17,7 @@ import pydantic
 from numpy.typing import NDArray
 
 from starcast.support.errors import InputError
+from starcast.support.limited import describe_error
 
 #: Version of the file format.
 FORMAT = 1
@@ -333,13 +334,6 @@ class RecordFields(pydantic.BaseModel):
         return Record(witness={name: np.asarray(each) for name, each in witness.items()}, **values)
 
 
-#: Messages that replace those of pydantic about Python's objects.
-_MESSAGES = {
-    "unexpected_keyword_argument": "Extra inputs are not permitted",
-    "dataclass_type": "Input should be a valid dictionary",
-}
-
-
 def read_fields(fields: object, source: str) -> RecordFields:
     """Check the fields of a record that were read from JSON or PostgreSQL.
 
@@ -358,12 +352,7 @@ def read_fields(fields: object, source: str) -> RecordFields:
     try:
         return RecordFields.model_validate(fields)
     except pydantic.ValidationError as error:
-        # Only the first error is reported: programs write these files, so further errors usually
-        # have the same cause.
-        details = error.errors(include_url=False)[0]
-        place = ".".join(map(str, details["loc"]))
-        reason = _MESSAGES.get(details["type"], details["msg"].removeprefix("Value error, "))
-        raise not_a_record(source, f"{place}: {reason}" if place else reason) from None
+        raise not_a_record(source, describe_error(error)) from None
 
 
 def not_a_record(source: str, reason: object) -> InputError:

@@ -15,7 +15,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 from starcast.records import Attempt, Record, verify, witness_value
 from starcast.records.checks import MAX_NODES
@@ -380,8 +380,7 @@ def merge_searches(files: Sequence[Path]) -> list[Record]:
         InputError: the files are not all shards of one list of searches, or are damaged.
         RejectedError: the shards were computed by other code, or a witness or bound is wrong.
     """
-    description = {"searches": list, "seconds": (int, float), "engine": str}
-    _, results = merge_shards(files, "search", description, {"record": dict, "witness": str})
+    _, results = merge_shards(files, "search", dict, _SearchResult)
     groups: dict[str, list[Record]] = {}
     for number, values in enumerate(results):
         record = _from_json(values, f"the record of search {number}")
@@ -424,17 +423,22 @@ def _require_memory(needed: int, item: tuple[SearchTask, Record | None], free: i
         )
 
 
+class _SearchResult(NamedTuple):
+    """A record in the file of a shard, with the packed arrays of its witness as base64."""
+
+    record: dict[str, Any]
+    witness: str
+
+
 def _to_json(record: Record) -> dict[str, Any]:
     packed = base64.b64encode(pack_witness(record.witness)).decode("ascii")
-    return {"record": record.fields(), "witness": packed}
+    return _SearchResult(record.fields(), packed)._asdict()
 
 
-def _from_json(values: Any, source: str) -> Record:
-    if not isinstance(values, Mapping) or values.keys() != {"record", "witness"}:
-        raise not_a_record(source, "it has no record and witness")
+def _from_json(result: _SearchResult, source: str) -> Record:
     try:
-        packed = base64.b64decode(values["witness"], validate=True)
-    except (ValueError, TypeError) as error:
+        packed = base64.b64decode(result.witness, validate=True)
+    except ValueError as error:
         raise not_a_record(source, error) from None
     witness = unpack_witness(packed, source)
-    return read_fields(values["record"], source).record(witness)
+    return read_fields(result.record, source).record(witness)

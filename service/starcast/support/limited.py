@@ -3,7 +3,7 @@
 A compressed file can expand to a thousand times its size. The Python objects of a JSON text can
 take a hundred times its length. The header of an array can claim any size. All readers of such
 files use this module or `starcast.support.arrays`, which compare sizes with limits before they
-allocate memory. JSON values can also be compared with an expected shape.
+allocate memory.
 """
 
 import gzip
@@ -13,10 +13,12 @@ import re
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from tokenize import TokenError
 from typing import IO, Any, NoReturn, cast
+
+import pydantic
 
 from starcast.support.errors import LimitError
 
@@ -183,78 +185,56 @@ def check_method(info: zipfile.ZipInfo) -> None:
         raise ValueError(f"{info.filename} is encrypted or compressed by an unknown method")
 
 
-#: The expected shape of a JSON value: a type (exact, so a bool is not an int), a tuple of
-#: alternatives, ``None``, a list with the shape of all elements, a mapping with the shape of every
-#: key's value, or a predicate.
-Shape = Any
+#: Maximum number of keys in a JSON object, because pydantic reports every unknown key.
+MAX_KEYS = 64
 
 
-def check_shape(value: object, shape: Shape, name: str) -> None:
-    """Check that a JSON value has the expected shape.
-
-    Args:
-        value: the JSON value.
-        shape: the expected shape.
-        name: name of the value in messages, such as ``its job``.
+def check_keys(value: object) -> object:
+    """Refuse a JSON object with more than `MAX_KEYS` keys; return any other value unchanged.
 
     Raises:
-        ValueError: the value has another shape; the message says where they differ.
+        ValueError: the object has too many keys.
+    """
+    if isinstance(value, dict) and len(value) > MAX_KEYS:
+        raise ValueError(f"more than {MAX_KEYS} keys")
+    return value
+
+
+class StrictRecord(pydantic.BaseModel):
+    """Base class of the objects in a file, which must not have unknown fields."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    _few_keys = pydantic.model_validator(mode="before")(check_keys)
+
+
+def describe_error(error: ValueError) -> str:
+    """Return the first reason why a JSON value is not valid, with the place in the value.
 
     Example:
-        >>> check_shape({"claim": "TS.L5", "sizes": [3, "4"]}, {"claim": str, "sizes": [int]}, "it")
-        Traceback (most recent call last):
-        ValueError: it.sizes.1 is not valid
+        >>> class Point(StrictRecord):
+        ...     x: int
+        >>> try:
+        ...     Point.model_validate({"x": "left"})
+        ... except ValueError as error:
+        ...     describe_error(error)
+        'x: Input should be a valid integer, unable to parse string as an integer'
     """
-    if isinstance(shape, Mapping):
-        _check_object(value, shape, name)
-    elif isinstance(shape, list):
-        if type(value) is not list:
-            raise ValueError(f"{name} is not a list")
-        for number, element in enumerate(value):
-            check_shape(element, shape[0], f"{name}.{number}")
-    elif not _matches(value, shape, name):
-        raise ValueError(f"{name} is not valid")
+    if not isinstance(error, pydantic.ValidationError):
+        return str(error)
+    # Only the first error is reported: programs write these files, so further errors usually have
+    # the same cause.
+    details = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, details["loc"]))
+    reason = _MESSAGES.get(details["type"], details["msg"].removeprefix("Value error, "))
+    return f"{place}: {reason}" if place else reason
 
 
-def _check_object(value: object, shape: Mapping[str, Shape], name: str) -> None:
-    if type(value) is not dict:
-        raise ValueError(f"{name} is not an object")
-    for key in shape:
-        if key not in value:
-            raise ValueError(f"{name} has no '{key}'")
-        check_shape(value[key], shape[key], f"{name}.{key}")
-    unknown = next((key for key in value if key not in shape), None)
-    if unknown is not None:
-        raise ValueError(f"{name} has the unknown key '{unknown}'")
-
-
-def _matches(value: object, shape: Shape, name: str) -> bool:
-    if shape is None:
-        return value is None
-    if isinstance(shape, tuple):
-        return any(_fits(value, each, name) for each in shape)
-    if isinstance(shape, type):
-        return type(value) is shape
-    predicate: Callable[[object], bool] = shape
-    return predicate(value)
-
-
-def _fits(value: object, shape: Shape, name: str) -> bool:
-    try:
-        check_shape(value, shape, name)
-    except ValueError:
-        return False
-    return True
-
-
-def one_of(*words: str) -> Callable[[object], bool]:
-    """Return a predicate that tests whether a value is one of these words."""
-    return lambda value: isinstance(value, str) and value in words
-
-
-def is_count(value: object) -> bool:
-    """Return whether a value is a non-negative integer of at most 63 bits."""
-    return type(value) is int and 0 <= value < 2**63
+#: Messages that replace those of pydantic about Python's objects.
+_MESSAGES = {
+    "unexpected_keyword_argument": "Extra inputs are not permitted",
+    "dataclass_type": "Input should be a valid dictionary",
+}
 
 
 #: Maximum memory in bytes for the Python objects of a JSON text.

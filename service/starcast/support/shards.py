@@ -14,25 +14,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
+
+import pydantic
 
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, RejectedError
 from starcast.support.installation import source_digest
 from starcast.support.limited import (
     MB,
-    Shape,
-    check_shape,
-    is_count,
-    one_of,
+    StrictRecord,
+    check_keys,
+    describe_error,
     parse_json,
     read_bytes,
 )
 
 Task = TypeVar("Task")
+Description = TypeVar("Description")
+Result = TypeVar("Result")
 
 #: The kinds of jobs that can be divided into shards.
 Kind = Literal["forest", "experiment", "search"]
+
+#: A number in a result that fits into 64 bits.
+Count = Annotated[int, pydantic.Field(strict=True, ge=0, lt=2**63)]
 
 _FORMAT = "starcast shard 1"
 _SHARD = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})", re.ASCII)
@@ -116,6 +122,25 @@ class Job:
     tasks: int
 
 
+class _ShardFile(StrictRecord):
+    """The content of a shard's file, without its checksum.
+
+    Attributes:
+        sources: the digest of the source files that computed the results.
+        job: the description of the job.
+        results: the result of every task of the shard, by task number.
+    """
+
+    format: str
+    kind: Kind
+    version: str
+    sources: str
+    job: dict[str, Any]
+    tasks: Count
+    shard: str
+    results: dict[str, Any]
+
+
 def write_shard(file: Path, job: Job, shard: Shard, results: Mapping[int, Any]) -> None:
     """Write the results of a shard to a file, compressed if its name ends with ``.gz``.
 
@@ -144,15 +169,15 @@ def write_shard(file: Path, job: Job, shard: Shard, results: Mapping[int, Any]) 
 
 
 def merge_shards(
-    files: Sequence[Path], kind: Kind, description: Shape, result: Shape
-) -> tuple[Job, list[Any]]:
-    """Merge the files of a job's shards; return the job and all results in the order of tasks.
+    files: Sequence[Path], kind: Kind, description: type[Description], result: type[Result]
+) -> tuple[Description, list[Result]]:
+    """Merge the files of a job's shards; return its description and the results of all tasks.
 
     Args:
         files: the files of all shards.
         kind: the kind of the job.
-        description: the expected shape of the job's description.
-        result: the expected shape of a task's result.
+        description: the type of the job's description, which pydantic reads from JSON values.
+        result: the type of a task's result, likewise.
 
     Raises:
         InputError: a file cannot be read, is damaged or has another kind, or the files are not
@@ -166,40 +191,42 @@ def merge_shards(
     first_file, first = parts[0]
     for file, part in parts:
         _check_code(file, part)
-        if (part["job"], part["tasks"]) != (first["job"], first["tasks"]):
+        if (part.job, part.tasks) != (first.job, first.tasks):
             raise InputError(
                 f"{first_file} and {file} are shards of different jobs",
                 hint="merge the shards of one command, run with the same arguments",
             )
-    _check_complete([(file, Shard.parse(part["shard"])) for file, part in parts])
-    results: dict[int, Any] = {}
+    _check_complete([(file, Shard.parse(part.shard)) for file, part in parts])
+    job = _convert(first_file, description, first.job, "its job")
+    results: dict[int, Result] = {}
     for file, part in parts:
-        try:
-            check_shape(part["job"], description, "its job")
-            check_shape(list(part["results"].values()), [result], "a result")
-        except (ValueError, RecursionError) as error:
-            raise _damaged(file, str(error)) from None
-        for number, values in part["results"].items():
+        for number, values in part.results.items():
             # Parsing a very long number takes long, so its length is checked first.
-            is_task = number.isdecimal() and len(number) < _DIGITS and int(number) < first["tasks"]
+            is_task = number.isdecimal() and len(number) < _DIGITS and int(number) < first.tasks
             if not is_task or int(number) in results:
                 raise _damaged(file, f"it has an unexpected result {number}")
-            results[int(number)] = values
-    if len(results) != first["tasks"]:
-        number = next(number for number in range(first["tasks"]) if number not in results)
+            results[int(number)] = _convert(file, result, values, f"the result of task {number}")
+    if len(results) != first.tasks:
+        missing = next(number for number in range(first.tasks) if number not in results)
         raise InputError(
-            f"the result of task {number} is in none of the {len(parts)} files",
+            f"the result of task {missing} is in none of the {len(parts)} files",
             hint="run the shards again, with the same arguments",
         )
-    job = Job(kind, first["job"], first["tasks"])
-    return job, [results[number] for number in range(job.tasks)]
+    return job, [results[number] for number in range(first.tasks)]
 
 
-def _check_code(file: Path, part: Mapping[str, Any]) -> None:
-    if (part["version"], part["sources"]) == (version("starcast"), source_digest()):
+def _convert(file: Path, kind: type[Result], value: object, name: str) -> Result:
+    """Convert a JSON value of a shard to a type."""
+    try:
+        return pydantic.TypeAdapter(kind).validate_python(check_keys(value))
+    except ValueError as error:
+        raise _damaged(file, f"{name} is not valid: {describe_error(error)}") from None
+
+
+def _check_code(file: Path, part: _ShardFile) -> None:
+    if (part.version, part.sources) == (version("starcast"), source_digest()):
         return
-    other = part["version"]
-    code = "other sources" if other == version("starcast") else f"starcast {other}"
+    code = "other sources" if part.version == version("starcast") else f"starcast {part.version}"
     raise RejectedError(
         f"{file} was computed by {code}, not by the starcast {version('starcast')} that merges it",
         hint="run and merge all shards with the same installation",
@@ -237,7 +264,7 @@ def _check_complete(shards: Sequence[tuple[Path, Shard]]) -> None:
         )
 
 
-def _read(file: Path, kind: Kind) -> dict[str, Any]:
+def _read(file: Path, kind: Kind) -> _ShardFile:
     try:
         content = parse_json(read_bytes(file, _MAX_BYTES), file)
         stated = content.pop("sha256", None) if isinstance(content, dict) else None
@@ -255,16 +282,14 @@ def _read(file: Path, kind: Kind) -> dict[str, Any]:
         )
     if stated != checksum:
         raise _damaged(file, "its checksum is wrong")
-    try:
-        check_shape(content, _SHAPE, "the file")
-    except ValueError as error:
-        raise _damaged(file, str(error)) from None
-    if content["kind"] != kind:
+    part = _convert(file, _ShardFile, content, "its content")
+    if part.kind != kind:
+        other, command = _KINDS[part.kind]
         raise InputError(
-            f"{file} is a shard of {_KINDS[content['kind']][0]}, not of {_KINDS[kind][0]}",
-            hint=f"use 'starcast {_KINDS[content['kind']][1]} merge'",
+            f"{file} is a shard of {other}, not of {_KINDS[kind][0]}",
+            hint=f"use 'starcast {command} merge'",
         )
-    return content
+    return part
 
 
 #: For each kind of job, a description, and the commands that belong to it.
@@ -272,19 +297,6 @@ _KINDS: dict[Kind, tuple[str, str]] = {
     "forest": ("a verification of a forest", "forest"),
     "experiment": ("an experiment", "experiment"),
     "search": ("a search", "records"),
-}
-
-
-#: The expected shape of a shard file's content, without the checksum.
-_SHAPE = {
-    "format": one_of(_FORMAT),
-    "kind": one_of(*_KINDS),
-    "version": str,
-    "sources": str,
-    "job": dict,
-    "tasks": is_count,
-    "shard": str,
-    "results": dict,
 }
 
 

@@ -19,27 +19,27 @@ of these levels equals the bound, so does the height.
 A verification can be divided into *shards*, such as the tasks of a job array.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import factorial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import FailFast
 
 from starcast.judges.blockwise import judge, sources
 from starcast.judges.blockwise.formulas import GREEDY, build_tables
 from starcast.judges.blockwise.sources import Address, Source, closed_form
 from starcast.support import parallel
 from starcast.support.compiled import announced
-from starcast.support.errors import InputError, LimitError, RejectedError
-from starcast.support.limited import Shape, is_count
+from starcast.support.errors import LimitError, RejectedError
 from starcast.support.progress import Reporter, Silent
-from starcast.support.shards import Job, Shard, merge_shards, write_shard
+from starcast.support.shards import Count, Job, Shard, merge_shards, write_shard
 from starcast.topologies import memory
 
 #: Number of tree edges per task, chosen so that a task takes some seconds. Formulas that are
@@ -54,7 +54,16 @@ _TASK_BYTES = 300_000_000
 _FEW = 6
 
 #: A range of blocks: the first block, and the block after the last one.
-Range = tuple[int, int]
+Range = tuple[Count, Count]
+#: Numbers and addresses in a file; reading them ends at the first one that is not valid.
+_Counts = Annotated[tuple[Count, ...], FailFast()]
+_Addresses = Annotated[tuple[tuple[Count, Count, Count], ...], FailFast()]
+
+
+class _Description(NamedTuple):
+    """The description of a verification in the file of a shard: the id of the forest."""
+
+    id: str
 
 
 class RangeResult(NamedTuple):
@@ -70,36 +79,10 @@ class RangeResult(NamedTuple):
     """
 
     blocks: Range
-    load: tuple[int, ...]
-    largest: tuple[int, ...]
-    witnesses: tuple[Address, ...]
-    exceptions: tuple[Address, ...]
-
-
-#: The shape of a result in the file of a shard.
-RESULT_SHAPE: Shape = {
-    "blocks": [is_count],
-    "load": [is_count],
-    "largest": [is_count],
-    "witnesses": [[is_count]],
-    "exceptions": [[is_count]],
-}
-
-
-def read_result(values: Mapping[str, Any]) -> RangeResult:
-    """Return the result from the file of a shard, given values of the shape `RESULT_SHAPE`.
-
-    Raises:
-        ValueError: an address or range has the wrong number of values.
-    """
-    first, stop = values["blocks"]
-    return RangeResult(
-        (first, stop),
-        tuple(values["load"]),
-        tuple(values["largest"]),
-        tuple(map(_address, values["witnesses"])),
-        tuple(map(_address, values["exceptions"])),
-    )
+    load: _Counts
+    largest: _Counts
+    witnesses: _Addresses
+    exceptions: _Addresses
 
 
 @dataclass(frozen=True)
@@ -433,7 +416,7 @@ def verify_shard(
         # Results arrive in any order, so they are stored by their ranges of blocks.
         found = {result.blocks: result._asdict() for result in results}
     parts = {number: found[blocks] for number, blocks in numbered.items()}
-    write_shard(file, Job("forest", {"id": source.id}, len(ranges)), shard, parts)
+    write_shard(file, Job("forest", _Description(source.id)._asdict(), len(ranges)), shard, parts)
     return len(parts)
 
 
@@ -445,14 +428,7 @@ def merge_blocks(files: Sequence[Path]) -> BlockVerification:
         RejectedError: the shards were computed by other code, or do not prove the forest.
         LimitError: the heights are not proved.
     """
-    job, results = merge_shards(files, "forest", {"id": str}, RESULT_SHAPE)
-    spec, _, rest = job.description["id"].partition(":")
+    job, results = merge_shards(files, "forest", _Description, RangeResult)
+    spec, _, rest = job.id.partition(":")
     construction, _, root = rest.rpartition(":")
-    source = closed_form(spec, construction, root)
-    try:
-        found = [read_result(result) for result in results]
-    except ValueError as error:
-        raise InputError(
-            f"a result of the shards is damaged: {error}", hint="run the shards again"
-        ) from None
-    return combine(source, found)
+    return combine(closed_form(spec, construction, root), results)
