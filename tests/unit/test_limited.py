@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from starcast.records import load_record, path_of, shipped_folder
 from starcast.support.errors import LimitError
-from starcast.support.limited import JsonCursor, LimitedStream, parse_json, read_bytes, read_text
+from starcast.support.json_files import JsonCursor, parse_json
+from starcast.support.limited import LimitedStream, read_bytes, read_text
 from support import bombs
 
 #: Limits for a process that reads a file, including the interpreter and its libraries.

@@ -12,10 +12,10 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from pydantic import FailFast, RootModel
+from pydantic import RootModel
 from sqlalchemy import Engine, select, tuple_
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.orm import Session
@@ -45,6 +45,7 @@ from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, RejectedError
+from starcast.support.json_files import Many
 from starcast.support.progress import Reporter
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.support.text import pluralize
@@ -60,8 +61,8 @@ class _Description(NamedTuple):
     grid: dict[str, Any]
 
 
-class _Runs(RootModel[Annotated[list[RunRecord], FailFast()]]):
-    """The runs of a task in the file of a shard; reading them ends at the first invalid one."""
+class _Runs(RootModel[Many[RunRecord]]):
+    """The runs of a task in the file of a shard."""
 
 
 def export_experiments(engine: Engine, names: Sequence[str], file: Path) -> int:

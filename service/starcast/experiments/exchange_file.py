@@ -23,15 +23,15 @@ from starcast.experiments.design import Design, check_name
 from starcast.experiments.execution import bound_cost, formula_costs
 from starcast.support.axes import AXES, POINT_AXES, Axis
 from starcast.support.errors import InputError, LimitError, RejectedError, StarcastError
-from starcast.support.limited import (
+from starcast.support.json_files import (
     MAX_KEYS,
-    MB,
+    Count,
     JsonCursor,
     StrictRecord,
     check_keys,
     describe_error,
-    read_bytes,
 )
+from starcast.support.limited import MB, read_bytes
 from starcast.support.vocabulary import parse_spec
 from starcast.topologies import as_topology, count_nodes
 from starcast.trees.construction import CONSTRUCTIONS
@@ -54,7 +54,6 @@ def _check_plugins(provenance: dict[str, Any]) -> dict[str, Any]:
     return provenance
 
 
-_Count = Annotated[int, pydantic.Field(ge=0, le=_BIGINT)]
 _Rational = Annotated[
     Fraction,
     pydantic.PlainValidator(_read_rational),
@@ -79,9 +78,9 @@ class CostRecord(StrictRecord):
     """A cost of a run: closed form, simulated cost, or lower bound."""
 
     kind: Literal["closed form", "simulated", "lower bound"]
-    steps: _Count | None
+    steps: Count | None
     start_ups: _Rational | None
-    transmissions: _Count | None
+    transmissions: Count | None
     bytes: _Rational | None
     time: _Rational
     source: str
@@ -118,7 +117,7 @@ class RunRecord(_Axes):
     """A run as it is written to a file, with its costs and its load in each step."""
 
     message_units: Annotated[int, pydantic.Field(ge=1, le=_BIGINT)] | None = None
-    missing: _Count
+    missing: Count
     status: Literal["complete", "failed"]
     error: str | None
     timings: Annotated[dict[str, float], pydantic.BeforeValidator(check_keys)]
@@ -127,7 +126,7 @@ class RunRecord(_Axes):
     finished_at: Moment
     costs: Annotated[list[CostRecord], pydantic.FailFast()]
     #: One row per step: links used, packets sent, and units in the largest packet.
-    profile: Annotated[list[tuple[_Count, _Count, _Count]], pydantic.FailFast()]
+    profile: Annotated[list[tuple[Count, Count, Count]], pydantic.FailFast()]
 
     @property
     def point(self) -> Point:

@@ -26,7 +26,8 @@ from starcast.support.arrays import read_arrays
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, NotFoundError, StarcastError
 from starcast.support.installation import data_folder
-from starcast.support.limited import DAMAGE, MB, parse_json, read_bytes
+from starcast.support.json_files import parse_json
+from starcast.support.limited import DAMAGE, MB, read_bytes
 from starcast.support.table import Row, Table
 from starcast.support.text import pluralize
 

@@ -17,7 +17,7 @@ import pydantic
 from numpy.typing import NDArray
 
 from starcast.support.errors import InputError
-from starcast.support.limited import describe_error
+from starcast.support.json_files import describe_error
 
 #: Version of the file format.
 FORMAT = 1

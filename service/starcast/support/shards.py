@@ -14,21 +14,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import pydantic
 
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, RejectedError
 from starcast.support.installation import source_digest
-from starcast.support.limited import (
-    MB,
+from starcast.support.json_files import (
+    Count,
     StrictRecord,
     check_keys,
     describe_error,
     parse_json,
-    read_bytes,
 )
+from starcast.support.limited import MB, read_bytes
 
 Task = TypeVar("Task")
 Description = TypeVar("Description")
@@ -36,9 +36,6 @@ Result = TypeVar("Result")
 
 #: The kinds of jobs that can be divided into shards.
 Kind = Literal["forest", "experiment", "search"]
-
-#: A number in a result that fits into 64 bits.
-Count = Annotated[int, pydantic.Field(strict=True, ge=0, lt=2**63)]
 
 _FORMAT = "starcast shard 1"
 _SHARD = re.compile(r"([1-9]\d{0,5})/([1-9]\d{0,5})", re.ASCII)

@@ -26,11 +26,10 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import factorial
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import FailFast
 
 from starcast.judges.blockwise import judge, sources
 from starcast.judges.blockwise.formulas import GREEDY, build_tables
@@ -38,8 +37,9 @@ from starcast.judges.blockwise.sources import Address, Source, closed_form
 from starcast.support import parallel
 from starcast.support.compiled import announced
 from starcast.support.errors import LimitError, RejectedError
+from starcast.support.json_files import Count, Many
 from starcast.support.progress import Reporter, Silent
-from starcast.support.shards import Count, Job, Shard, merge_shards, write_shard
+from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import memory
 
 #: Number of tree edges per task, chosen so that a task takes some seconds. Formulas that are
@@ -55,9 +55,6 @@ _FEW = 6
 
 #: A range of blocks: the first block, and the block after the last one.
 Range = tuple[Count, Count]
-#: Numbers and addresses in a file; reading them ends at the first one that is not valid.
-_Counts = Annotated[tuple[Count, ...], FailFast()]
-_Addresses = Annotated[tuple[tuple[Count, Count, Count], ...], FailFast()]
 
 
 class _Description(NamedTuple):
@@ -79,10 +76,10 @@ class RangeResult(NamedTuple):
     """
 
     blocks: Range
-    load: _Counts
-    largest: _Counts
-    witnesses: _Addresses
-    exceptions: _Addresses
+    load: Many[Count]
+    largest: Many[Count]
+    witnesses: Many[tuple[Count, Count, Count]]
+    exceptions: Many[tuple[Count, Count, Count]]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,236 @@
+"""Reading of users' JSON files with limits, and checks of their values.
+
+The Python objects of a JSON text can take a hundred times its length. So their size is estimated
+before the text is parsed, or the values are read one by one.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Annotated, Any, NoReturn, TypeVar
+
+import pydantic
+
+from starcast.support.errors import LimitError
+from starcast.support.limited import MB
+
+Item = TypeVar("Item")
+
+#: A number that fits into 64 bits.
+Count = Annotated[int, pydantic.Field(strict=True, ge=0, lt=2**63)]
+#: Values of one type. Reading them ends at the first one that is not valid; otherwise a long list
+#: could cause as many errors as it has elements.
+Many = Annotated[tuple[Item, ...], pydantic.FailFast()]
+#: Maximum number of keys in a JSON object, because pydantic reports every unknown key.
+MAX_KEYS = 64
+
+
+def check_keys(value: object) -> object:
+    """Refuse a JSON object with more than `MAX_KEYS` keys; return any other value unchanged.
+
+    Raises:
+        ValueError: the object has too many keys.
+    """
+    if isinstance(value, dict) and len(value) > MAX_KEYS:
+        raise ValueError(f"more than {MAX_KEYS} keys")
+    return value
+
+
+class StrictRecord(pydantic.BaseModel):
+    """Base class of the objects in a file, which must not have unknown fields."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    _few_keys = pydantic.model_validator(mode="before")(check_keys)
+
+
+def describe_error(error: ValueError) -> str:
+    """Return the first reason why a JSON value is not valid, with the place in the value.
+
+    Example:
+        >>> class Point(StrictRecord):
+        ...     x: int
+        >>> try:
+        ...     Point.model_validate({"x": "left"})
+        ... except ValueError as error:
+        ...     describe_error(error)
+        'x: Input should be a valid integer, unable to parse string as an integer'
+    """
+    if not isinstance(error, pydantic.ValidationError):
+        return str(error)
+    # Only the first error is reported: programs write these files, so further errors usually have
+    # the same cause.
+    details = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(map(str, details["loc"]))
+    reason = _MESSAGES.get(details["type"], details["msg"].removeprefix("Value error, "))
+    return f"{place}: {reason}" if place else reason
+
+
+#: Messages that replace those of pydantic about Python's objects.
+_MESSAGES = {
+    "unexpected_keyword_argument": "Extra inputs are not permitted",
+    "dataclass_type": "Input should be a valid dictionary",
+}
+
+
+#: Maximum memory in bytes for the Python objects of a JSON text.
+_JSON_MEMORY = 400 * MB
+#: Memory of the Python objects in a JSON text, in bytes per occurrence of a character. A brace or
+#: bracket counts as the minimum size of an object or array. Each of the two quotes of a string
+#: counts as 32 bytes. A comma counts as 40 bytes: 32 for a number and 8 for its entry in an array.
+_JSON_COSTS = {b"{": 232, b"[": 80, b'"': 32, b",": 40, b":": 60}
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number of JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+#: Escapes of NUL and of UTF-16 surrogates. A pair of surrogates encodes one character.
+_SPECIAL = re.compile(r"(?<!\\)(?:\\\\)*\\u(0000|[dD][89a-fA-F])")
+_INCOMPLETE = "its text is incomplete or damaged"
+_BLANKS = re.compile(rb"[ \t\n\r]*")
+#: To read one value, a part of the text with the first of these sizes, in bytes, is parsed. Only if
+#: the value does not end in this part, which is rare, the next larger size is tried.
+_WINDOWS = (2**14, 2**18, 2**23)
+
+
+def parse_json(data: bytes, source: object) -> Any:
+    """Return the value of a UTF-8 JSON text.
+
+    Raises:
+        ValueError: the text is not JSON, is nested too deeply, or has a constant such as NaN.
+        LimitError: the Python objects would take too much memory.
+    """
+    text = data.decode()
+    needed = len(data) + 2 * sys.getsizeof(text)
+    needed += sum(data.count(mark) * cost for mark, cost in _JSON_COSTS.items())
+    if needed > _JSON_MEMORY:
+        raise LimitError(
+            f"the values of {source} would take up to {needed // MB:,} MB of memory; the limit is"
+            f" {_JSON_MEMORY // MB} MB",
+            hint="divide its content into several files",
+        )
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+        _check_characters(text, value)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return value
+
+
+def _check_characters(text: str, value: object) -> None:
+    """Refuse unpaired surrogates, which UTF-8 cannot encode, and NUL, which PostgreSQL refuses.
+
+    Args:
+        text: the JSON text, in which such characters are written as escapes.
+        value: the parsed value of the text.
+
+    Raises:
+        ValueError: the text has such a character.
+    """
+    if "\\u" in text and (found := _SPECIAL.search(text)):
+        if found[1] == "0000":
+            raise ValueError("a string contains a NUL character")
+        # Encoding raises an error if the value has an unpaired surrogate.
+        json.dumps(value, ensure_ascii=False).encode()
+
+
+def _decode(text: str) -> tuple[Any, int]:
+    """Return the JSON value at the beginning of a text, and its length."""
+    try:
+        value, length = _DECODER.raw_decode(text)
+        _check_characters(text[:length], value)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return value, length
+
+
+class JsonCursor:
+    """A reading position in a JSON text, whose values are read one by one.
+
+    Reading a long list thus needs no more memory than its text and one value.
+
+    Args:
+        data: the text, in UTF-8.
+
+    Raises:
+        ValueError: raised by all methods if the text is not JSON at this position, or a value is
+            too long.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.position = 0
+
+    def members(self) -> Iterator[str]:
+        """Yield the keys of an object; after each key, the caller reads its value."""
+        for _ in self._elements(b"{", b"}"):
+            if self._peek() != b'"':
+                raise ValueError(_INCOMPLETE)
+            key = self.value()
+            self._expect(b":")
+            yield key
+
+    def items(self) -> Iterator[None]:
+        """Yield once before each value of an array; the caller then reads the value."""
+        return self._elements(b"[", b"]")
+
+    def value(self) -> Any:
+        """Return the next value, which has at most 8 MB of text."""
+        self.skip_blanks()
+        for size in _WINDOWS:
+            # The part is decoded as Latin-1, in which every byte is one character, so a position in
+            # the text is also a position in the bytes. Other characters do not matter here, because
+            # the punctuation of JSON is ASCII.
+            window = self.data[self.position : self.position + size].decode("latin-1")
+            is_last = self.position + size >= len(self.data)
+            with suppress(json.JSONDecodeError):
+                value, length = _decode(window)
+                # A number at the end of the window may continue after the window.
+                if length < len(window) or is_last:
+                    return self._advance(value, window[:length])
+            if is_last:
+                break
+        raise ValueError("a value is damaged, or longer than 8 MB")
+
+    def end(self) -> None:
+        """Check that the text ends at the current position."""
+        self.skip_blanks()
+        if self.position < len(self.data):
+            raise ValueError("text follows after its end")
+
+    def _advance(self, value: Any, text: str) -> Any:
+        start = self.position
+        self.position += len(text)
+        return value if text.isascii() else json.loads(self.data[start : self.position])
+
+    def _elements(self, opening: bytes, closing: bytes) -> Iterator[None]:
+        self._expect(opening)
+        if self._peek() == closing:
+            self.position += 1
+            return
+        while True:
+            yield
+            mark = self._peek()
+            self.position += 1
+            if mark == closing:
+                return
+            if mark != b",":
+                raise ValueError(_INCOMPLETE)
+
+    def _expect(self, mark: bytes) -> None:
+        if self._peek() != mark:
+            raise ValueError(_INCOMPLETE)
+        self.position += 1
+
+    def _peek(self) -> bytes:
+        self.skip_blanks()
+        return self.data[self.position : self.position + 1]
+
+    def skip_blanks(self) -> None:
+        """Move to the next value or punctuation mark."""
+        blanks = _BLANKS.match(self.data, self.position)
+        self.position = blanks.end() if blanks else self.position
