@@ -49,8 +49,6 @@ message_bytes = [64, "23/3"]
 faults = ["none", "2 nodes", "1 link"]
 t_s = 100
 """
-
-
 _SETTINGS = """home = "/tmp/nowhere"
 neo4j_uri = "bolt://localhost:7687"
 neo4j_heap = "512m"
@@ -58,8 +56,6 @@ batch = 500
 timeout = 3.5
 row_limit = 10
 """
-
-
 _HEADER = """// title: A title
 // question: How many?
 // parameters:
