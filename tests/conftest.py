@@ -17,11 +17,10 @@ import signal
 import subprocess
 import time
 import zlib
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from _pytest.python import CallSpec
 from hypothesis import HealthCheck, settings
 
 from support.examples import SWEEP_EXAMPLES
@@ -44,7 +43,7 @@ pytest_plugins = [
 #: because Hypothesis tries more examples there, and three sessions share the processor's caches.
 MAX_SECONDS = 2.0
 
-#: Seconds that ``_standard_work`` takes on the machine for which MAX_SECONDS was chosen, when idle.
+#: Seconds that `_slowness` takes on the machine for which MAX_SECONDS was chosen, when idle.
 STANDARD_SECONDS = 0.06
 
 #: Hypothesis's time limit per example is off, since the machine can be slow.
@@ -70,11 +69,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _commit() -> str:
-    command = ["git", "rev-parse", "--short", "HEAD"]
-    found = subprocess.run(
-        command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False
-    )
-    return found.stdout.strip()
+    command = ["git", "-C", Path(__file__).parent, "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -100,29 +96,22 @@ def _runs_whole(config: pytest.Config) -> bool:
     return config.option.sweep or any("::" in argument for argument in config.args)
 
 
-def _is_slow(call: CallSpec) -> bool:
-    return any(mark.name == "slow" for mark in call.marks)
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> Generator[None, None, None]:
     """Reduce each parametrised test to two cases, before pytest creates its items."""
     yield
     if _runs_whole(metafunc.config) or metafunc.definition.get_closest_marker("whole"):
         return
-    quick = [call for call in metafunc._calls if not _is_slow(call)]
+    quick_calls = [
+        call for call in metafunc._calls if all(mark.name != "slow" for mark in call.marks)
+    ]
     # If all cases are slow, keep them: they are deselected later. Without any case, pytest would
     # call the function without its parameters.
-    if quick:
+    if quick_calls:
         name = f"{metafunc.definition.nodeid} {metafunc.config.option.sample}"
-        metafunc._calls = _sampled(quick, name)
-
-
-def _sampled(calls: Sequence[CallSpec], name: str) -> list[CallSpec]:
-    """Return the first case, and one other case chosen by a hash of the name."""
-    others = calls[1:]
-    drawn = [others[zlib.crc32(name.encode()) % len(others)]] if others else []
-    return [calls[0], *drawn]
+        first, *others = quick_calls
+        drawn = [others[zlib.crc32(name.encode()) % len(others)]] if others else []
+        metafunc._calls = [first, *drawn]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -140,14 +129,10 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def _standard_work() -> None:
-    sum(number * number % 7 for number in range(1_000_000))
-
-
 def _slowness() -> float:
     """Return how many times slower than the reference machine this machine is now, at least 1."""
     begin = time.process_time()
-    _standard_work()
+    sum(number * number % 7 for number in range(1_000_000))
     return max(1.0, (time.process_time() - begin) / STANDARD_SECONDS)
 
 

@@ -6,17 +6,20 @@ the disk. The exit code is 1 if an invariant was violated.
 """
 
 import argparse
+import json
 import os
 import secrets
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
+from itertools import count
 from pathlib import Path
 
-from campaign.actions import KINDS, Journal, choose, perform, summarize
+from campaign.actions import KINDS, choose, perform, summarize
+from campaign.disk import memory_disk
 from campaign.servers import Servers, embedded_servers
 from starcast.cli.output import reporter
 from starcast.embedded import stack
@@ -36,33 +39,33 @@ def main() -> int:
     with sigterm_as_interrupt(), tempfile.TemporaryDirectory(prefix="starcast-campaign-") as name:
         folder = Path(name)
         folder.chmod(0o755)  # root starts PostgreSQL as another user, who needs access
-        with _own_disk(folder) as is_own, _running(folder) as servers:
+        with memory_disk(folder, _DISK) as is_own, _running(folder) as servers:
             if not is_own:
                 kinds = [kind for kind in kinds if not KINDS[kind].needs_home]
             return _run(servers, options, kinds)
 
 
 def _run(servers: Servers, options: argparse.Namespace, kinds: list[str]) -> int:
-    journal = Journal(options.journal)
     servers.prepare()
     end = time.monotonic() + 60 * options.minutes
-    number = options.action or 0
     print(f"seed {options.seed}, journal {options.journal}", flush=True)
-    try:
-        while time.monotonic() < end:
-            assert servers.home is not None
-            servers = embedded_servers(servers.home, servers.folder)
-            entry = perform(servers, options.seed, number, choose(options.seed, number, kinds))
-            journal.add(entry)
-            for problem in entry.problems:
-                print(f"{number}, {entry.kind}: {problem}", flush=True)
-            number += 1
-            if options.action is not None:
-                break
-    finally:
-        journal.close()
-        print("\n".join(summarize(journal.entries)), flush=True)
-    return int(any(entry.problems for entry in journal.entries))
+    entries = []
+    options.journal.parent.mkdir(parents=True, exist_ok=True)
+    with options.journal.open("a", encoding="utf-8") as journal:
+        try:
+            for number in count() if options.action is None else [options.action]:
+                if time.monotonic() > end:
+                    break
+                assert servers.home is not None
+                servers = embedded_servers(servers.home, servers.folder)
+                entry = perform(servers, options.seed, number, choose(options.seed, number, kinds))
+                entries.append(entry)
+                print(json.dumps(asdict(entry), ensure_ascii=False), file=journal, flush=True)
+                for problem in entry.problems:
+                    print(f"{number}, {entry.kind}: {problem}", flush=True)
+        finally:
+            print("\n".join(summarize(entries)), flush=True)
+    return int(any(entry.problems for entry in entries))
 
 
 def _parse_options() -> argparse.Namespace:
@@ -76,25 +79,12 @@ def _parse_options() -> argparse.Namespace:
 
 
 @contextmanager
-def _own_disk(folder: Path) -> Iterator[bool]:
-    """Mount a file system in memory if possible; yield whether it was mounted."""
-    command = ["mount", "-t", "tmpfs", "-o", f"size={_DISK},mode=755", "none", str(folder)]
-    is_own = os.geteuid() == 0 and subprocess.run(command, check=False).returncode == 0
-    try:
-        yield is_own
-    finally:
-        if is_own:
-            subprocess.run(["umount", "--lazy", folder], check=True)
-
-
-@contextmanager
 def _running(folder: Path) -> Iterator[Servers]:
     """Start an empty embedded stack."""
     home = folder / "home"
     files = folder / "files"
     files.mkdir()
-    settings = Settings.load(home=home)
-    stack.up(settings, reporter())
+    stack.up(Settings.load(home=home), reporter())
     try:
         yield embedded_servers(home, files)
     finally:

@@ -1,14 +1,14 @@
-"""Kinds of campaign actions, and the journal of those performed.
+"""Kinds of campaign actions, and their results.
 
 A seed and a number determine each action.
 """
 
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from random import Random
 
 from campaign.disk import full_home, full_output
@@ -39,44 +39,23 @@ class Entry:
     kind: str
     description: str
     results: dict[str, int]
-    problems: tuple[str, ...] = field(default=())
-    seconds: float = 0.0
-
-
-class Journal:
-    """A file of entries, written line by line, so that it survives a killed campaign."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.entries: list[Entry] = []
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("a", encoding="utf-8")
-
-    def add(self, entry: Entry) -> None:
-        """Write an entry."""
-        self.entries.append(entry)
-        print(json.dumps(asdict(entry), ensure_ascii=False), file=self._file, flush=True)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+    problems: tuple[str, ...]
+    seconds: float
 
 
 def summarize(entries: Iterable[Entry]) -> list[str]:
     """Return a Markdown table with actions, results and problems of each kind."""
-    by_kind: dict[str, list[Entry]] = {}
-    for entry in entries:
-        by_kind.setdefault(entry.kind, []).append(entry)
     lines = ["| kind | tried | results | problems | seconds |", "|---|---|---|---|---|"]
-    for kind, group in sorted(by_kind.items()):
-        results: Counter[str] = Counter()
+    kind_of = attrgetter("kind")
+    for kind, each in groupby(sorted(entries, key=kind_of), kind_of):
+        group = list(each)
+        results = Counter[str]()
         for entry in group:
             results.update(entry.results)
         listed = ", ".join(f"{result}: {number:,}" for result, number in results.most_common())
         problems = sum(bool(entry.problems) for entry in group)
         seconds = sum(entry.seconds for entry in group)
-        total = sum(results.values())
-        lines.append(f"| {kind} | {total:,} | {listed} | {problems} | {seconds:,.0f} |")
+        lines.append(f"| {kind} | {results.total():,} | {listed} | {problems} | {seconds:,.0f} |")
     return lines
 
 
@@ -124,7 +103,7 @@ def perform(
 ) -> Entry:
     """Perform an action, which depends only on seed, number and kind."""
     kind = KINDS[name]
-    results: Counter[str] = Counter()
+    results = Counter[str]()
     problems: list[str] = []
     start = time.monotonic()
     description = ""
@@ -134,8 +113,8 @@ def perform(
         results[result] += 1
         problems += [f"{index}: {description}: {problem}" for problem in found]
     seconds = round(time.monotonic() - start, 2)
-    if (total := sum(results.values())) > 1:
-        description = f"{total} inputs"
+    if results.total() > 1:
+        description = f"{results.total()} inputs"
     return Entry(
         number, seed, name, description, dict(results), tuple(problems[:_MAX_PROBLEMS]), seconds
     )

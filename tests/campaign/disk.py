@@ -3,14 +3,13 @@
 import os
 import resource
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
 
-from campaign.output import Done, Outcome, find_problems
+from campaign.output import Outcome, find_problems
 from campaign.servers import Servers
 from starcast.support.errors import NotFoundError
 
@@ -33,11 +32,20 @@ def full_output(servers: Servers, draw: Random) -> Outcome:
     """
     words = draw.choice(_OUTPUTS)
     kilobytes = int(2 ** draw.uniform(2, 12))
-    with tempfile.TemporaryDirectory(dir=servers.folder) as name, _small(Path(name), kilobytes):
+    limit = kilobytes * _KB
+
+    def restrict() -> None:
+        if not is_small:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    with (
+        tempfile.TemporaryDirectory(dir=servers.folder) as name,
+        memory_disk(Path(name), f"{kilobytes}k") as is_small,
+    ):
         folder = Path(name)
         (folder / "old.npz").write_bytes(b"old")
         before = set(folder.iterdir())
-        done = _run(servers, words, folder, kilobytes)
+        done = servers.run(*words, cwd=folder, preexec_fn=restrict)
         problems = find_problems(done)
         if done.code not in _SETTLED:
             problems.append(f"exit code {done.code}: {done.err[-300:]}")
@@ -50,36 +58,15 @@ def full_output(servers: Servers, draw: Random) -> Outcome:
 
 
 @contextmanager
-def _small(folder: Path, kilobytes: int) -> Iterator[None]:
-    if os.geteuid():
-        yield
-        return
-    options = f"size={kilobytes}k,mode=755"
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", folder], check=False)
+def memory_disk(folder: Path, size: str) -> Iterator[bool]:
+    """Mount a file system in memory if run by root; yield whether it was mounted."""
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "none", folder]
+    is_mounted = os.geteuid() == 0 and subprocess.run(command, check=False).returncode == 0
     try:
-        yield
+        yield is_mounted
     finally:
-        if not mounted.returncode:
-            subprocess.run(["umount", folder], check=True)
-
-
-def _run(servers: Servers, words: tuple[str, ...], folder: Path, kilobytes: int) -> Done:
-    limit = kilobytes * _KB
-
-    def restrict() -> None:
-        if os.geteuid():
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
-    done = subprocess.run(
-        [sys.executable, "-m", "starcast.cli.app", *words],
-        env=servers.environment,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=restrict,
-    )
-    return Done(words, done.returncode, done.stdout, done.stderr)
+        if is_mounted:
+            subprocess.run(["umount", "--lazy", folder], check=True)
 
 
 def _fill(ballast: Path, left: int) -> None:
@@ -103,9 +90,8 @@ def full_home(servers: Servers, draw: Random) -> Outcome:
     baseline = servers.snapshot()
     spec = draw.choice(("S5", "S6"))
     words = ("ingest", spec, "--trees", "multiple,greedy")
-    dropped = servers.run(
-        "topology", "drop", spec, "--cascade"
-    )  # so that the ingest has something to write
+    # so that the ingest has something to write
+    dropped = servers.run("topology", "drop", spec, "--cascade")
     assert dropped.code in {0, NotFoundError.exit_code}, dropped.err
     left = int(2 ** draw.uniform(4, 13)) * _KB
     ballast = servers.home / "ballast"

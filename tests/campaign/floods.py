@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ from campaign.servers import Servers, finish
 #: Timeout in seconds for every request, suitable for a machine under load.
 DEADLINE = 120
 #: Limit for the resident memory of the server and of each of its workers.
-MAX_BYTES = 600_000_000
+MAX_KILOBYTES = 600_000_000 // 1024
 #: The allowed HTTP statuses: those in docs/http-api.md, those of uvicorn, and timeouts.
 STATUSES = frozenset({200, 304, 400, 403, 404, 405, 408, 414, 422, 503})
 _PAGE = "/explore/S4"
@@ -105,27 +105,28 @@ def make_request(path: str, host: str = "127.0.0.1") -> bytes:
 def send_halves(site: Site, draw: Random) -> None:
     """Open connections that send nothing, or the first part of a request."""
     request = make_request(_PAGE)
-    with ExitStack() as stack:
-        for _ in range(draw.randint(63, 500)):
-            end = draw.choice((0, draw.randrange(len(request) - 1)))
-            stack.enter_context(site.connect(request[:end]))
-        site.check_page()
+    ends = [
+        draw.choice((0, draw.randrange(len(request) - 1))) for _ in range(draw.randint(63, 500))
+    ]
+    _hold(site, [request[:end] for end in ends])
 
 
 def open_many(site: Site, draw: Random) -> None:
     """Open more connections than the server keeps."""
-    with ExitStack() as stack:
-        for _ in range(draw.randint(600, 900)):
-            stack.enter_context(site.connect(draw.choice((b"", b"G"))))
-        site.check_page()
+    _hold(site, draw.choices((b"", b"G"), k=draw.randint(600, 900)))
 
 
 def read_nothing(site: Site, draw: Random) -> None:
     """Request large responses and do not read them."""
+    _hold(site, [make_request(_LARGE)] * draw.randint(5, 20), draw.uniform(0, 3))
+
+
+def _hold(site: Site, requests: Iterable[bytes], seconds: float = 0) -> None:
+    """Send each request over a new connection; ask for a page before any connection is closed."""
     with ExitStack() as stack:
-        for _ in range(draw.randint(5, 20)):
-            stack.enter_context(site.connect(make_request(_LARGE)))
-        time.sleep(draw.uniform(0, 3))
+        for request in requests:
+            stack.enter_context(site.connect(request))
+        time.sleep(seconds)
         site.check_page()
 
 
@@ -203,22 +204,14 @@ def _serving(servers: Servers, words: Sequence[str]) -> Iterator[Site]:
 
 def _check_memory(pid: int) -> list[str]:
     """Compare the peak memory of a process and its children with the limit."""
-    processes = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
-    peaks = {process.pid: read_peak(process.pid) for process in processes}
-    return [
-        f"the process {number} used {peak:,} bytes"
-        for number, peak in peaks.items()
-        if peak > MAX_BYTES
-    ]
-
-
-def read_peak(pid: int) -> int:
-    """Return the peak resident memory of a process in bytes, or 0 if it has ended."""
-    with suppress(OSError):
-        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
-        if found := re.search(r"VmHWM:\s+(\d+) kB", status):
-            return int(found[1]) * 1024
-    return 0
+    problems = []
+    for process in [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]:
+        with suppress(OSError):  # the process may have ended
+            status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+            found = re.search(r"VmHWM:\s+(\d+) kB", status)
+            if found and int(found[1]) > MAX_KILOBYTES:
+                problems.append(f"the process {process.pid} used {found[1]} kB")
+    return problems
 
 
 def _check_end(done: Done) -> list[str]:

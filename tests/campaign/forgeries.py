@@ -42,15 +42,18 @@ class RecordFile:
     def __init__(self, folder: Path, source: Path) -> None:
         self.fields: dict[str, Any] = json.loads(source.read_text(encoding="utf-8"))
         self.file = folder / source.parent.name / source.name
-        self.witness = (source.parent / self.fields["witness"]["file"]).read_bytes()
+        with np.load(source.parent / self.fields["witness"]["file"]) as arrays:
+            self.arrays: Arrays = dict(arrays)
 
     def write(self) -> Path:
         """Write the witness, and the record with its file name and checksum; return the path."""
         self.file.parent.mkdir(exist_ok=True)
-        digest = hashlib.sha256(self.witness).hexdigest()
+        content = io.BytesIO()
+        np.savez_compressed(content, **self.arrays)  # type: ignore[arg-type]
+        digest = hashlib.sha256(content.getvalue()).hexdigest()
         name = f"{self.file.stem}.{digest[:12]}.npz"
         self.fields["witness"] = {"file": name, "sha256": digest}
-        (self.file.parent / name).write_bytes(self.witness)
+        (self.file.parent / name).write_bytes(content.getvalue())
         self.file.write_text(json.dumps(self.fields), encoding="utf-8")
         return self.file
 
@@ -59,17 +62,6 @@ def choose_record(folder: Path, draw: Random, problem: str = "*") -> RecordFile:
     """Return a copy of a random small record; ``problem`` is a glob pattern for problem names."""
     files = [file for file in sorted(_SHIPPED.glob(f"{problem}/*.json")) if file.stem in _SMALL]
     return RecordFile(folder, draw.choice(files))
-
-
-def _read(record: RecordFile) -> Arrays:
-    with np.load(io.BytesIO(record.witness)) as arrays:
-        return dict(arrays)
-
-
-def _replace(record: RecordFile, arrays: Arrays) -> None:
-    content = io.BytesIO()
-    np.savez_compressed(content, **arrays)  # type: ignore[arg-type]
-    record.witness = content.getvalue()
 
 
 def improve_value(folder: Path, draw: Random) -> Path:
@@ -87,17 +79,14 @@ def exchange_witness(folder: Path, draw: Random) -> Path:
     other = choose_record(folder, draw)
     while other.fields["topology"] == record.fields["topology"]:
         other = choose_record(folder, draw)
-    record.witness = other.witness
+    record.arrays = other.arrays
     return record.write()
 
 
 def delay_broadcast(folder: Path, draw: Random) -> Path:
     """Make a broadcast one round longer, and claim that no broadcast takes fewer rounds."""
     record = choose_record(folder, draw, "one-port-broadcast")
-    arrays = _read(record)
-    rounds = arrays["round"]
-    arrays["round"] = np.where(rounds == rounds.max(), rounds + 1, rounds).astype(rounds.dtype)
-    _replace(record, arrays)
+    record.arrays["round"][record.arrays["round"] == record.arrays["round"].max()] += 1
     value = record.fields["value"] + 1
     record.fields |= {"value": value, "bound": value, "optimal": True}
     if draw.random() < 0.5:
@@ -128,7 +117,7 @@ def widen_bisection(folder: Path, draw: Random) -> Path:
     If the record has a certificate for its bound, the forgery has a wrong one.
     """
     record = choose_record(folder, draw, "bisection-width")
-    arrays = _read(record)
+    arrays = record.arrays
     graph = topology(record.fields["topology"])
     value = record.fields["value"]
     while value == record.fields["value"]:
@@ -140,7 +129,6 @@ def widen_bisection(folder: Path, draw: Random) -> Path:
         _wrap(arrays, value, draw)
     elif "vectors" in arrays:
         _damage(arrays, draw)
-    _replace(record, arrays)
     record.fields |= {"value": value, "bound": value, "optimal": True}
     return record.write()
 

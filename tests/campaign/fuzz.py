@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from random import Random
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 from unittest.mock import patch
 
 import numpy as np
@@ -49,8 +49,6 @@ message_bytes = [64, "23/3"]
 faults = ["none", "2 nodes", "1 link"]
 t_s = 100
 """
-
-
 _SETTINGS = """home = "/tmp/nowhere"
 neo4j_uri = "bolt://localhost:7687"
 neo4j_heap = "512m"
@@ -58,8 +56,6 @@ batch = 500
 timeout = 3.5
 row_limit = 10
 """
-
-
 _HEADER = """// title: A title
 // question: How many?
 // parameters:
@@ -96,34 +92,29 @@ def _load_settings(file: Path) -> None:
         Settings.load()
 
 
-#: Valid texts, and the function that reads one of them after it was changed.
-TEXTS: dict[str, tuple[tuple[str, ...], Callable[[str], object]]] = {
+#: Valid texts, and the function that reads one of them, or a file with it, after it was changed.
+TEXTS: dict[str, tuple[tuple[str, ...], Callable[[Any], object]]] = {
     "topology spec": (("S5", "S6,3", "Q4", "S12", "Q24"), lambda text: topology(text).spec),
     "label": (("S5 21345", "S5,3 213", "Q4 0110", "S11 b23456789a1"), _read_label),
     "fault": (("2134", "1234-2134", "2134@3", "#6@2", "1234-2134@17"), _read_fault),
     "construction": (("greedy", "dimension-change(base=multiple,i=2)"), _read_construction),
     "pack header": ((_HEADER,), parse_header),
-}
-#: The valid content of files, and the function that reads a file after its content was changed.
-TEXT_FILES: dict[str, tuple[str, Callable[[Path], object]]] = {
-    "grid": (_GRID, lambda file: len(read_design(str(file)).points())),
-    "settings": (_SETTINGS, _load_settings),
+    "grid": ((_GRID,), lambda file: len(read_design(str(file)).points())),
+    "settings": ((_SETTINGS,), _load_settings),
 }
 
 
 def text_reader(kind: str) -> Reader:
     """Return a function that damages a text, and reads it or a file with it."""
+    examples, read = TEXTS[kind]
 
     def make(draw: Random, folder: Path) -> Case:
-        if kind in TEXTS:
-            examples, read = TEXTS[kind]
-            text = damage(draw, draw.choice(examples))
+        text = damage(draw, draw.choice(examples))
+        if kind not in {"grid", "settings"}:
             return text, partial(read, text)
-        content, read_file = TEXT_FILES[kind]
-        text = damage(draw, content)
         file = folder / "fuzzed.toml"
         file.write_text(text, encoding="utf-8", errors="surrogatepass")
-        return text, partial(read_file, file)
+        return text, partial(read, file)
 
     return make
 
@@ -146,7 +137,7 @@ def _schedule(draw: Random, _: Path) -> Case:
 
 
 READERS: dict[str, Reader] = {
-    **{kind: text_reader(kind) for kind in (*TEXTS, *TEXT_FILES)},
+    **{kind: text_reader(kind) for kind in TEXTS},
     "schedule": _schedule,
     "forest file": fuzz_files.forest_file,
     "experiment file": fuzz_files.experiment_file,
@@ -241,23 +232,13 @@ def fuzz_command(servers: Servers, draw: Random) -> Outcome:
     if {"up", "down", "demo", "rebuild", "drop", "uninstall"} & set(words):
         return " ".join(words), "skipped", []
     done = _run_here(servers, words)
-    problems = [] if done.result == "too slow" else find_problems(done)
+    problems = [] if done.code is None else find_problems(done)  # it may compute for long
     return ascii(" ".join(words))[:300], done.result, problems
 
 
-class _Slow(Done):
-    """A command interrupted at its time limit, which is not counted as a problem."""
-
-    @property
-    def result(self) -> str:
-        """The text ``too slow``, instead of the exit code."""
-        return "too slow"
-
-
 def _run_here(servers: Servers, words: Sequence[str]) -> Done:
-    out = io.StringIO()
-    err = io.StringIO()
-    code: object = 0
+    out, err = io.StringIO(), io.StringIO()
+    code: int | None = 0
     try:
         with (
             patch.object(sys, "argv", ["starcast", *words]),
@@ -269,14 +250,13 @@ def _run_here(servers: Servers, words: Sequence[str]) -> Done:
         ):
             main()
     except SystemExit as end:
-        code = end.code
+        code = int(end.code or 0)
     except TooSlow:
-        return _Slow(tuple(words), None, out.getvalue(), err.getvalue())
+        code = None
     except BaseException as error:  # noqa: BLE001 - the finding
         code = 1
         print(f"Traceback (most recent call last): {error!r}", file=err)
-    number = code if isinstance(code, int) else 0 if code is None else 1
-    return Done(tuple(words), number, out.getvalue(), err.getvalue())
+    return Done(tuple(words), code, out.getvalue(), err.getvalue())
 
 
 @contextmanager

@@ -154,15 +154,19 @@ def _experiments() -> dict[str, Any]:
 def experiment_file(draw: Random, folder: Path) -> Case:
     """Return a changed experiment file."""
     content, what = change_json(draw, _experiments(), "experiments")
-    text = _text(content)
+    file = _write(draw, folder, _text(content))
+    return what, lambda: read_file(file)
+
+
+def _write(draw: Random, folder: Path, text: bytes) -> Path:
+    """Write a file, in some cases compressed, and in some with a few bytes changed."""
     if draw.random() < 0.3:
         text = gzip.compress(text, 1)
     if draw.random() < 0.1:
         text = change_bytes(draw, text)
-        what = f"{len(text)} bytes"
-    file = folder / "experiments.json"
+    file = folder / "fuzzed.json"
     file.write_bytes(text)
-    return what, lambda: read_file(file)
+    return file
 
 
 def shard_file(draw: Random, folder: Path) -> Case:
@@ -170,11 +174,7 @@ def shard_file(draw: Random, folder: Path) -> Case:
     kind: Kind = draw.choice(get_args(Kind))
     content, what = change_json(draw, content_of_shard(kind), draw.choice(("results", "job")))
     text = seal(content) if draw.random() < 0.95 else _text(content)
-    if draw.random() < 0.1:
-        text = change_bytes(draw, text)
-        what = f"{len(text)} bytes"
-    file = folder / "shard.json"
-    file.write_bytes(gzip.compress(text, 1) if draw.random() < 0.3 else text)
+    file = _write(draw, folder, text)
     return f"{kind}: {what}", lambda: merge(kind, file)
 
 

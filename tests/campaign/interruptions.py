@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from random import Random
 
@@ -12,20 +13,25 @@ import psutil
 from campaign import commands
 from campaign.output import Done, Outcome, find_problems
 from campaign.proxy import FAULTS, Proxy
-from campaign.servers import Servers, finish
+from campaign.servers import Servers, children_of, finish
 from support.workers import workers_of
 
 #: Seconds within which a killed command must have ended, and one that runs next to others.
 DEADLINE, LONG_DEADLINE = 120, 300
-_WAYS = ("kill", "terminate", "interrupt", "kill a worker", "kill group")
-_WEIGHTS = (5, 2, 2, 4, 1)
+_WAYS = {"kill": 5, "terminate": 2, "interrupt": 2, "kill a worker": 4, "kill group": 1}
+_SIGNALS: dict[str, tuple[Callable[[int, int], None], signal.Signals]] = {
+    "kill": (os.kill, signal.SIGKILL),
+    "terminate": (os.kill, signal.SIGTERM),
+    "interrupt": (os.killpg, signal.SIGINT),
+    "kill group": (os.killpg, signal.SIGKILL),
+}
 
 
 def kill(servers: Servers, draw: Random) -> Outcome:
     """Kill a command at a random moment and finish its work; then both stores must agree."""
     baseline = servers.snapshot()
     words = commands.change(draw, embedded=servers.home is not None)
-    way = draw.choices(_WAYS, _WEIGHTS)[0]
+    way = draw.choices(list(_WAYS), list(_WAYS.values()))[0]
     if way == "kill a worker" and words[0] not in {"experiment", "claims"}:
         words = draw.choice((commands.experiment, commands.claims))(draw)
     busy = draw.uniform(0.3, 1.6)
@@ -33,7 +39,7 @@ def kill(servers: Servers, draw: Random) -> Outcome:
     process = servers.start(*words)
     _wait_until_busy(process, busy, for_worker=way == "kill a worker")
     time.sleep(moment)
-    children = _children(process.pid)
+    children = children_of(process.pid)
     sent = _strike(process.pid, way, draw)
     done = finish(process, words, DEADLINE)
     problems = find_problems(_without_start(done), signals=sent)
@@ -41,11 +47,8 @@ def kill(servers: Servers, draw: Random) -> Outcome:
     problems += [f"the process {child.pid} of the command is still running" for child in alive]
     servers = servers.recovered()
     problems += servers.check_recovery(baseline, [words])
-    return (
-        f"{way} {moment:.2f} s after {busy:.2f} s of work: {' '.join(words)}",
-        done.result,
-        problems,
-    )
+    description = f"{way} {moment:.2f} s after {busy:.2f} s of work: {' '.join(words)}"
+    return description, done.result, problems
 
 
 def _wait_until_busy(process: subprocess.Popen[str], seconds: float, *, for_worker: bool) -> None:
@@ -66,35 +69,13 @@ def _wait_until_busy(process: subprocess.Popen[str], seconds: float, *, for_work
 def _strike(pid: int, way: str, draw: Random) -> frozenset[int]:
     """Send a signal, and return the signals that can end the command itself."""
     with suppress(ProcessLookupError, psutil.NoSuchProcess):
-        if way == "kill a worker":
-            workers = workers_of(pid)
-            if workers:
-                draw.choice(workers).kill()
-            return frozenset()
-        if way == "kill group":
-            os.killpg(pid, signal.SIGKILL)
-            return frozenset({signal.SIGKILL})
-        if way == "interrupt":
-            os.killpg(pid, signal.SIGINT)
-            return frozenset({signal.SIGINT})
-        number = signal.SIGKILL if way == "kill" else signal.SIGTERM
-        os.kill(pid, number)
-        return frozenset({number})
+        if way in _SIGNALS:
+            send, number = _SIGNALS[way]
+            send(pid, number)
+            return frozenset({number})
+        if workers := workers_of(pid):
+            draw.choice(workers).kill()
     return frozenset()
-
-
-def _children(pid: int) -> list[psutil.Process]:
-    """Return the child processes of a command, except servers of the embedded stack."""
-    with suppress(psutil.NoSuchProcess):
-        children = psutil.Process(pid).children(recursive=True)
-        return [child for child in children if _group(child) == pid]
-    return []
-
-
-def _group(process: psutil.Process) -> int:
-    with suppress(ProcessLookupError):
-        return os.getpgid(process.pid)
-    return 0
 
 
 def _without_start(done: Done) -> Done:

@@ -89,11 +89,12 @@ class Servers:
         return str(path)
 
     def start(
-        self, *words: str, environment: Mapping[str, str] | None = None
+        self, *words: str, environment: Mapping[str, str] | None = None, **options: Any
     ) -> subprocess.Popen[str]:
-        """Start a command in a separate session, as from a terminal."""
+        """Start a command in a separate session, as from a terminal; ``options`` are Popen's."""
         return subprocess.Popen(
             [sys.executable, "-m", "starcast.cli.app", *words],
+            **options,
             env={**self.environment, **(environment or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -103,11 +104,9 @@ class Servers:
             start_new_session=True,
         )
 
-    def run(
-        self, *words: str, environment: Mapping[str, str] | None = None, deadline: float = 300
-    ) -> Done:
-        """Run a command until it ends or its deadline passes."""
-        return finish(self.start(*words, environment=environment), words, deadline)
+    def run(self, *words: str, deadline: float = 300, **options: Any) -> Done:
+        """Run a command, started with the options of `start`, until its end or its deadline."""
+        return finish(self.start(*words, **options), words, deadline)
 
     def finish_work(self, commands: Iterable[tuple[str, ...]]) -> list[str]:
         """Finish the work of interrupted commands; return a problem for each failure."""
@@ -219,11 +218,20 @@ def finish(process: subprocess.Popen[str], words: tuple[str, ...], deadline: flo
     try:
         out, err = process.communicate(timeout=deadline)
     except subprocess.TimeoutExpired:
-        with suppress(psutil.NoSuchProcess):
-            for child in psutil.Process(process.pid).children(recursive=True):
-                if os.getpgid(child.pid) == process.pid:
-                    child.kill()
+        for child in children_of(process.pid):
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
         process.kill()
-        out, err = process.communicate()
-        return Done(words, None, out, err)
+        return Done(words, None, *process.communicate())
     return Done(words, process.returncode, out, err)
+
+
+def children_of(pid: int) -> list[psutil.Process]:
+    """Return the processes that a command has started, except servers of the embedded stack."""
+    children = []
+    with suppress(psutil.NoSuchProcess):
+        for child in psutil.Process(pid).children(recursive=True):
+            with suppress(ProcessLookupError):
+                if os.getpgid(child.pid) == pid:
+                    children.append(child)
+    return children

@@ -4,11 +4,8 @@ Each test performs actions of one kind. An action that violates an invariant fai
 can be repeated from its seed and number.
 """
 
-import json
 import socket
-import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from random import Random
 from unittest.mock import patch
@@ -18,9 +15,8 @@ from neo4j import Driver
 from sqlalchemy import URL
 
 from campaign import fuzz
-from campaign.actions import KINDS, Entry, Journal, choose, perform, summarize
+from campaign.actions import KINDS, Entry, choose, perform, summarize
 from campaign.floods import ATTACKS, attack
-from campaign.fuzz import TEXT_FILES, TEXTS
 from campaign.output import Done, find_problems
 from campaign.proxy import Fault, Proxy
 from campaign.servers import Servers
@@ -122,21 +118,15 @@ def test_documented_exit_codes_and_errors_are_not_problems() -> None:
     assert find_problems(Done(("x",), -9, "", ""), signals=frozenset({15})) != []
 
 
-def test_a_journal_has_a_line_for_each_action_and_a_summary(tmp_path: Path) -> None:
+def test_the_summary_counts_actions_results_and_problems() -> None:
     entries = [
         Entry(0, 7, "kill", "kill after 1 s: ingest S5", {"exit -9": 1}, (), 3.5),
         Entry(1, 7, "kill", "terminate", {"exit 130": 1}, ("S4 is lost",), 2.5),
     ]
-    journal = Journal(tmp_path / "folder" / "journal.jsonl")
-    for entry in entries:
-        journal.add(entry)
-    journal.close()
-    lines = journal.path.read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line)["problems"] for line in lines] == [[], ["S4 is lost"]]
     assert summarize(entries)[2:] == ["| kill | 2 | exit -9: 1, exit 130: 1 | 1 | 6 |"]
 
 
-@pytest.mark.parametrize("kind", [*TEXTS, *TEXT_FILES])
+@pytest.mark.parametrize("kind", fuzz.TEXTS)
 def test_texts_are_valid_before_they_are_changed(tmp_path: Path, kind: str) -> None:
     """If an example were not valid, changes would never get past its first error."""
     with patch.object(fuzz, "damage", lambda _, text: text):
@@ -154,27 +144,6 @@ def test_an_action_depends_only_on_its_seed_and_number(tmp_path: Path) -> None:
     assert kinds == [choose(3, number, list(KINDS)) for number in range(200)]
 
 
-@pytest.fixture
-def echo() -> Iterator[int]:
-    """The port of an echo server."""
-    server = socket.create_server(("127.0.0.1", 0))
-
-    def serve() -> None:
-        with suppress(OSError):
-            while True:
-                connection, _ = server.accept()
-                with connection:
-                    while data := connection.recv(1_000):
-                        connection.sendall(data)
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    yield server.getsockname()[1]
-    server.shutdown(socket.SHUT_RDWR)
-    server.close()
-    thread.join()
-
-
 @pytest.mark.parametrize(
     ("fault", "received"),
     [
@@ -186,16 +155,20 @@ def echo() -> Iterator[int]:
     ],
 )
 def test_a_proxy_fault_begins_after_the_given_number_of_bytes(
-    echo: int, fault: Fault, received: list[bytes]
+    fault: Fault, received: list[bytes]
 ) -> None:
-    proxy = Proxy(echo, fault, 5, 0.01)
     answers = []
-    with socket.create_connection(("127.0.0.1", proxy.port), timeout=30) as connection:
-        for data in (b"abcd", b"efgh"):
-            connection.sendall(data)
-            try:
-                answers.append(connection.recv(1_000))
-            except ConnectionError:
-                answers.append(b"")
-    proxy.close()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        proxy = Proxy(server.getsockname()[1], fault, 5, 0.01)
+        with (
+            socket.create_connection(("127.0.0.1", proxy.port), timeout=30) as client,
+            server.accept()[0] as connection,
+        ):
+            for data in (b"abcd", b"efgh"):
+                connection.sendall(data)
+                try:
+                    answers.append(client.recv(1_000))
+                except ConnectionError:
+                    answers.append(b"")
+        proxy.close()
     assert answers == received

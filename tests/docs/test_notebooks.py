@@ -18,18 +18,16 @@ def executed() -> Iterator[dict[Path, Any]]:
         yield notebooks.play_all(work)
 
 
-def test_all_notebooks_are_found() -> None:
-    assert [path.name for path in notebooks.paths()] == [
-        "first-hour.ipynb",
-        "is-my-construction-better.ipynb",
-    ]
+NAMES = ["first-hour", "is-my-construction-better"]
 
 
-@pytest.mark.parametrize("path", notebooks.paths(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_runs_with_the_outputs_that_it_shows(
-    executed: dict[Path, Any], path: Path
+    executed: dict[Path, Any], name: str
 ) -> None:
     """``python docs/notebooks.py`` updates the outputs."""
+    assert sorted(path.stem for path in executed) == NAMES
+    (path,) = (path for path in executed if path.stem == name)
     stored = notebooks.read(path)
     assert notebooks.outputs(executed[path]) == notebooks.outputs(stored)
     assert sum(map(len, notebooks.outputs(stored))) > 10

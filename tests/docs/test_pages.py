@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from functools import partial
 from math import log10
 from pathlib import Path
 
@@ -101,8 +100,9 @@ def test_values_of_curves_can_be_read_with_keyboard_and_pointer(tab: Page) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("has_scripts", [True, False])
 def test_a_comparison_file_works_offline_and_plots_the_stored_times(
-    browser: Browser, filled: Lab, tmp_path: Path
+    browser: Browser, filled: Lab, tmp_path: Path, has_scripts: bool
 ) -> None:
     """The file has the same plots as the page of a server. If scripts are off, it shows tables."""
     filled.experiment("wide", topology="S5", algorithm=["greedy", "multiple"], segments=[1, 4],
@@ -110,25 +110,23 @@ def test_a_comparison_file_works_offline_and_plots_the_stored_times(
     comparison = filled.compare("wide")
     file = tmp_path / "page.html"
     file.write_text(comparison.html(), encoding="utf-8")
-    for has_scripts in (True, False):
-        context = browser.new_context(offline=True, java_script_enabled=has_scripts)
-        tab = context.new_page()
-        problems: list[str] = []
-        note = partial(_note, problems)
-        tab.on("pageerror", note)
-        tab.on("console", note)
-        tab.goto(file.as_uri())
-        expect(tab.locator(".times figure svg")).to_have_count(1 if has_scripts else 0)
-        expect(tab.locator(".links figure svg")).to_have_count(1 if has_scripts else 0)
-        values = tab.get_by_role("region", name="times at all message sizes")
-        expect(values).to_be_visible(visible=not has_scripts)
-        if has_scripts:
-            (panel,) = panels(comparison.comparison)
-            spots = [spot for curve in panel.curves for spot in curve.spots()]
-            _check_places(tab, "cx", [log10(spot.message_bytes) for spot in spots])
-            _check_places(tab, "cy", [-log10(spot.time) for spot in spots])
-        assert problems == []
-        context.close()
+    context = browser.new_context(offline=True, java_script_enabled=has_scripts)
+    tab = context.new_page()
+    problems: list[str] = []
+    tab.on("pageerror", lambda error: problems.append(str(error)))
+    tab.on("console", lambda message: problems.append(message.text))
+    tab.goto(file.as_uri())
+    expect(tab.locator(".times figure svg")).to_have_count(1 if has_scripts else 0)
+    expect(tab.locator(".links figure svg")).to_have_count(1 if has_scripts else 0)
+    values = tab.get_by_role("region", name="times at all message sizes")
+    expect(values).to_be_visible(visible=not has_scripts)
+    if has_scripts:
+        (panel,) = panels(comparison.comparison)
+        spots = [spot for curve in panel.curves for spot in curve.spots()]
+        _check_places(tab, "cx", [log10(spot.message_bytes) for spot in spots])
+        _check_places(tab, "cy", [-log10(spot.time) for spot in spots])
+    assert problems == []
+    context.close()
 
 
 def _check_places(tab: Page, name: str, figures: list[float]) -> None:
@@ -232,7 +230,3 @@ def test_the_explorer_reports_a_topology_that_is_too_large_or_unknown(
     tab.goto("/explore/%ZZ")
     expect(tab.locator("#notices")).to_contain_text("unknown topology '%ZZ'")
     tab.close()
-
-
-def _note(problems: list[str], event: object) -> None:
-    problems.append(str(event))

@@ -4,7 +4,6 @@ import csv
 import json
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -20,6 +19,7 @@ from starcast.web import Publishing
 from starcast.web.site import file_of
 from support.accessibility import MODES, enter_mode, find_faults
 from support.fix_browser import PATIENCE
+from support.read_html import HtmlPage
 
 pytestmark = pytest.mark.slow
 
@@ -38,20 +38,6 @@ PAGES = (
     "search.html",
     "explore/S4.html",
 )
-
-
-class Links(HTMLParser):
-    """The URLs that a page links to or loads."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.found: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Collect the URLs in an element."""
-        del tag
-        self.found += [value or "" for name, value in attrs if name in {"href", "src", "action"}]
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +76,8 @@ def test_every_link_is_relative_and_leads_to_a_file_and_every_file_is_linked(sit
     waiting = [site / "index.html"]
     while waiting:
         page = waiting.pop()
-        for address in Links(page.read_text(encoding="utf-8")).found:
+        read = HtmlPage(page)
+        for address in [*read.links, *read.loaded]:
             path = unquote(address.partition("#")[0])
             if not path or address.startswith("data:"):
                 continue

@@ -2,16 +2,16 @@
 
 import os
 import subprocess
-import threading
 from collections.abc import Iterator
-from functools import partial
-from html.parser import HTMLParser
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from playwright.sync_api import Page
+from starlette.staticfiles import StaticFiles
+
+from support.fix_browser import served
+from support.read_html import HtmlPage
 
 pytestmark = pytest.mark.slow
 
@@ -21,43 +21,21 @@ SITE = ROOT / "site"
 OPENED = ["index", "tutorial", "api/trees", "claims", "commands", "glossary", "architecture"]
 
 
-class Reader(HTMLParser):
-    """The anchors of a page, its links, and everything that a browser loads for it."""
-
-    def __init__(self, page: Path) -> None:
-        super().__init__()
-        self.anchors: set[str] = {""}
-        self.links: list[str] = []
-        self.loaded: list[str] = []
-        self.feed(page.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Collect the anchors, links and loaded files in the attributes of a tag."""
-        values = {name: value or "" for name, value in attrs}
-        self.anchors |= {values[name] for name in ("id", "name") if name in values}
-        if tag == "a" and "href" in values:
-            self.links.append(values["href"])
-        if tag == "link" and values.get("rel") in {"index", "search", "next", "prev"}:
-            self.links.append(values["href"])
-        elif tag in {"script", "img", "source", "iframe", "link"}:
-            self.loaded += [values[name] for name in ("src", "href") if name in values]
-
-
 @pytest.fixture(scope="module")
-def pages() -> dict[Path, Reader]:
+def pages() -> dict[Path, HtmlPage]:
     """Build the site as `make site` does, and read all of its pages."""
     environment = {name: value for name, value in os.environ.items() if "MAKE" not in name}
     subprocess.run(["make", "site"], cwd=ROOT, check=True, env=environment)
-    return {page: Reader(page) for page in SITE.rglob("*.html")}
+    return {page: HtmlPage(page) for page in SITE.rglob("*.html")}
 
 
-def test_every_document_is_a_page_of_the_site(pages: dict[Path, Reader]) -> None:
+def test_every_document_is_a_page_of_the_site(pages: dict[Path, HtmlPage]) -> None:
     documents = {path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")}
     built = {page.relative_to(SITE) for page in pages}
     assert {path.with_suffix(".html") for path in documents} <= built
 
 
-def test_every_local_link_leads_to_a_page_and_an_anchor(pages: dict[Path, Reader]) -> None:
+def test_every_local_link_leads_to_a_page_and_an_anchor(pages: dict[Path, HtmlPage]) -> None:
     missing = []
     for page, reader in pages.items():
         for link in [*reader.links, *reader.loaded]:
@@ -73,46 +51,32 @@ def test_every_local_link_leads_to_a_page_and_an_anchor(pages: dict[Path, Reader
     assert missing == []
 
 
-def test_nothing_is_loaded_from_another_host(pages: dict[Path, Reader]) -> None:
-    foreign = [
-        (str(page), link)
-        for page, reader in pages.items()
-        for link in reader.loaded
-        if urlsplit(link).scheme not in {"", "data"}
-    ]
-    assert foreign == []
+def test_nothing_is_loaded_from_another_host(pages: dict[Path, HtmlPage]) -> None:
+    loaded = {link for reader in pages.values() for link in reader.loaded}
+    assert [link for link in loaded if urlsplit(link).scheme not in {"", "data"}] == []
     styles = "".join(path.read_text(encoding="utf-8") for path in SITE.rglob("*.css"))
     assert "@import" not in styles
     assert "url(http" not in styles
 
 
-def test_the_public_names_are_documented(pages: dict[Path, Reader]) -> None:
+def test_the_public_names_are_documented(pages: dict[Path, HtmlPage]) -> None:
     import starcast
 
     anchors = {anchor.rpartition(".")[2] for reader in pages.values() for anchor in reader.anchors}
     assert set(starcast.__all__) <= anchors
 
 
-def test_sphinx_takes_no_text_of_a_docstring_for_a_type(pages: dict[Path, Reader]) -> None:
+def test_sphinx_takes_no_text_of_a_docstring_for_a_type(pages: dict[Path, HtmlPage]) -> None:
     texts = {page: page.read_text(encoding="utf-8") for page in pages}
     assert [page for page, text in texts.items() if '>Type<span class="colon">' in text] == []
 
 
 @pytest.fixture(scope="module")
-def address(pages: dict[Path, Reader]) -> Iterator[str]:
+def address(pages: dict[Path, HtmlPage]) -> Iterator[str]:
     """Serve the site on the loopback interface."""
-
-    class Handler(SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name
-            """Do not log requests."""
-
     assert pages
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(SITE))) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with served(StaticFiles(directory=SITE)) as url:
+        yield url
 
 
 @pytest.mark.parametrize("name", OPENED)

@@ -98,14 +98,11 @@ def test_arguments_and_options_are_passed_to_the_operation(app: typer.Typer) -> 
     """Omitted options keep their defaults. Parameters without an option keep a fixed value."""
     given = run(app, "describe", "S5", "a", "b", "--root", "12345", "--all", "--no-store",
                 "--file", "x", "--file", "y", "--method", "bolt", "-f", "json")  # fmt: skip
-    assert '"place": "S5"' in given.stdout
+    assert json.loads(given.stdout) == {
+        "place": "S5", "names": ["a", "b"], "kind": "forest", "method": "bolt", "least": None,
+        "every": True, "file": ["x", "y"], "store": False, "options": {"root": "12345"},
+    }  # fmt: skip
     assert Documentation.of(Operations.describe).commands == ("starcast describe S5",)
-    for name, text in (
-        ("names", '[\n    "a",\n    "b"\n  ]'), ("kind", '"forest"'), ("method", '"bolt"'),
-        ("least", "null"), ("every", "true"), ("file", '[\n    "x",\n    "y"\n  ]'),
-        ("store", "false"), ("options", '{\n    "root": "12345"\n  }'),
-    ):  # fmt: skip
-        assert f'"{name}": {text}' in given.stdout, name
     assert run(app, "describe", "S5", "--kind", "tree").exit_code == 2
     assert run(app, "describe", "S5", "--least", "0").exit_code == 2
 
@@ -117,13 +114,8 @@ def test_the_help_of_a_command_is_made_from_the_docstring(app: typer.Typer) -> N
     assert "starcast describe S5" in text
     assert ">>>" not in text
     for part in (
-        "PLACE",
-        "A place, such as S5.",
-        "--root",
-        "Label of the root.",
-        "--all",
-        "--format",
-    ):
+        "PLACE", "A place, such as S5.", "--root", "Label of the root.", "--all", "--format",
+    ):  # fmt: skip
         assert part in text, part
     assert "ranks" not in text
 

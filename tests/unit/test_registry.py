@@ -24,6 +24,7 @@ def test_an_unknown_name_is_refused_with_the_closest_name(
         registry.find(name)
     assert refusal.value.message == f"unknown {registry.noun} '{name}'"
     assert refusal.value.hint.startswith(f"did you mean '{close}'?")
+    assert str(refusal.value) == f"{refusal.value.message} ({refusal.value.hint})"
 
 
 def test_an_entry_is_refused_on_a_topology_that_it_does_not_support() -> None:
@@ -53,19 +54,14 @@ def test_arguments_have_defaults_or_are_required() -> None:
         assert refusal.value.hint
 
 
-def test_a_name_can_be_registered_only_once() -> None:
+def test_names_are_kept_in_the_order_of_registration_and_can_be_registered_only_once() -> None:
     registry = Registry[Construction]("construction")
-    registry.register(GREEDY)
-    with pytest.raises(InputError, match=r"the construction 'greedy' exists already"):
-        registry.register(replace(GREEDY, source="Doe 2026"))
-    assert registry.find("greedy").source == "Tseng & Sheu 1997, Def. 1"
-
-
-def test_entries_are_found_by_name_in_the_order_of_registration() -> None:
-    registry = Registry[Construction]("construction")
-    registry.register(GREEDY)
     other = replace(GREEDY, name="other")
     registry.register(other)
-    assert list(registry) == ["greedy", "other"]
+    registry.register(GREEDY)
+    assert list(registry) == ["other", "greedy"]
     assert registry.find("other") is registry["other"] is other
+    with pytest.raises(InputError, match=r"the construction 'greedy' exists already"):
+        registry.register(replace(GREEDY, source="Doe 2026"))
+    assert registry.find("greedy") is GREEDY
     assert len(registry) == 2

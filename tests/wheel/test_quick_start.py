@@ -43,13 +43,6 @@ def test_the_commands_of_the_quick_start_print_the_output_shown_in_the_readme(
     }
     omitted = {"source .venv/bin/activate": "the wheel is first in PATH"}
     assert sessions.run_page(page, tmp_path, environment, omitted) == page
-    code = "import starcast; print(starcast.__file__)"
-    imported = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env=environment,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert Path(imported.stdout.strip()).is_relative_to(wheel)
+    program = [sys.executable, "-c", "import starcast; print(starcast.__file__)"]
+    imported = subprocess.check_output(program, cwd=tmp_path, env=environment, text=True)
+    assert Path(imported).is_relative_to(wheel)
