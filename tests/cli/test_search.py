@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from starcast.records import Proof, load_record, path_of, save_record, shipped_record
+from starcast.records import Proof, load_record, path_of, save_record, shipped_record, verify
 from starcast.search import find_problem
 from starcast.topologies import topology
 from support.fix_cli import Starcast, printed
@@ -54,8 +54,11 @@ def test_a_search_that_reaches_its_time_limit_saves_the_best_bounds(
     assert found["value"] > found["bound"] >= 180
     assert "is not proven optimal after 2 s" in result.err
     assert "repeat the command to continue" in result.err
+    assert "looking for 180 " in result.err
     kept = load_record(path_of(home / "records", "bisection-width", "S6"))
     assert (kept.value, kept.bound) == (found["value"], found["bound"])
+    assert kept.tried
+    verify(kept)
 
 
 @pytest.mark.slow
