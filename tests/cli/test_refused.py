@@ -12,6 +12,14 @@ from support.fix_cli import Starcast
 #: Words of the error message, and sometimes of the hint after " … ", by exit code and command line.
 REFUSED = {
     2: {
+        "confog": "config",
+        "serve --host 192.0.2.1 --port 0": "'192.0.2.1' is not an address of this machine",
+        "-q -v config": "--quiet and --verbose cannot be combined",
+        "-q config -v": "--quiet and --verbose cannot be combined",
+        "config -q -v": "--quiet and --verbose cannot be combined",
+        "experiment show --home x mine": "--home belongs before the command: starcast --home ...",
+        "experiment show --plugin x mine": "--plugin belongs before the command: starcast --plugin",
+        "experiment show --hom x mine": "No such option: --hom",
         "forest show S5 multipel": "multipel",
         "forest show S13 multiple": "S13",
         "forest show S5,2 multiple": "multiple",

@@ -185,43 +185,43 @@ GREEDY = np.stack([forest("S4", "greedy").parent_port[0]] * 3)
 SHARING = forest("S5", "edge-disjoint").parent_port[:2]
 CYCLE = shipped_record("hamiltonian-decomposition", "S5").witness["ports"][0]
 TREE = shipped_record("independent-trees", "S5").witness["parent_port"][0]
-NO_INTEGERS = "does not contain whole numbers"
+NO_INTEGERS = "does not contain every numbers"
 
 
 def test_a_changed_witness_is_rejected() -> None:
-    """An entry of an array is changed, or the whole array is replaced."""
-    whole = None
+    """An entry of an array is changed, or the array is replaced."""
+    every = None
     for problem, spec, name, place, value, reason in [
         ("one-port-broadcast", "S4", "round", 5, 1, "sends"),
         ("one-port-broadcast", "S4", "parent_port", 5, 9, "not a port"),
         ("one-port-broadcast", "S4", "round", 0, 1, "root is informed"),
         ("hamiltonian-decomposition", "S4", "ports", (0, 3), 9, "not a port"),
-        ("hamiltonian-decomposition", "S4", "ports", whole, HEXAGON, "not Hamiltonian"),
-        ("hamiltonian-decomposition", "S5", "ports", whole, np.stack([CYCLE] * 2), "share a link"),
+        ("hamiltonian-decomposition", "S4", "ports", every, HEXAGON, "not Hamiltonian"),
+        ("hamiltonian-decomposition", "S5", "ports", every, np.stack([CYCLE] * 2), "share a link"),
         ("edge-disjoint-trees", "S4", "parent_port", (0, 0), 2, "root has a parent"),
         ("edge-disjoint-trees", "S4", "parent_port", (0, 5), 0, "spanning"),
-        ("edge-disjoint-trees", "S4", "parent_port", whole, GREEDY, "congestion"),
+        ("edge-disjoint-trees", "S4", "parent_port", every, GREEDY, "congestion"),
         ("independent-trees", "S4", "parent_port", (0, 5), 0, "spanning"),
-        ("independent-trees", "S5", "parent_port", whole, np.stack([TREE] * 2), "share a link"),
-        ("independent-trees", "S5", "parent_port", whole, SHARING, "share a link"),
+        ("independent-trees", "S5", "parent_port", every, np.stack([TREE] * 2), "share a link"),
+        ("independent-trees", "S5", "parent_port", every, SHARING, "share a link"),
         ("fault-diameter", "S4", "pair", 1, 0, "listed twice"),
         ("fault-diameter", "S4", "faults", 0, 99, "does not exist"),
         ("fault-diameter", "S4", "paths", (0, 1), 0, "not adjacent"),
         ("bisection-width", "S4", "side", 3, 2, "neither"),
         ("bisection-width", "S4", "side", slice(0, 9), 1, "size"),
-        ("one-port-broadcast", "S4", "round", whole, np.full(24, 2**63, np.uint64), "too large"),
-        ("one-port-broadcast", "S4", "round", whole, np.arange(24) * (2**63 // 24), "sends|value"),
-        ("one-port-broadcast", "S4", "round", whole, np.arange(24.0), NO_INTEGERS),
-        ("fault-diameter", "S4", "pair", whole, np.array([0, 2**64 - 1], np.uint64), "too large"),
-        ("fault-diameter", "S4", "paths", whole, np.zeros((3, 0), np.int64), "no nodes"),
-        ("fault-diameter", "S4", "more", whole, np.zeros(3), "cannot have an array 'more'"),
-        ("bisection-width", "S4", "vectors", whole, np.zeros((3, 24)), NO_INTEGERS),
-        ("bisection-width", "S4", "vectors", whole, np.zeros((3, 23), np.int64), "wrong shape"),
-        ("bisection-width", "S4", "denominator", whole, np.zeros(0, np.int64), "wrong shape"),
+        ("one-port-broadcast", "S4", "round", every, np.full(24, 2**63, np.uint64), "too large"),
+        ("one-port-broadcast", "S4", "round", every, np.arange(24) * (2**63 // 24), "sends|value"),
+        ("one-port-broadcast", "S4", "round", every, np.arange(24.0), NO_INTEGERS),
+        ("fault-diameter", "S4", "pair", every, np.array([0, 2**64 - 1], np.uint64), "too large"),
+        ("fault-diameter", "S4", "paths", every, np.zeros((3, 0), np.int64), "no nodes"),
+        ("fault-diameter", "S4", "more", every, np.zeros(3), "cannot have an array 'more'"),
+        ("bisection-width", "S4", "vectors", every, np.zeros((3, 24)), NO_INTEGERS),
+        ("bisection-width", "S4", "vectors", every, np.zeros((3, 23), np.int64), "wrong shape"),
+        ("bisection-width", "S4", "denominator", every, np.zeros(0, np.int64), "wrong shape"),
     ]:
         record = shipped_record(problem, spec)
         array = value
-        if place is not whole:
+        if place is not every:
             array = record.witness[name].copy()
             array[place] = value
         with pytest.raises(RejectedError, match=reason):
