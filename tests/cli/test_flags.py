@@ -41,6 +41,15 @@ def test_option_quiet_before_or_after_the_command_suppresses_remarks(starcast: S
     assert starcast(SIMULATE).err == loud.err
 
 
+def test_the_error_for_a_global_option_after_a_command_says_only_where_it_belongs(
+    starcast: Starcast,
+) -> None:
+    for option in ("--home", "--plugin"):
+        result = starcast(f"experiment show {option} x mine")
+        error = f"{option} belongs before the command: starcast {option} ... experiment show\n"
+        assert (result.code, result.err.partition("Error: ")[2]) == (2, error)
+
+
 def test_verbose_prints_the_log_entries(starcast: Starcast, log_file: Path) -> None:
     for words in ("-v config", "config --verbose", "config -vv"):
         result = starcast(words)
