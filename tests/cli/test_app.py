@@ -3,22 +3,14 @@
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
+from unittest.mock import Mock
 
 import generate
 import pytest
 
-from starcast.cli import app
-
-
-def starcast(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in a process of its own, as a user would."""
-    return subprocess.run(
-        [sys.executable, "-m", "starcast.cli.app", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+from support.fix_cli import COMMAND, Starcast, refused
 
 
 @pytest.mark.parametrize("path", generate.command_paths(), ids=" ".join)
@@ -58,11 +50,13 @@ def test_generated_pages_are_up_to_date(page: str) -> None:
 UNUSED = {
     "--version": "numpy neo4j sqlalchemy alembic psycopg pydantic rich jgo psutil",
     "topology show S4": "sqlalchemy neo4j rich numba networkx starcast.trees",
+    "topology export S4 --to metis": "networkx igraph scipy",
     "forest list": "numpy neo4j alembic rich starcast.trees starcast.embedded.stack",
     "forest verify S4 greedy": "neo4j sqlalchemy psycopg networkx igraph scipy",
     "query run tree-path": "sqlalchemy alembic rich starcast.trees starcast.embedded.stack",
     "compare a b": (
-        "neo4j alembic rich matplotlib starcast.judges.simulator starcast.embedded.stack"
+        "neo4j alembic rich matplotlib starcast.judges.simulator starcast.embedded.stack "
+        "fastapi uvicorn"
     ),
     "compare --help": "matplotlib jinja2 numpy sqlalchemy",
     "claims check --help": "numpy sqlalchemy jinja2 mpmath",
@@ -101,54 +95,36 @@ def test_the_neo4j_driver_is_imported_late_and_does_not_import_pandas() -> None:
     assert result.stdout.split() == ["False", "False", "pandas"]
 
 
-def test_the_version_option_prints_the_package_version() -> None:
-    from importlib.metadata import version
-
-    assert starcast("--version").stdout == f"starcast {version('starcast')}\n"
+def test_the_version_option_prints_the_package_version(starcast: Starcast) -> None:
+    assert starcast("--version").out == f"starcast {version('starcast')}\n"
 
 
-def test_a_command_group_without_a_command_prints_its_commands() -> None:
+def test_a_command_group_without_a_command_prints_its_commands(starcast: Starcast) -> None:
     result = starcast("topology")
-    assert result.returncode == 2
-    assert "\n  draw " in result.stdout + result.stderr
-
-
-def test_an_unknown_command_is_refused() -> None:
-    result = starcast("confog")
-    assert result.returncode == 2
-    assert "config" in result.stderr
-    assert result.stdout == ""
+    assert result.code == 2
+    assert "\n  draw " in result.out + result.err
 
 
 @pytest.mark.parametrize("debug", ["", "1"])
 def test_an_unexpected_exception_has_a_traceback_only_with_the_debug_setting(
-    debug: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    starcast: Starcast, monkeypatch: pytest.MonkeyPatch, debug: str
 ) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise ZeroDivisionError("first\nsecond")
-
-    monkeypatch.setattr("starcast.support.settings.Settings.load", fail)
-    monkeypatch.setattr(sys, "argv", ["starcast", "config"])
+    failure = Mock(side_effect=ZeroDivisionError("first\nsecond"))
+    monkeypatch.setattr("starcast.support.settings.Settings.load", failure)
     monkeypatch.setenv("STARCAST_DEBUG", debug)
-    with pytest.raises(SystemExit) as end:
-        app.main()
-    stderr = capsys.readouterr().err
-    assert end.value.code == 1
-    *before, error, hint = stderr.strip().splitlines()
-    assert error == "error: starcast itself failed: ZeroDivisionError: first"
-    assert hint.startswith("hint: please report it")
-    assert bool(before) == ("Traceback" in stderr) == bool(debug)
+    result = starcast("config")
+    error, hint = refused(result, 1, remarks=bool(debug))
+    assert error == "starcast itself failed: ZeroDivisionError: first"
+    assert hint.startswith("please report it")
+    assert ("Traceback" in result.err) == bool(debug)
 
 
-@pytest.mark.parametrize(
-    "words", [("query", "list"), ("query", "list", "-f", "json"), ("--version",), ("--help",)]
-)
-def test_a_full_disk_is_reported_as_one_error(words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("words", ["query list", "query list -f json", "--version", "--help"])
+def test_a_full_disk_is_reported_as_one_error(words: str) -> None:
     """Output may be written immediately or from a buffer at the end."""
     with Path("/dev/full").open("w") as full:
-        command = [sys.executable, "-m", "starcast.cli.app", *words]
         result = subprocess.run(
-            command, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [*COMMAND, *words.split()], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert result.returncode == 7
     assert result.stderr.splitlines() == [
@@ -157,9 +133,9 @@ def test_a_full_disk_is_reported_as_one_error(words: tuple[str, ...]) -> None:
     ]
 
 
-@pytest.mark.parametrize("words", [("query", "list", "-f", "json"), ("--version",)])
-def test_a_closed_pipe_is_not_reported(words: tuple[str, ...]) -> None:
-    command = [sys.executable, "-m", "starcast.cli.app", *words]
+@pytest.mark.parametrize("words", ["query list -f json", "--version"])
+def test_a_closed_pipe_is_not_reported(words: str) -> None:
+    command = [*COMMAND, *words.split()]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -171,26 +147,17 @@ def test_a_closed_pipe_is_not_reported(words: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("setting", ["neo4j_uri", "postgres_uri"])
 @pytest.mark.parametrize("way", ["flag", "environment", "file"])
 def test_the_demo_refuses_to_use_servers_named_in_the_settings(
-    setting: str,
-    way: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, way: str
 ) -> None:
     uri = {"neo4j_uri": "bolt://127.0.0.1:1", "postgres_uri": "postgresql://u@127.0.0.1:1/d"}[
         setting
     ]
-    flags = [f"--{setting.replace('_', '-')}", uri] if way == "flag" else []
+    flags = f"--{setting.replace('_', '-')} {uri}" if way == "flag" else ""
     if way == "environment":
         monkeypatch.setenv(f"STARCAST_{setting.upper()}", uri)
     if way == "file":
         (tmp_path / "settings.toml").write_text(f"{setting} = '{uri}'\n")
         monkeypatch.setenv("STARCAST_CONFIG", str(tmp_path / "settings.toml"))
-    monkeypatch.setattr(sys, "argv", ["starcast", *flags, "demo", "--home", str(tmp_path / "home")])
-    with pytest.raises(SystemExit) as end:
-        app.main()
-    lines = capsys.readouterr().err.strip().splitlines()
-    assert end.value.code == 2
-    assert len(lines) == 2
-    assert f"{setting} (from: {way})" in lines[0]
+    error, _ = refused(starcast(f"{flags} demo --home {tmp_path / 'home'}"), 2)
+    assert f"{setting} (from: {way})" in error
     assert not (tmp_path / "home").exists()

@@ -3,10 +3,11 @@
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
-from support.fix_cli import Starcast
+from support.fix_cli import Starcast, refused
 
 
 @pytest.fixture
@@ -40,15 +41,13 @@ def test_option_quiet_before_or_after_the_command_suppresses_remarks(starcast: S
     assert starcast(SIMULATE).err == loud.err
 
 
-@pytest.mark.parametrize("option", ["--home", "--plugin"])
-def test_the_error_for_a_global_option_after_a_command_says_where_it_belongs(
-    starcast: Starcast, option: str
+def test_the_error_for_a_global_option_after_a_command_says_only_where_it_belongs(
+    starcast: Starcast,
 ) -> None:
-    result = starcast(f"experiment show {option} x mine")
-    assert result.code == 2
-    assert f"{option} belongs before the command: starcast {option} ... experiment" in result.err
-    assert "Possible options" not in result.err
-    assert "No such option: --hom " in starcast("experiment show --hom x mine").err
+    for option in ("--home", "--plugin"):
+        result = starcast(f"experiment show {option} x mine")
+        error = f"{option} belongs before the command: starcast {option} ... experiment show\n"
+        assert (result.code, result.err.partition("Error: ")[2]) == (2, error)
 
 
 def test_verbose_prints_the_log_entries(starcast: Starcast, log_file: Path) -> None:
@@ -60,15 +59,8 @@ def test_verbose_prints_the_log_entries(starcast: Starcast, log_file: Path) -> N
     assert len(entries(log_file)) == 9
 
 
-def test_quiet_and_verbose_exclude_each_other(starcast: Starcast) -> None:
-    for words in ("-q -v config", "-q config -v", "config -q -v"):
-        result = starcast(words)
-        assert (result.code, result.out) == (2, "")
-        assert "--quiet and --verbose cannot be combined" in result.err
-
-
 def test_commands_are_logged_with_arguments_exit_code_and_errors(
-    starcast: Starcast, log_file: Path
+    starcast: Starcast, log_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     starcast("forest constructions S5 -f json")
     started, ended = entries(log_file)
@@ -87,16 +79,9 @@ def test_commands_are_logged_with_arguments_exit_code_and_errors(
     assert "S99" in error["message"]
     assert error["hint"]
     assert ended["exit_code"] == 2
-
-
-def test_an_unexpected_exception_is_logged_with_its_traceback(
-    starcast: Starcast, log_file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr("starcast.topologies.as_topology", fail)
-    assert starcast("topology show S5").code == 1
+    log_file.unlink()
+    monkeypatch.setattr("starcast.topologies.as_topology", Mock(side_effect=ZeroDivisionError))
+    starcast("topology show S5")
     _, error, ended = entries(log_file)
     assert error["event"] == "internal error"
     assert "ZeroDivisionError" in error["traceback"]
@@ -110,27 +95,22 @@ def test_help_and_completion_are_not_logged(starcast: Starcast, log_file: Path) 
     assert entries(log_file) == []
 
 
-@pytest.mark.parametrize("level", ["off", "error"])
 def test_the_log_level_is_a_setting(
-    starcast: Starcast, log_file: Path, monkeypatch: pytest.MonkeyPatch, level: str
+    starcast: Starcast, log_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("STARCAST_LOG_LEVEL", level)
-    starcast("config")
-    assert entries(log_file) == []
-    starcast("topology show S99")
-    assert len(entries(log_file)) == (level == "error")
+    for level in ("off", "error"):
+        monkeypatch.setenv("STARCAST_LOG_LEVEL", level)
+        starcast("config")
+        assert entries(log_file) == []
+        starcast("topology show S99")
+        assert len(entries(log_file)) == (level == "error")
 
 
-def test_a_log_that_cannot_be_written_causes_a_warning(
-    starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("STARCAST_LOG_FILE", str(tmp_path / "file" / "starcast.log"))
+def test_a_log_that_cannot_be_written_causes_a_warning(starcast: Starcast, log_file: Path) -> None:
+    log_file.parent.touch()
     result = starcast("topology show S4 -q")
     assert result.code == 0
-    assert result.err == (
-        f"warning: the log {tmp_path / 'file' / 'starcast.log'} cannot be written: File exists\n"
-    )
+    assert result.err == f"warning: the log {log_file} cannot be written: File exists\n"
 
 
 def test_invalid_settings_do_not_affect_commands_that_need_none(
@@ -139,9 +119,7 @@ def test_invalid_settings_do_not_affect_commands_that_need_none(
     monkeypatch.setenv("STARCAST_LOG_LEVEL", "loud")
     result = starcast("topology show S4")
     assert (result.code, result.err) == (0, "")
-    refused = starcast("config")
-    assert refused.code == 2
-    assert "log_level" in refused.err
+    assert "log_level" in refused(starcast("config"), 2)[0]
     assert not log_file.exists()
 
 
@@ -164,10 +142,3 @@ def test_messages_repeat_the_input_escaped_and_shortened(starcast: Starcast, wor
         assert "\x1b" not in result.err
         assert "S5\nS6" not in result.err
         assert len(result.err) < 3_500, words
-
-
-def test_labels_may_have_capital_letters(starcast: Starcast, tmp_path: Path) -> None:
-    shown = starcast("forest show S10 greedy --root 23456789A1 -f json")
-    assert shown.json["id"] == "S10:greedy:23456789a1"
-    path = tmp_path / "forest.npz"
-    assert starcast(f"forest build S4 greedy --out {path}").code == 0

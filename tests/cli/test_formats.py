@@ -1,7 +1,5 @@
 """`starcast ... export`: files, conversions, exit codes and invalid input."""
 
-import csv
-import io
 import json
 from pathlib import Path
 
@@ -10,12 +8,12 @@ import polars as pl
 import pytest
 
 from starcast.collectives import schedule
-from support.fix_cli import Starcast
+from support.fix_cli import Starcast, refused
 
 pytestmark = pytest.mark.usefixtures("alone")
 
 
-MULTIPLE = ("S4", "broadcast", "multiple", "--segments", "2")
+MULTIPLE = "schedule export S4 broadcast multiple --segments 2"
 
 
 def test_exported_csv_equals_the_output_of_schedule_rows(starcast: Starcast) -> None:
@@ -28,23 +26,22 @@ def test_exported_csv_equals_the_output_of_schedule_rows(starcast: Starcast) -> 
         assert (wrote.code, wrote.out) == (0, "")
         assert "to rows.csv" in wrote.err
         assert Path("rows.csv").read_text() == printed
-    starcast("schedule", "export", *MULTIPLE, "--to", "parquet", "--out", "rows.parquet")
-    assert len(pl.read_parquet("rows.parquet")) == len(schedule(*MULTIPLE[:3], segments=2))
+    starcast(f"{MULTIPLE} --to parquet --out rows.parquet")
+    built = schedule("S4", "broadcast", "multiple", segments=2)
+    assert len(pl.read_parquet("rows.parquet")) == len(built)
 
 
 def test_a_schedule_file_is_converted(starcast: Starcast) -> None:
-    starcast("schedule", "export", *MULTIPLE, "--to", "goal", "--out", "mine.goal")
+    starcast(f"{MULTIPLE} --to goal --out mine.goal")
     command = "schedule export S4 broadcast mine.goal"
-    assert starcast(f"{command} --to csv --out mine.csv").code == 0
-    listed = list(csv.DictReader(io.StringIO(Path("mine.csv").read_text())))
-    assert len(listed) == len(schedule(*MULTIPLE[:3], segments=2))
+    listed = starcast(f"{command} --to csv").rows
+    assert len(listed) == len(schedule("S4", "broadcast", "multiple", segments=2))
     trace = "--to chrome-trace --out mine.json --t-s 7 --unit-bytes 1"
     assert starcast(f"{command} {trace}").code == 0
     events = json.loads(Path("mine.json").read_text())["traceEvents"]
     assert min(event["dur"] for event in events if event["ph"] == "X") == 8
-    one = starcast(f"{command} --ports one --to goal --out one.goal")
-    assert one.code == 6
-    assert "one-port: the sender already sends" in one.err
+    error, _ = refused(starcast(f"{command} --ports one --to goal --out one.goal"), 6)
+    assert "one-port: the sender already sends" in error
     assert not Path("one.goal").exists()
 
 

@@ -1,7 +1,6 @@
 """Listings and progress bars."""
 
 import gc
-import json
 import re
 import time
 import weakref
@@ -12,7 +11,7 @@ from queue import Queue
 import pytest
 
 from starcast.cli import results
-from starcast.cli.output import PAGE, emit, emit_properties, narrowed, reporter
+from starcast.cli.output import PAGE, emit, narrowed, reporter
 from starcast.comparison.listing import RunList
 from starcast.lab.signature import check_suffix
 from starcast.support.axes import POINT_AXES
@@ -21,6 +20,20 @@ from starcast.support.vocabulary import Format
 from support.latex_tables import read_table
 
 NAME = "S5:broadcast:multiple:one:segments=1:12345"
+ID = "S5:broadcast:edge-disjoint:all:copies=2,messages=12:12345"
+Terminal = Callable[[int], None]
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """Return a function that makes stdout a terminal of the given width."""
+
+    def set_width(width: int) -> None:
+        monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", str(width))
+
+    return set_width
 
 
 @pytest.mark.parametrize("output", list(Format))
@@ -49,11 +62,9 @@ def test_optional_columns_are_removed_until_a_table_fits() -> None:
 
 @pytest.mark.parametrize("room", [40, 100, 200])
 def test_a_table_that_fits_is_not_folded(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, room: int
+    terminal: Terminal, capsys: pytest.CaptureFixture[str], room: int
 ) -> None:
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", str(room))
+    terminal(room)
     row = {str(number) * 9: str(number) * 11 for number in range(9)}
     shown = narrowed([row], list(row), list(row)[1:])
     emit([row], shown)
@@ -70,24 +81,6 @@ def test_progress_bars_do_not_interpret_ids_as_markup(
     with reporter().task(NAME, 1, "rows") as task:
         task.advance()
     assert NAME in capsys.readouterr().err
-
-
-ID = "S5:broadcast:edge-disjoint:all:copies=2,messages=12:12345"
-
-
-Terminal = Callable[[int], None]
-
-
-@pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """Return a function that makes stdout a terminal of the given width."""
-
-    def set_width(width: int) -> None:
-        monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-        monkeypatch.setenv("TERM", "xterm")
-        monkeypatch.setenv("COLUMNS", str(width))
-
-    return set_width
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 120])
@@ -130,14 +123,6 @@ def test_control_characters_of_stored_texts_are_escaped(capsys: pytest.CaptureFi
     assert "\x1b" not in printed
 
 
-def test_properties_are_printed_as_a_json_object_with_typed_values(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    values = {"nodes": 120, "gap": 1.5, "id": "S5", "loads": {0: 3}, "flag": True, "none": None}
-    emit_properties(values, Format.JSON)
-    assert json.loads(capsys.readouterr().out) == {**values, "loads": {"0": 3}}
-
-
 @pytest.mark.parametrize("name", ["tree.svg", "tree.SVG", "tree", "a.b/tree"])
 def test_a_matching_suffix_or_none_is_accepted(name: str) -> None:
     check_suffix(Path(name), ".svg")
@@ -163,7 +148,8 @@ def test_long_work_prints_a_progress_line_every_few_seconds() -> None:
         read_until(r"download: 2 of 8 MB, about \d+ s left")
 
 
-def test_short_work_prints_no_progress_and_frees_its_reporter() -> None:
+def test_short_or_ended_work_prints_no_progress_and_a_reporter_is_freed() -> None:
+    """Work that goes on when its command ends is silent: an error can keep its reporter alive."""
     lines: list[str] = []
     progress = ProgressLines(lines.append, interval=0.5)
     with progress.task("writing", 10, "rows") as task:
@@ -172,15 +158,7 @@ def test_short_work_prints_no_progress_and_frees_its_reporter() -> None:
     del progress
     gc.collect()
     assert reference() is None
-    time.sleep(0.6)
-    assert lines == []
-
-
-def test_no_progress_is_printed_after_the_end_of_a_command() -> None:
-    """The reporter must fall silent, because an error that ends a command can keep it alive."""
-    lines: list[str] = []
-    progress = ProgressLines(lines.append, interval=0.5)
-    with progress.task("writing", 10, "rows"):
+    with ProgressLines(lines.append, interval=0.5).task("writing", 10, "rows"):
         close_all()
         time.sleep(0.6)
     assert lines == []
@@ -198,7 +176,5 @@ def test_a_narrow_table_of_runs_keeps_the_parameter_in_which_the_runs_differ(
     ]
     results.wide_table()(RunList.of(rows, rows[0], spare=POINT_AXES))
     printed = capsys.readouterr().out
-    assert axis in printed
-    assert "65536" in printed
-    assert "131072" in printed
+    assert all(text in printed for text in (axis, "65536", "131072"))
     assert printed.count("3, not 4") == 2

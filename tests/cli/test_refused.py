@@ -12,6 +12,12 @@ from support.fix_cli import Starcast
 #: Words of the error message, and sometimes of the hint after " … ", by exit code and command line.
 REFUSED = {
     2: {
+        "confog": "config",
+        "serve --host 192.0.2.1 --port 0": "'192.0.2.1' is not an address of this machine",
+        "-q -v config": "--quiet and --verbose cannot be combined",
+        "-q config -v": "--quiet and --verbose cannot be combined",
+        "config -q -v": "--quiet and --verbose cannot be combined",
+        "experiment show --hom x mine": "No such option: --hom",
         "forest show S5 multipel": "multipel",
         "forest show S13 multiple": "S13",
         "forest show S5,2 multiple": "multiple",
@@ -75,6 +81,7 @@ REFUSED = {
         "schedule time S4 broadcast multiple --segments 4 --t-c x": "t_c is 'x', which",
         "schedule time S4 broadcast multiple --segments 4 --execution clocked": "'clocked' is not",
         "schedule time S4 broadcast multiple --segments 4 --with gem5": "'gem5' is not",
+        "schedule algorithms --collective barrier": "unknown collective 'barrier'",
         "schedule rows S3 broadcast greedy --labels 2": "'--labels'",
         "schedule rows S3 broadcast greedy --labels x": "'--labels'",
         "explore S4 --forest oak --out page.html": "oak",

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from starcast.records import Proof, load_record, path_of, save_record, shipped_record
+from starcast.records import Proof, load_record, path_of, save_record, shipped_record, verify
 from starcast.search import find_problem
 from starcast.topologies import topology
 from support.fix_cli import Starcast, printed
@@ -33,6 +33,8 @@ def test_a_search_prints_and_saves_its_record(starcast: Starcast, home: Path) ->
     assert printed(starcast("search congestion-trees Q3 -f json")) == [found]
     shown = printed(starcast("records show congestion-trees Q3 -f json"))
     assert shown["witness"] == {"parent_port": [3, 8]}
+    listed = printed(starcast("records list congestion-trees -f json"))
+    assert "Q3" in {row["topology"] for row in listed}
 
 
 def test_a_search_starts_from_the_record_that_comes_with_starcast(
@@ -54,8 +56,11 @@ def test_a_search_that_reaches_its_time_limit_saves_the_best_bounds(
     assert found["value"] > found["bound"] >= 180
     assert "is not proven optimal after 2 s" in result.err
     assert "repeat the command to continue" in result.err
+    assert "looking for 180 " in result.err
     kept = load_record(path_of(home / "records", "bisection-width", "S6"))
     assert (kept.value, kept.bound) == (found["value"], found["bound"])
+    assert kept.tried
+    verify(kept)
 
 
 @pytest.mark.slow
@@ -144,13 +149,6 @@ def test_records_are_listed_and_shown(starcast: Starcast) -> None:
     assert all(problem["symmetry"] for problem in problems)
 
 
-def test_a_record_found_by_the_user_is_listed(starcast: Starcast, home: Path) -> None:
-    printed(starcast("search one-port-broadcast Q3 -f json"))
-    rows = printed(starcast("records list one-port-broadcast -f json"))
-    assert "Q3" in {row["topology"] for row in rows}
-    assert (home / "records").is_dir()
-
-
 def test_records_are_verified_with_their_proofs(starcast: Starcast, tmp_path: Path) -> None:
     folder = tmp_path / "some"
     paths = [
@@ -187,16 +185,10 @@ def second_solver(folder: Path) -> Path:
     best = shipped_record("one-port-broadcast", "S5")
     rounds = best.witness["round"].astype(int)
     witness = {**best.witness, "round": rounds + (rounds == rounds.max())}
-    formula = broadcast_formula("S5", 8)
+    formula = find_problem("one-port-broadcast")(topology("S5"), {}).rebuild(8, {}).sha256()
     proof = Proof("no one-port broadcast", "second solver", formula, "", 0, "CP-SAT", "")
     record = replace(best, value=9, bound=9, witness=witness, proof=proof, reason="belief")
     return save_record(folder, record)
-
-
-def broadcast_formula(spec: str, rounds: int) -> str:
-    """Return the SHA-256 of the formula for a broadcast in this number of rounds."""
-    problem = find_problem("one-port-broadcast")(topology(spec), {})
-    return problem.rebuild(rounds, {}).sha256()
 
 
 def test_a_bound_by_a_second_solver_is_not_checked_and_a_forged_one_is_rejected(

@@ -34,6 +34,9 @@ class Result(NamedTuple):
         return list(csv.DictReader(io.StringIO(self.out)))
 
 
+#: The program that runs commands in a process of their own.
+COMMAND = [sys.executable, "-m", "starcast.cli.app"]
+
 #: Runs a command line, which is written as in a shell. Further arguments are single words.
 Starcast = Callable[..., Result]
 

@@ -1,6 +1,5 @@
 """Topologies and forests converted to networkx, igraph and scipy, compared with their arrays."""
 
-import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
@@ -214,12 +213,3 @@ class _Without:
         """Report the package as missing."""
         if name.partition(".")[0] == self._package:
             raise ModuleNotFoundError(f"No module named '{name}'", name=name)
-
-
-def test_libraries_are_imported_only_when_a_conversion_needs_them() -> None:
-    script = (
-        "import sys, starcast.formats.graphs as _; "
-        "print(*{'networkx', 'igraph', 'scipy'} & set(sys.modules))"
-    )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
-    assert run.stdout.strip() == b""

@@ -33,6 +33,14 @@ CASES: list[tuple[str, Collective, str, Ports, dict[str, int]]] = [
     ("S3", "alltoall", "exact", "all", {}),
 ]
 HEADER = "step,sender,port,unit\n"
+COMBINE = "step,sender,port,unit,combine\n"
+
+
+def read_csv(folder: Path, content: str | bytes, spec: str, *words: Any) -> Schedule:
+    """Write a file, and return the schedule that starcast reads from it."""
+    file = folder / "mine.csv"
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+    return schedule_from_csv(file, spec, *words)
 
 
 def written(built: Schedule, nodes: str = "labels", columns: tuple[str, ...] = COLUMNS) -> str:
@@ -61,9 +69,8 @@ def test_reading_the_written_rows_of_a_schedule_gives_the_same_schedule(
 ) -> None:
     root = "0" if collective in ("allgather", "alltoall") else "3"
     built = schedule(spec, collective, algorithm, ports, int(root), **arguments).expand()
-    file = tmp_path / "mine.csv"
-    file.write_text(written(built, nodes, columns))
-    read = schedule_from_csv(file, spec, collective, ports, int(root))
+    content = written(built, nodes, columns)
+    read = read_csv(tmp_path, content, spec, collective, ports, int(root))
     for name, column in built.columns._asdict().items():
         assert np.array_equal(getattr(read, name), column), name
     assert (read.units, read.packets, read.ports) == (built.units, built.packets, ports)
@@ -90,10 +97,9 @@ def test_looking_up_many_labels_gives_the_same_ranks_as_one_by_one(spec: str, fi
 
 
 def test_a_number_sign_distinguishes_a_rank_from_a_label(tmp_path: Path) -> None:
-    file = tmp_path / "mine.csv"
     for first, second in (("123", "#1"), ("#0", "132"), ("#0", "#1"), ("0", "1"), ("0", "#1")):
-        file.write_text(f"{HEADER}1,{first},2,0\n2,{second},3,0\n")
-        assert schedule_from_csv(file, "S3", "broadcast").sender.tolist() == [0, 1]
+        content = f"{HEADER}1,{first},2,0\n2,{second},3,0\n"
+        assert read_csv(tmp_path, content, "S3", "broadcast").sender.tolist() == [0, 1]
 
 
 def test_a_unit_that_is_never_sent_is_counted() -> None:
@@ -136,7 +142,7 @@ def test_columns_with_invalid_values_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("content", "message"),
     [
         ("", "has no line of column names"),
         ("step,sender,port\n1,0,2\n", "line 1 has no column 'unit'"),
@@ -154,69 +160,40 @@ def test_columns_with_invalid_values_are_refused() -> None:
         (HEADER + "0,0,2,0\n", "line 2 has the step 0"),
         (HEADER + "1,0,5,0\n", "line 2 has the port 5"),
         (HEADER + "1,0,1,0\n", "line 2 has the port 1"),
-        (
-            HEADER + "1,0,2,0\n1,24,2,0\n",
-            "line 3 has the invalid sender '24': S4 has no node of rank 24",
-        ),
-        (
-            HEADER + "1,1234,2,0\n1,1233,2,0\n",
-            "line 3 has the invalid sender '1233': the label '1233' rep",
-        ),
+        (HEADER + "1,0,2,0\n1,24,2,0\n", "line 3 has the invalid sender '24': S4 has no node"),
+        (HEADER + "1,1234,2,0\n1,1233,2,0\n", "line 3 has the invalid sender '1233': the label"),
         (HEADER + "1,0,2,0\n1,NaN,2,0\n", "line 3 has the invalid sender 'NaN'"),
         (HEADER + "1,0,2,0\n1,-1,2,0\n", "line 3 has the invalid sender '-1'"),
         ('step,sender,port,unit\n1,"0,2,0\n', "is not CSV"),
         (HEADER + "x" * 10_000, "line 2 has more than 4096 bytes"),
         ("step,sender,port,unit,receiver\n1,1234,2,0,4\n", "line 2 has the invalid receiver '4'"),
         ("step,sender,port,unit,tree\n1,1234,2,0,256\n", "line 2 has the tree 256"),
+        (COMBINE + "1,0,2,0,0\n", "a schedule of a broadcast cannot have the column 'combine'"),
+        (b"\xff\xfes\x00t\x00", "line 1 is not UTF-8 text"),
+        (HEADER.encode() + b"1,0,2,\xe9\n", "line 2 is not UTF-8 text"),
     ],
 )
 def test_errors_in_a_file_are_reported_with_their_line(
-    tmp_path: Path, text: str, message: str
+    tmp_path: Path, content: str | bytes, message: str
 ) -> None:
-    file = tmp_path / "mine.csv"
-    file.write_text(text)
-    with pytest.raises(InputError) as refusal:
-        schedule_from_csv(file, "S4", "broadcast")
-    assert str(file) in refusal.value.message
-    assert message in refusal.value.message
-    assert refusal.value.hint
-    assert len(refusal.value.message) < 1_000 + len(str(file))
+    with refused(str(tmp_path / "mine.csv"), message) as refusal:
+        read_csv(tmp_path, content, "S4", "broadcast")
+    assert len(refusal.value.message) < 1_000 + len(str(tmp_path))
 
 
-@pytest.mark.parametrize(
-    ("collective", "text", "message"),
-    [
-        ("broadcast", "step,sender,port,unit,combine\n1,0,2,0,0\n",
-         "mine.csv: a schedule of a broadcast cannot have the column 'combine'"),
-        ("reduce", HEADER + "1,6,2,0\n", "mine.csv: a schedule of a reduce needs the column"),
-        ("reduce", "step,sender,port,unit,combine\n1,6,2,0,1\n1,2,3,0,2\n",
-         "mine.csv, line 3 has the combine 2"),
-        ("reduce", "step,sender,port,unit,combine\n1,6,2,0,yes\n",
-         "mine.csv, line 2 has the invalid combine 'yes'"),
-    ],
-)  # fmt: skip
-def test_the_column_combine_is_required_for_reductions_and_refused_otherwise(
-    tmp_path: Path, collective: Collective, text: str, message: str
-) -> None:
-    file = tmp_path / "mine.csv"
-    file.write_text(text)
-    with refused(message):
-        schedule_from_csv(file, "S4", collective)
-
-
-@pytest.mark.parametrize("data", [b"\xff\xfes\x00t\x00", HEADER.encode() + b"1,0,2,\xe9\n"])
-def test_a_file_that_is_not_utf_8_is_refused(tmp_path: Path, data: bytes) -> None:
-    file = tmp_path / "mine.csv"
-    file.write_bytes(data)
-    with pytest.raises(InputError, match=r"line \d is not UTF-8 text"):
-        schedule_from_csv(file, "S4", "broadcast")
+def test_errors_in_the_column_combine_of_a_reduction_are_reported(tmp_path: Path) -> None:
+    for content, message in (
+        (HEADER + "1,6,2,0\n", "mine.csv: a schedule of a reduce needs the column"),
+        (COMBINE + "1,6,2,0,1\n1,2,3,0,2\n", "mine.csv, line 3 has the combine 2"),
+        (COMBINE + "1,6,2,0,yes\n", "mine.csv, line 2 has the invalid combine 'yes'"),
+    ):
+        with refused(message):
+            read_csv(tmp_path, content, "S4", "reduce")
 
 
 def test_a_byte_order_mark_carriage_returns_and_blanks_are_accepted(tmp_path: Path) -> None:
-    file = tmp_path / "mine.csv"
-    file.write_bytes(b"\xef\xbb\xbfStep, sender ,port,unit\r\n1, 12, 2, 0\r\n\r\n")
-    read = schedule_from_csv(file, "S2", "broadcast")
-    assert simulate(read).complete
+    content = b"\xef\xbb\xbfStep, sender ,port,unit\r\n1, 12, 2, 0\r\n\r\n"
+    assert simulate(read_csv(tmp_path, content, "S2", "broadcast")).complete
 
 
 def test_devices_folders_and_missing_files_are_refused() -> None:
@@ -225,18 +202,12 @@ def test_devices_folders_and_missing_files_are_refused() -> None:
             schedule_from_csv(path, "S4", "broadcast")
 
 
-def test_a_unit_number_that_implies_too_many_units_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "mine.csv"
-    file.write_text(HEADER + "1,0,2,2147483647\n")
-    with pytest.raises(StarcastError, match="too many"):
-        simulate(schedule_from_csv(file, "S4", "broadcast"))
-
-
-def test_a_file_with_too_many_rows_is_refused(
+def test_too_many_units_or_rows_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The largest unit number determines the number of units."""
+    with pytest.raises(StarcastError, match="too many"):
+        simulate(read_csv(tmp_path, HEADER + "1,0,2,2147483647\n", "S4", "broadcast"))
     monkeypatch.setattr("starcast.collectives.columns.MAX_ROWS", 2)
-    file = tmp_path / "mine.csv"
-    file.write_text(HEADER + "1,0,2,0\n" * 3)
     with pytest.raises(StarcastError, match="more than 2 rows"):
-        schedule_from_csv(file, "S4", "broadcast")
+        read_csv(tmp_path, HEADER + "1,0,2,0\n" * 3, "S4", "broadcast")

@@ -6,6 +6,7 @@ import json
 import re
 from datetime import UTC, datetime
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -222,23 +223,6 @@ def test_a_file_with_an_invalid_structure_is_refused(
         read_file(file)
 
 
-def _points(collective: str, algorithm: str, spec: str) -> list[Point]:
-    found = []
-    for ports in ("all", "one"):
-        for execution in ("synchronous", "asynchronous"):
-            for segments, size in ((1, Fraction(0)), (3, Fraction(23, 3))):
-                for faults in ((), ("213",)) if spec == "S3" else ((),):
-                    try:
-                        point = make_point(
-                            spec, collective, algorithm, ports, segments, size, 100,
-                            Fraction(1, 7), faults=faults, execution=execution,
-                        )  # fmt: skip
-                    except StarcastError:
-                        continue
-                    found.append(point)
-    return found
-
-
 @pytest.mark.parametrize(
     ("collective", "spec"),
     [
@@ -249,9 +233,20 @@ def _points(collective: str, algorithm: str, spec: str) -> list[Point]:
 def test_runs_that_starcast_executed_are_accepted(collective: str, spec: str) -> None:
     """Every algorithm is executed in both execution models, with and without faults."""
     accepted = 0
-    for algorithm in REGISTRIES[collective]:
-        for point in _points(collective, algorithm, spec):
-            run = RunRecord.model_validate(record(point))
-            check_figures(point, run)
-            accepted += 1
+    for algorithm, ports, execution, (segments, size), faults in product(
+        REGISTRIES[collective],
+        ("all", "one"),
+        ("synchronous", "asynchronous"),
+        ((1, Fraction(0)), (3, Fraction(23, 3))),
+        ((), ("213",)) if spec == "S3" else ((),),
+    ):
+        try:
+            point = make_point(
+                spec, collective, algorithm, ports, segments, size, 100, Fraction(1, 7),
+                faults=faults, execution=execution,
+            )  # fmt: skip
+        except StarcastError:
+            continue
+        check_figures(point, RunRecord.model_validate(record(point)))
+        accepted += 1
     assert accepted >= 4

@@ -408,31 +408,6 @@ def test_a_sum_is_sent_before_the_next_addition_changes_it(tmp_path: Path) -> No
     assert [outputs[rank, "o", 0] for rank in range(4)] == [everything] * 4
 
 
-@pytest.mark.parametrize(
-    ("spec", "collective", "algorithm", "root"),
-    [("S3", "reduce", "multiple", 4), ("Q3", "reduce", "binomial", 0),
-     ("S3", "reduce-scatter", "dimension-change", 0), ("Q3", "reduce-scatter", "ring", 0),
-     ("S3", "allreduce", "multiple", 1), ("Q3", "allreduce", "binomial", 0)],
-)  # fmt: skip
-def test_executing_an_exported_reduction_gives_the_correct_sums(
-    spec: str, collective: Any, algorithm: str, root: int
-) -> None:
-    """The test executes the file itself and does not rely on starcast's reader."""
-    options: dict[str, Any] = (
-        {} if collective == "reduce-scatter" or spec == "Q3" else {"root": root}
-    )
-    built = schedule(spec, collective, algorithm, **options)
-    nodes, units = built.topology.nodes, built.message_units
-    memory = oracle.execute(written(built), Random(root))  # noqa: S311
-    expected = {}
-    for rank in range(nodes):
-        first = rank * units if collective == "reduce-scatter" else 0
-        for i in range(units if collective != "reduce" or rank == root else 0):
-            contributions = (oracle.contribution(other, first + i) for other in range(nodes))
-            expected[rank, "o", i] = sum(contributions)
-    assert {place: value for place, value in memory.items() if place[1] == "o"} == expected
-
-
 def test_a_huge_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(msccl_elements, "_MAX_BYTES", 2000)
     with pytest.raises(LimitError, match="the file holds more than 2,000 bytes"):
