@@ -17,6 +17,7 @@ from starcast.topologies import Topology, topology
 from starcast.trees import Forest, forest
 from support import readback
 from support.checks import check_nodes, counts
+from support.packs.stored_data import write
 
 OURS, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
 
@@ -112,14 +113,6 @@ def test_one_of_several_concurrent_pairings_succeeds(
     assert len(errors) == len(stores) - 1
     assert all("another PostgreSQL database" in str(error) for error in errors)
     assert len(check_nodes(graph, "Store", ("id", "schema"))) == 1
-
-
-def write(bolt: BoltWriter, structure: Topology | Forest) -> None:
-    """Write a topology or a forest, and the node that describes it."""
-    artifact = graph_artifact(structure)
-    bolt.begin(artifact)
-    bolt.write(artifact, lambda _: None)
-    bolt.finish(artifact)
 
 
 @pytest.fixture

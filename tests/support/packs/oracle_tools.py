@@ -4,12 +4,14 @@ Links of topologies are computed from node labels by definition, without code of
 and schedules are read from starcast's arrays.
 """
 
-from collections import deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, wraps
 from itertools import pairwise
 from typing import Any, NamedTuple
+
+import networkx as nx
 
 from oracles import cayley_graphs, hypercube, nk_star, star_graph
 from starcast.collectives import Schedule
@@ -141,17 +143,16 @@ def path_ports(spec: str, nodes: Sequence[Label]) -> list[int | None]:
 
 
 @cache
+def network(spec: str) -> nx.Graph:
+    """Return a topology as a graph of NetworkX."""
+    links = ((node, across(spec, node, port)) for node in labels(spec) for port in ports(spec))
+    return nx.Graph(links)
+
+
+@cache
 def distances(spec: str, source: Label) -> dict[Label, int]:
-    """Return the distance of every node from one node, by breadth-first search."""
-    distance = {source: 0}
-    queue = deque([source])
-    while queue:
-        node = queue.popleft()
-        for neighbour in (across(spec, node, port) for port in ports(spec)):
-            if neighbour not in distance:
-                distance[neighbour] = distance[node] + 1
-                queue.append(neighbour)
-    return distance
+    """Return the distance of every node from one node."""
+    return dict(nx.single_source_shortest_path_length(network(spec), source))
 
 
 def spec_of(name: str) -> str:
@@ -210,6 +211,14 @@ def children(forest: Forest, tree: int) -> dict[Label, list[Label]]:
     for child, above in parents(forest, tree).items():
         result[above].append(child)
     return result
+
+
+@cache
+def descendants(forest: Forest, tree: int) -> Counter[Label]:
+    """Return the number of descendants in a tree of each node of the topology."""
+    return Counter(
+        above for label in parents(forest, tree) for above in to_root(forest, tree, label)[1:]
+    )
 
 
 @cache

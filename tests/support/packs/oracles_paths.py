@@ -17,6 +17,7 @@ from support.packs.oracle_tools import (
     distances,
     forest_by_id,
     labels,
+    network,
     node_pair_cases,
     oracle,
     path_ports,
@@ -36,16 +37,7 @@ MAX_PATHS = 1000
 
 def shortest(spec: str, source: Label, target: Label) -> list[list[Label]]:
     """Return all shortest paths as lists of nodes."""
-    away = distances(spec, target)
-    paths = [[source]]
-    for _ in range(away[source]):
-        steps = [(nodes, across(spec, nodes[-1], port)) for nodes in paths for port in ports(spec)]
-        paths = [
-            [*nodes, neighbour]
-            for nodes, neighbour in steps
-            if away[neighbour] == away[nodes[-1]] - 1
-        ]
-    return paths
+    return list(nx.all_shortest_paths(network(spec), source, target))
 
 
 #: The columns that describe a path.
@@ -98,10 +90,9 @@ def simple(spec: str, source: Label, target: Label, longest: int) -> list[tuple[
         if nodes[-1] == target:
             found.append(nodes)
             continue
-        onward = (across(spec, nodes[-1], port) for port in ports(spec))
         begun += [
             (*nodes, neighbour)
-            for neighbour in onward
+            for neighbour in network(spec)[nodes[-1]]
             if neighbour not in nodes and len(nodes) + away[neighbour] <= longest
         ]
     return sorted(found, key=lambda nodes: (len(nodes), path_ports(spec, nodes)))
@@ -168,14 +159,13 @@ def least_flow(spec: str, source: Label, target: Label) -> tuple[int, int]:
     They are found as a flow by NetworkX. Every node becomes an arc of capacity 1, so that only one
     path can use it.
     """
-    network = nx.DiGraph()
-    for node in labels(spec):
-        network.add_edge((node, "in"), (node, "out"), capacity=1, weight=0)
-        for port in ports(spec):
-            other = (across(spec, node, port), "in")
-            network.add_edge((node, "out"), other, capacity=1, weight=1)
-    flow = nx.max_flow_min_cost(network, (source, "out"), (target, "in"))
-    return sum(flow[source, "out"].values()), nx.cost_of_flow(network, flow)
+    arcs = nx.DiGraph()
+    for node, neighbours in network(spec).adjacency():
+        arcs.add_edge((node, "in"), (node, "out"), capacity=1, weight=0)
+        for neighbour in neighbours:
+            arcs.add_edge((node, "out"), (neighbour, "in"), capacity=1, weight=1)
+    flow = nx.max_flow_min_cost(arcs, (source, "out"), (target, "in"))
+    return sum(flow[source, "out"].values()), nx.cost_of_flow(arcs, flow)
 
 
 def judge_disjoint_paths(case: Case, rows: list[Row]) -> None:
@@ -223,26 +213,6 @@ def avoiding_cases() -> Iterator[Case]:
             yield {**ends, "avoided_nodes": [node for node in near if node != source]}
 
 
-def left_over(
-    spec: str, source: Label, nodes: Collection[Label], links: Collection[str]
-) -> dict[Label, int]:
-    """Return the distance of each node that is reachable without the given nodes and links."""
-    if source in nodes:
-        return {}
-    found, edge = {source: 0}, [source]
-    while edge:
-        steps = {
-            neighbour: node
-            for node in edge
-            for neighbour in (across(spec, node, port) for port in ports(spec))
-            if neighbour not in nodes
-            and not {f"{node}-{neighbour}", f"{neighbour}-{node}"} & set(links)
-        }
-        edge = [neighbour for neighbour in steps if neighbour not in found]
-        found |= {neighbour: found[steps[neighbour]] + 1 for neighbour in edge}
-    return found
-
-
 def judge_avoiding_path(case: Case, rows: list[Row]) -> None:
     """Check that the result is one of the shortest paths that avoid the given nodes and links."""
     expected = avoiding_path(**case)
@@ -267,9 +237,10 @@ def avoiding_path(
     avoided_links: Collection[str] = (),
 ) -> Iterator[Values]:
     """Yield the length of a shortest path without the avoided nodes and links, if one exists."""
-    away = left_over(topology, source, avoided_nodes, avoided_links)
-    if target in away:
-        yield (away[target],)
+    links = [tuple(link.split("-")) for link in avoided_links]
+    left = nx.restricted_view(network(topology), avoided_nodes, links)
+    if source in left and target in left and nx.has_path(left, source, target):
+        yield (nx.shortest_path_length(left, source, target),)
 
 
 def next_cases() -> Iterator[Case]:

@@ -7,6 +7,7 @@ from support.packs.oracle_tools import (
     Label,
     Values,
     children,
+    descendants,
     distances,
     forest_by_id,
     forest_cases,
@@ -80,22 +81,14 @@ def heights(forest: str) -> Iterator[Values]:
         yield tree, len(found), height, len(last), min(last)
 
 
-def below(forest: str, tree: int, node: Label) -> int:
-    """Return the number of nodes in the subtree below a node, including the node."""
-    found = [node]
-    for above in found:
-        found.extend(children(forest_by_id(forest), tree)[above])
-    return len(found)
-
-
 @oracle("trees/root-subtrees", "tree port child subtree_nodes", forest_cases(), order="tree port")
 def root_subtrees(forest: str) -> Iterator[Values]:
     """Yield the subtrees of the root."""
-    top = root(forest_by_id(forest))
+    stored = forest_by_id(forest)
     for tree in trees_of(forest):
-        for child in children(forest_by_id(forest), tree)[top]:
-            port = port_between(spec_of(forest), top, child)
-            yield tree, port, child, below(forest, tree, child)
+        for child in children(stored, tree)[root(stored)]:
+            port = port_between(spec_of(forest), root(stored), child)
+            yield tree, port, child, descendants(stored, tree)[child] + 1
 
 
 @oracle("trees/stretch", "tree excess nodes", forest_cases())
@@ -163,5 +156,5 @@ def node_in_trees(forest: str, node: Label) -> Iterator[Values]:
             port = above and port_between(spec, above, node)
             found = children(stored, tree)[node]
             child_nodes = sorted(found, key=lambda child: port_between(spec, node, child) or 0)
-            level, size = levels(stored, tree)[node], below(forest, tree, node)
+            level, size = levels(stored, tree)[node], descendants(stored, tree)[node] + 1
             yield tree, level, above, port, child_nodes, size
