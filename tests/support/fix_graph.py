@@ -4,11 +4,13 @@ The graph store does not belong to a database yet.
 """
 
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 import pytest
 from sqlalchemy import Engine
 
+from campaign.proxy import Fault, Proxy
 from starcast.ingest import Stores
 from starcast.stores import GraphAddress
 from starcast.stores.graph.connection import Graph
@@ -44,3 +46,14 @@ def stores(engine: Engine, graph: Graph) -> Stores:
 def few(stores: Stores) -> Stores:
     """A pair of empty stores, with a small batch size for rows."""
     return replace(stores, batch=FEW)
+
+
+@contextmanager
+def proxied(
+    address: GraphAddress, fault: Fault | None = None, after: int = 0, *, forever: bool = False
+) -> Iterator[tuple[Proxy, GraphAddress]]:
+    """Start a `Proxy` of a graph store, and yield it with the address that connects through it."""
+    scheme, _, place = address.uri.partition("://")
+    host, _, port = place.partition(":")
+    with closing(Proxy(int(port), fault, after, forever=forever)) as proxy:
+        yield proxy, replace(address, uri=f"{scheme}://{host}:{proxy.port}")
