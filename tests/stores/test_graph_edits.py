@@ -16,11 +16,10 @@ from starcast.support.errors import RejectedError
 from starcast.support.progress import Silent
 from support.checks import assert_stored, described
 from support.fix_servers import empty, new_database
-from support.plans import GREEDY, SENDS, TREES, plan
+from support.plans import GREEDY, LARGER, SENDS, TREES
 
 STORE = "the store"
 DIFFERENT = "its rows in the graph differ from those of the newly built artifact"
-WHAT = plan("S4", "greedy", "multiple", segments=2)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +32,7 @@ def stored_before(
         engine = sessions.connect(url)
         migrations.upgrade(engine, Silent())
         stores = Stores(engine, graph, 1000)
-        ingest(stores, WHAT)
+        ingest(stores, LARGER)
         yield stores
         engine.dispose()
     empty(graph_address, graph_driver)
@@ -188,7 +187,7 @@ def test_a_manual_edit_is_detected_and_repaired(stores: Stores, name: str) -> No
     assert artifacts <= {problem.artifact for problem in problems}, described(problems)
     if name in ROW_EDITS:
         texts = {(problem.artifact, problem.problem) for problem in problems}
-        for artifact in WHAT.artifacts:
+        for artifact in LARGER.artifacts:
             if artifact.id in artifacts:
                 assert (artifact.id, DIFFERENT) in texts
                 with pytest.raises(RejectedError, match="the graph holds"):
@@ -200,4 +199,4 @@ def test_a_manual_edit_is_detected_and_repaired(stores: Stores, name: str) -> No
 
 def test_the_repaired_graph_equals_newly_built_arrays(stores: Stores) -> None:
     """After all edits and repairs, every array read back equals a newly built one."""
-    assert_stored(stores, WHAT)
+    assert_stored(stores, LARGER)

@@ -7,7 +7,7 @@ import pytest
 
 from starcast.stores.graph import schema
 from starcast.stores.graph.connection import Graph
-from starcast.stores.graph.writer import BoltWriter, create_statement
+from starcast.stores.graph.writer import BoltWriter
 from starcast.topologies import topology
 from starcast.topologies.stars import largest_k
 
@@ -28,16 +28,6 @@ def test_relationships_connect_declared_labels() -> None:
     """Both ends of every relationship type are labels of the schema."""
     names = {label.name for label in schema.LABELS}
     assert all({kind.start, kind.end} <= names for kind in schema.RELATIONSHIPS)
-
-
-def test_the_writer_names_every_declared_property_once() -> None:
-    """Each value is an element of the row, taken by position; the artifact id is a parameter."""
-    text = create_statement(schema.TREE_EDGE)
-    assert (
-        "CREATE (a)-[:TREE_EDGE {forest: $artifact, tree: r[1], level: r[2], port: r[3]}]->(b)"
-        in text
-    )
-    assert "MERGE" not in text
 
 
 def test_the_server_has_the_declared_constraints_and_indexes(

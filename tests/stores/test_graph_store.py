@@ -11,7 +11,7 @@ from starcast.stores.graph.artifacts import graph_artifact
 from starcast.stores.graph.audit import OutdatedSchemaError, check_ownership, pair, read_owner
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.schema import STORE, TOPOLOGY, TREE_EDGE, VERSION, first_key
-from starcast.stores.graph.writer import BoltWriter, delete_artifact, refresh_plans
+from starcast.stores.graph.writer import BoltWriter, refresh_plans
 from starcast.support.errors import RejectedError, UnavailableError
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest, forest
@@ -217,27 +217,6 @@ def test_a_forest_without_its_topology_is_refused(bolt: BoltWriter) -> None:
     """Otherwise the forest's node would have no parent node."""
     with pytest.raises(RejectedError, match="depends on S4, which is not in the graph"):
         bolt.begin(graph_artifact(forest("S4", "greedy")))
-
-
-@pytest.mark.parametrize("batch", [1, 5, 1000])
-def test_deletion_deletes_exactly_one_artifact(
-    graph: Graph, bolt: BoltWriter, trees: Forest, batch: int
-) -> None:
-    """The other forest, its topology and another topology are unchanged."""
-    network = trees.topology
-    other, deleted = forest(network, "greedy"), list[int]()
-    write(bolt, other)
-    write(bolt, topology("S3"))
-    before = counts(graph)
-    delete_artifact(graph, "forest", trees.id, network, batch, deleted.append)
-    assert sum(deleted) == 3 * 23
-    assert counts(graph) == (before[0] - 1, before[1] - 3 * 23 - 1)
-    assert reader.read_content(graph, "forest", other.id, network) == graph_artifact(other).content
-    delete_artifact(graph, "forest", other.id, network, batch, deleted.append)
-    delete_artifact(graph, "topology", "S4", network, batch, deleted.append)
-    assert check_nodes(graph, "Node", ("topology",)) == {("S3",)}
-    assert check_nodes(graph, "Topology", ("spec",)) == {("S3",)}
-    delete_artifact(graph, "topology", "S4", network, batch, deleted.append)
 
 
 def test_refreshed_query_plans_use_the_index(graph: Graph, trees: Forest) -> None:

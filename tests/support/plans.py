@@ -17,3 +17,5 @@ def plan(*words: Any, **options: Any) -> Plan:
 #: The plan that most tests and `break_off.py` ingest, and the ids of its artifacts in build order.
 PLAN = plan("S4", schedules="multiple", segments=2)
 S4 = ("S4", TREES, SENDS)
+#: The same artifacts and the greedy tree.
+LARGER = plan("S4", "greedy", "multiple", segments=2)
