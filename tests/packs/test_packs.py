@@ -257,7 +257,7 @@ def test_a_path_has_a_port_for_each_hop(query: Query) -> None:
 
 
 DISJOINT = forest("S4", "edge-disjoint")
-FAULTS = [some_faults(DISJOINT, seed) for seed in range(3, 12)]
+FAULTS = [some_faults(DISJOINT.id, seed) for seed in range(3, 12)]
 STAR = [plan for spec in ("S3", "S4") for plan in schedules(spec)]
 
 

@@ -5,8 +5,8 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,6 +29,9 @@ from starcast.support.errors import (
 )
 from support.fix_graph import proxied
 from support.striking import ctrl_c
+
+#: A statement that only its time limit would end.
+ENDLESS = "UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b RETURN sum(a * b)"
 
 
 def test_the_server_version_is_the_one_in_the_lock_file(graph: Graph) -> None:
@@ -97,10 +100,7 @@ def test_a_wrong_statement_is_an_input_error(graph: Graph, cypher: str) -> None:
 def test_a_statement_that_exceeds_its_time_limit_is_stopped(graph: Graph) -> None:
     """The error names the time limit, and the hint says how to narrow the query."""
     with pytest.raises(LimitError, match="longer than 1 s") as caught:
-        graph.read(
-            "UNWIND range(1, 100000000) AS i UNWIND range(1, 100000) AS j RETURN count(i + j)",
-            timeout=1,
-        )
+        graph.read(ENDLESS, timeout=1)
     assert "narrow" in caught.value.hint
     assert graph.read("RETURN 1 AS one") == [{"one": 1}]
 
@@ -368,13 +368,13 @@ def test_a_deadlock_is_retried(graph: Graph, monkeypatch: pytest.MonkeyPatch) ->
     assert graph.read("MATCH (n:Thing) RETURN count(n) AS n") == [{"n": 1}]
 
 
-def busy(graph: Graph, striking: threading.Thread) -> None:
-    """Run statements until the interrupt arrives."""
-    striking.start()
-    while striking.is_alive():
-        graph.write("UNWIND range(1, 2000) AS i MERGE (:Thing {name: i % 10})")
-        graph.read("MATCH (t:Thing) RETURN count(t)")
-    time.sleep(1)
+@contextmanager
+def interrupted(seconds: float) -> Iterator[threading.Thread]:
+    """Interrupt the context after some seconds; it must not end otherwise."""
+    with ctrl_c(seconds) as striking:
+        striking.start()
+        with pytest.raises(KeyboardInterrupt):
+            yield striking
 
 
 @pytest.mark.slow
@@ -383,37 +383,31 @@ def test_ctrl_c_during_a_statement_is_not_reported_as_a_connection_error(
     graph: Graph, moment: int
 ) -> None:
     """Interrupts come at various moments. The driver alone would hang or report an error."""
-    with ctrl_c(0.02 + moment / 300) as striking, pytest.raises(KeyboardInterrupt):
-        busy(graph, striking)
+    with interrupted(0.02 + moment / 300) as striking:
+        while striking.is_alive():
+            graph.write("UNWIND range(1, 2000) AS i MERGE (:Thing {name: i % 10})")
+            graph.read("MATCH (t:Thing) RETURN count(t)")
+        time.sleep(1)
     assert graph.read("RETURN 1 AS one") == [{"one": 1}]
-
-
-def patient(graph: Graph, striking: threading.Thread) -> None:
-    """Run a statement that only its time limit would end."""
-    striking.start()
-    graph.read(
-        "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b RETURN sum(a % b)", timeout=30
-    )
 
 
 @pytest.mark.slow
 def test_ctrl_c_does_not_wait_for_the_end_of_a_statement(graph: Graph) -> None:
     began = time.monotonic()
-    with ctrl_c(0.2) as striking, pytest.raises(KeyboardInterrupt):
-        patient(graph, striking)
+    with interrupted(0.2):
+        graph.read(ENDLESS, timeout=30)
     assert time.monotonic() - began < 15
     assert graph.read("RETURN 1 AS one") == [{"one": 1}]
 
 
 def test_ctrl_c_cancels_concurrent_statements(graph: Graph) -> None:
     """The `concurrent` context ends at once, and the graph can be used again."""
-    endless = "UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b RETURN sum(a * b)"
     running = "SHOW TRANSACTIONS YIELD currentQuery WHERE currentQuery = $query"
 
     def interrupt_statement() -> None:
         with graph.concurrent(1) as pool:
-            statement = pool.submit(graph.read, endless)
-            while not graph.read(running, {"query": endless}):
+            statement = pool.submit(graph.read, ENDLESS)
+            while not graph.read(running, {"query": ENDLESS}):
                 assert not statement.done()
             raise KeyboardInterrupt
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from unittest.mock import Mock
 
 import pytest
 from sqlalchemy import Engine
@@ -20,7 +21,7 @@ from starcast.support.progress import Reporter, Silent
 from starcast.support.settings import Settings
 from support.break_off import Countdown
 from support.checks import assert_stored, counts, only_verified_is_complete, states
-from support.fix_graph import BATCH
+from support.fix_graph import BATCH, PowerCut
 from support.plans import PLAN, S4, SENDS, TREES, plan
 
 over_bolt = partial(rebuild, method=LoadMethod.BOLT)
@@ -93,10 +94,6 @@ def error_of(stores: Stores, kind: str, artifact_id: str) -> str | None:
         return session.get_one(models.Materialization, (kind, artifact_id)).error
 
 
-class Gone(BaseException):
-    """An error that no handler catches: it leaves the stores as a killed process would."""
-
-
 #: The advance of the progress at which a rebuild is interrupted, by phase. Batches have ten rows.
 #: The rebuild deletes 14 batches of sends, 7 of edges and 12 of nodes with their links, and writes
 #: 3 batches of nodes, with one advance each. Batches within the halves are written in pairs, and
@@ -112,20 +109,16 @@ BREAKS = {
 }
 
 
-def breaking(place: str, error: type[BaseException] = Gone) -> Reporter:
+def breaking(place: str, error: type[BaseException] = PowerCut) -> Reporter:
     """Return a reporter that raises an error in this phase."""
-
-    def end() -> None:
-        raise error
-
-    return Countdown(BREAKS[place], end)
+    return Countdown(BREAKS[place], Mock(side_effect=error))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "error"),
     [
-        *((place, Gone) for place in BREAKS),
+        *((place, PowerCut) for place in BREAKS),
         ("nodes go", KeyboardInterrupt),
         ("edges come", KeyboardInterrupt),
     ],
@@ -148,7 +141,7 @@ def test_an_interrupted_rebuild_is_finished_by_the_next(
 @pytest.mark.slow
 def test_an_ingest_works_after_an_interrupted_rebuild(few: Stores) -> None:
     """The ingest creates the requested artifacts; the others remain recorded as failed."""
-    with pytest.raises(Gone):
+    with pytest.raises(PowerCut):
         over_bolt(few, reporter=breaking("edges come"))
     assert states(few) == {"S4": "complete", TREES: "loading", SENDS: "failed"}
     ingest(few, plan("S4"))
@@ -286,7 +279,7 @@ def test_an_interrupted_rebuild_of_schema_1_continues(few: Stores, place: str) -
     """The graph keeps its old version until all its content has been deleted."""
     for statement in SCHEMA_1:
         few.graph.write(statement)
-    with pytest.raises(Gone):
+    with pytest.raises(PowerCut):
         over_bolt(few, reporter=breaking(place))
     if place == "edges go":
         with pytest.raises(OutdatedSchemaError):

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -47,7 +48,7 @@ from support.checks import (
     states,
     stored_counts,
 )
-from support.fix_graph import FEW
+from support.fix_graph import FEW, PowerCut, at_stage
 from support.plans import PLAN, S4, TREES, plan
 from support.recorder import Recorder
 
@@ -146,10 +147,6 @@ class Break(Exception):  # noqa: N818 - not an error of anybody's
     """An unexpected error."""
 
 
-class PowerCut(BaseException):
-    """An exception that no handler catches: as after kill -9, no cleanup runs."""
-
-
 #: Interruptions without cleanup at every stage, and with a cleanup at two. The others are slow.
 INTERRUPTIONS = [
     *((PowerCut, "forest", stage) for stage in STAGES),
@@ -170,25 +167,16 @@ def test_an_interrupted_ingest_is_finished_by_the_next(
     few: Stores, how: type[BaseException], kind: str, stage: str
 ) -> None:
     """Complete artifacts stay, no others are called complete, and the next ingest adds the rest."""
-
-    def broken(at: str, artifact: Artifact) -> None:
-        if (at, artifact.kind) == (stage, kind):
-            raise how
-
     with pytest.raises(how):
-        ingest(few, PLAN, on_stage=broken)
+        ingest(few, PLAN, on_stage=at_stage(stage, kind, Mock(side_effect=how)))
     finish_interrupted(few, PLAN, kind, stage, None if how is PowerCut else "failed")
 
 
 def test_the_error_of_a_failed_artifact_is_kept(stores: Stores) -> None:
     """The artifact's row in PostgreSQL records the reason, and nothing else is left."""
-
-    def broken(at: str, artifact: Artifact) -> None:
-        if (at, artifact.kind) == ("written", "forest"):
-            raise Break("out of cheese")
-
+    failing = Mock(side_effect=Break("out of cheese"))
     with pytest.raises(Break):
-        ingest(stores, PLAN, on_stage=broken)
+        ingest(stores, PLAN, on_stage=at_stage("written", "forest", failing))
     with open_session(stores.engine) as session:
         assert [(row["state"], row["error"]) for row in list_artifacts(session, "forest")] == [
             ("failed", "Break: out of cheese")
@@ -267,11 +255,7 @@ def test_an_artifact_that_another_program_changes_while_loading_is_not_complete(
     stores: Stores, edit: str
 ) -> None:
     """Another program writes to the graph between the load and the comparison."""
-
-    def meddle(at: str, artifact: Artifact) -> None:
-        if (at, artifact.kind) == ("written", "forest"):
-            stores.graph.write(MEDDLING[edit])
-
+    meddle = at_stage("written", "forest", lambda: stores.graph.write(MEDDLING[edit]))
     with pytest.raises(RejectedError, match="does not match S4:multiple:1234: expected"):
         ingest(stores, PLAN, on_stage=meddle)
     assert states(stores) == {"S4": "complete", TREES: "failed"}

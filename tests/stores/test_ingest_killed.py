@@ -13,7 +13,6 @@ from sqlalchemy import URL
 
 from campaign.proxy import Proxy
 from starcast.ingest import Stores, ingest
-from starcast.ingest.artifacts import Artifact
 from starcast.ingest.loading import STAGES
 from starcast.stores import GraphAddress
 from starcast.stores.database import sessions
@@ -27,7 +26,7 @@ from support.checks import (
     only_verified_is_complete,
     states,
 )
-from support.fix_graph import FEW, proxied
+from support.fix_graph import FEW, at_stage, proxied
 from support.fix_servers import environment_for
 from support.plans import PLAN, S4, TREES
 
@@ -91,17 +90,12 @@ def test_a_stopped_graph_server_is_reported_in_one_sentence(
     few: Stores, graph_address: GraphAddress, stage: str
 ) -> None:
     """Complete artifacts stay, and an ingest after the server's return completes the rest."""
-
-    def stop(at: str, artifact: Artifact) -> None:
-        if (at, artifact.kind) == (stage, "forest"):
-            proxy.close()
-
     with (
         proxied(graph_address) as (proxy, address),
         Graph.open(address) as fragile,
         pytest.raises(UnavailableError, match="cannot be reached or closed the conn") as caught,
     ):
-        ingest(replace(few, graph=fragile), PLAN, on_stage=stop)
+        ingest(replace(few, graph=fragile), PLAN, on_stage=at_stage(stage, "forest", proxy.close))
     assert "\n" not in caught.value.message
     assert states(few) == {"S4": "complete", TREES: "loading"}
     only_verified_is_complete(few)
@@ -133,13 +127,9 @@ def test_a_lost_connection_to_postgresql_ends_an_ingest(few: Stores, stage: str)
     """The lock on the stores is lost too, so another process may already be changing them."""
     url = few.engine.url
     assert url.port is not None
-
-    def cut(at: str, artifact: Artifact) -> None:
-        if (at, artifact.kind) == (stage, "forest"):
-            proxy.cut()
-
     with closing(Proxy(url.port)) as proxy:
         fragile = sessions.connect(url.set(port=proxy.port))
+        cut = at_stage(stage, "forest", proxy.cut)
         with pytest.raises(UnavailableError, match=r"lost|cannot be reached") as caught:
             ingest(replace(few, engine=fragile), PLAN, on_stage=cut)
         fragile.dispose()

@@ -3,7 +3,7 @@
 The graph store does not belong to a database yet.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 
@@ -12,9 +12,13 @@ from sqlalchemy import Engine
 
 from campaign.proxy import Fault, Proxy
 from starcast.ingest import Stores
+from starcast.ingest.artifacts import Artifact
 from starcast.stores import GraphAddress
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.writer import BoltWriter
+
+#: A function that an ingest calls after each stage of an artifact.
+OnStage = Callable[[str, Artifact], None]
 
 BATCH = 1_000
 #: A number of rows per batch so small that every artifact of S4 takes several batches.
@@ -46,6 +50,20 @@ def stores(engine: Engine, graph: Graph) -> Stores:
 def few(stores: Stores) -> Stores:
     """A pair of empty stores, with a small batch size for rows."""
     return replace(stores, batch=FEW)
+
+
+class PowerCut(BaseException):
+    """An error that no handler catches: it leaves the stores as a killed process would."""
+
+
+def at_stage(stage: str, kind: str, act: Callable[[], object]) -> OnStage:
+    """Return a function that acts after a stage of an ingest of artifacts of one kind."""
+
+    def on_stage(at: str, artifact: Artifact) -> None:
+        if (at, artifact.kind) == (stage, kind):
+            act()
+
+    return on_stage
 
 
 @contextmanager

@@ -166,30 +166,30 @@ def forest_by_id(name: str) -> Forest:
     return next(forest for forest in forests(spec_of(name)) if forest.id == name)
 
 
-def trees_of(name: str) -> range:
-    """Return the numbers of the trees of the forest with this id."""
-    return range(forest_by_id(name).trees)
+def trees_of(forest: str) -> range:
+    """Return the numbers of the trees of a forest."""
+    return range(forest_by_id(forest).trees)
 
 
-def root(forest: Forest) -> Label:
+def root(forest: str) -> Label:
     """Return the label of the root of a forest."""
-    return labels(forest.topology.spec)[forest.root]
+    return labels(spec_of(forest))[forest_by_id(forest).root]
 
 
 @cache
-def parents(forest: Forest, tree: int) -> dict[Label, Label]:
+def parents(forest: str, tree: int) -> dict[Label, Label]:
     """Return the parent of each node of a tree except the root."""
-    spec = forest.topology.spec
-    row = zip(labels(spec), forest.parent_port[tree], strict=True)
+    spec = spec_of(forest)
+    row = zip(labels(spec), forest_by_id(forest).parent_port[tree], strict=True)
     return {label: across(spec, label, int(port)) for label, port in row if port}
 
 
-def parent(forest: Forest, tree: int, label: Label) -> Label | None:
+def parent(forest: str, tree: int, label: Label) -> Label | None:
     """Return the parent of a node; None at the root and outside the tree."""
     return parents(forest, tree).get(label)
 
 
-def to_root(forest: Forest, tree: int, label: Label) -> list[Label]:
+def to_root(forest: str, tree: int, label: Label) -> list[Label]:
     """Return the path from a node to the root, or only the node if it is not in the tree."""
     chain = [label]
     while (above := parent(forest, tree, chain[-1])) is not None:
@@ -198,14 +198,14 @@ def to_root(forest: Forest, tree: int, label: Label) -> list[Label]:
 
 
 @cache
-def levels(forest: Forest, tree: int) -> dict[Label, int]:
+def levels(forest: str, tree: int) -> dict[Label, int]:
     """Return the level of every node of a tree, including the root."""
     chains = (to_root(forest, tree, label) for label in (root(forest), *parents(forest, tree)))
     return {chain[0]: len(chain) - 1 for chain in chains}
 
 
 @cache
-def children(forest: Forest, tree: int) -> dict[Label, list[Label]]:
+def children(forest: str, tree: int) -> dict[Label, list[Label]]:
     """Return the children of every node of a tree in rank order."""
     result: dict[Label, list[Label]] = {label: [] for label in levels(forest, tree)}
     for child, above in parents(forest, tree).items():
@@ -214,7 +214,7 @@ def children(forest: Forest, tree: int) -> dict[Label, list[Label]]:
 
 
 @cache
-def descendants(forest: Forest, tree: int) -> Counter[Label]:
+def descendants(forest: str, tree: int) -> Counter[Label]:
     """Return the number of descendants in a tree of each node of the topology."""
     return Counter(
         above for label in parents(forest, tree) for above in to_root(forest, tree, label)[1:]
@@ -222,13 +222,12 @@ def descendants(forest: Forest, tree: int) -> Counter[Label]:
 
 
 @cache
-def trees_by_link(forest: Forest) -> dict[tuple[Label, int], list[int]]:
+def trees_by_link(forest: str) -> dict[tuple[Label, int], list[int]]:
     """Return the trees that use each directed link, given as parent and port."""
-    spec = forest.topology.spec
     trees: dict[tuple[Label, int], list[int]] = {}
-    for tree in range(forest.trees):
+    for tree in trees_of(forest):
         for child, above in parents(forest, tree).items():
-            port = port_between(spec, above, child)
+            port = port_between(spec_of(forest), above, child)
             assert port is not None
             trees.setdefault((above, port), []).append(tree)
     return trees
@@ -302,6 +301,16 @@ def schedule_cases(*specs: str, **others: Any) -> list[Case]:
         {"schedule": schedule.id, **others}
         for spec in specs or SPECS
         for schedule in schedules(spec)
+    ]
+
+
+def forest_node_cases() -> list[Case]:
+    """Return a case for a few nodes and the root of every forest."""
+    return [
+        {"forest": forest.id, "node": node}
+        for spec in SPECS
+        for forest in forests(spec)
+        for node in dict.fromkeys([*some_nodes(spec), root(forest.id)])
     ]
 
 

@@ -7,7 +7,6 @@ from itertools import combinations, pairwise
 
 import networkx as nx
 
-from starcast.trees import Forest
 from support.packs.oracle_tools import (
     Case,
     Label,
@@ -15,7 +14,7 @@ from support.packs.oracle_tools import (
     Values,
     across,
     distances,
-    forest_by_id,
+    forest_node_cases,
     labels,
     network,
     node_pair_cases,
@@ -23,11 +22,11 @@ from support.packs.oracle_tools import (
     path_ports,
     ports,
     root,
-    some_nodes,
     some_pairs,
     spec_of,
     to_root,
     topology_node_cases,
+    trees_of,
 )
 from support.packs.stored_data import SPECS, forests
 
@@ -287,34 +286,24 @@ def tree_cases() -> Iterator[Case]:
 @oracle("paths/tree-path", f"{PATH} upward_links", tree_cases())
 def tree_path(forest: str, tree: int, source: Label, target: Label) -> Iterator[Values]:
     """Yield the path in a tree from the source via the lowest common ancestor to the target."""
-    up, down = (to_root(forest_by_id(forest), tree, end) for end in (source, target))
-    if up[-1] == down[-1] == root(forest_by_id(forest)):
+    up, down = (to_root(forest, tree, end) for end in (source, target))
+    if up[-1] == down[-1] == root(forest):
         meeting = next(label for label in up if label in down)
         climbed = up.index(meeting)
         nodes = up[:climbed] + down[: down.index(meeting) + 1][::-1]
         yield *path_values(spec_of(forest), nodes), climbed
 
 
-def parallel(forest: Forest, node: Label) -> dict[int, list[Label]]:
+def parallel(forest: str, node: Label) -> dict[int, list[Label]]:
     """Return the path from the root in each tree that contains the node."""
-    paths = {tree: to_root(forest, tree, node)[::-1] for tree in range(forest.trees)}
+    paths = {tree: to_root(forest, tree, node)[::-1] for tree in trees_of(forest)}
     return {tree: nodes for tree, nodes in paths.items() if nodes[0] == root(forest)}
 
 
-def parallel_cases() -> list[Case]:
-    """Return cases with a few nodes and the root of every forest."""
-    return [
-        {"forest": forest.id, "node": node}
-        for spec in SPECS
-        for forest in forests(spec)
-        for node in dict.fromkeys([*some_nodes(spec), root(forest)])
-    ]
-
-
-@oracle("paths/parallel-paths", f"tree {PATH} shared_nodes shared_links", parallel_cases())
+@oracle("paths/parallel-paths", f"tree {PATH} shared_nodes shared_links", forest_node_cases())
 def parallel_paths(forest: str, node: Label) -> Iterator[Values]:
     """Yield the path from the root to a node in each tree that contains the node."""
-    paths = parallel(forest_by_id(forest), node)
+    paths = parallel(forest, node)
     passes = Counter(inner for nodes in paths.values() for inner in nodes[1:-1])
     uses = Counter(hop for nodes in paths.values() for hop in pairwise(nodes))
     for tree, nodes in paths.items():
@@ -326,11 +315,11 @@ def parallel_paths(forest: str, node: Label) -> Iterator[Values]:
 @oracle(
     "paths/parallel-paths-shared",
     "first_tree second_tree shared_nodes shared_links opposite_links",
-    parallel_cases(),
+    forest_node_cases(),
 )
 def parallel_paths_shared(forest: str, node: Label) -> Iterator[Values]:
     """Yield, for each pair of trees, the nodes and links that their paths to a node share."""
-    paths = parallel(forest_by_id(forest), node)
+    paths = parallel(forest, node)
     for (first, one), (second, other) in combinations(paths.items(), 2):
         hops, others = list(pairwise(one)), set(pairwise(other))
         shared_nodes = [inner for inner in one[1:-1] if inner in other]

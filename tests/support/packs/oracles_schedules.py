@@ -160,6 +160,7 @@ def chain(schedule: str, last: Send) -> list[Send]:
     return found
 
 
+@cache
 def longest_chain(schedule: str, last: Send) -> list[Send]:
     """Return the longest chain of sends of a reduction that ends with this send.
 
