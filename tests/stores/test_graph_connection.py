@@ -34,13 +34,6 @@ from support.striking import ctrl_c
 ENDLESS = "UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b RETURN sum(a * b)"
 
 
-def test_the_server_version_is_the_one_in_the_lock_file(graph: Graph) -> None:
-    """The version is read once per connection."""
-    from starcast.embedded.programs import NEO4J_VERSION
-
-    assert graph.version == NEO4J_VERSION
-
-
 def test_a_result_has_at_most_the_requested_rows(graph: Graph) -> None:
     """The result also records whether there were more rows. It has no plan and no notices."""
     answer = graph.run("UNWIND range(1, 5) AS i RETURN i, i * i AS square", row_limit=3)

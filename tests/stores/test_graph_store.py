@@ -1,6 +1,7 @@
 """The graph store: its pairing with a database, writing artifacts over Bolt, deleting them."""
 
 import uuid
+from functools import partial
 from threading import Barrier
 
 import numpy as np
@@ -10,7 +11,7 @@ from starcast.stores.graph import audit, reader, writer
 from starcast.stores.graph.artifacts import graph_artifact
 from starcast.stores.graph.audit import OutdatedSchemaError, check_ownership, pair, read_owner
 from starcast.stores.graph.connection import Graph
-from starcast.stores.graph.schema import STORE, TOPOLOGY, TREE_EDGE, VERSION, first_key
+from starcast.stores.graph.schema import STORE, TOPOLOGY, TREE_EDGE, VERSION
 from starcast.stores.graph.writer import BoltWriter, refresh_plans
 from starcast.support.errors import RejectedError, UnavailableError
 from starcast.topologies import Topology, topology
@@ -162,7 +163,7 @@ def test_results_do_not_depend_on_the_page_size(
     built_forest = forest(network, "greedy")
     write(bolt, network)
     write(bolt, built_forest)
-    monkeypatch.setattr(reader, "pages", lambda network, size=7: _small_pages(network, size))
+    monkeypatch.setattr(reader, "pages", partial(reader.pages, size=7))
     assert reader.read_content(graph, "topology", "S5", network) == graph_artifact(network).content
     assert (
         reader.read_content(graph, "forest", built_forest.id, network)
@@ -171,14 +172,6 @@ def test_results_do_not_depend_on_the_page_size(
     assert np.array_equal(
         readback.read_forest(graph, built_forest.id).parent_port, built_forest.parent_port
     )
-
-
-def _small_pages(topology: Topology, size: int) -> list[dict[str, int]]:
-    first = first_key(topology)
-    return [
-        {"low": first + r, "high": first + min(r + size, topology.nodes)}
-        for r in range(0, topology.nodes, size)
-    ]
 
 
 @pytest.mark.parametrize(

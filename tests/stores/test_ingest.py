@@ -3,7 +3,7 @@
 import re
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -264,13 +264,14 @@ def test_an_artifact_that_another_program_changes_while_loading_is_not_complete(
     assert_stored(stores, PLAN)
 
 
-@pytest.mark.parametrize("label", ["Topology", "Forest", "Schedule"])
-def test_dependents_of_a_lost_artifact_are_recreated(stores: Stores, label: str) -> None:
+@pytest.mark.parametrize(("first", "label"), enumerate(["Topology", "Forest", "Schedule"]))
+def test_dependents_of_a_lost_artifact_are_recreated(
+    stores: Stores, first: int, label: str
+) -> None:
     """All other artifacts are kept. For an emptied graph, see `test_graph_rebuild.py`."""
     ingest(stores, PLAN)
     stores.graph.write(f"MATCH (o:{label}) DETACH DELETE o")
     summary = ingest(stores, PLAN)
-    first = ("Topology", "Forest", "Schedule").index(label)
     assert summary.present == list(S4[:first])
     assert_stored(stores, PLAN)
 
@@ -289,37 +290,28 @@ def test_artifacts_unknown_to_postgresql_are_deleted(stores: Stores) -> None:
 
 def test_a_second_concurrent_ingest_is_refused_or_waits(stores: Stores) -> None:
     """The processes exclude each other by a lock in PostgreSQL."""
-    with ExitStack() as stack:
-        lock = lock_stores(stores, wait=False, reporter=Silent(), task="dropping Q3")
-        stack.enter_context(lock)
-        calls: list[Callable[[], object]] = [
-            lambda: ingest(stores, PLAN),
-            lambda: drop(stores, "topology", "S4"),
-        ]
-        for call in calls:
-            with pytest.raises(BusyError) as caught:
-                call()
-            activity = r"another process has been dropping Q3 since \d\d:\d\d:\d\d, for \d+ (s|min)"
-            assert re.fullmatch(activity, caught.value.message)
-            assert "--wait" in caught.value.hint
-        assert counts(stores.graph) == (0, 0)
-        reported = threading.Event()
+    reported = threading.Event()
 
-        class Listener(Silent):
-            def say(self, text: str) -> None:
-                if text.startswith("waiting: another process has been dropping Q3 since "):
-                    reported.set()
+    class Listener(Silent):
+        def say(self, text: str) -> None:
+            if text.startswith("waiting: another process has been dropping Q3 since "):
+                reported.set()
 
-        done: list[object] = []
-        waiting = threading.Thread(
-            target=lambda: done.append(ingest(stores, PLAN, wait=True, reporter=Listener()))
-        )
-        waiting.start()
-        assert reported.wait(60)
-        assert not done
-        stack.close()
-        waiting.join(60)
-        assert len(done) == 1
+    with ThreadPoolExecutor() as pool:
+        with lock_stores(stores, wait=False, reporter=Silent(), task="dropping Q3"):
+            for call in (partial(ingest, stores, PLAN), partial(drop, stores, "topology", "S4")):
+                with pytest.raises(BusyError) as caught:
+                    call()
+                activity = (
+                    r"another process has been dropping Q3 since \d\d:\d\d:\d\d, for \d+ (s|min)"
+                )
+                assert re.fullmatch(activity, caught.value.message)
+                assert "--wait" in caught.value.hint
+            assert counts(stores.graph) == (0, 0)
+            waiting = pool.submit(ingest, stores, PLAN, wait=True, reporter=Listener())
+            assert reported.wait(60)
+            assert not waiting.done()
+        waiting.result(60)
     assert_stored(stores, PLAN)
 
 

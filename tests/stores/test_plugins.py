@@ -68,16 +68,12 @@ def ring(tmp_path: Path) -> Path:
     return file
 
 
-def recorded(stores: Stores) -> dict[str, object]:
-    """Return the recorded plug-ins of each artifact."""
-    with open_session(stores.engine) as session:
-        return {row.id: row.plugins for row in session.scalars(select(models.Materialization))}
-
-
 def test_artifacts_record_the_plug_ins_that_built_them(stores: Stores) -> None:
     load_examples()
     ingest(stores, plan("R4", ["highest-ports"], ["forest(base=highest-ports)"]))
-    found = recorded(stores)
+    with open_session(stores.engine) as session:
+        rows = session.scalars(select(models.Materialization))
+        found = {row.id: row.plugins for row in rows}
     bi_rotator = {"bi-rotator": ORIGINS["family", "bi-rotator"].describe()}
     trees = {"highest-ports": ORIGINS["construction", "highest-ports"].describe()}
     assert found.pop("R4") == bi_rotator

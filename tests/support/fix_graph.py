@@ -17,9 +17,6 @@ from starcast.stores import GraphAddress
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.writer import BoltWriter
 
-#: A function that an ingest calls after each stage of an artifact.
-OnStage = Callable[[str, Artifact], None]
-
 BATCH = 1_000
 #: A number of rows per batch so small that every artifact of S4 takes several batches.
 FEW = 10
@@ -56,7 +53,7 @@ class PowerCut(BaseException):
     """An error that no handler catches: it leaves the stores as a killed process would."""
 
 
-def at_stage(stage: str, kind: str, act: Callable[[], object]) -> OnStage:
+def at_stage(stage: str, kind: str, act: Callable[[], object]) -> Callable[[str, Artifact], None]:
     """Return a function that acts after a stage of an ingest of artifacts of one kind."""
 
     def on_stage(at: str, artifact: Artifact) -> None:

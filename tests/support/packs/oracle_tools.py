@@ -59,13 +59,10 @@ def oracle(
     The function maps parameters to tuples of values. It is replaced by a function that returns
     rows.
 
-    Args:
+    Args (for the others, see `Oracle`):
         name: the name of the query.
         columns: the names of the columns, in the order of the values.
-        cases: the parameter sets to run the query with.
         order: the columns by which the rows are sorted; after a minus, in descending order.
-        judge: as in `Oracle`.
-        specs: as in `Oracle`.
     """
     names = columns.split()
     keys = [(key.removeprefix("-"), -1 if key.startswith("-") else 1) for key in order.split()]
@@ -276,10 +273,7 @@ def some_pairs(spec: str) -> list[tuple[Label, Label]]:
 
 
 def forest_cases(*specs: str, **others: Any) -> list[Case]:
-    """Return a case for each forest on these (by default all) topologies.
-
-    ``others`` are further query parameters.
-    """
+    """Return a case for each forest on these topologies (default: all), with other parameters."""
     return [{"forest": forest.id, **others} for spec in specs or SPECS for forest in forests(spec)]
 
 
@@ -293,15 +287,8 @@ def forest_pair_cases() -> list[Case]:
 
 
 def schedule_cases(*specs: str, **others: Any) -> list[Case]:
-    """Return a case for each schedule on these (by default all) topologies.
-
-    ``others`` are further query parameters.
-    """
-    return [
-        {"schedule": schedule.id, **others}
-        for spec in specs or SPECS
-        for schedule in schedules(spec)
-    ]
+    """Return a case for each schedule on these topologies (default: all), with other parameters."""
+    return [{"schedule": plan.id, **others} for spec in specs or SPECS for plan in schedules(spec)]
 
 
 def forest_node_cases() -> list[Case]:
@@ -319,10 +306,10 @@ def topology_node_cases() -> list[Case]:
     return [{"topology": spec, "node": node} for spec in SPECS for node in some_nodes(spec)]
 
 
-def node_pair_cases(first_name: str, second_name: str) -> list[Case]:
-    """Return a case for each of a few node pairs of every topology, with these parameter names."""
+def node_pair_cases() -> list[Case]:
+    """Return a case for each of a few pairs of source and target of every topology."""
     return [
-        {"topology": spec, first_name: first, second_name: second}
+        {"topology": spec, "source": source, "target": target}
         for spec in SPECS
-        for first, second in some_pairs(spec)
+        for source, target in some_pairs(spec)
     ]

@@ -41,7 +41,7 @@ def shortest(spec: str, source: Label, target: Label) -> list[list[Label]]:
 
 #: The columns that describe a path.
 PATH = "length path ports"
-PAIRS = node_pair_cases("source", "target")
+PAIRS = node_pair_cases()
 
 
 def path_values(spec: str, nodes: Sequence[Label]) -> Values:
@@ -196,20 +196,19 @@ def disjoint_paths(topology: str, source: Label, target: Label) -> Iterator[Valu
 
 def avoiding_cases() -> Iterator[Case]:
     """Yield cases that avoid nothing, a shortest path, an end node, its links or its neighbours."""
-    for spec in SPECS:
-        for source, target in some_pairs(spec):
-            ends: Case = {"topology": spec, "source": source, "target": target}
-            paths = shortest(spec, source, target)
-            hops = list(dict.fromkeys(nodes[1] for nodes in paths if nodes[1:]))
-            near = [across(spec, target, port) for port in ports(spec)]
-            links = [f"{neighbour}-{target}" for neighbour in near]
-            yield ends
-            yield {**ends, "avoided_nodes": [hop for hop in hops if hop != target]}
-            yield {**ends, "avoided_links": [f"{hop}-{source}" for hop in hops[1:]]}
-            yield {**ends, "avoided_nodes": [source, labels(spec)[1]]}
-            yield {**ends, "avoided_links": links[:-1], "avoided_nodes": [labels(spec)[-2]]}
-            yield {**ends, "avoided_links": links}
-            yield {**ends, "avoided_nodes": [node for node in near if node != source]}
+    for ends in PAIRS:
+        spec, source, target = ends.values()
+        paths = shortest(spec, source, target)
+        hops = list(dict.fromkeys(nodes[1] for nodes in paths if nodes[1:]))
+        near = [across(spec, target, port) for port in ports(spec)]
+        links = [f"{neighbour}-{target}" for neighbour in near]
+        yield ends
+        yield {**ends, "avoided_nodes": [hop for hop in hops if hop != target]}
+        yield {**ends, "avoided_links": [f"{hop}-{source}" for hop in hops[1:]]}
+        yield {**ends, "avoided_nodes": [source, labels(spec)[1]]}
+        yield {**ends, "avoided_links": links[:-1], "avoided_nodes": [labels(spec)[-2]]}
+        yield {**ends, "avoided_links": links}
+        yield {**ends, "avoided_nodes": [node for node in near if node != source]}
 
 
 def judge_avoiding_path(case: Case, rows: list[Row]) -> None:
