@@ -65,14 +65,16 @@ def test_rebuilding_one_artifact_recreates_only_it_and_its_dependents(stores: St
         rebuild(stores, ["S9"])
 
 
-@pytest.mark.usefixtures("bolt")  # creates the indexes
 def test_an_empty_store_needs_no_rebuild(engine: Engine, graph: Graph) -> None:
-    """A rebuild marks the empty graph as belonging to this store, as an ingest would mark it."""
+    """It marks the graph as belonging to this store. Graphs of other programs are not verified."""
     empty = Stores(engine, graph, BATCH)
     assert verify(empty) == []
     assert counts(graph) == (0, 0)
     assert over_bolt(empty) == []
     assert counts(graph) == (1, 0)
+    graph.write("MATCH (s:Store) DELETE s CREATE (:Person)")
+    with pytest.raises(OwnershipError, match="belongs to another program"):
+        verify(empty)
 
 
 def test_an_emptied_graph_is_rebuilt(stores: Stores) -> None:
