@@ -257,7 +257,8 @@ def test_a_server_that_requires_tls_refuses_a_connection_without_tls(
         with suppress(ssl.SSLError):
             context.wrap_socket(connection, server_side=True)
 
-    assert "bolt+s://" in refused_by(graph_address, "bolt", shake_hands).hint
+    error = refused_by(graph_address, "bolt", shake_hands, StarcastError)
+    assert "bolt+s://" in error.hint
 
 
 ROWS = "UNWIND range(1, 20000) AS i RETURN i, 'text ' + i AS words"

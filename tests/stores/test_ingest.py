@@ -290,6 +290,7 @@ def test_artifacts_unknown_to_postgresql_are_deleted(stores: Stores) -> None:
 
 def test_a_second_concurrent_ingest_is_refused_or_waits(stores: Stores) -> None:
     """The processes exclude each other by a lock in PostgreSQL."""
+    activity = r"another process has been dropping Q3 since \d\d:\d\d:\d\d, for \d+ (s|min)"
     reported = threading.Event()
 
     class Listener(Silent):
@@ -302,9 +303,6 @@ def test_a_second_concurrent_ingest_is_refused_or_waits(stores: Stores) -> None:
             for call in (partial(ingest, stores, PLAN), partial(drop, stores, "topology", "S4")):
                 with pytest.raises(BusyError) as caught:
                     call()
-                activity = (
-                    r"another process has been dropping Q3 since \d\d:\d\d:\d\d, for \d+ (s|min)"
-                )
                 assert re.fullmatch(activity, caught.value.message)
                 assert "--wait" in caught.value.hint
             assert counts(stores.graph) == (0, 0)
