@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import chain, repeat
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import DEFAULT, Mock
@@ -356,7 +357,7 @@ def test_a_statement_that_exhausts_memory_is_not_retried(
 def test_a_deadlock_is_retried(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     """The driver's managed transactions retry transient errors."""
     deadlock = server_error("TransientError.Transaction.DeadlockDetected", "deadlock")
-    unlucky = Mock(wraps=fetch_result, side_effect=[deadlock, DEFAULT])
+    unlucky = Mock(wraps=fetch_result, side_effect=chain([deadlock], repeat(DEFAULT)))
     monkeypatch.setattr(connection, "fetch_result", unlucky)
     assert graph.write("CREATE (n:Thing) RETURN 1 AS one") == [{"one": 1}]
     assert graph.read("MATCH (n:Thing) RETURN count(n) AS n") == [{"n": 1}]
