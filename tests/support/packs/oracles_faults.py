@@ -88,12 +88,6 @@ def faults() -> list[Case]:
     return cases
 
 
-def of_faults(**values: Sequence[int]) -> Iterator[Case]:
-    """Yield the cases of `faults` with further parameters, whose values are used in turn."""
-    for turn, case in enumerate(faults()):
-        yield {**case, **{name: given[turn % len(given)] for name, given in values.items()}}
-
-
 def of_copies() -> Iterator[Case]:
     """Yield the cases of `faults` with several numbers of copies and messages."""
     for turn, case in enumerate(faults()):
@@ -121,7 +115,7 @@ def damage(forest: str, **dead: Dead) -> Iterator[Values]:
 @oracle(
     "faults/fewer-trees",
     "node trees_left reaching_trees failing_trees",
-    of_faults(required_trees=(1, 2, 3)),
+    [{**case, "required_trees": 1 + turn % 3} for turn, case in enumerate(faults())],
     order="trees_left node",
 )
 def fewer_trees(forest: str, required_trees: int = 1, **dead: Dead) -> Iterator[Values]:
