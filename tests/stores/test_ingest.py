@@ -264,7 +264,7 @@ def test_an_artifact_that_another_program_changes_while_loading_is_not_complete(
     assert_stored(stores, PLAN)
 
 
-@pytest.mark.parametrize(("first", "label"), enumerate(["Topology", "Forest", "Schedule"]))
+@pytest.mark.parametrize(("first", "label"), [*enumerate(["Topology", "Forest", "Schedule"])])
 def test_dependents_of_a_lost_artifact_are_recreated(
     stores: Stores, first: int, label: str
 ) -> None:

@@ -27,7 +27,7 @@ from support.packs.stored_data import SPECS, schedules
 
 def last_step(schedule: str) -> int:
     """Return the last step of a schedule."""
-    return max(send.step for send in sends(schedule))
+    return sends(schedule)[-1].step
 
 
 def step_cases(beyond: int) -> Iterator[Case]:
@@ -160,7 +160,6 @@ def chain(schedule: str, last: Send) -> list[Send]:
     return found
 
 
-@cache
 def longest_chain(schedule: str, last: Send) -> list[Send]:
     """Return the longest chain of sends of a reduction that ends with this send.
 
