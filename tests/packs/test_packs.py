@@ -10,8 +10,8 @@ import pytest
 
 from starcast import schedule, simulate
 from starcast.collectives import Schedule
-from starcast.drawing import Subgraph, draw_subgraph
-from starcast.queries import Query, find, load_library, run
+from starcast.drawing import draw_subgraph
+from starcast.queries import Query, load_library, run
 from starcast.queries.execution import ingest_command
 from starcast.queries.parameters import bind, named_topologies
 from starcast.queries.picture import build_subgraph, check_drawable
@@ -25,15 +25,13 @@ from support.packs.oracle_tools import ORACLES, Case, labels
 from support.packs.oracles_faults import some_faults
 from support.packs.stored_data import forests, loaded, schedules
 
-#: The modules of oracles, one per query pack. Importing a module registers its oracles.
-PACKS = [
+# Importing the module of a query pack registers its oracles.
+for pack in ("faults", "overlap", "paths", "schedules", "topology", "trees"):
     import_module(f"support.packs.oracles_{pack}")
-    for pack in ("faults", "overlap", "paths", "schedules", "topology", "trees")
-]
+
 #: The query library, loaded once rather than for every case.
 LIBRARY = load_library()
 QUERIES = LIBRARY.require_valid()
-FOREST = next(forest for forest in forests("S4") if forest.id == "S4:multiple:1234")
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +39,11 @@ def graph(graph_address: GraphAddress) -> Iterator[Graph]:
     """A graph store with exactly the test data of the query packs; it is emptied afterwards."""
     with Graph.open(graph_address) as opened, loaded(opened):
         yield opened
+
+
+def query_rows(graph: Graph, name: str, **given: Any) -> list[dict[str, Any]]:
+    """Return the rows of the query with this name."""
+    return run(graph, LIBRARY.find(name), given).rows
 
 
 def all_cases() -> list[object]:
@@ -65,13 +68,6 @@ def test_every_query_has_an_oracle_with_cases_on_every_topology(query: Query) ->
         assert any(
             str(value).split(":")[0] == spec for case in oracle.cases for value in case.values()
         )
-
-
-@pytest.mark.parametrize("name", ORACLES)
-def test_an_oracle_is_in_the_module_of_its_pack(name: str) -> None:
-    """The test detects a new pack that is missing in `PACKS`."""
-    assert ORACLES[name].rows.__module__ in {pack.__name__ for pack in PACKS}
-    assert ORACLES[name].rows.__module__.endswith(f"_{name.partition('/')[0]}")
 
 
 def test_every_oracle_belongs_to_a_query() -> None:
@@ -104,29 +100,19 @@ def test_disjoint_paths_are_as_many_as_a_maximum_flow_allows(
         for target in names[:: len(names) // targets]:
             if source != target:
                 case = {"topology": spec, "source": source, "target": target}
-                rows = run(graph, QUERIES["paths/disjoint-paths"], case).rows
+                rows = query_rows(graph, "disjoint-paths", **case)
                 oracles_paths.judge_disjoint_paths(case, rows)
 
 
 def test_disjoint_paths_need_two_different_nodes(graph: Graph) -> None:
-    case = {"topology": "S4", "source": "2134", "target": "2134"}
     with pytest.raises(InputError, match="source and target are both 2134"):
-        run(graph, QUERIES["paths/disjoint-paths"], case)
+        query_rows(graph, "disjoint-paths", topology="S4", source="2134", target="2134")
 
 
 @pytest.mark.parametrize("name", ORACLES)
 def test_every_oracle_has_a_case_with_rows(name: str) -> None:
     """An oracle that always expects no rows would prove nothing."""
     assert any(ORACLES[name].rows(**case) for case in ORACLES[name].cases)
-
-
-def test_rows_beyond_the_limit_are_cut_off_and_reported(graph: Graph) -> None:
-    query = LIBRARY.find("shared-links")
-    rows = run(graph, query, {"forest": FOREST.id}).rows
-    limited = run(graph, query, {"forest": FOREST.id}, row_limit=len(rows) - 1)
-    assert limited.more
-    assert limited.rows == rows[:-1]
-    assert not run(graph, query, {"forest": FOREST.id}, row_limit=len(rows)).more
 
 
 @pytest.mark.parametrize(
@@ -142,22 +128,22 @@ def test_the_error_of_a_missing_artifact_has_the_command_that_stores_it(
 ) -> None:
     node = {} if kind == "forest" else {"node": "1234567" if kind == "topology" else "1234"}
     with pytest.raises(NotFoundError) as caught:
-        run(graph, LIBRARY.find(name), {kind: artifact_id, **node})
+        query_rows(graph, name, **{kind: artifact_id}, **node)
     assert caught.value.message == f"the {kind} '{artifact_id}' is not in the graph"
     assert f"run '{ingest_command(kind, artifact_id)}'" in caught.value.hint
 
 
 def test_the_error_of_a_misspelled_id_suggests_the_right_one(graph: Graph) -> None:
     with pytest.raises(NotFoundError) as caught:
-        run(graph, LIBRARY.find("load-histogram"), {"forest": "S4:multipel:1234"})
+        query_rows(graph, "load-histogram", forest="S4:multipel:1234")
     assert caught.value.hint.startswith("did you mean 'S4:multiple:1234'?")
 
 
 def test_a_tree_number_that_the_forest_does_not_have_is_refused(graph: Graph) -> None:
-    values = {"forest": FOREST.id, "tree": FOREST.trees, "source": "1234", "target": "4321"}
-    with pytest.raises(InputError, match=f"has no tree {FOREST.trees}") as caught:
-        run(graph, LIBRARY.find("tree-path"), values)
-    assert caught.value.hint == f"its trees are 0 to {FOREST.trees - 1}"
+    values = {"forest": "S4:multiple:1234", "tree": 3, "source": "1234", "target": "4321"}
+    with pytest.raises(InputError, match="has no tree 3") as caught:
+        query_rows(graph, "tree-path", **values)
+    assert caught.value.hint == "its trees are 0 to 2"
 
 
 @pytest.mark.parametrize(
@@ -173,11 +159,11 @@ def test_a_tree_number_that_the_forest_does_not_have_is_refused(graph: Graph) ->
 def test_queries_refuse_incomplete_artifacts(
     graph: Graph, name: str, values: Case, pattern: str
 ) -> None:
-    assert run(graph, LIBRARY.find(name), values).rows
+    assert query_rows(graph, name, **values)
     graph.write(f"MATCH {pattern} SET o.state = 'loading'")
     try:
         with pytest.raises(NotFoundError, match="its state is 'loading'") as caught:
-            run(graph, LIBRARY.find(name), values)
+            query_rows(graph, name, **values)
         assert "starcast ingest S3" in caught.value.hint
     finally:
         graph.write(f"MATCH {pattern} SET o.state = 'complete'")
@@ -186,20 +172,16 @@ def test_queries_refuse_incomplete_artifacts(
 def test_a_query_that_takes_too_long_is_stopped_and_the_hint_says_how_to_narrow_it(
     graph: Graph,
 ) -> None:
+    """The shared-links query is preceded by a cartesian product of five node patterns."""
+    query = LIBRARY.find("shared-links")
+    many = " ".join(f"MATCH (n{i}:Node)" for i in range(5)) + " WITH sum(n0.rank + n4.rank) AS much"
+    begin = "MATCH (sender:Node)"
+    endless = replace(query, text=query.text.replace(begin, f"{many}\n{begin}"))
     with pytest.raises(
         LimitError, match=r"^overlap/shared-links: .* took longer than 0\.2 s"
     ) as caught:
-        run(graph, _endless_query(), {"forest": forests("S6")[0].id}, timeout=0.2)
+        run(graph, endless, {"forest": forests("S6")[0].id}, timeout=0.2)
     assert "choose a smaller forest, tighten min_load" in caught.value.hint
-
-
-def _endless_query() -> Query:
-    """Return the shared-links query, preceded by a cartesian product of five node patterns."""
-    query = LIBRARY.find("shared-links")
-    many = " ".join(f"MATCH (n{i}:Node)" for i in range(5)) + " WITH sum(n0.rank + n4.rank) AS much"
-    return replace(
-        query, text=query.text.replace("MATCH (sender:Node)", f"{many}\nMATCH (sender:Node)")
-    )
 
 
 SPEC = "S4"
@@ -228,7 +210,7 @@ def test_exactly_the_columns_that_contain_nodes_have_the_type_node(query: Query)
     for _, rows in expected_results(query):
         for column in query.columns:
             for value in (row[column.name] for row in rows if row[column.name] is not None):
-                values = value if isinstance(value, list) else [value]
+                values = as_list(value)
                 assert (
                     is_of_nodes(column)
                     == all(isinstance(each, str) and each in nodes for each in values)
@@ -249,15 +231,10 @@ def test_a_drawn_result_shows_every_node_in_it(query: Query) -> None:
         drawing = build_subgraph(query, values, rows)
         if not drawing.nodes:
             continue
-        assert labels_of(drawing) == {
-            label for row in rows for name in columns for label in as_list(row[name])
-        }
+        drawn = set(drawing.topology.labels(list(drawing.nodes)).tolist())
+        assert drawn == {label for row in rows for name in columns for label in as_list(row[name])}
         text = draw_subgraph(drawing)
-        assert all(f">{label}<" in text for label in labels_of(drawing))
-
-
-def labels_of(drawing: Subgraph) -> set[str]:
-    return set(drawing.topology.labels(list(drawing.nodes)).tolist())
+        assert all(f">{label}<" in text for label in drawn)
 
 
 def as_list(value: Any) -> list[str]:
@@ -275,13 +252,8 @@ def test_a_path_has_a_port_for_each_hop(query: Query) -> None:
 
 
 DISJOINT = forest("S4", "edge-disjoint")
-FAULTS = [some_faults(DISJOINT, seed) for seed in range(3, 12)]
+FAULTS = [some_faults(DISJOINT.id, seed) for seed in range(3, 12)]
 STAR = [plan for spec in ("S3", "S4") for plan in schedules(spec)]
-
-
-def query_rows(graph: Graph, name: str, **given: Any) -> list[dict[str, Any]]:
-    """Return the rows of the query with this name."""
-    return [dict(row) for row in run(graph, find(name), given).rows]
 
 
 def missing(case: Case, messages: int, copies: int) -> int:
@@ -317,37 +289,18 @@ def test_nothing_is_missing_if_the_query_says_that_all_nodes_are_reached(
     assert row["all_choices_reach"] <= row["all_reached"]
 
 
-def test_some_of_the_tested_faults_cut_off_nodes_and_some_do_not(graph: Graph) -> None:
-    """If all had the same outcome, the tests above would prove nothing."""
-    outcomes = {
-        query_rows(graph, "faults/copies", **case, copies=2, messages=3)[0]["all_reached"]
-        for case in FAULTS
-    }
-    assert outcomes == {True, False}
-
-
-@pytest.mark.parametrize(
-    "plan", [plan for plan in STAR if not plan.symmetric], ids=lambda plan: plan.id
-)
-def test_the_steps_query_gives_the_step_profile_of_the_simulator(
-    graph: Graph, plan: Schedule
-) -> None:
+@pytest.mark.whole
+@pytest.mark.parametrize("plan", STAR, ids=lambda plan: plan.id)
+def test_step_profiles_equal_those_of_the_simulator(graph: Graph, plan: Schedule) -> None:
+    """If one source of a symmetric schedule uses a dimension, all sources use all of its links."""
+    if plan.symmetric:
+        rows = query_rows(graph, "dimensions", schedule=plan.id)
+        used = [plan.topology.nodes * len(row["dimensions"]) for row in rows]
+        largest = [max(row["units"]) for row in rows]
+    else:
+        rows = query_rows(graph, "steps", schedule=plan.id)
+        used = [row["links_used"] for row in rows]
+        largest = [row["largest_packet"] for row in rows]
     executed = simulate(plan)
-    rows = query_rows(graph, "steps", schedule=plan.id)
-    assert [row["links_used"] for row in rows] == executed.links_used.tolist()
-    assert [row["largest_packet"] for row in rows] == executed.packet_sizes.tolist()
-
-
-@pytest.mark.parametrize(
-    "plan", [plan for plan in STAR if plan.symmetric], ids=lambda plan: plan.id
-)
-def test_the_dimensions_query_for_one_source_gives_the_links_used_by_all(
-    graph: Graph, plan: Schedule
-) -> None:
-    """If one source uses a dimension, all sources together use each of its links once."""
-    executed = simulate(plan)
-    rows = query_rows(graph, "dimensions", schedule=plan.id)
-    assert [
-        plan.topology.nodes * len(row["dimensions"]) for row in rows
-    ] == executed.links_used.tolist()
-    assert [max(row["units"]) for row in rows] == executed.packet_sizes.tolist()
+    assert used == executed.links_used.tolist()
+    assert largest == executed.packet_sizes.tolist()

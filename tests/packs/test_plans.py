@@ -23,7 +23,6 @@ HEADER = """\
 //   a: something
 // revision: 1
 // reference: ours
-
 """
 #: Query for counts and sums that change with any write to a small store.
 STATE = """
@@ -92,12 +91,8 @@ def test_no_query_has_problems_before_the_first_ingest(unprepared: Graph, query:
 def test_errors_in_a_query_are_found_without_indexes(unprepared: Graph) -> None:
     for body, words in (("MATCH (n:Nod) RETURN n.rank AS a", "`Nod`"),
                         ("MATCH (n:Node) RETURN m.rank AS a", "refuses")):  # fmt: skip
-        assert any(words in each for each in problems_of(unprepared, body, indexes=False))
-
-
-def test_without_indexes_some_queries_would_have_problems(unprepared: Graph) -> None:
-    """The parameter `indexes` of the check exists for this case."""
-    assert any(find_problems(unprepared, query) for query in load_queries().values())
+        problems = find_problems(unprepared, own_query(body), indexes=False)
+        assert any(words in problem for problem in problems)
 
 
 def test_the_indexes_exist_after_an_ingest(graph: Graph) -> None:
@@ -110,10 +105,9 @@ def test_the_indexes_exist_after_an_ingest(graph: Graph) -> None:
         BoltWriter(graph, 20_000).prepare()
 
 
-def problems_of(graph: Graph, body: str, indexes: bool = True) -> list[str]:
-    """Return the problems of a query with this Cypher and one declared column ``a``."""
-    query = Query(Path("/packs/mine/question.cypher"), HEADER.rstrip("\n") + "\n" + body)
-    return find_problems(graph, query, indexes)
+def own_query(body: str) -> Query:
+    """Return a query with this Cypher and one declared column ``a``."""
+    return Query(Path("/packs/mine/question.cypher"), HEADER + body)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +135,7 @@ def problems_of(graph: Graph, body: str, indexes: bool = True) -> list[str]:
 def test_the_check_on_the_server_finds_problems_of_bad_queries(
     graph: Graph, body: str, words: str
 ) -> None:
-    assert any(words in problem for problem in problems_of(graph, body))
+    assert any(words in problem for problem in find_problems(graph, own_query(body)))
 
 
 @pytest.mark.parametrize(
@@ -156,13 +150,12 @@ def test_the_check_on_the_server_finds_problems_of_bad_queries(
     ],
 )
 def test_returned_columns_are_recognized_in_any_statement(graph: Graph, body: str) -> None:
-    assert problems_of(graph, body) == []
+    assert find_problems(graph, own_query(body)) == []
 
 
 def test_a_query_whose_columns_differ_from_its_header_is_refused_at_run_time(graph: Graph) -> None:
-    query = Query(Path("/packs/mine/question.cypher"), f"{HEADER.strip()}\nRETURN 1 AS b")
     with pytest.raises(InputError) as caught:
-        run(graph, query, {})
+        run(graph, own_query("RETURN 1 AS b"), {})
     expected = "/packs/mine/question.cypher: the column 'a' is declared but not returned"
     assert caught.value.message == expected
 

@@ -8,19 +8,19 @@ from sqlalchemy import URL
 
 from starcast.ingest import LoadMethod, Stores, ingest
 from starcast.ingest.rebuilding import rebuild
+from starcast.ingest.stores import open_engine
 from starcast.ingest.verification import check_artifact, verify
 from starcast.stores import GraphAddress
-from starcast.stores.database import migrations, sessions
+from starcast.stores.database import migrations
 from starcast.stores.graph.connection import Graph
 from starcast.support.errors import RejectedError
 from starcast.support.progress import Silent
 from support.checks import assert_stored, described
 from support.fix_servers import empty, new_database
-from support.plans import GREEDY, SENDS, TREES, plan
+from support.plans import GREEDY, LARGER, SENDS, TREES
 
 STORE = "the store"
 DIFFERENT = "its rows in the graph differ from those of the newly built artifact"
-WHAT = plan("S4", "greedy", "multiple", segments=2)
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +29,15 @@ def stored_before(
 ) -> Iterator[Stores]:
     """Both stores, holding S4 with the multiple trees, the greedy tree and a broadcast."""
     empty(graph_address, graph_driver)
-    with new_database(store_url) as url, Graph.open(graph_address) as graph:
-        engine = sessions.connect(url)
+    with (
+        new_database(store_url) as url,
+        open_engine(url) as engine,
+        Graph.open(graph_address) as graph,
+    ):
         migrations.upgrade(engine, Silent())
         stores = Stores(engine, graph, 1000)
-        ingest(stores, WHAT)
+        ingest(stores, LARGER)
         yield stores
-        engine.dispose()
     empty(graph_address, graph_driver)
 
 
@@ -129,7 +131,6 @@ OTHER_EDITS = {
         "UNWIND range(1, 2500) AS i CREATE (:Node {key: -i, topology: 'S9', rank: i, label: '44'})",
         {"S9"},
     ),
-    "a foreign node with a label of starcast": ("CREATE (:Node {name: 'x'})", {STORE}),
     "a node without a topology": ("MATCH (n:Node {rank: 3}) REMOVE n.topology", {STORE, "S4"}),
     "an edge without a forest": (f"{_TREE} REMOVE e.forest", {STORE, GREEDY}),
     "a property of a forest": (f"MATCH (f:Forest {{id: '{GREEDY}'}}) SET f.height = 9", {GREEDY}),
@@ -150,45 +151,40 @@ OTHER_EDITS = {
         ),
         {"S4:mine:1234"},
     ),
-    "a malformed id": ("CREATE (:Topology {spec: 'mine'})", {"mine"}),
     "a relationship of another type": (
         "MATCH (a:Node {rank: 0}), (b:Node {rank: 1}) CREATE (a)-[:`KNOWS OF`]->(b)",
         {STORE},
     ),
     "another label of a node": ("MATCH (n:Node {rank: 3}) SET n:Marked", {STORE}),
-    "nodes of another program": ("CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person)", {STORE}),
-    "a node without a label": ("CREATE ({name: 'x'})", {STORE}),
-    "the store's node is gone": ("MATCH (s:Store) DELETE s", {STORE}),
-    "the store's id": ("MATCH (s:Store) SET s.id = 'x'", {STORE}),
     "the store's node more": ("MATCH (s:Store) SET s.colour = 1", {STORE}),
-    "everything is gone": ("MATCH (n) DETACH DELETE n", {STORE, "S4", GREEDY, TREES, SENDS}),
 }
 #: Edits whose repair is not tested here: data of other programs, which only the user may delete,
 #: and edits of the ownership record, which tests/stores/test_graph_rebuild.py repairs.
 NOT_REPAIRED = {
-    "a foreign node with a label of starcast",
-    "a malformed id",
-    "a node without a label",
-    "everything is gone",
-    "nodes of another program",
-    "the store's id",
-    "the store's node is gone",
+    "a foreign node with a label of starcast": ("CREATE (:Node {name: 'x'})", {STORE}),
+    "a malformed id": ("CREATE (:Topology {spec: 'mine'})", {"mine"}),
+    "nodes of another program": ("CREATE (:Person {name: 'x'})-[:KNOWS]->(:Person)", {STORE}),
+    "a node without a label": ("CREATE ({name: 'x'})", {STORE}),
+    "the store's node is gone": ("MATCH (s:Store) DELETE s", {STORE}),
+    "the store's id": ("MATCH (s:Store) SET s.id = 'x'", {STORE}),
+    "everything is gone": ("MATCH (n) DETACH DELETE n", {STORE, "S4", GREEDY, TREES, SENDS}),
 }
+EDITS = ROW_EDITS | OTHER_EDITS | NOT_REPAIRED
 
 
-@pytest.mark.parametrize("name", [*ROW_EDITS, *OTHER_EDITS], ids=str)
+@pytest.mark.parametrize("name", EDITS)
 def test_a_manual_edit_is_detected_and_repaired(stores: Stores, name: str) -> None:
     """Verification names the artifacts that differ, and a rebuild repairs them.
 
     The counts and checksums of edited rows differ both in a scan of the store and in pages of keys.
     """
-    cypher, artifacts = (ROW_EDITS | OTHER_EDITS)[name]
+    cypher, artifacts = EDITS[name]
     stores.graph.write(cypher)
     problems = verify(stores, checksums=True)
     assert artifacts <= {problem.artifact for problem in problems}, described(problems)
     if name in ROW_EDITS:
         texts = {(problem.artifact, problem.problem) for problem in problems}
-        for artifact in WHAT.artifacts:
+        for artifact in LARGER.artifacts:
             if artifact.id in artifacts:
                 assert (artifact.id, DIFFERENT) in texts
                 with pytest.raises(RejectedError, match="the graph holds"):
@@ -200,4 +196,4 @@ def test_a_manual_edit_is_detected_and_repaired(stores: Stores, name: str) -> No
 
 def test_the_repaired_graph_equals_newly_built_arrays(stores: Stores) -> None:
     """After all edits and repairs, every array read back equals a newly built one."""
-    assert_stored(stores, WHAT)
+    assert_stored(stores, LARGER)

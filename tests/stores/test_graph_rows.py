@@ -6,15 +6,17 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from starcast.collectives import Schedule, schedule
+from starcast.collectives import schedule
+from starcast.ingest import Plan
 from starcast.stores.graph import artifacts
 from starcast.stores.graph.artifacts import FACTOR, MODULUS, Rows, graph_artifact
 from starcast.stores.graph.schema import LINK, TREE_EDGE
 from starcast.support.errors import RejectedError
-from starcast.topologies import Topology, topology
+from starcast.topologies import topology
 from starcast.topologies.stars import Star
-from starcast.trees import Forest, forest
+from starcast.trees import forest
 from support.checks import same_rows
+from support.plans import PLAN, plan
 
 
 def mixed(values: list[int]) -> int:
@@ -30,22 +32,11 @@ def listed(part: Rows) -> list[tuple[int, ...]]:
     return list(map(tuple, part.table.T.tolist()))
 
 
-@pytest.mark.parametrize("spec", ["S2", "S3", "S4", "S5"])
-def test_links_of_a_star_graph_follow_its_definition(spec: str) -> None:
-    """Nodes that differ by a swap with the first symbol are linked, each pair once."""
-    network = topology(spec)
-    labels = network.labels().tolist()
-    expected = set()
-    for rank, label in enumerate(labels):
-        for port in network.ports:
-            other = labels.index(label[port - 1] + label[1 : port - 1] + label[0] + label[port:])
-            expected.add((min(rank, other), max(rank, other), port))
-    assert listed(graph_artifact(network).rows) == sorted(expected)
-    assert len(expected) == network.links
-
-
-@pytest.mark.parametrize("spec", ["S2,1", "S4,1", "S4,2", "S5,2", "S5,3", "S4,3", "Q1", "Q4"])
-def test_links_of_other_families_have_the_port_of_the_lower_rank(spec: str) -> None:
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    "spec", ["S2", "S3", "S4", "S5", "S2,1", "S4,1", "S4,2", "S5,2", "S5,3", "S4,3", "Q1", "Q4"]
+)
+def test_links_have_the_port_of_the_lower_rank(spec: str) -> None:
     """Only this port is stored, although the ports at the two ends of a residual link differ."""
     network = topology(spec)
     across = {port: network.neighbours(port).tolist() for port in network.ports}
@@ -70,22 +61,15 @@ def test_links_of_other_families_have_the_port_of_the_lower_rank(spec: str) -> N
 def test_tree_edges_lead_from_parents_to_children(spec: str, construction: str, root: str) -> None:
     """Parent, child, tree, level and parent's port agree with the forest's array."""
     built_forest = forest(spec, construction, root)
-    topology, parents, levels = built_forest.topology, built_forest.parents(), built_forest.levels()
-    expected = sorted(
-        (
-            int(parents[tree, node]),
-            node,
-            tree,
-            int(levels[tree, node]),
-            topology.reverse_port(int(built_forest.parent_port[tree, node])),
-        )
-        for tree in range(built_forest.trees)
-        for node in range(topology.nodes)
-        if node != built_forest.root
-    )
+    topology = built_forest.topology
+    tree, child = np.nonzero(built_forest.parent_port)
+    parent, level = built_forest.parents()[tree, child], built_forest.levels()[tree, child]
+    port = [topology.reverse_port(int(port)) for port in built_forest.parent_port[tree, child]]
+    expected = sorted(zip(parent, child, tree, level, port, strict=True))
     assert listed(graph_artifact(built_forest).rows) == expected
-    for parent, child, _, _, port in expected:
-        assert topology.neighbours(port, [parent])[0] == child
+    assert len(expected) == built_forest.trees * (topology.nodes - 1)
+    for sender, receiver, *_, number in expected:
+        assert topology.neighbours(number, [sender])[0] == receiver
 
 
 def test_the_checksum_is_the_sum_of_the_checksums_of_the_rows(
@@ -152,31 +136,22 @@ def test_a_topology_with_inconsistent_reverse_ports_is_rejected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Topologies are verified before they are stored."""
-
-    def twisted(self: Star) -> object:
-        return np.stack(
-            [np.roll(np.arange(self.nodes, dtype=np.int32), port) for port in self.ports]
-        )
-
-    monkeypatch.setattr(Star, "table", twisted)
+    twisted = np.stack([np.roll(np.arange(24, dtype=np.int32), port) for port in (2, 3, 4)])
+    monkeypatch.setattr(Star, "table", lambda _: twisted)
     with pytest.raises(RejectedError, match="does not lead back"):
         _ = graph_artifact(Star(4)).rows
 
 
-BLOCKS: dict[str, Callable[[], Topology | Forest | Schedule]] = {
-    "links": lambda: topology("S5,2"),
-    "spanning trees": lambda: forest("S5", "multiple"),
-    "partial trees": lambda: forest("S5", "perfectly-balanced"),
-    "sends": lambda: schedule("S4", "broadcast", "multiple"),
-}
-
-
-@pytest.mark.parametrize("name", BLOCKS)
+@pytest.mark.parametrize(
+    "wanted",
+    [plan("S5,2"), plan("S5", "multiple"), plan("S5", "perfectly-balanced"), PLAN],
+    ids=["links", "spanning trees", "partial trees", "sends"],
+)
 def test_blocks_are_small_and_together_have_all_rows(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    wanted: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Counts and checksums of the blocks add up to those of all rows."""
-    artifact = graph_artifact(BLOCKS[name]())
+    artifact = wanted.artifacts[-1].build().graph
     joined_rows = artifact.rows
     monkeypatch.setattr(artifacts, "BLOCK", 50)
     blocks = list(artifact.blocks())
@@ -200,8 +175,8 @@ def test_joining_no_blocks_gives_no_rows() -> None:
     assert len(artifacts.join_blocks([], LINK, "S2", topology("S2"))) == 0
 
 
-def number_of_nodes(part: Rows) -> int:
-    return len(np.unique(np.concatenate([part.start, part.end])))
+def nodes_of(part: Rows) -> set[int]:
+    return set(np.concatenate([part.start, part.end]).tolist())
 
 
 @pytest.mark.parametrize(("spec", "share"), [("S6", 0.8), ("S6,3", 0.8), ("Q8", 1.2)])
@@ -219,13 +194,14 @@ def test_batches_have_all_rows_sorted_by_start_node_and_touch_few_nodes(
     assert max(map(len, parts)) == size
     # One batch in each half of the nodes is smaller, and those between the halves are.
     assert len(parts) <= 6 + 4
-    assert max(map(number_of_nodes, parts)) < 0.75 * size
+    touched = [len(nodes_of(part)) for part in parts]
+    assert max(touched) < 0.75 * size
     assert all((np.diff(part.start) >= 0).all() for part in parts)
     together = artifacts.join_blocks(parts, LINK, spec, links.topology)
     assert same_rows(together, links.sorted())
     ends = np.column_stack([links.start, links.end])
     consecutive = sum(len(np.unique(ends[k : k + size])) for k in range(0, len(links), size))
-    assert sum(map(number_of_nodes, parts)) < share * consecutive
+    assert sum(touched) < share * consecutive
 
 
 @pytest.mark.parametrize("spec", ["S5", "S5,3", "Q6"])
@@ -238,9 +214,7 @@ def test_batches_that_are_written_at_the_same_time_have_no_node_in_common(
     pairs = [batches for batches in links.batches(size) if len(batches) > 1]
     assert 4 * sum(len(first) + len(second) for first, second in pairs) >= len(links)
     for first, second in pairs:
-        assert number_of_nodes(
-            artifacts.join_blocks([first, second], LINK, spec, links.topology)
-        ) == (number_of_nodes(first) + number_of_nodes(second))
+        assert nodes_of(first).isdisjoint(nodes_of(second))
 
 
 def test_a_single_batch_keeps_the_order_of_the_rows() -> None:

@@ -1,6 +1,7 @@
 """The graph store: its pairing with a database, writing artifacts over Bolt, deleting them."""
 
 import uuid
+from functools import partial
 from threading import Barrier
 
 import numpy as np
@@ -10,13 +11,14 @@ from starcast.stores.graph import audit, reader, writer
 from starcast.stores.graph.artifacts import graph_artifact
 from starcast.stores.graph.audit import OutdatedSchemaError, check_ownership, pair, read_owner
 from starcast.stores.graph.connection import Graph
-from starcast.stores.graph.schema import STORE, TOPOLOGY, TREE_EDGE, VERSION, first_key
-from starcast.stores.graph.writer import BoltWriter, delete_artifact, refresh_plans
+from starcast.stores.graph.schema import STORE, TOPOLOGY, TREE_EDGE, VERSION
+from starcast.stores.graph.writer import BoltWriter, refresh_plans
 from starcast.support.errors import RejectedError, UnavailableError
 from starcast.topologies import Topology, topology
 from starcast.trees import Forest, forest
 from support import readback
 from support.checks import check_nodes, counts
+from support.packs.stored_data import write
 
 OURS, OTHER = uuid.UUID(int=1), uuid.UUID(int=2)
 
@@ -114,14 +116,6 @@ def test_one_of_several_concurrent_pairings_succeeds(
     assert len(check_nodes(graph, "Store", ("id", "schema"))) == 1
 
 
-def write(bolt: BoltWriter, structure: Topology | Forest) -> None:
-    """Write a topology or a forest, and the node that describes it."""
-    artifact = graph_artifact(structure)
-    bolt.begin(artifact)
-    bolt.write(artifact, lambda _: None)
-    bolt.finish(artifact)
-
-
 @pytest.fixture
 def s4(bolt: BoltWriter) -> Topology:
     """S4 in the graph."""
@@ -169,7 +163,7 @@ def test_results_do_not_depend_on_the_page_size(
     built_forest = forest(network, "greedy")
     write(bolt, network)
     write(bolt, built_forest)
-    monkeypatch.setattr(reader, "pages", lambda network, size=7: _small_pages(network, size))
+    monkeypatch.setattr(reader, "pages", partial(reader.pages, size=7))
     assert reader.read_content(graph, "topology", "S5", network) == graph_artifact(network).content
     assert (
         reader.read_content(graph, "forest", built_forest.id, network)
@@ -178,14 +172,6 @@ def test_results_do_not_depend_on_the_page_size(
     assert np.array_equal(
         readback.read_forest(graph, built_forest.id).parent_port, built_forest.parent_port
     )
-
-
-def _small_pages(topology: Topology, size: int) -> list[dict[str, int]]:
-    first = first_key(topology)
-    return [
-        {"low": first + r, "high": first + min(r + size, topology.nodes)}
-        for r in range(0, topology.nodes, size)
-    ]
 
 
 @pytest.mark.parametrize(
@@ -224,27 +210,6 @@ def test_a_forest_without_its_topology_is_refused(bolt: BoltWriter) -> None:
     """Otherwise the forest's node would have no parent node."""
     with pytest.raises(RejectedError, match="depends on S4, which is not in the graph"):
         bolt.begin(graph_artifact(forest("S4", "greedy")))
-
-
-@pytest.mark.parametrize("batch", [1, 5, 1000])
-def test_deletion_deletes_exactly_one_artifact(
-    graph: Graph, bolt: BoltWriter, trees: Forest, batch: int
-) -> None:
-    """The other forest, its topology and another topology are unchanged."""
-    network = trees.topology
-    other, deleted = forest(network, "greedy"), list[int]()
-    write(bolt, other)
-    write(bolt, topology("S3"))
-    before = counts(graph)
-    delete_artifact(graph, "forest", trees.id, network, batch, deleted.append)
-    assert sum(deleted) == 3 * 23
-    assert counts(graph) == (before[0] - 1, before[1] - 3 * 23 - 1)
-    assert reader.read_content(graph, "forest", other.id, network) == graph_artifact(other).content
-    delete_artifact(graph, "forest", other.id, network, batch, deleted.append)
-    delete_artifact(graph, "topology", "S4", network, batch, deleted.append)
-    assert check_nodes(graph, "Node", ("topology",)) == {("S3",)}
-    assert check_nodes(graph, "Topology", ("spec",)) == {("S3",)}
-    delete_artifact(graph, "topology", "S4", network, batch, deleted.append)
 
 
 def test_refreshed_query_plans_use_the_index(graph: Graph, trees: Forest) -> None:

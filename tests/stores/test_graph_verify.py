@@ -6,34 +6,30 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from starcast.ingest import Plan, Stores, drop, ingest
+from starcast.ingest import Stores, drop, ingest
 from starcast.ingest.rebuilding import rebuild
 from starcast.ingest.verification import Sample, verify
 from starcast.queries.execution import operator_name, plan_operators
 from starcast.stores.database import models
 from starcast.stores.database.sessions import open_session
 from starcast.stores.graph import audit, reader
-from starcast.stores.graph.audit import OwnershipError
 from starcast.stores.graph.connection import Graph, QueryResult
 from starcast.stores.graph.schema import first_key
 from starcast.stores.graph.writer import BoltWriter
 from starcast.support.errors import NotFoundError
 from starcast.support.vocabulary import LoadMethod
 from starcast.topologies import topology
-from starcast.trees import Forest, forest
+from starcast.trees import forest
 from support.checks import assert_stored, described
-from support.plans import GREEDY, SENDS, TREES, plan
+from support.plans import GREEDY, LARGER, SENDS, TREES, plan
 from support.recorder import Recorder
-
-STORE = "the store"
 
 
 @pytest.fixture
-def stored_plan(stores: Stores) -> Plan:
-    """The ingested plan: S4 with the multiple trees, the greedy tree and a broadcast."""
-    wanted = plan("S4", "greedy", "multiple", segments=2)
-    ingest(stores, wanted)
-    return wanted
+def stored(stores: Stores) -> Stores:
+    """Both stores, holding S4 with the multiple trees, the greedy tree and a broadcast."""
+    ingest(stores, LARGER)
+    return stores
 
 
 #: A statement that changes the level of an edge, which makes the greedy tree differ.
@@ -42,27 +38,18 @@ LEVEL = (
 )
 
 
-def test_verification_finds_no_problems_after_an_ingest(stores: Stores, stored_plan: Plan) -> None:
-    """This holds for samples of any size, and if checksums are compared."""
-    assert {artifact.id for artifact in stored_plan.artifacts} == {"S4", GREEDY, TREES, SENDS}
-    for sample in (Sample(1), Sample(24, seed=1), Sample(1000)):
-        assert verify(stores, sample=sample) == []
-    assert verify(stores, checksums=True) == []
-    assert verify(stores, ["S4"], checksums=True) == []
-
-
 @pytest.mark.slow
-def test_a_deleted_node_is_reported_in_every_artifact(stores: Stores, stored_plan: Plan) -> None:
+def test_a_deleted_node_is_reported_in_every_artifact(stored: Stores) -> None:
     """The problems name all counts, the checksums, and the first missing rows."""
-    stores.graph.write("MATCH (n:Node {label: '4321'}) DETACH DELETE n")
+    stored.graph.write("MATCH (n:Node {label: '4321'}) DETACH DELETE n")
     numbers = [
         "the store: Node occurs 23 times; expected 24",
         "the store: LINK occurs 33 times; expected 36",
         "the store: TREE_EDGE occurs 85 times; expected 92",
         "the store: SEND occurs 126 times; expected 138",
     ]
-    assert described(verify(stores, sample=Sample(1, seed=1)))[:4] == numbers
-    lines = described(verify(stores, checksums=True))
+    assert described(verify(stored, sample=Sample(1, seed=1)))[:4] == numbers
+    lines = described(verify(stored, checksums=True))
     differing = [
         f"{name}: its rows in the graph differ from those of the newly built artifact"
         for name in ("S4", GREEDY, TREES, SENDS)
@@ -73,45 +60,44 @@ def test_a_deleted_node_is_reported_in_every_artifact(stores: Stores, stored_pla
     assert len(missing) == 3
     assert all("-4321 (port " in line and line.endswith("is missing") for line in missing)
     assert f"{SENDS}: 9 more rows differ" in lines
-    assert ingest(stores, stored_plan).created == []  # an ingest trusts the states in PostgreSQL
-    rebuild(stores, ["S4"], LoadMethod.BOLT)
-    assert verify(stores, checksums=True) == []
-    assert_stored(stores, stored_plan)
+    assert ingest(stored, LARGER).created == []  # an ingest trusts the states in PostgreSQL
+    rebuild(stored, ["S4"], LoadMethod.BOLT)
+    assert verify(stored, checksums=True) == []
+    assert_stored(stored, LARGER)
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("stored_plan")
-def test_a_changed_key_is_described(stores: Stores) -> None:
+def test_a_changed_key_is_described(stored: Stores) -> None:
     """Keys identify the ends of relationships, so the rows at the node differ."""
-    stores.graph.write("MATCH (n:Node {label: '4321'}) SET n.key = 7")
-    lines = described(verify(stores))
+    stored.graph.write("MATCH (n:Node {label: '4321'}) SET n.key = 7")
+    lines = described(verify(stored))
     assert "S4: the key, rank, label or topology of node 4321 differs" in lines
     assert any("to the key 7 (" in line for line in lines)
 
 
 @pytest.mark.slow
-def test_a_duplicate_artifact_node_is_repaired(stores: Stores, stored_plan: Plan) -> None:
+def test_a_duplicate_artifact_node_is_repaired(stored: Stores) -> None:
     """A rebuild deletes both nodes, and recreates the constraint that prevents duplicates."""
-    stores.graph.write("DROP CONSTRAINT starcast_forest_id")
+    stored.graph.write("DROP CONSTRAINT starcast_forest_id")
     try:
-        stores.graph.write("CREATE (:Forest {id: $key})", {"key": GREEDY})
-        assert described(verify(stores)) == [
+        stored.graph.write("CREATE (:Forest {id: $key})", {"key": GREEDY})
+        assert described(verify(stored)) == [
             "the store: the constraint starcast_forest_id on Forest(id) is missing",
             "the store: Forest occurs 3 times; expected 2",
             f"{GREEDY}: 2 nodes (:Forest) exist instead of one",
         ]
-        rebuild(stores, [GREEDY], LoadMethod.BOLT)
-        assert verify(stores, checksums=True) == []
-        assert_stored(stores, stored_plan)
+        rebuild(stored, [GREEDY], LoadMethod.BOLT)
+        assert verify(stored, checksums=True) == []
+        assert_stored(stored, LARGER)
     finally:
-        stores.graph.write("MATCH (f:Forest) DETACH DELETE f")
-        BoltWriter(stores.graph, 1).prepare()
+        stored.graph.write("MATCH (f:Forest) DETACH DELETE f")
+        BoltWriter(stored.graph, 1).prepare()
 
 
 @pytest.mark.slow
-def test_a_sample_depends_on_the_random_seed(stores: Stores, stored_plan: Plan) -> None:
+def test_a_sample_depends_on_the_random_seed(stored: Stores) -> None:
     """All rows at sampled nodes are compared, but changed values elsewhere are not detected."""
-    topology = stored_plan.artifacts[0].topology
+    topology = LARGER.artifacts[0].topology
     drawn = Sample(4, seed=7).ranks(topology)
     assert drawn.tolist() == Sample(4, seed=7).ranks(topology).tolist()
     assert drawn.tolist() != Sample(4, seed=8).ranks(topology).tolist()
@@ -120,39 +106,40 @@ def test_a_sample_depends_on_the_random_seed(stores: Stores, stored_plan: Plan) 
     outside = next(
         rank for rank in others if not set(drawn) & set(topology.table()[:, rank].tolist())
     )
-    stores.graph.write("MATCH (n:Node {rank: $rank}) SET n.label = 'x'", {"rank": outside})
-    stores.graph.write("MATCH (n:Node {rank: $rank})-[r]-() SET r.port = 9", {"rank": outside})
-    assert verify(stores, sample=Sample(4, seed=7)) == []
-    stores.graph.write("MATCH (n:Node {rank: $rank}) SET n.label = 'x'", {"rank": inside})
+    stored.graph.write("MATCH (n:Node {rank: $rank}) SET n.label = 'x'", {"rank": outside})
+    stored.graph.write("MATCH (n:Node {rank: $rank})-[r]-() SET r.port = 9", {"rank": outside})
+    assert verify(stored, sample=Sample(4, seed=7)) == []
+    stored.graph.write("MATCH (n:Node {rank: $rank}) SET n.label = 'x'", {"rank": inside})
     label = topology.label(inside)
     named = f"S4: the key, rank, label or topology of node {label} differs"
-    assert described(verify(stores, sample=Sample(4, seed=7))) == [named]
-    stores.graph.write(
+    assert described(verify(stored, sample=Sample(4, seed=7))) == [named]
+    stored.graph.write(
         f"MATCH (a:Node {{rank: $rank}})-[e:TREE_EDGE {{forest: '{GREEDY}'}}]-() DELETE e",
         {"rank": inside},
     )
-    lines = described(verify(stores, sample=Sample(4, seed=7)))
+    lines = described(verify(stored, sample=Sample(4, seed=7)))
     gone = [line for line in lines if line.endswith("is missing")]
-    assert len(gone) == at_node(forest(topology, "greedy"), inside)
+    parents = forest(topology, "greedy").parents()
+    assert len(gone) == (parents == inside).sum() + (parents[:, inside] >= 0).sum()
     assert all(label in line for line in gone)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("whole_store", [True, False])
 def test_verification_of_a_sample_describes_every_kind_of_edit(
-    stores: Stores, stored_plan: Plan, whole_store: bool
+    stored: Stores, whole_store: bool
 ) -> None:
     """The edits concern links, tree edges and sends at sampled nodes, and artifact nodes."""
-    topology = stored_plan.artifacts[0].topology
+    topology = LARGER.artifacts[0].topology
     rank = int(Sample(1, seed=3).ranks(topology)[0])
     label = topology.label(rank)
     for name in ("LINK", "TREE_EDGE", "SEND"):
-        stores.graph.write(
+        stored.graph.write(
             f"MATCH (:Node {{rank: $rank}})-[r:{name}]-() WITH r LIMIT 1 SET r.port = '9'",
             {"rank": rank},
         )
-    stores.graph.write("MATCH (f:Forest {id: $key}) SET f.height = 99", {"key": GREEDY})
-    lines = described(verify(stores, [] if whole_store else ["S4"], Sample(1, seed=3)))
+    stored.graph.write("MATCH (f:Forest {id: $key}) SET f.height = 99", {"key": GREEDY})
+    lines = described(verify(stored, [] if whole_store else ["S4"], Sample(1, seed=3)))
     additional = [line for line in lines if "port '9'" in line]
     assert len(additional) == 3
     assert all(
@@ -189,20 +176,20 @@ def test_sampled_nodes_are_looked_up_by_key_even_in_a_tiny_graph(stores: Stores)
     assert not [name for name in profiled.operators if name.endswith("Scan")]
 
 
-def test_counts_read_together_include_those_of_orphans(stores: Stores, stored_plan: Plan) -> None:
+def test_counts_read_together_include_those_of_orphans(stored: Stores) -> None:
     """The orphans are a link outside its topology, and an edge of a forest that does not exist."""
-    ingest(stores, plan("S3"))
-    stores.graph.write(
+    ingest(stored, plan("S3"))
+    stored.graph.write(
         "MATCH (n:Node {topology: 'S3', rank: 0}) CREATE (n)-[:LINK {topology: 'S4', port: 2}]->(n)"
     )
-    stores.graph.write(
+    stored.graph.write(
         "MATCH (n:Node {topology: 'S3', rank: 0}) "
         "CREATE (n)-[:TREE_EDGE {forest: 'none', tree: 0}]->(n)"
     )
-    actual = reader.read_all_contents(stores.graph)
+    actual = reader.read_all_contents(stored.graph)
     assert actual["topology", "S4"].relationships == 37
     assert actual["forest", "none"].relationships == 1
-    assert len(actual) == len(stored_plan.artifacts) + 2
+    assert len(actual) == len(LARGER.artifacts) + 2
 
 
 class ProfiledGraph(Graph):
@@ -225,96 +212,68 @@ class ProfiledGraph(Graph):
         return result
 
 
-def at_node(built_forest: Forest, rank: int) -> int:
-    """Return the number of tree edges that begin or end at a node."""
-    parents = built_forest.parents()
-    return int((parents == rank).sum() + (parents[:, rank] >= 0).sum())
-
-
-def test_verification_can_be_restricted_to_given_ids(stores: Stores, stored_plan: Plan) -> None:
+def test_verification_can_be_restricted_to_given_ids(stored: Stores) -> None:
     """Only the named artifacts and their dependents are verified; an unknown id is refused."""
-    del stored_plan
-    stores.graph.write(LEVEL)
-    stores.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
-    assert verify(stores, [TREES]) == []
-    assert {problem.artifact for problem in verify(stores, ["S4"])} == {GREEDY}
-    assert {problem.artifact for problem in verify(stores, [GREEDY, TREES])} == {GREEDY}
+    stored.graph.write(LEVEL)
+    stored.graph.write("CREATE (:Person)-[:KNOWS]->(:Person)")
+    assert verify(stored, [TREES]) == []
+    assert {problem.artifact for problem in verify(stored, ["S4"])} == {GREEDY}
+    assert {problem.artifact for problem in verify(stored, [GREEDY, TREES])} == {GREEDY}
     with pytest.raises(NotFoundError, match="S4:greddy:1234") as caught:
-        verify(stores, ["S4:greddy:1234"])
+        verify(stored, ["S4:greddy:1234"])
     assert GREEDY in caught.value.hint
 
 
-INDEXES = {
-    "an index is gone": (
-        "DROP INDEX starcast_node_topology_label",
-        "the index starcast_node_topology_label on Node(topology, label) is missing",
-    ),
-    "an index of relationships is gone": (
-        "DROP INDEX starcast_tree_edge_forest_tree",
-        "the index starcast_tree_edge_forest_tree on TREE_EDGE(forest, tree) is missing",
-    ),
-    "a constraint is gone": (
-        "DROP CONSTRAINT starcast_node_key",
-        "the constraint starcast_node_key on Node(key) is missing",
-    ),
-    "an index is on something else": (
-        (
-            "DROP INDEX starcast_node_topology_label; "
-            "CREATE INDEX starcast_node_topology_label FOR (n:Node) ON (n.label)"
-        ),
-        (
-            "the index starcast_node_topology_label on Node(topology, label) differs from the "
-            "schema: it is on Node(label), not unique and online"
-        ),
-    ),
-    "a constraint is but an index": (
-        "DROP CONSTRAINT starcast_node_key; CREATE INDEX starcast_node_key FOR (n:Node) ON (n.key)",
-        (
-            "the constraint starcast_node_key on Node(key) differs from the schema: it is on "
-            "Node(key), not unique and online"
-        ),
-    ),
-}
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", INDEXES, ids=str)
-def test_wrong_indexes_are_described_and_recreated(
-    stores: Stores, stored_plan: Plan, name: str
+@pytest.mark.parametrize(
+    ("declared", "on", "indexed"),
+    [
+        ("INDEX starcast_node_topology_label", "Node(topology, label)", ""),
+        ("INDEX starcast_tree_edge_forest_tree", "TREE_EDGE(forest, tree)", ""),
+        ("CONSTRAINT starcast_node_key", "Node(key)", ""),
+        ("INDEX starcast_node_topology_label", "Node(topology, label)", "label"),
+        ("CONSTRAINT starcast_node_key", "Node(key)", "key"),
+    ],
+)
+def test_a_missing_or_wrong_index_is_described_and_recreated(
+    stored: Stores, declared: str, on: str, indexed: str
 ) -> None:
-    """Any rebuild creates the indexes again."""
-    cypher, sentence = INDEXES[name]
+    """Any rebuild creates the index again, even if another index has its name."""
+    name = declared.split()[1]
     try:
-        for statement in cypher.split(";"):
-            stores.graph.write(statement)
-        assert [one.problem for one in verify(stores)] == [sentence]
-        assert [one.problem for one in verify(stores, ["S4"])] == [sentence]
-        rebuild(stores, [GREEDY], LoadMethod.BOLT)
-        assert verify(stores, checksums=True) == []
-        assert_stored(stores, stored_plan)
+        stored.graph.write(f"DROP {declared}")
+        problem = f"the {declared.lower()} on {on} is missing"
+        if indexed:
+            stored.graph.write(f"CREATE INDEX {name} FOR (n:Node) ON (n.{indexed})")
+            problem = (
+                f"the {declared.lower()} on {on} differs from the schema: it is on "
+                f"Node({indexed}), not unique and online"
+            )
+        assert [one.problem for one in verify(stored)] == [problem]
+        assert [one.problem for one in verify(stored, ["S4"])] == [problem]
+        rebuild(stored, [GREEDY], LoadMethod.BOLT)
+        assert verify(stored, checksums=True) == []
+        assert_stored(stored, LARGER)
     finally:  # restore the schema, since all tests share this server
-        audit.drop_wrong_indexes(stores.graph)
-        BoltWriter(stores.graph, 1).prepare()
+        audit.drop_wrong_indexes(stored.graph)
+        BoltWriter(stored.graph, 1).prepare()
 
 
-def test_the_constraint_of_an_earlier_version_serves_as_the_index(
-    stores: Stores, stored_plan: Plan
-) -> None:
+def test_the_constraint_of_an_earlier_version_serves_as_the_index(stored: Stores) -> None:
     """A store with that constraint can be written to and need not be rebuilt."""
-    del stored_plan
     name = "starcast_node_topology_rank"
-    stores.graph.write(f"DROP INDEX {name}")
-    stores.graph.write(
+    stored.graph.write(f"DROP INDEX {name}")
+    stored.graph.write(
         f"CREATE CONSTRAINT {name} FOR (n:Node) REQUIRE (n.topology, n.rank) IS UNIQUE"
     )
     try:
-        BoltWriter(stores.graph, 1).prepare()
-        assert verify(stores) == []
-        audit.drop_wrong_indexes(stores.graph)
-        assert audit.find_index_faults(stores.graph) == []
+        BoltWriter(stored.graph, 1).prepare()
+        assert verify(stored) == []
+        audit.drop_wrong_indexes(stored.graph)
+        assert audit.find_index_faults(stored.graph) == []
     finally:
-        stores.graph.write(f"DROP CONSTRAINT {name}")
-        BoltWriter(stores.graph, 1).prepare()
+        stored.graph.write(f"DROP CONSTRAINT {name}")
+        BoltWriter(stored.graph, 1).prepare()
 
 
 @pytest.mark.parametrize(("state", "faults"), [("POPULATING", 0), ("FAILED", 1)])
@@ -336,24 +295,17 @@ def test_an_index_that_is_still_being_filled_is_accepted(
     assert len(audit.find_index_faults(stores.graph)) == faults
 
 
-def test_a_forest_that_differs_in_postgresql_is_described(
-    stores: Stores, stored_plan: Plan
-) -> None:
+def test_a_forest_that_differs_in_postgresql_is_described(stored: Stores) -> None:
     """Stored trees and recorded checksums are compared with newly generated trees."""
-    del stored_plan
-    with open_session(stores.engine) as session:
+    with open_session(stored.engine) as session:
         session.get_one(models.Materialization, ("forest", GREEDY)).expected_checksum = "0-1"
-        tree = session.scalars(
-            select(models.Tree).where(models.Tree.forest == TREES, models.Tree.number == 0)
-        ).one()
-        other = session.scalars(
-            select(models.Tree).where(models.Tree.forest == TREES, models.Tree.number == 1)
-        ).one()
+        first_two = models.Tree.forest == TREES, models.Tree.number < 2
+        tree, other = session.scalars(select(models.Tree).where(*first_two))
         tree.parent_port, other.parent_port = other.parent_port, tree.parent_port
-    assert described(verify(stores)) == [
+    assert described(verify(stored)) == [
         f"{TREES}: the trees in PostgreSQL differ from those that 'multiple' builds"
     ]
-    assert described(verify(stores, checksums=True)) == [
+    assert described(verify(stored, checksums=True)) == [
         (
             f"{GREEDY}: the checksum recorded in PostgreSQL differs from that of the newly built "
             "artifact"
@@ -362,43 +314,26 @@ def test_a_forest_that_differs_in_postgresql_is_described(
     ]
 
 
-def test_an_incomplete_artifact_is_skipped(stores: Stores, stored_plan: Plan) -> None:
+def test_an_incomplete_artifact_is_skipped(stored: Stores) -> None:
     """The artifact is reported as skipped, since an ingest may be working on it."""
-    del stored_plan
-    stores.graph.write(LEVEL)
-    stores.graph.write("MATCH (f:Forest {id: $key}) SET f.state = 'loading'", {"key": GREEDY})
-    with open_session(stores.engine) as session:
+    stored.graph.write(LEVEL)
+    stored.graph.write("MATCH (f:Forest {id: $key}) SET f.state = 'loading'", {"key": GREEDY})
+    with open_session(stored.engine) as session:
         session.get_one(models.Materialization, ("forest", GREEDY)).state = "loading"
     recorder = Recorder()
-    assert verify(stores, reporter=recorder) == []
+    assert verify(stored, reporter=recorder) == []
     assert f"skipped {GREEDY}: it is loading, not complete" in recorder.lines
 
 
-def test_an_artifact_that_changes_during_verification_is_skipped(
-    stores: Stores, stored_plan: Plan
-) -> None:
+def test_an_artifact_that_changes_during_verification_is_skipped(stored: Stores) -> None:
     """Verification holds no lock. An artifact dropped in the meantime is reported as skipped."""
-    del stored_plan
 
     class DroppingRecorder(Recorder):
         def say(self, text: str) -> None:
             super().say(text)
             if text.startswith("computing"):
-                drop(stores, "forest", GREEDY)
+                drop(stored, "forest", GREEDY)
 
     recorder = DroppingRecorder()
-    assert verify(stores, reporter=recorder, checksums=True) == []
+    assert verify(stored, reporter=recorder, checksums=True) == []
     assert f"skipped {GREEDY}: it was changed meanwhile; verify it again" in recorder.lines
-
-
-def test_a_database_of_another_program_is_refused(stores: Stores) -> None:
-    """A database without starcast's tables has no artifacts to verify."""
-    stores.graph.write("CREATE (:Person)")
-    with pytest.raises(OwnershipError, match="belongs to another program"):
-        verify(stores)
-
-
-def test_an_empty_graph_has_no_problems_and_is_not_paired(stores: Stores) -> None:
-    """Verification changes nothing in the graph."""
-    BoltWriter(stores.graph, 1).prepare()
-    assert verify(stores) == []

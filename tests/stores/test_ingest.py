@@ -3,9 +3,11 @@
 import re
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -46,13 +48,9 @@ from support.checks import (
     states,
     stored_counts,
 )
-from support.plans import S4, plan
-
-
-@pytest.fixture
-def stored_plan() -> Plan:
-    """S4 with the multiple trees and their broadcast."""
-    return plan("S4", schedules="multiple", segments=2)
+from support.fix_graph import FEW, PowerCut, at_stage
+from support.plans import PLAN, S4, TREES, plan
+from support.recorder import Recorder
 
 
 def constructions_with_arguments(spec: str) -> list[str]:
@@ -79,9 +77,6 @@ def test_everything_is_stored_and_reads_back_equal(stores: Stores, spec: str, ro
     """All constructions, with arguments where needed, and all algorithms in both port models."""
     words = constructions_with_arguments(spec)
     everything = plan(spec, words, "all", root=root, ports="both", segments=2)
-    assert {artifact.id for artifact in plan(spec, "all", root=root).artifacts} <= {
-        artifact.id for artifact in everything.artifacts
-    }
     summary = ingest(stores, everything)
     assert [one.id for one in summary.created] == [artifact.id for artifact in everything.artifacts]
     assert summary.rows == sum(artifact.rows for artifact in everything.artifacts)
@@ -91,31 +86,31 @@ def test_everything_is_stored_and_reads_back_equal(stores: Stores, spec: str, ro
 
 def test_a_schedule_with_its_own_trees_has_no_forest(stores: Stores) -> None:
     """The trees DC(i, T) are not a stored forest, so the schedule depends only on the topology."""
-    stored_plan = plan("S4", schedules="allgather:dimension-change(base=balanced)")
-    ingest(stores, stored_plan)
-    assert [artifact.kind for artifact in stored_plan.artifacts] == ["topology", "schedule"]
-    assert_stored(stores, stored_plan)
+    wanted = plan("S4", schedules="allgather:dimension-change(base=balanced)")
+    ingest(stores, wanted)
+    assert [artifact.kind for artifact in wanted.artifacts] == ["topology", "schedule"]
+    assert_stored(stores, wanted)
     assert stores.graph.read("MATCH (:Schedule)-[u:USES]->() RETURN count(u) AS n") == [{"n": 0}]
 
 
 def test_query_plans_are_refreshed_after_the_last_artifact(
-    stores: Stores, stored_plan: Plan, monkeypatch: pytest.MonkeyPatch
+    stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An ingest that stores artifacts refreshes the server's query plans once."""
     reported: list[int] = []
     monkeypatch.setattr(
         "starcast.ingest.ingestion.refresh_plans", lambda _: reported.append(len(states(stores)))
     )
-    ingest(stores, stored_plan)
-    ingest(stores, stored_plan)
+    ingest(stores, PLAN)
+    ingest(stores, PLAN)
     assert reported == [len(S4)]
 
 
-def test_a_second_ingest_creates_nothing(stores: Stores, stored_plan: Plan) -> None:
+def test_a_second_ingest_creates_nothing(stores: Stores) -> None:
     """The second ingest adds no nodes, relationships or rows."""
-    ingest(stores, stored_plan)
+    ingest(stores, PLAN)
     before = counts(stores.graph), stored_counts(stores)
-    summary = ingest(stores, stored_plan)
+    summary = ingest(stores, PLAN)
     assert (summary.created, summary.present, summary.recovered, summary.rows) == (
         [],
         list(S4),
@@ -126,9 +121,7 @@ def test_a_second_ingest_creates_nothing(stores: Stores, stored_plan: Plan) -> N
     assert (counts(stores.graph), stored_counts(stores)) == before
 
 
-def test_an_artifact_is_called_complete_only_after_all_stages(
-    few: Stores, stored_plan: Plan
-) -> None:
+def test_an_artifact_is_called_complete_only_after_all_stages(few: Stores) -> None:
     """PostgreSQL calls an artifact complete at the last stage, Neo4j from `finished` on.
 
     The tests below interrupt an ingest at each of these stages.
@@ -143,7 +136,7 @@ def test_an_artifact_is_called_complete_only_after_all_stages(
         is_complete = (artifact.id,) in check_nodes(few.graph, label, (key,))
         assert is_complete == (stage in {"finished", "complete"})
 
-    ingest(few, stored_plan, on_stage=look)
+    ingest(few, PLAN, on_stage=look)
     for kind in ("topology", "forest", "schedule"):
         actual = [stage for one, stage in observed if one == kind]
         assert list(dict.fromkeys(actual)) == list(STAGES)
@@ -152,10 +145,6 @@ def test_an_artifact_is_called_complete_only_after_all_stages(
 
 class Break(Exception):  # noqa: N818 - not an error of anybody's
     """An unexpected error."""
-
-
-class PowerCut(BaseException):
-    """An exception that no handler catches: as after kill -9, no cleanup runs."""
 
 
 #: Interruptions without cleanup at every stage, and with a cleanup at two. The others are slow.
@@ -175,28 +164,19 @@ INTERRUPTIONS = [
 @pytest.mark.whole
 @pytest.mark.parametrize(("how", "kind", "stage"), INTERRUPTIONS)
 def test_an_interrupted_ingest_is_finished_by_the_next(
-    few: Stores, stored_plan: Plan, how: type[BaseException], kind: str, stage: str
+    few: Stores, how: type[BaseException], kind: str, stage: str
 ) -> None:
     """Complete artifacts stay, no others are called complete, and the next ingest adds the rest."""
-
-    def broken(at: str, artifact: Artifact) -> None:
-        if (at, artifact.kind) == (stage, kind):
-            raise how
-
     with pytest.raises(how):
-        ingest(few, stored_plan, on_stage=broken)
-    finish_interrupted(few, stored_plan, kind, stage, None if how is PowerCut else "failed")
+        ingest(few, PLAN, on_stage=at_stage(stage, kind, Mock(side_effect=how)))
+    finish_interrupted(few, PLAN, kind, stage, None if how is PowerCut else "failed")
 
 
-def test_the_error_of_a_failed_artifact_is_kept(stores: Stores, stored_plan: Plan) -> None:
+def test_the_error_of_a_failed_artifact_is_kept(stores: Stores) -> None:
     """The artifact's row in PostgreSQL records the reason, and nothing else is left."""
-
-    def broken(at: str, artifact: Artifact) -> None:
-        if (at, artifact.kind) == ("written", "forest"):
-            raise Break("out of cheese")
-
+    failing = Mock(side_effect=Break("out of cheese"))
     with pytest.raises(Break):
-        ingest(stores, stored_plan, on_stage=broken)
+        ingest(stores, PLAN, on_stage=at_stage("written", "forest", failing))
     with open_session(stores.engine) as session:
         assert [(row["state"], row["error"]) for row in list_artifacts(session, "forest")] == [
             ("failed", "Break: out of cheese")
@@ -272,38 +252,33 @@ def test_rows_that_differ_in_number_from_the_plan_are_not_stored(
 
 @pytest.mark.parametrize("edit", MEDDLING, ids=str)
 def test_an_artifact_that_another_program_changes_while_loading_is_not_complete(
-    stores: Stores, stored_plan: Plan, edit: str
+    stores: Stores, edit: str
 ) -> None:
     """Another program writes to the graph between the load and the comparison."""
-
-    def meddle(at: str, artifact: Artifact) -> None:
-        if (at, artifact.kind) == ("written", "forest"):
-            stores.graph.write(MEDDLING[edit])
-
+    meddle = at_stage("written", "forest", lambda: stores.graph.write(MEDDLING[edit]))
     with pytest.raises(RejectedError, match="does not match S4:multiple:1234: expected"):
-        ingest(stores, stored_plan, on_stage=meddle)
-    assert states(stores) == {"S4": "complete", "S4:multiple:1234": "failed"}
+        ingest(stores, PLAN, on_stage=meddle)
+    assert states(stores) == {"S4": "complete", TREES: "failed"}
     assert check_nodes(stores.graph, "Forest", ("id",)) == set()
-    ingest(stores, stored_plan)
-    assert_stored(stores, stored_plan)
+    ingest(stores, PLAN)
+    assert_stored(stores, PLAN)
 
 
-@pytest.mark.parametrize("label", ["Topology", "Forest", "Schedule"])
+@pytest.mark.parametrize(("first", "label"), [*enumerate(["Topology", "Forest", "Schedule"])])
 def test_dependents_of_a_lost_artifact_are_recreated(
-    stores: Stores, stored_plan: Plan, label: str
+    stores: Stores, first: int, label: str
 ) -> None:
     """All other artifacts are kept. For an emptied graph, see `test_graph_rebuild.py`."""
-    ingest(stores, stored_plan)
+    ingest(stores, PLAN)
     stores.graph.write(f"MATCH (o:{label}) DETACH DELETE o")
-    summary = ingest(stores, stored_plan)
-    first = ("Topology", "Forest", "Schedule").index(label)
+    summary = ingest(stores, PLAN)
     assert summary.present == list(S4[:first])
-    assert_stored(stores, stored_plan)
+    assert_stored(stores, PLAN)
 
 
-def test_artifacts_unknown_to_postgresql_are_deleted(stores: Stores, stored_plan: Plan) -> None:
+def test_artifacts_unknown_to_postgresql_are_deleted(stores: Stores) -> None:
     """The graph has such artifacts after an older backup of PostgreSQL has been restored."""
-    ingest(stores, stored_plan)
+    ingest(stores, PLAN)
     with stores.engine.begin() as connection:
         for table in ("schedule", "tree", "forest"):
             connection.execute(text(f"delete from {table}"))  # noqa: S608 - names of ours
@@ -313,40 +288,29 @@ def test_artifacts_unknown_to_postgresql_are_deleted(stores: Stores, stored_plan
     assert_stored(stores, only)
 
 
-def test_a_second_concurrent_ingest_is_refused_or_waits(stores: Stores, stored_plan: Plan) -> None:
+def test_a_second_concurrent_ingest_is_refused_or_waits(stores: Stores) -> None:
     """The processes exclude each other by a lock in PostgreSQL."""
-    with ExitStack() as stack:
-        lock = lock_stores(stores, wait=False, reporter=Silent(), task="dropping Q3")
-        stack.enter_context(lock)
-        calls: list[Callable[[], object]] = [
-            lambda: ingest(stores, stored_plan),
-            lambda: drop(stores, "topology", "S4"),
-        ]
-        for call in calls:
-            with pytest.raises(BusyError) as caught:
-                call()
-            activity = r"another process has been dropping Q3 since \d\d:\d\d:\d\d, for \d+ (s|min)"
-            assert re.fullmatch(activity, caught.value.message)
-            assert "--wait" in caught.value.hint
-        assert counts(stores.graph) == (0, 0)
-        reported = threading.Event()
+    activity = r"another process has been dropping Q3 since \d\d:\d\d:\d\d, for \d+ (s|min)"
+    reported = threading.Event()
 
-        class Listener(Silent):
-            def say(self, text: str) -> None:
-                if text.startswith("waiting: another process has been dropping Q3 since "):
-                    reported.set()
+    class Listener(Silent):
+        def say(self, text: str) -> None:
+            if text.startswith("waiting: another process has been dropping Q3 since "):
+                reported.set()
 
-        done: list[object] = []
-        waiting = threading.Thread(
-            target=lambda: done.append(ingest(stores, stored_plan, wait=True, reporter=Listener()))
-        )
-        waiting.start()
-        assert reported.wait(60)
-        assert not done
-        stack.close()
-        waiting.join(60)
-        assert len(done) == 1
-    assert_stored(stores, stored_plan)
+    with ThreadPoolExecutor() as pool:
+        with lock_stores(stores, wait=False, reporter=Silent(), task="dropping Q3"):
+            for call in (partial(ingest, stores, PLAN), partial(drop, stores, "topology", "S4")):
+                with pytest.raises(BusyError) as caught:
+                    call()
+                assert re.fullmatch(activity, caught.value.message)
+                assert "--wait" in caught.value.hint
+            assert counts(stores.graph) == (0, 0)
+            waiting = pool.submit(ingest, stores, PLAN, wait=True, reporter=Listener())
+            assert reported.wait(60)
+            assert not waiting.done()
+        waiting.result(60)
+    assert_stored(stores, PLAN)
 
 
 @pytest.mark.parametrize(
@@ -357,21 +321,19 @@ def test_a_second_concurrent_ingest_is_refused_or_waits(stores: Stores, stored_p
     ],
 )
 def test_an_ingest_does_not_change_the_graph_of_another_owner(
-    stores: Stores, stored_plan: Plan, statement: str, reason: str, before: tuple[int, int]
+    stores: Stores, statement: str, reason: str, before: tuple[int, int]
 ) -> None:
     """The owner is read before anything is written to either store."""
     stores.graph.write(statement)
     with pytest.raises(UnavailableError, match=reason):
-        ingest(stores, stored_plan)
+        ingest(stores, PLAN)
     assert counts(stores.graph) == before
     assert set(stored_counts(stores).values()) == {0}
 
 
-def test_a_drop_of_an_artifact_with_dependents_is_refused_and_names_them(
-    stores: Stores, stored_plan: Plan
-) -> None:
+def test_a_drop_of_an_artifact_with_dependents_is_refused_and_names_them(stores: Stores) -> None:
     """With cascade, the dependents are dropped first. All can be stored again."""
-    ingest(stores, stored_plan)
+    ingest(stores, PLAN)
     before = counts(stores.graph), stored_counts(stores)
     for kind, artifact_id, leaning in (
         ("topology", S4[0], (S4[2], S4[1])),
@@ -386,27 +348,35 @@ def test_a_drop_of_an_artifact_with_dependents_is_refused_and_names_them(
     assert drop(stores, "topology", "S4") == ["S4"]
     assert counts(stores.graph) == (1, 0)
     assert set(stored_counts(stores).values()) == {0}
-    ingest(stores, stored_plan)
-    assert_stored(stores, stored_plan)
+    ingest(stores, PLAN)
+    assert_stored(stores, PLAN)
 
 
-def test_a_drop_keeps_other_artifacts(stores: Stores) -> None:
-    """Other forests of the topology and other schedules of the forest stay."""
-    ingest(stores, plan("S4", schedules="greedy,multiple,recursive-substar", ports="both"))
-    drop(stores, "schedule", "S4:broadcast:greedy:one:segments=1:1234")
-    drop(stores, "forest", "S4:multiple:1234", cascade=True)
+def test_a_drop_keeps_other_artifacts(few: Stores) -> None:
+    """Other topologies, forests of the topology and schedules of the forest stay.
+
+    The artifacts are deleted in several batches, and every deleted row advances the progress.
+    """
+    ingest(few, plan("S3"))
+    ingest(few, plan("S4", schedules="greedy,multiple,recursive-substar", ports="both"))
+    recorder = Recorder()
+    drop(few, "topology", "S3", reporter=recorder)
+    drop(few, "schedule", "S4:broadcast:greedy:one:segments=1:1234", reporter=recorder)
+    drop(few, "forest", TREES, cascade=True, reporter=recorder)
+    assert len(recorder.tasks) == 5
+    assert all(task.done == task.total > FEW for task in recorder.tasks)
     left = plan("S4", "greedy,recursive-substar", "recursive-substar", ports="both")
     kept = schedule_artifact(
         ScheduleParameters(
             find_algorithm("broadcast", "greedy"), topology("S4"), 0, "all", {"segments": 1}
         )
     )
-    assert_stored(stores, Plan((*left.artifacts, kept)))
+    assert_stored(few, Plan((*left.artifacts, kept)))
 
 
-def test_stored_artifacts_are_listed_and_described(stores: Stores, stored_plan: Plan) -> None:
+def test_stored_artifacts_are_listed_and_described(stores: Stores) -> None:
     """The description of a forest includes its metrics."""
-    ingest(stores, stored_plan)
+    ingest(stores, PLAN)
     built_forest = forest("S4", "multiple")
     with open_session(stores.engine) as session:
         row = list_artifacts(session, "forest", "S4")[0]
@@ -423,7 +393,7 @@ def test_stored_artifacts_are_listed_and_described(stores: Stores, stored_plan: 
 
 @pytest.mark.parametrize("access", ["the reader", "read-only transactions"])
 def test_a_user_who_may_only_read_is_refused_before_the_graph_changes(
-    stores: Stores, stored_plan: Plan, role_url: Callable[[URL, Role], URL], access: str
+    stores: Stores, role_url: Callable[[URL, Role], URL], access: str
 ) -> None:
     """The role may not write, or the server is read-only, such as a hot standby."""
     url = role_url(stores.engine.url, "reader")
@@ -433,11 +403,11 @@ def test_a_user_who_may_only_read_is_refused_before_the_graph_changes(
     engine = sessions.connect(url)
     reading = replace(stores, engine=engine)
     with pytest.raises(UnavailableError, match=r"permission denied|read-only") as refused:
-        ingest(reading, stored_plan)
+        ingest(reading, PLAN)
     assert "\n" not in refused.value.message
     assert counts(stores.graph) == (0, 0)
-    ingest(stores, stored_plan)
+    ingest(stores, PLAN)
     with pytest.raises(UnavailableError, match=r"permission denied|read-only"):
         drop(reading, "topology", "S4", cascade=True)
-    assert_stored(stores, stored_plan)
+    assert_stored(stores, PLAN)
     engine.dispose()

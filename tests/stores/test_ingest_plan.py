@@ -27,14 +27,15 @@ def plan_ids(*words: object, **options: object) -> list[str]:
     return [artifact.id for artifact in plan(*words, **options).artifacts]
 
 
-def test_all_selects_all_trees_and_schedules() -> None:
+@pytest.mark.parametrize(("spec", "root"), [("S5", "12345"), ("S5,2", "12"), ("Q4", "0000")])
+def test_all_selects_all_trees_and_schedules_that_are_defined(spec: str, root: str) -> None:
     """The plan has all constructions without arguments and all algorithms, in build order."""
-    assert plan_ids("S5", "all", "all") == [
-        "S5",
-        *[f"S5:{construction}:12345" for construction in plain_constructions("S5")],
+    assert plan_ids(spec, "all", "all") == [
+        spec,
+        *[f"{spec}:{construction}:{root}" for construction in plain_constructions(spec)],
         *[
-            schedule("S5", algorithm.collective, algorithm.name).id
-            for algorithm in algorithms_on(topology("S5"))
+            schedule(spec, algorithm.collective, algorithm.name).id
+            for algorithm in algorithms_on(topology(spec))
         ],
     ]
 
@@ -55,22 +56,6 @@ def test_constructions_with_arguments_have_a_normal_form() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "root", "trees"),
-    [
-        ("S5,2", "12", ["nk-greedy", "nk-multiple"]),
-        ("Q4", "0000", ["binomial", "edge-disjoint-binomial"]),
-    ],
-)
-def test_all_selects_only_what_is_defined_on_the_topology(
-    spec: str, root: str, trees: list[str]
-) -> None:
-    """On other topologies, constructions and algorithms of star graphs are omitted."""
-    assert {f"{spec}:{name}:{root}" for name in trees} <= set(plan_ids(spec, "all", "all"))
-    stars = ("greedy", "multiple", "recursive-substar")
-    assert not {f"{spec}:{name}:{root}" for name in stars} & set(plan_ids(spec, "all", "all"))
-
-
-@pytest.mark.parametrize(
     "words",
     ["multiple", "broadcast:multiple", ["multiple", "broadcast:multiple"], " multiple , multiple"],
 )
@@ -86,10 +71,9 @@ def test_a_schedule_and_its_forest_are_planned_once(words: str | list[str]) -> N
 def test_collective_all_selects_the_algorithms_of_that_collective() -> None:
     """`collective:all` selects the algorithms of one collective, `all` those of all collectives."""
     of_each = [set(plan_ids("S4", schedules=f"{collective}:all")) for collective in COLLECTIVES]
-    assert set.union(*of_each) == set(plan_ids("S4", schedules="all"))
-    assert sum(len(actual) for actual in of_each) > len(
-        set.union(*of_each)
-    )  # schedules of several collectives share a forest
+    every = set(plan_ids("S4", schedules="all"))
+    assert set.union(*of_each) == every
+    assert sum(map(len, of_each)) > len(every)  # schedules of several collectives share a forest
 
 
 def test_arguments_in_parentheses_apply_to_one_schedule() -> None:
@@ -154,18 +138,6 @@ def _no_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Forest, "__post_init__", nothing)
 
 
-@pytest.mark.usefixtures("_no_arrays")
-def test_schedule_rows_are_counted_without_building_the_schedules() -> None:
-    """Rows can be counted even on S12, since no array over all nodes is created."""
-    network = topology("S12")
-    for algorithm in algorithms_on(network):
-        for ports in algorithm.ports:
-            assert (
-                algorithm.count(network, ports, algorithm.resolve_arguments(network, {}))
-                >= network.nodes - 1
-            )
-
-
 def test_ids_contain_the_root_the_ports_and_the_segments_or_messages() -> None:
     """Ids name the port model, and segments or messages, whichever the algorithm takes."""
     options = {"root": "4321", "ports": "both", "segments": 3, "messages": 2}
@@ -178,23 +150,6 @@ def test_ids_contain_the_root_the_ports_and_the_segments_or_messages() -> None:
         "S4:broadcast:recursive-substar:all:messages=2:4321",
         "S4:broadcast:recursive-substar:one:messages=2:4321",
     ]
-
-
-@pytest.mark.parametrize("share", [1, 3])
-def test_sizes_are_known_before_anything_is_built(share: int) -> None:
-    """Planned sizes equal those of the artifacts that are built."""
-    options = {"root": 7, "ports": "both", "segments": share, "messages": share}
-    chosen_plan = plan("S5", "multiple", "greedy,multiple,recursive-substar", **options)
-    for artifact in chosen_plan.artifacts:
-        built = artifact.build().graph
-        assert (built.content.nodes, built.content.relationships) == (
-            artifact.nodes,
-            artifact.relationships,
-        )
-        assert built.id == artifact.id
-    rows = 120 + 240 + 6 * 119 + 2 * 6 * 119 * share
-    assert sum(artifact.rows for artifact in chosen_plan.artifacts) == rows
-    assert len(schedule("S5", "broadcast", "multiple", segments=share)) == 4 * 119 * share
 
 
 @pytest.mark.parametrize("spec", ["S2", "S3", "S5", "S7", "S5,2", "S4,3", "S4,1", "Q4"])
@@ -238,9 +193,6 @@ def test_planning_an_invalid_forest_raises_the_same_error_as_building_it(words: 
     ("words", "options"),
     [
         (("S0",), {}),
-        (("S13",), {}),
-        (("S5,9",), {}),
-        (("T4",), {}),
         (("S5", "no-such-tree"), {}),
         (("S5", "all,no-such-tree"), {}),
         (("S4", "greedy,dimension-change(base=multiple,i=2"), {}),
@@ -273,8 +225,9 @@ def test_bad_input_is_refused(words: tuple[str, ...], options: dict[str, object]
 @pytest.mark.usefixtures("_no_arrays")
 @pytest.mark.parametrize("spec", ["S10", "S11", "S12"])
 def test_requests_beyond_all_limits_are_refused_with_their_sizes(spec: str) -> None:
-    """The requests are refused before any array is created."""
-    sizes = plan(spec, "all", "all").artifacts
+    """The requests are refused before any array is created, in all port models."""
+    sizes = plan(spec, "all", "all", ports="both").artifacts
+    assert all(size.rows >= sizes[0].nodes - 1 for size in sizes)
     with pytest.raises(LimitError) as caught:
         choose_method(LoadMethod.IMPORT, sizes, [], embedded=True)
     message = caught.value.message
@@ -330,7 +283,6 @@ def test_the_estimate_over_bolt_allows_for_a_server_that_has_just_started() -> N
 
 def test_stored_artifacts_are_counted_only_for_an_offline_import() -> None:
     """An import loads stored artifacts again, so it can be slower or exceed the limit."""
-    assert choose_method(LoadMethod.AUTO, NINE, [], embedded=True).method is LoadMethod.IMPORT
     assert choose_method(LoadMethod.AUTO, NINE, TEN * 2, embedded=True).method is LoadMethod.BOLT
     rows = f"{Estimate.of([*NINE, *TEN]).rows:,} rows"
     assert f"all {rows}" in choose_method(LoadMethod.IMPORT, NINE, TEN, embedded=True).reason
@@ -398,9 +350,7 @@ def test_s10_may_be_ingested_over_bolt_and_the_multiple_trees_of_s10_by_import()
     assert Estimate.of(plan("S10", "all").artifacts).rows > IMPORT_ROW_LIMIT
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(0.4, "0 s"), (119, "119 s"), (600, "10 min"), (90_000, "25 h")]
-)
-def test_durations_have_a_suitable_unit(seconds: float, words: str) -> None:
+def test_durations_have_a_suitable_unit() -> None:
     """A duration is printed in seconds, minutes or hours."""
-    assert format_duration(seconds) == words
+    seconds = (0.4, 119, 600, 90_000)
+    assert [*map(format_duration, seconds)] == ["0 s", "119 s", "10 min", "25 h"]

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -22,19 +22,18 @@ from starcast.ingest.rebuilding import rebuild
 from starcast.ingest.verification import check_artifact, verify
 from starcast.stores.graph.connection import Graph
 from starcast.support.errors import BusyError, LimitError, RejectedError, UnavailableError
-from starcast.support.progress import Silent
+from starcast.support.progress import Silent, Task
 from starcast.support.settings import Settings
 from starcast.trees import forest as grow
 from support import readback
 from support.checks import assert_stored, counts, graph_states, states
-from support.plans import plan
+from support.plans import PLAN, S4, SENDS, TREES, plan
 from support.recorder import Recorder
 
 SCRIPT = Path(__file__).parents[1] / "support" / "break_off.py"
 OLD = plan("S3", schedules="greedy")
-NEW = plan("S4", schedules="multiple", segments=2)  # the plan that `break_off.py` ingests
-
-
+OLD_IDS = {artifact.id for artifact in OLD.artifacts}
+NEW_IDS = set(S4)
 #: Artifacts of every family and collective, all constructions, ids with commas and parentheses.
 EVERYTHING = (
     plan("S4,2", ["all"]),
@@ -63,10 +62,10 @@ def test_an_import_replaces_the_store_of_a_running_server(stack_settings: Settin
     before = Home(stack_settings.home).published()["neo4j"].pid
     with open_stores(stack_settings) as stores:
         ingest(stores, OLD, method=LoadMethod.BOLT)
-        ingest(stores, NEW, method=LoadMethod.IMPORT)
+        ingest(stores, PLAN, method=LoadMethod.IMPORT)
     assert Home(stack_settings.home).published()["neo4j"].pid != before
     with open_stores(stack_settings) as stores:
-        assert_complete(stores, artifact_ids(OLD) | artifact_ids(NEW))
+        assert_complete(stores, OLD_IDS | NEW_IDS)
 
 
 @pytest.mark.slow
@@ -96,27 +95,23 @@ def in_force(own: Settings) -> str:
     """Return the name of the data directory in use, after checking that no other one is left."""
     home = Home(own.home)
     assert Neo4j(home).stale_folders() == []
-    assert [process.pid for process in Neo4j(home).find_processes()] == [
-        home.published()["neo4j"].pid
-    ]
+    pids = [process.pid for process in Neo4j(home).find_processes()]
+    assert pids == [home.published()["neo4j"].pid]
     return Neo4j(home).data.name
 
 
-def artifact_ids(stored_plan: Plan) -> set[tuple[str, str]]:
-    """Return the kind and id of each artifact in a plan."""
-    return {(artifact.kind, artifact.id) for artifact in stored_plan.artifacts}
-
-
-def in_graph(own: Settings) -> set[tuple[str, str]]:
-    """Return the kind and id of each artifact in the graph."""
+def in_graph(own: Settings) -> set[str]:
+    """Return the ids of all artifacts in the graph."""
     with open_stores(own) as stores:
-        return set(graph_states(stores))
+        return {artifact_id for _, artifact_id in graph_states(stores)}
 
 
-def assert_complete(stores: Stores, artifacts: set[tuple[str, str]]) -> None:
+def assert_complete(stores: Stores, ids: set[str]) -> None:
     """Check that exactly these artifacts are complete in the graph, with correct checksums."""
-    assert graph_states(stores) == dict.fromkeys(artifacts, "complete")
-    for kind, artifact_id in artifacts:
+    found = graph_states(stores)
+    assert {artifact_id for _, artifact_id in found} == ids
+    assert set(found.values()) == {"complete"}
+    for kind, artifact_id in found:
         check_artifact(stores, kind, artifact_id)
 
 
@@ -132,17 +127,14 @@ def dies(own: Settings, stage: str, command: str = "import") -> None:
 @pytest.mark.parametrize("stage", ["saved", "written", "imported"])
 def test_a_kill_before_the_server_stops_changes_nothing(own: Settings, stage: str) -> None:
     """The old server keeps answering, and the next command deletes the written files."""
-    before, pid = (
-        Neo4j(Home(own.home)).data,
-        Home(own.home).published()["neo4j"].pid,
-    )
-    stored_before = in_graph(own)
+    before, stored_before = in_force(own), in_graph(own)
+    pid = Home(own.home).published()["neo4j"].pid
     dies(own, stage)
     with open_stores(own) as stores:  # no 'up' is needed: the server is running
         assert_complete(stores, stored_before)
         assert set(states(stores).values()) == {"complete", "loading"}
     stack.up(own, Silent())
-    assert in_force(own) == before.name
+    assert in_force(own) == before
     assert Home(own.home).published()["neo4j"].pid == pid
 
 
@@ -166,11 +158,11 @@ def test_a_kill_after_the_switch_keeps_the_new_store(own: Settings) -> None:
     before, password, stored_before = in_force(own), Home(own.home).password("neo4j"), in_graph(own)
     dies(own, "changed")
     with opened(own) as stores:
-        assert_complete(stores, stored_before | artifact_ids(NEW))
+        assert_complete(stores, stored_before | NEW_IDS)
         assert set(states(stores).values()) == {"complete"}
-        forest = readback.read_forest(stores.graph, NEW.artifacts[1].id)
+        forest = readback.read_forest(stores.graph, TREES)
         assert np.array_equal(forest.parent_port, grow("S4", "multiple").parent_port)
-        assert ingest(stores, NEW).created == []
+        assert ingest(stores, PLAN).created == []
     assert in_force(own) != before
     assert Home(own.home).password("neo4j") == password
 
@@ -200,12 +192,8 @@ def test_an_imported_store_that_fails_the_comparison_is_never_used(own: Settings
         assert observed == ["rebuilding"]
         assert in_force(own) == before
         assert_complete(stores, stored_before)
-        failed = {
-            artifact_id: state
-            for artifact_id, state in states(stores).items()
-            if state != "complete"
-        }
-        assert failed == {artifact.id: "failed" for artifact in stored_plan.artifacts}
+        failed = dict.fromkeys((each.id for each in stored_plan.artifacts), "failed")
+        assert states(stores) == dict.fromkeys(stored_before, "complete") | failed
 
 
 @pytest.mark.slow
@@ -213,17 +201,12 @@ def test_ctrl_c_ends_the_import_and_keeps_the_server(own: Settings) -> None:
     """The import tool ends, and the server is never stopped."""
     before, stored_before = Home(own.home).published(), in_graph(own)
 
-    class Interrupting(Silent):
-        @contextmanager
-        def task(self, text: str, total: int, unit: str = "") -> Iterator["Interrupting"]:
+    class Interrupting(Recorder):
+        def task(self, text: str, total: int, unit: str = "") -> AbstractContextManager[Task]:
             """Raise an interrupt when the import tool starts."""
-            del total, unit
             if text.startswith("import "):
                 raise KeyboardInterrupt
-            yield self
-
-        def advance(self, amount: int = 1) -> None:
-            """Ignore the advances of other tasks."""
+            return super().task(text, total, unit)
 
     with open_stores(own) as stores:
         with pytest.raises(KeyboardInterrupt):
@@ -233,7 +216,7 @@ def test_ctrl_c_ends_the_import_and_keeps_the_server(own: Settings) -> None:
         assert_complete(stores, stored_before)
         assert states(stores)["Q3"] == "failed"
         ingest(stores, plan("Q3"))
-        assert_complete(stores, stored_before | artifact_ids(plan("Q3")))
+        assert_complete(stores, stored_before | {"Q3"})
         drop(stores, "topology", "Q3", cascade=True)
 
 
@@ -285,24 +268,24 @@ def test_a_rebuild_repairs_manual_edits(own: Settings) -> None:
         ):
             rebuild(stores, method=LoadMethod.IMPORT)
         original = rebuild(stores, method=LoadMethod.IMPORT, discard_foreign=True)
-        assert {(one.kind, one.id) for one in original} == stored_before
+        assert {one.id for one in original} == stored_before
     with open_stores(own) as stores:
         assert_complete(stores, stored_before)
         assert verify(stores, checksums=True) == []
 
 
 @pytest.fixture
-def both(own: Settings) -> set[tuple[str, str]]:
-    """Store old and new artifacts, and return those that remain when S4 is dropped."""
+def both(own: Settings) -> set[str]:
+    """Store old and new artifacts, and return the ids that remain when S4 is dropped."""
     with opened(own) as stores:
-        ingest(stores, NEW)
+        ingest(stores, PLAN)
         if "Q3" in states(stores):  # left by the test in which the ingest of Q3 fails
             drop(stores, "topology", "Q3", cascade=True)
-    return in_graph(own) - artifact_ids(NEW)
+    return in_graph(own) - NEW_IDS
 
 
 @pytest.mark.slow
-def test_a_drop_by_import_keeps_everything_else(own: Settings, both: set[tuple[str, str]]) -> None:
+def test_a_drop_by_import_keeps_everything_else(own: Settings, both: set[str]) -> None:
     """Both estimates are printed. During the drop, other processes can read but not ingest."""
     before = in_force(own)
     recorder = Recorder()
@@ -312,7 +295,7 @@ def test_a_drop_by_import_keeps_everything_else(own: Settings, both: set[tuple[s
         if stage == "imported":
             with open_stores(own) as stores:
                 assert set(states(stores).values()) == {"complete"}
-                assert NEW.artifacts[1].id in dict(states(stores))
+                assert TREES in states(stores)
                 with pytest.raises(BusyError) as busy:
                     ingest(stores, plan("Q2"))
                 observed.append(busy.value.message)
@@ -331,7 +314,7 @@ def test_a_drop_by_import_keeps_everything_else(own: Settings, both: set[tuple[s
             method=LoadMethod.IMPORT,
             on_stage=observe,
         )
-    assert dropped == [artifact.id for artifact in reversed(NEW.artifacts)]
+    assert dropped == [*reversed(S4)]
     activity = r"another process has been dropping S4 since \d\d:\d\d:\d\d, for \d+ (s|min)"
     assert len(observed) == 2
     assert re.fullmatch(activity, observed[0])
@@ -343,7 +326,7 @@ def test_a_drop_by_import_keeps_everything_else(own: Settings, both: set[tuple[s
     assert re.fullmatch(announced, recorder.lines[0])
     assert in_force(own) != before
     with open_stores(own) as stores:
-        assert set(states(stores)) == {artifact_id for _, artifact_id in both}
+        assert set(states(stores)) == both
         assert_complete(stores, both)
         assert verify(stores) == []
 
@@ -351,7 +334,7 @@ def test_a_drop_by_import_keeps_everything_else(own: Settings, both: set[tuple[s
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", ["written", "imported", "compared"])
 def test_a_drop_by_import_killed_before_the_switch_drops_nothing(
-    own: Settings, both: set[tuple[str, str]], stage: str
+    own: Settings, both: set[str], stage: str
 ) -> None:
     """The old store stays in use, and all its artifacts are complete."""
     before = in_force(own)
@@ -359,28 +342,28 @@ def test_a_drop_by_import_killed_before_the_switch_drops_nothing(
     with opened(own) as stores:
         assert in_force(own) == before
         assert set(states(stores).values()) == {"complete"}
-        assert_complete(stores, both | artifact_ids(NEW))
+        assert_complete(stores, both | NEW_IDS)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", ["marked", "changed"])
 def test_a_drop_by_import_killed_at_the_switch_is_finished_by_the_next_command(
-    own: Settings, both: set[tuple[str, str]], stage: str
+    own: Settings, both: set[str], stage: str
 ) -> None:
     """The remaining artifacts are complete in both stores."""
     before = in_force(own)
     dies(own, stage, "drop-by-import")
     with opened(own) as stores:
         assert (in_force(own) == before) == (stage == "marked")
-        assert {states(stores)[artifact.id] for artifact in NEW.artifacts} == {"loading"}
-        assert set(ingest(stores, OLD).recovered) == {artifact.id for artifact in NEW.artifacts}
+        assert {states(stores)[name] for name in S4} == {"loading"}
+        assert set(ingest(stores, OLD).recovered) == NEW_IDS
         assert_complete(stores, both)
-        assert set(states(stores)) == {artifact_id for _, artifact_id in both}
+        assert set(states(stores)) == both
 
 
 @pytest.mark.slow
 def test_a_drop_deletes_rows_if_an_import_would_lose_data_or_exceed_the_disk(
-    own: Settings, both: set[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+    own: Settings, both: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By default, rows are deleted instead. An import that is requested explicitly is refused."""
     monkeypatch.setattr(planning, "DELETED_PER_SECOND", 0.001)
@@ -388,8 +371,8 @@ def test_a_drop_deletes_rows_if_an_import_would_lose_data_or_exceed_the_disk(
     with open_stores(own) as stores:
         stores.graph.write("CREATE (:Person)")
         with pytest.raises(RejectedError, match="1 node with the label Person"):
-            drop(stores, "forest", NEW.artifacts[1].id, True, method=LoadMethod.IMPORT)
-        drop(stores, "schedule", NEW.artifacts[2].id)
+            drop(stores, "forest", TREES, True, method=LoadMethod.IMPORT)
+        drop(stores, "schedule", SENDS)
         stores.graph.write("MATCH (p:Person) DELETE p")
         monkeypatch.setattr(planning, "BYTES_PER_NODE", 10**12)
         with pytest.raises(LimitError, match="and its disk has"):
@@ -412,4 +395,4 @@ def test_the_last_artifact_can_be_dropped_by_import(own: Settings) -> None:
         assert counts(stores.graph) == (1, 0)
         assert verify(stores) == []
         ingest(stores, OLD)
-        assert_complete(stores, artifact_ids(OLD))
+        assert_complete(stores, OLD_IDS)

@@ -13,7 +13,7 @@ from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import LoadMethod, Stores, drop, ingest, parse_request
 from starcast.ingest.rebuilding import rebuild
-from starcast.ingest.verification import check_artifact, verify
+from starcast.ingest.verification import verify
 from starcast.stores.database import models
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import InputError, RejectedError
@@ -39,8 +39,6 @@ def test_artifacts_of_plug_ins_are_stored_and_read_back(stores: Stores, spec: st
     with open_session(stores.engine) as session:
         row = session.scalars(select(models.Topology)).one()
         assert (row.spec, row.family) == (spec, topology(spec).family)
-    for artifact in request.artifacts:
-        check_artifact(stores, artifact.kind, artifact.id)
 
 
 ROUND = """
@@ -70,16 +68,12 @@ def ring(tmp_path: Path) -> Path:
     return file
 
 
-def recorded(stores: Stores) -> dict[str, object]:
-    """Return the recorded plug-ins of each artifact."""
-    with open_session(stores.engine) as session:
-        return {row.id: row.plugins for row in session.scalars(select(models.Materialization))}
-
-
 def test_artifacts_record_the_plug_ins_that_built_them(stores: Stores) -> None:
     load_examples()
     ingest(stores, plan("R4", ["highest-ports"], ["forest(base=highest-ports)"]))
-    found = recorded(stores)
+    with open_session(stores.engine) as session:
+        rows = session.scalars(select(models.Materialization))
+        found = {row.id: row.plugins for row in rows}
     bi_rotator = {"bi-rotator": ORIGINS["family", "bi-rotator"].describe()}
     trees = {"highest-ports": ORIGINS["construction", "highest-ports"].describe()}
     assert found.pop("R4") == bi_rotator
@@ -209,11 +203,6 @@ def test_forests_that_conflict_with_their_name_or_topology_are_refused(stores: S
         parse_request("S5", forests=[other])
     with pytest.raises(InputError, match="two forests"):
         parse_request("S4", forests=[other, other])
-    cyclic = Forest(topology("S4"), np.array([[0] + [2] * 23], np.uint8), construction="cyclic")
-    with pytest.raises(RejectedError):
-        ingest(stores, parse_request("S4", forests=[cyclic]))
-    with open_session(stores.engine) as session:
-        assert session.get(models.Forest, cyclic.id) is None
     assert verify(stores) == []
 
 

@@ -9,8 +9,9 @@ import psycopg
 import pytest
 from sqlalchemy import URL, Engine, inspect, text
 
+from starcast.ingest.stores import open_engine
 from starcast.stores import Role
-from starcast.stores.database import migrations, sessions
+from starcast.stores.database import migrations
 from starcast.stores.database.models import Base
 from starcast.support.installation import data_folder
 from starcast.support.progress import Silent
@@ -21,9 +22,8 @@ from support.fix_servers import new_database, plain_url
 @pytest.fixture
 def bare(fresh_database: URL) -> Iterator[Engine]:
     """An engine for a database without tables."""
-    engine = sessions.connect(fresh_database)
-    yield engine
-    engine.dispose()
+    with open_engine(fresh_database) as engine:
+        yield engine
 
 
 @pytest.fixture
@@ -78,9 +78,8 @@ def add_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
 def kept_database(store_url: URL) -> Iterator[URL]:
     """A database with the newest schema, shared by all tests that do not change the schema."""
     with new_database(store_url) as url:
-        opened = sessions.connect(url)
-        migrations.upgrade(opened, Silent())
-        opened.dispose()
+        with open_engine(url) as engine:
+            migrations.upgrade(engine, Silent())
         yield url
 
 
@@ -159,6 +158,5 @@ def filled_database(
 @pytest.fixture
 def engine(clean_database: URL) -> Iterator[Engine]:
     """An engine for the clean database."""
-    opened = sessions.connect(clean_database)
-    yield opened
-    opened.dispose()
+    with open_engine(clean_database) as opened:
+        yield opened

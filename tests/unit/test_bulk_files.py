@@ -4,19 +4,13 @@
 """
 
 import re
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 
-from starcast.ingest.artifacts import (
-    Artifact,
-    forest_artifact,
-    topology_artifact,
-)
 from starcast.stores.graph import artifacts, bulk_files
-from starcast.stores.graph.artifacts import GraphArtifact
+from starcast.stores.graph.artifacts import GraphArtifact, graph_artifact
 from starcast.stores.graph.schema import LABELS, RELATIONSHIPS
 from starcast.support.progress import Silent
 from starcast.topologies import topology
@@ -60,12 +54,9 @@ def test_file_headers_follow_the_schema(written: bulk_files.BulkFiles) -> None:
     }
     for artifact in (*LABELS, *RELATIONSHIPS):
         ids = ":ID" if artifact in LABELS else ":START_ID,:END_ID"
-        expected = ",".join(
-            [ids, *(f"{one.name}:{kinds[one.type]}" for one in artifact.properties)]
-        )
-        assert (written.folder / f"{artifact.name.lower()}.csv").read_text().splitlines()[
-            0
-        ] == expected
+        names = [f"{one.name}:{kinds[one.type]}" for one in artifact.properties]
+        text = (written.folder / f"{artifact.name.lower()}.csv").read_text()
+        assert text.splitlines()[0] == ",".join([ids, *names])
 
 
 def test_blocks_of_rows_do_not_change_the_files(
@@ -113,7 +104,7 @@ def test_labels_and_relationships_without_rows_have_no_file(
     specs: list[str], names: list[str], tmp_path: Path
 ) -> None:
     """The importer refuses files without a header."""
-    graphs = [topology_artifact(topology(spec)).build().graph for spec in specs]
+    graphs = [graph_artifact(topology(spec)) for spec in specs]
     written = bulk_files.write(tmp_path, STORE, graphs, 0, Silent())
     assert sorted(file.stem for file in tmp_path.iterdir()) == names
     assert len(written.arguments) == len(names)
@@ -123,9 +114,7 @@ def test_labels_and_relationships_without_rows_have_no_file(
 def test_a_forest_without_its_topology_is_refused(tmp_path: Path) -> None:
     """Artifacts must come after those that they depend on."""
     with pytest.raises(KeyError, match="S4"):
-        bulk_files.write(
-            tmp_path, STORE, [forest_artifact(forest("S4", "greedy")).build().graph], 0, Silent()
-        )
+        bulk_files.write(tmp_path, STORE, [graph_artifact(forest("S4", "greedy"))], 0, Silent())
 
 
 def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
@@ -135,20 +124,21 @@ def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "store.csv").read_text() == "mine"
 
 
-SIZED: dict[str, Callable[[], Sequence[Artifact]]] = {
-    "S6": lambda: plan("S6", ["multiple"], ["broadcast:multiple", "alltoall:exact"]).artifacts,
-    "S6,4": lambda: plan("S6,4", ["nk-multiple"]).artifacts,
-    "Q7": lambda: plan("Q7", ["edge-disjoint-binomial"]).artifacts,
-}
-
-
-@pytest.mark.parametrize("name", SIZED)
-def test_the_estimated_bytes_are_a_close_upper_bound(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("spec", "trees", "schedules"),
+    [
+        ("S6", "multiple", "broadcast:multiple,alltoall:exact"),
+        ("S6,4", "nk-multiple", ""),
+        ("Q7", "edge-disjoint-binomial", ""),
+    ],
+)
+def test_the_estimated_bytes_are_a_close_upper_bound(
+    spec: str, trees: str, schedules: str, tmp_path: Path
+) -> None:
     """The estimate assumes that every number has as many digits as the largest node number."""
-    chosen = SIZED[name]()
-    written = bulk_files.write(
-        tmp_path, STORE, [artifact.build().graph for artifact in chosen], 0, Silent()
-    )
+    chosen = plan(spec, trees, schedules).artifacts
+    graphs = [artifact.build().graph for artifact in chosen]
+    written = bulk_files.write(tmp_path, STORE, graphs, 0, Silent())
     largest = len(str(written.nodes))
     estimated = sum(
         one.nodes * bulk_files.node_bytes(one.topology, largest)

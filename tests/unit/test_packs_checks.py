@@ -1,6 +1,7 @@
 """The checks that starcast applies to a query file, and their errors, which name the file."""
 
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 from hypothesis import given
@@ -13,17 +14,15 @@ from starcast.support.errors import InputError
 FILE = Path("/packs/mine/question.cypher")
 
 
-def query(body: str, parameters: str = "none", columns: str = "a: something") -> Query:
+def query(body: str, parameters: str = "", columns: str = "a: something") -> Query:
     """Return a query with this body, which begins on line 6 of the file by default."""
-    items = (
-        "" if parameters == "none" else "".join(f"\n//   {line}" for line in parameters.split("\n"))
-    )
-    shown = "".join(f"\n//   {line}" for line in columns.split("\n"))
-    head = f"// title: T\n// question: Q?\n// parameters:{items or ' none'}\n// columns:{shown}\n"
+    items, shown = (indent(f"\n{lines}", "//   ") for lines in (parameters, columns))
+    given = items if parameters else " none"
+    head = f"// title: T\n// question: Q?\n// parameters:{given}\n// columns:{shown}\n"
     return Query(FILE, f"{head}{body}\n")
 
 
-def refusal(body: str, parameters: str = "none", columns: str = "a: something") -> str:
+def refusal(body: str, parameters: str = "", columns: str = "a: something") -> str:
     """Return the error message for a query, without the path, and check that it has a hint."""
     with pytest.raises(InputError) as caught:
         query(body, parameters, columns)
@@ -152,7 +151,7 @@ def test_the_error_for_a_statement_names_file_and_line(body: str, message: str) 
         ("UNWIND $disjoint_paths AS path RETURN path AS a, $topology AS b, $source AS c",
          "topology (topology): x\nsource (node): y", "a: a",
          "$disjoint_paths needs the parameter 'target', which is not declared"),
-        ("RETURN 1 AS a", "none", "a b", "columns: 'a b' is not a column declaration"),
+        ("RETURN 1 AS a", "", "a b", "columns: 'a b' is not a column declaration"),
     ],
     ids=["unused", "computed", "column"],
 )  # fmt: skip

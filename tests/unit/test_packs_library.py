@@ -1,7 +1,6 @@
 """Query packs as folders: their files, query names, and name conflicts."""
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import Mock
@@ -15,7 +14,6 @@ from starcast.queries.pack import load_folder, write_template
 from starcast.queries.parameters import Parameter
 from starcast.queries.query import Column
 from starcast.support.errors import InputError, NotFoundError
-from starcast.support.installation import data_folder
 
 VALID = """\
 // title: Number of nodes
@@ -38,11 +36,6 @@ def write(directory: Path, name: str, text: str = VALID) -> Path:
     return path
 
 
-def test_six_query_packs_come_with_starcast() -> None:
-    packs = {query.pack for query in load_queries().values()}
-    assert packs == {"faults", "overlap", "paths", "schedules", "topology", "trees"}
-
-
 def test_every_query_of_starcast_is_complete_and_can_be_pasted_into_neo4j_browser() -> None:
     """A file contains only header and statement.
 
@@ -56,16 +49,6 @@ def test_every_query_of_starcast_is_complete_and_can_be_pasted_into_neo4j_browse
         assert "\n// revision: " in query.text
         assert query.header.reference
         assert not re.search(r"\d\s*(s|ms|seconds)\b", query.header.cost)
-
-
-def test_packs_of_the_user_are_added_to_those_of_starcast(tmp_path: Path) -> None:
-    write(tmp_path, "mine/nodes")
-    write(tmp_path, "yours/nodes")
-    (tmp_path / "README.md").write_text("no pack")
-    (tmp_path / "mine" / "notes.txt").write_text("no query")
-    known = load_queries(tmp_path)
-    assert {"mine/nodes", "yours/nodes"} <= set(known)
-    assert set(load_queries()) < set(known)
 
 
 def test_a_query_is_found_by_its_short_name_if_no_other_query_has_it(tmp_path: Path) -> None:
@@ -160,11 +143,15 @@ def test_the_folder_of_a_single_pack_can_be_loaded(tmp_path: Path) -> None:
         load_folder(tmp_path / "mine")
 
 
-def test_packs_can_be_loaded_from_several_folders(tmp_path: Path) -> None:
+def test_packs_of_several_folders_are_added_to_those_of_starcast(tmp_path: Path) -> None:
+    """Hidden folders and other files are ignored."""
     first = write(tmp_path / "a", "mine/nodes")
+    write(tmp_path / "a", ".git/nodes")
+    first.with_name("notes.txt").write_text("no query")
     write(tmp_path / "b", "other/nodes")
+    (tmp_path / "b" / "README.md").write_text("no pack")
     known = load_queries(tmp_path / "a", tmp_path / "b", tmp_path / "a")
-    assert {"mine/nodes", "other/nodes"} == set(known) - set(load_queries())
+    assert set(known) == {"mine/nodes", "other/nodes", *load_queries()}
     second = write(tmp_path / "b", "mine/something-else")
     with pytest.raises(InputError, match="two packs are named 'mine'") as caught:
         load_queries(tmp_path / "a", tmp_path / "b")
@@ -189,11 +176,6 @@ def test_the_template_is_a_valid_query_and_never_replaces_a_file(tmp_path: Path)
         write_template("mine/load", tmp_path / "file")
 
 
-def test_hidden_folders_are_ignored(tmp_path: Path) -> None:
-    shutil.copytree(data_folder("queries") / "paths", tmp_path / ".git")
-    assert load_folder(tmp_path) == {}
-
-
 def test_the_query_catalogue_shows_the_complete_header_of_every_query() -> None:
     page = query_packs.page()
     for query in load_queries().values():
@@ -209,13 +191,8 @@ def test_the_query_catalogue_shows_the_complete_header_of_every_query() -> None:
 
 def test_the_example_query_file_in_the_catalogue_is_valid(tmp_path: Path) -> None:
     form = query_packs.page().split("```cypher\n")[1].split("```")[0]
-    body = (
-        "MATCH (a)-[e:TREE_EDGE {forest: $forest}]->() "
-        "WITH a, count(e) AS load WHERE load >= $min_load"
-    )
-    form = form.replace("MATCH ...", body).replace(
-        "RETURN ... AS sender, ... AS load", "RETURN a.label AS sender, load"
-    )
+    form = form.replace("MATCH ...", "MATCH (a)-[e {forest: $forest, level: $min_load}]->()")
+    form = form.replace("... AS sender, ... AS load", "a.label AS sender, count(e) AS load")
     assert find(str(write(tmp_path, "mine/form", form))).header.cost
 
 

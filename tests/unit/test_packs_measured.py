@@ -8,13 +8,7 @@ import query_packs
 from query_packs import FASTER, SLOW, faster_library
 
 from starcast.queries import find, load_queries
-from starcast.queries.pack import (
-    LARGEST,
-    SIZES,
-    Figures,
-    Measurements,
-    measurements,
-)
+from starcast.queries.pack import LARGEST, SIZES, Figures, Measurements, measurements
 from starcast.support.errors import RejectedError
 
 DOCUMENT = {
@@ -31,33 +25,22 @@ DOCUMENT = {
 }
 
 
-def test_every_query_that_comes_with_starcast_is_measured_at_its_current_revision() -> None:
+def test_exactly_the_queries_of_starcast_are_measured_at_their_current_revisions() -> None:
     """If this fails, run: python -m benchmarks packs --write."""
     for query in load_queries().values():
         figures = measurements().find(query)
-        assert figures is not None, (
-            "not measured at this revision: python -m benchmarks packs --write"
-        )
+        assert figures is not None, f"{query.name} was not measured at this revision"
         assert set(figures.seconds) == set(SIZES)
-        first = figures.seconds[SIZES[0]]
-        assert first is not None
-        assert first < 1
-
-
-def test_only_queries_that_come_with_starcast_are_measured() -> None:
-    assert set(measurements().queries) <= set(load_queries())
+        assert 0 < (figures.seconds[SIZES[0]] or 0) < 1
+    assert set(measurements().queries) == set(load_queries())
 
 
 def test_a_measurement_file_is_read_and_its_times_are_formatted(tmp_path: Path) -> None:
     known = measurements(written(tmp_path, DOCUMENT))
     assert (known.machine, known.neo4j) == ("2 cores", "2026.08.1")
     figures = known.queries["paths/shortest-path"]
-    assert [known.format_seconds(figures, spec) for spec in (*SIZES, "S9")] == [
-        "0.0043",
-        "0.5",
-        "> 30",
-        "",
-    ]
+    shown = [known.format_seconds(figures, spec) for spec in (*SIZES, "S9")]
+    assert shown == ["0.0043", "0.5", "> 30", ""]
     assert dict(figures.others) == {"numpy": 0.02}
 
 
@@ -130,11 +113,8 @@ def test_cypher_is_the_wrong_tool_if_it_is_slow_and_another_library_much_faster(
         (None, {"numpy": 0.1, "networkx": 0.01}, ("networkx", 3000.0)),
         (100 * SLOW, {}, None),
     ]:
-        result = faster_library(figures(1, largest, **others), 30.0)
-        assert (result is None) == (faster is None)
-        if result is not None and faster is not None:
-            assert result[0] == faster[0]
-            assert result[1] == pytest.approx(faster[1])
+        expected = faster and (faster[0], pytest.approx(faster[1]))
+        assert faster_library(figures(1, largest, **others), 30.0) == expected
 
 
 def test_the_query_page_lists_the_queries_for_which_cypher_is_the_wrong_tool(

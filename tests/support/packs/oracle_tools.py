@@ -4,12 +4,14 @@ Links of topologies are computed from node labels by definition, without code of
 and schedules are read from starcast's arrays.
 """
 
-from collections import deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, wraps
 from itertools import pairwise
 from typing import Any, NamedTuple
+
+import networkx as nx
 
 from oracles import cayley_graphs, hypercube, nk_star, star_graph
 from starcast.collectives import Schedule
@@ -57,13 +59,10 @@ def oracle(
     The function maps parameters to tuples of values. It is replaced by a function that returns
     rows.
 
-    Args:
+    Args (for the others, see `Oracle`):
         name: the name of the query.
         columns: the names of the columns, in the order of the values.
-        cases: the parameter sets to run the query with.
         order: the columns by which the rows are sorted; after a minus, in descending order.
-        judge: as in `Oracle`.
-        specs: as in `Oracle`.
     """
     names = columns.split()
     keys = [(key.removeprefix("-"), -1 if key.startswith("-") else 1) for key in order.split()]
@@ -141,17 +140,16 @@ def path_ports(spec: str, nodes: Sequence[Label]) -> list[int | None]:
 
 
 @cache
+def network(spec: str) -> nx.Graph:
+    """Return a topology as a graph of NetworkX."""
+    links = ((node, across(spec, node, port)) for node in labels(spec) for port in ports(spec))
+    return nx.Graph(links)
+
+
+@cache
 def distances(spec: str, source: Label) -> dict[Label, int]:
-    """Return the distance of every node from one node, by breadth-first search."""
-    distance = {source: 0}
-    queue = deque([source])
-    while queue:
-        node = queue.popleft()
-        for neighbour in (across(spec, node, port) for port in ports(spec)):
-            if neighbour not in distance:
-                distance[neighbour] = distance[node] + 1
-                queue.append(neighbour)
-    return distance
+    """Return the distance of every node from one node."""
+    return dict(nx.single_source_shortest_path_length(network(spec), source))
 
 
 def spec_of(name: str) -> str:
@@ -165,30 +163,30 @@ def forest_by_id(name: str) -> Forest:
     return next(forest for forest in forests(spec_of(name)) if forest.id == name)
 
 
-def trees_of(name: str) -> range:
-    """Return the numbers of the trees of the forest with this id."""
-    return range(forest_by_id(name).trees)
+def trees_of(forest: str) -> range:
+    """Return the numbers of the trees of a forest."""
+    return range(forest_by_id(forest).trees)
 
 
-def root(forest: Forest) -> Label:
+def root(forest: str) -> Label:
     """Return the label of the root of a forest."""
-    return labels(forest.topology.spec)[forest.root]
+    return labels(spec_of(forest))[forest_by_id(forest).root]
 
 
 @cache
-def parents(forest: Forest, tree: int) -> dict[Label, Label]:
+def parents(forest: str, tree: int) -> dict[Label, Label]:
     """Return the parent of each node of a tree except the root."""
-    spec = forest.topology.spec
-    row = zip(labels(spec), forest.parent_port[tree], strict=True)
+    spec = spec_of(forest)
+    row = zip(labels(spec), forest_by_id(forest).parent_port[tree], strict=True)
     return {label: across(spec, label, int(port)) for label, port in row if port}
 
 
-def parent(forest: Forest, tree: int, label: Label) -> Label | None:
+def parent(forest: str, tree: int, label: Label) -> Label | None:
     """Return the parent of a node; None at the root and outside the tree."""
     return parents(forest, tree).get(label)
 
 
-def to_root(forest: Forest, tree: int, label: Label) -> list[Label]:
+def to_root(forest: str, tree: int, label: Label) -> list[Label]:
     """Return the path from a node to the root, or only the node if it is not in the tree."""
     chain = [label]
     while (above := parent(forest, tree, chain[-1])) is not None:
@@ -197,14 +195,14 @@ def to_root(forest: Forest, tree: int, label: Label) -> list[Label]:
 
 
 @cache
-def levels(forest: Forest, tree: int) -> dict[Label, int]:
+def levels(forest: str, tree: int) -> dict[Label, int]:
     """Return the level of every node of a tree, including the root."""
     chains = (to_root(forest, tree, label) for label in (root(forest), *parents(forest, tree)))
     return {chain[0]: len(chain) - 1 for chain in chains}
 
 
 @cache
-def children(forest: Forest, tree: int) -> dict[Label, list[Label]]:
+def children(forest: str, tree: int) -> dict[Label, list[Label]]:
     """Return the children of every node of a tree in rank order."""
     result: dict[Label, list[Label]] = {label: [] for label in levels(forest, tree)}
     for child, above in parents(forest, tree).items():
@@ -213,13 +211,20 @@ def children(forest: Forest, tree: int) -> dict[Label, list[Label]]:
 
 
 @cache
-def trees_by_link(forest: Forest) -> dict[tuple[Label, int], list[int]]:
+def descendants(forest: str, tree: int) -> Counter[Label]:
+    """Return the number of descendants in a tree of each node of the topology."""
+    return Counter(
+        above for label in parents(forest, tree) for above in to_root(forest, tree, label)[1:]
+    )
+
+
+@cache
+def trees_by_link(forest: str) -> dict[tuple[Label, int], list[int]]:
     """Return the trees that use each directed link, given as parent and port."""
-    spec = forest.topology.spec
     trees: dict[tuple[Label, int], list[int]] = {}
-    for tree in range(forest.trees):
+    for tree in trees_of(forest):
         for child, above in parents(forest, tree).items():
-            port = port_between(spec, above, child)
+            port = port_between(spec_of(forest), above, child)
             assert port is not None
             trees.setdefault((above, port), []).append(tree)
     return trees
@@ -268,10 +273,7 @@ def some_pairs(spec: str) -> list[tuple[Label, Label]]:
 
 
 def forest_cases(*specs: str, **others: Any) -> list[Case]:
-    """Return a case for each forest on these (by default all) topologies.
-
-    ``others`` are further query parameters.
-    """
+    """Return a case for each forest on these topologies (default: all), with other parameters."""
     return [{"forest": forest.id, **others} for spec in specs or SPECS for forest in forests(spec)]
 
 
@@ -285,14 +287,17 @@ def forest_pair_cases() -> list[Case]:
 
 
 def schedule_cases(*specs: str, **others: Any) -> list[Case]:
-    """Return a case for each schedule on these (by default all) topologies.
+    """Return a case for each schedule on these topologies (default: all), with other parameters."""
+    return [{"schedule": plan.id, **others} for spec in specs or SPECS for plan in schedules(spec)]
 
-    ``others`` are further query parameters.
-    """
+
+def forest_node_cases() -> list[Case]:
+    """Return a case for a few nodes and the root of every forest."""
     return [
-        {"schedule": schedule.id, **others}
-        for spec in specs or SPECS
-        for schedule in schedules(spec)
+        {"forest": forest.id, "node": node}
+        for spec in SPECS
+        for forest in forests(spec)
+        for node in dict.fromkeys([*some_nodes(spec), root(forest.id)])
     ]
 
 
@@ -301,10 +306,10 @@ def topology_node_cases() -> list[Case]:
     return [{"topology": spec, "node": node} for spec in SPECS for node in some_nodes(spec)]
 
 
-def node_pair_cases(first_name: str, second_name: str) -> list[Case]:
-    """Return a case for each of a few node pairs of every topology, with these parameter names."""
+def node_pair_cases() -> list[Case]:
+    """Return a case for each of a few pairs of source and target of every topology."""
     return [
-        {"topology": spec, first_name: first, second_name: second}
+        {"topology": spec, "source": source, "target": target}
         for spec in SPECS
-        for first, second in some_pairs(spec)
+        for source, target in some_pairs(spec)
     ]

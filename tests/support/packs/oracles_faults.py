@@ -5,13 +5,12 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations, pairwise
 
-from starcast.trees import Forest
 from support.packs.oracle_tools import (
     Case,
     Label,
     Values,
     across,
-    forest_by_id,
+    descendants,
     forest_cases,
     labels,
     levels,
@@ -27,138 +26,112 @@ from support.packs.oracle_tools import (
 )
 from support.packs.stored_data import SPECS, forests
 
-Links = tuple[str, ...]
-Nodes = tuple[Label, ...]
-
-
-def dead_link(links: Links, first: Label, second: Label) -> bool:
-    """Return whether the link between two nodes is dead, whichever end is named first."""
-    return f"{first}-{second}" in links or f"{second}-{first}" in links
+#: The dead nodes, or the dead links, such as ``12-21``.
+Dead = tuple[str, ...]
 
 
 @cache
-def cut(forest: Forest, tree: int, nodes: Nodes, links: Links) -> set[Label]:
+def cut(forest: str, tree: int, dead_nodes: Dead = (), dead_links: Dead = ()) -> set[Label]:
     """Return the healthy nodes of a tree that have a fault on their path from the root."""
+    # A link may be named from either of its ends.
+    dead_ends = {frozenset(link.split("-")) for link in dead_links}
     result = set()
-    for label in parents(forest, tree):
+    for label in parents(forest, tree).keys() - set(dead_nodes):
         path = to_root(forest, tree, label)
-        if label not in nodes and (
-            set(path) & set(nodes) or any(dead_link(links, *hop) for hop in pairwise(path))
-        ):
+        if set(path) & set(dead_nodes) or dead_ends & set(map(frozenset, pairwise(path))):
             result.add(label)
     return result
 
 
-def reached(forest: Forest, tree: int, nodes: Nodes, links: Links) -> set[Label]:
+def reached(forest: str, tree: int, **dead: Dead) -> set[Label]:
     """Return the healthy nodes that a tree still reaches under faults, except the root."""
-    return parents(forest, tree).keys() - cut(forest, tree, nodes, links) - set(nodes)
+    healthy = parents(forest, tree).keys() - set(dead.get("dead_nodes", ()))
+    return healthy - cut(forest, tree, **dead)
 
 
-def left_out(forest: Forest, trees: Sequence[int], nodes: Nodes, links: Links) -> set[Label]:
+def left_out(forest: str, trees: Sequence[int], **dead: Dead) -> set[Label]:
     """Return the healthy nodes that these trees reach without the faults, but not with them."""
-    before = set().union(*(cut(forest, tree, nodes, links) for tree in trees))
-    return before.difference(*(reached(forest, tree, nodes, links) for tree in trees))
+    before = set().union(*(cut(forest, tree, **dead) for tree in trees))
+    return before.difference(*(reached(forest, tree, **dead) for tree in trees))
 
 
-def some_faults(forest: Forest, seed: int) -> Case:
+def some_faults(forest: str, seed: int) -> Case:
     """Return a case with random dead nodes and links of a forest."""
-    rng = random.Random(f"{forest.id} {seed}")  # noqa: S311 - reproducible test data
-    spec = forest.topology.spec
+    rng = random.Random(f"{forest} {seed}")  # noqa: S311 - reproducible test data
+    spec = spec_of(forest)
     others = [label for label in labels(spec) if label != root(forest)]
     nodes = rng.sample(others, min(seed % 3, len(others)))
-    ends = [
-        (label, across(spec, label, rng.choice(ports(spec))))
+    links = [
+        f"{label}-{across(spec, label, rng.choice(ports(spec)))}"
         for label in rng.sample(labels(spec), min(seed, 5) % 4 + 1)
     ]
-    links = [f"{one}-{other}" for one, other in ends]
-    return {"forest": forest.id, "dead_nodes": nodes, "dead_links": links}
+    return {"forest": forest, "dead_nodes": tuple(nodes), "dead_links": tuple(links)}
 
 
 def faults() -> list[Case]:
     """Return cases with random faults for every forest, and with special faults for some."""
     cases = [
-        some_faults(forest, seed) for spec in SPECS for seed, forest in enumerate(forests(spec))
+        some_faults(forest.id, seed) for spec in SPECS for seed, forest in enumerate(forests(spec))
     ]
-    for forest in (forests("S4")[1], forests("S5,3")[0], forests("Q4")[1]):
-        top, same = root(forest), {"forest": forest.id}
+    for forest in (forests("S4")[1].id, forests("S5,3")[0].id, forests("Q4")[1].id):
+        top, same = root(forest), {"forest": forest}
         child = next(child for child, above in parents(forest, 0).items() if above == top)
         link, turned = f"{child}-{top}", f"{top}-{child}"
         cases += [
             same,
-            {**same, "dead_nodes": [top]},
-            {**same, "dead_nodes": [child]},
-            {**same, "dead_links": [link]},
-            {**same, "dead_nodes": [child] * 2, "dead_links": [link, turned]},
+            {**same, "dead_nodes": (top,)},
+            {**same, "dead_nodes": (child,)},
+            {**same, "dead_links": (link,)},
+            {**same, "dead_nodes": (child, child), "dead_links": (link, turned)},
             *(some_faults(forest, seed) for seed in (7, 8)),
         ]
     return cases
 
 
-def of_faults(**values: Sequence[int]) -> Iterator[Case]:
-    """Yield the cases of `faults` with further parameters, whose values are used in turn."""
-    for turn, case in enumerate(faults()):
-        yield {**case, **{name: given[turn % len(given)] for name, given in values.items()}}
-
-
 def of_copies() -> Iterator[Case]:
     """Yield the cases of `faults` with several numbers of copies and messages."""
     for turn, case in enumerate(faults()):
-        trees = forest_by_id(case["forest"]).trees
+        trees = len(trees_of(case["forest"]))
         yield {**case, "copies": turn % trees + 1, "messages": 1 + turn % 7}
         if trees > 1:
             yield {**case, "copies": min(2, trees), "messages": trees}
 
 
 @oracle("faults/cut-off", "tree level parent node", faults(), order="tree level node")
-def cut_off(
-    forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()
-) -> Iterator[Values]:
+def cut_off(forest: str, **dead: Dead) -> Iterator[Values]:
     """Yield the nodes that faults cut off in each tree."""
-    stored = forest_by_id(forest)
     for tree in trees_of(forest):
-        for label in cut(stored, tree, tuple(dead_nodes), tuple(dead_links)):
-            yield tree, levels(stored, tree)[label], parent(stored, tree, label), label
+        for label in cut(forest, tree, **dead):
+            yield tree, levels(forest, tree)[label], parent(forest, tree, label), label
 
 
 @oracle("faults/damage", "tree reached unreached", faults())
-def damage(
-    forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()
-) -> Iterator[Values]:
+def damage(forest: str, **dead: Dead) -> Iterator[Values]:
     """Yield how many nodes each tree reaches under faults, and how many it does not reach."""
-    stored, dead = forest_by_id(forest), (tuple(dead_nodes), tuple(dead_links))
     for tree in trees_of(forest):
-        yield tree, len(reached(stored, tree, *dead)), len(cut(stored, tree, *dead))
+        yield tree, len(reached(forest, tree, **dead)), len(cut(forest, tree, **dead))
 
 
 @oracle(
     "faults/fewer-trees",
     "node trees_left reaching_trees failing_trees",
-    of_faults(required_trees=(1, 2, 3)),
+    [{**case, "required_trees": 1 + turn % 3} for turn, case in enumerate(faults())],
     order="trees_left node",
 )
-def fewer_trees(
-    forest: str,
-    dead_nodes: Sequence[Label] = (),
-    dead_links: Sequence[str] = (),
-    required_trees: int = 1,
-) -> Iterator[Values]:
+def fewer_trees(forest: str, required_trees: int = 1, **dead: Dead) -> Iterator[Values]:
     """Yield the nodes cut off in some tree, with the trees that do and do not reach each node."""
-    stored, dead = forest_by_id(forest), (tuple(dead_nodes), tuple(dead_links))
     for label in labels(spec_of(forest)):
-        lost = [tree for tree in trees_of(forest) if label in cut(stored, tree, *dead)]
-        through = [tree for tree in trees_of(forest) if label in reached(stored, tree, *dead)]
+        lost = [tree for tree in trees_of(forest) if label in cut(forest, tree, **dead)]
+        through = [tree for tree in trees_of(forest) if label in reached(forest, tree, **dead)]
         if lost and len(through) < required_trees:
             yield label, len(through), through, lost
 
 
 @oracle("faults/unreached-nodes", "node trees", faults())
-def unreached_nodes(
-    forest: str, dead_nodes: Sequence[Label] = (), dead_links: Sequence[str] = ()
-) -> Iterator[Values]:
+def unreached_nodes(forest: str, **dead: Dead) -> Iterator[Values]:
     """Yield the nodes of the trees that no tree reaches under faults."""
-    stored, trees = forest_by_id(forest), trees_of(forest)
-    for label in sorted(left_out(stored, trees, tuple(dead_nodes), tuple(dead_links))):
-        yield label, sum(label in parents(stored, tree) for tree in trees)
+    for label in sorted(left_out(forest, trees_of(forest), **dead)):
+        yield label, sum(label in parents(forest, tree) for tree in trees_of(forest))
 
 
 @oracle(
@@ -167,27 +140,19 @@ def unreached_nodes(
     " sufficient_copies",
     of_copies(),
 )
-def copies(
-    forest: str,
-    copies: int,
-    dead_nodes: Sequence[Label] = (),
-    dead_links: Sequence[str] = (),
-    messages: int = 1,
-) -> Iterator[Values]:
+def copies(forest: str, copies: int, messages: int = 1, **dead: Dead) -> Iterator[Values]:
     """Yield which nodes and messages faults cut off, for trees in turn and for every choice."""
-    stored, dead = forest_by_id(forest), (tuple(dead_nodes), tuple(dead_links))
-    assigned = [copy % stored.trees for copy in range(messages * copies)]
+    trees = trees_of(forest)
+    assigned = [trees[copy % len(trees)] for copy in range(messages * copies)]
     lost = [
-        left_out(stored, assigned[copies * m : copies * (m + 1)], *dead) for m in range(messages)
+        left_out(forest, assigned[copies * m : copies * (m + 1)], **dead) for m in range(messages)
     ]
     choices = {
-        x: set().union(
-            *(left_out(stored, trees, *dead) for trees in combinations(trees_of(forest), x))
-        )
-        for x in range(1, stored.trees + 1)
+        x: set().union(*(left_out(forest, chosen, **dead) for chosen in combinations(trees, x)))
+        for x in range(1, len(trees) + 1)
     }
     lost_by_all = set().union(*lost)
-    missing = [m for m in range(min(messages, stored.trees)) if lost[m]]
+    missing = [m for m in range(min(messages, len(trees))) if lost[m]]
     exposed = choices[copies]
     sufficient = next((x for x, left in choices.items() if not left), None)
     yield not lost_by_all, len(lost_by_all), missing, not exposed, len(exposed), sufficient
@@ -200,10 +165,9 @@ def copies(
 )
 def worst_nodes(forest: str, limit: int = 10) -> list[Values]:
     """Return, for each node, how many nodes are cut off if only that node is dead."""
-    stored = forest_by_id(forest)
     rows: list[Values] = []
-    for label in {label for tree in trees_of(forest) for label in parents(stored, tree)}:
-        by_tree = [below(stored, tree)[label] for tree in trees_of(forest)]
+    for label in {label for tree in trees_of(forest) for label in parents(forest, tree)}:
+        by_tree = [descendants(forest, tree)[label] for tree in trees_of(forest)]
         rows.append((label, sum(by_tree), by_tree))
     return sorted(rows, key=lambda row: (-row[1], row[0]))[:limit]
 
@@ -215,25 +179,14 @@ def worst_nodes(forest: str, limit: int = 10) -> list[Values]:
 )
 def worst_links(forest: str, limit: int = 10) -> list[Values]:
     """Return, for each used link, how many nodes are cut off if only that link is dead."""
-    stored = forest_by_id(forest)
-    edges = {edge for tree in trees_of(forest) for edge in parents(stored, tree).items()}
+    edges = {edge for tree in trees_of(forest) for edge in parents(forest, tree).items()}
     rows: list[Values] = []
     for lower, higher in {tuple(sorted(edge)) for edge in edges}:
-        by_tree = [0] * stored.trees
+        by_tree = [0] * len(trees_of(forest))
         for tree in trees_of(forest):
             for end, other in ((lower, higher), (higher, lower)):
-                if parent(stored, tree, end) == other:
-                    by_tree[tree] = below(stored, tree)[end] + 1
+                if parent(forest, tree, end) == other:
+                    by_tree[tree] = descendants(forest, tree)[end] + 1
         port = port_between(spec_of(forest), lower, higher)
         rows.append((lower, port, higher, sum(by_tree), by_tree))
     return sorted(rows, key=lambda row: (-row[3], row[0], row[2]))[:limit]
-
-
-@cache
-def below(forest: Forest, tree: int) -> dict[Label, int]:
-    """Return the number of descendants in a tree of each node of the topology."""
-    count = dict.fromkeys(labels(forest.topology.spec), 0)
-    for label in parents(forest, tree):
-        for above in to_root(forest, tree, label)[1:]:
-            count[above] += 1
-    return count

@@ -9,7 +9,6 @@ from support.packs.oracle_tools import (
     Send,
     Values,
     across,
-    forest_by_id,
     forest_cases,
     forest_pair_cases,
     labels,
@@ -17,7 +16,9 @@ from support.packs.oracle_tools import (
     ports,
     schedule_cases,
     sends,
+    spec_of,
     trees_by_link,
+    trees_of,
 )
 
 
@@ -33,8 +34,8 @@ from support.packs.oracle_tools import (
 )
 def shared_links(forest: str, min_load: int = 2) -> Iterator[Values]:
     """Yield the links in at least ``min_load`` trees."""
-    spec = forest_by_id(forest).topology.spec
-    for (sender, port), trees in trees_by_link(forest_by_id(forest)).items():
+    spec = spec_of(forest)
+    for (sender, port), trees in trees_by_link(forest).items():
         if len(trees) >= min_load:
             yield sender, port, across(spec, sender, port), len(trees), trees
 
@@ -42,8 +43,8 @@ def shared_links(forest: str, min_load: int = 2) -> Iterator[Values]:
 @oracle("overlap/load-histogram", "load links", forest_cases())
 def load_histogram(forest: str) -> Iterator[Values]:
     """Count the directed links per load, including unused links."""
-    spec = forest_by_id(forest).topology.spec
-    used = trees_by_link(forest_by_id(forest))
+    spec = spec_of(forest)
+    used = trees_by_link(forest)
     counts = Counter(
         len(used.get((label, port), [])) for label in labels(spec) for port in ports(spec)
     )
@@ -69,11 +70,9 @@ def most_loaded_links(forest: str, limit: int = 10) -> Iterator[Values]:
 def tree_pairs(forest: str) -> Iterator[Values]:
     """Yield all pairs of trees, with the number of links that they share."""
     shared = Counter(
-        pair
-        for trees in trees_by_link(forest_by_id(forest)).values()
-        for pair in combinations(trees, 2)
+        pair for trees in trees_by_link(forest).values() for pair in combinations(trees, 2)
     )
-    for one, other in combinations(range(forest_by_id(forest).trees), 2):
+    for one, other in combinations(trees_of(forest), 2):
         yield one, other, shared[one, other]
 
 
@@ -85,9 +84,8 @@ def tree_pairs(forest: str) -> Iterator[Values]:
 )
 def both_directions(forest: str) -> Iterator[Values]:
     """Yield the links that are used in both directions."""
-    stored = forest_by_id(forest)
-    spec = stored.topology.spec
-    used = trees_by_link(stored)
+    spec = spec_of(forest)
+    used = trees_by_link(forest)
     towards = {
         (sender, across(spec, sender, port)): trees for (sender, port), trees in used.items()
     }
@@ -105,9 +103,9 @@ def both_directions(forest: str) -> Iterator[Values]:
 )
 def two_forests(forest: str, other_forest: str) -> Iterator[Values]:
     """Yield the links that are used in both forests."""
-    spec = forest_by_id(forest).topology.spec
-    others = trees_by_link(forest_by_id(other_forest))
-    for (sender, port), trees in trees_by_link(forest_by_id(forest)).items():
+    spec = spec_of(forest)
+    others = trees_by_link(other_forest)
+    for (sender, port), trees in trees_by_link(forest).items():
         if (sender, port) in others:
             yield sender, port, across(spec, sender, port), trees, others[sender, port]
 

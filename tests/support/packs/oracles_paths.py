@@ -7,7 +7,6 @@ from itertools import combinations, pairwise
 
 import networkx as nx
 
-from starcast.trees import Forest
 from support.packs.oracle_tools import (
     Case,
     Label,
@@ -15,18 +14,19 @@ from support.packs.oracle_tools import (
     Values,
     across,
     distances,
-    forest_by_id,
+    forest_node_cases,
     labels,
+    network,
     node_pair_cases,
     oracle,
     path_ports,
     ports,
     root,
-    some_nodes,
     some_pairs,
     spec_of,
     to_root,
     topology_node_cases,
+    trees_of,
 )
 from support.packs.stored_data import SPECS, forests
 
@@ -36,21 +36,12 @@ MAX_PATHS = 1000
 
 def shortest(spec: str, source: Label, target: Label) -> list[list[Label]]:
     """Return all shortest paths as lists of nodes."""
-    away = distances(spec, target)
-    paths = [[source]]
-    for _ in range(away[source]):
-        steps = [(nodes, across(spec, nodes[-1], port)) for nodes in paths for port in ports(spec)]
-        paths = [
-            [*nodes, neighbour]
-            for nodes, neighbour in steps
-            if away[neighbour] == away[nodes[-1]] - 1
-        ]
-    return paths
+    return list(nx.all_shortest_paths(network(spec), source, target))
 
 
 #: The columns that describe a path.
 PATH = "length path ports"
-PAIRS = node_pair_cases("source", "target")
+PAIRS = node_pair_cases()
 
 
 def path_values(spec: str, nodes: Sequence[Label]) -> Values:
@@ -98,10 +89,9 @@ def simple(spec: str, source: Label, target: Label, longest: int) -> list[tuple[
         if nodes[-1] == target:
             found.append(nodes)
             continue
-        onward = (across(spec, nodes[-1], port) for port in ports(spec))
         begun += [
             (*nodes, neighbour)
-            for neighbour in onward
+            for neighbour in network(spec)[nodes[-1]]
             if neighbour not in nodes and len(nodes) + away[neighbour] <= longest
         ]
     return sorted(found, key=lambda nodes: (len(nodes), path_ports(spec, nodes)))
@@ -168,14 +158,13 @@ def least_flow(spec: str, source: Label, target: Label) -> tuple[int, int]:
     They are found as a flow by NetworkX. Every node becomes an arc of capacity 1, so that only one
     path can use it.
     """
-    network = nx.DiGraph()
-    for node in labels(spec):
-        network.add_edge((node, "in"), (node, "out"), capacity=1, weight=0)
-        for port in ports(spec):
-            other = (across(spec, node, port), "in")
-            network.add_edge((node, "out"), other, capacity=1, weight=1)
-    flow = nx.max_flow_min_cost(network, (source, "out"), (target, "in"))
-    return sum(flow[source, "out"].values()), nx.cost_of_flow(network, flow)
+    arcs = nx.DiGraph()
+    for node, neighbours in network(spec).adjacency():
+        arcs.add_edge((node, "in"), (node, "out"), capacity=1, weight=0)
+        for neighbour in neighbours:
+            arcs.add_edge((node, "out"), (neighbour, "in"), capacity=1, weight=1)
+    flow = nx.max_flow_min_cost(arcs, (source, "out"), (target, "in"))
+    return sum(flow[source, "out"].values()), nx.cost_of_flow(arcs, flow)
 
 
 def judge_disjoint_paths(case: Case, rows: list[Row]) -> None:
@@ -207,40 +196,19 @@ def disjoint_paths(topology: str, source: Label, target: Label) -> Iterator[Valu
 
 def avoiding_cases() -> Iterator[Case]:
     """Yield cases that avoid nothing, a shortest path, an end node, its links or its neighbours."""
-    for spec in SPECS:
-        for source, target in some_pairs(spec):
-            ends: Case = {"topology": spec, "source": source, "target": target}
-            paths = shortest(spec, source, target)
-            hops = list(dict.fromkeys(nodes[1] for nodes in paths if nodes[1:]))
-            near = [across(spec, target, port) for port in ports(spec)]
-            links = [f"{neighbour}-{target}" for neighbour in near]
-            yield ends
-            yield {**ends, "avoided_nodes": [hop for hop in hops if hop != target]}
-            yield {**ends, "avoided_links": [f"{hop}-{source}" for hop in hops[1:]]}
-            yield {**ends, "avoided_nodes": [source, labels(spec)[1]]}
-            yield {**ends, "avoided_links": links[:-1], "avoided_nodes": [labels(spec)[-2]]}
-            yield {**ends, "avoided_links": links}
-            yield {**ends, "avoided_nodes": [node for node in near if node != source]}
-
-
-def left_over(
-    spec: str, source: Label, nodes: Collection[Label], links: Collection[str]
-) -> dict[Label, int]:
-    """Return the distance of each node that is reachable without the given nodes and links."""
-    if source in nodes:
-        return {}
-    found, edge = {source: 0}, [source]
-    while edge:
-        steps = {
-            neighbour: node
-            for node in edge
-            for neighbour in (across(spec, node, port) for port in ports(spec))
-            if neighbour not in nodes
-            and not {f"{node}-{neighbour}", f"{neighbour}-{node}"} & set(links)
-        }
-        edge = [neighbour for neighbour in steps if neighbour not in found]
-        found |= {neighbour: found[steps[neighbour]] + 1 for neighbour in edge}
-    return found
+    for ends in PAIRS:
+        spec, source, target = ends.values()
+        paths = shortest(spec, source, target)
+        hops = list(dict.fromkeys(nodes[1] for nodes in paths if nodes[1:]))
+        near = [across(spec, target, port) for port in ports(spec)]
+        links = [f"{neighbour}-{target}" for neighbour in near]
+        yield ends
+        yield {**ends, "avoided_nodes": [hop for hop in hops if hop != target]}
+        yield {**ends, "avoided_links": [f"{hop}-{source}" for hop in hops[1:]]}
+        yield {**ends, "avoided_nodes": [source, labels(spec)[1]]}
+        yield {**ends, "avoided_links": links[:-1], "avoided_nodes": [labels(spec)[-2]]}
+        yield {**ends, "avoided_links": links}
+        yield {**ends, "avoided_nodes": [node for node in near if node != source]}
 
 
 def judge_avoiding_path(case: Case, rows: list[Row]) -> None:
@@ -267,9 +235,10 @@ def avoiding_path(
     avoided_links: Collection[str] = (),
 ) -> Iterator[Values]:
     """Yield the length of a shortest path without the avoided nodes and links, if one exists."""
-    away = left_over(topology, source, avoided_nodes, avoided_links)
-    if target in away:
-        yield (away[target],)
+    links = [tuple(link.split("-")) for link in avoided_links]
+    left = nx.restricted_view(network(topology), avoided_nodes, links)
+    if source in left and target in left and nx.has_path(left, source, target):
+        yield (nx.shortest_path_length(left, source, target),)
 
 
 def next_cases() -> Iterator[Case]:
@@ -316,34 +285,24 @@ def tree_cases() -> Iterator[Case]:
 @oracle("paths/tree-path", f"{PATH} upward_links", tree_cases())
 def tree_path(forest: str, tree: int, source: Label, target: Label) -> Iterator[Values]:
     """Yield the path in a tree from the source via the lowest common ancestor to the target."""
-    up, down = (to_root(forest_by_id(forest), tree, end) for end in (source, target))
-    if up[-1] == down[-1] == root(forest_by_id(forest)):
+    up, down = (to_root(forest, tree, end) for end in (source, target))
+    if up[-1] == down[-1] == root(forest):
         meeting = next(label for label in up if label in down)
         climbed = up.index(meeting)
         nodes = up[:climbed] + down[: down.index(meeting) + 1][::-1]
         yield *path_values(spec_of(forest), nodes), climbed
 
 
-def parallel(forest: Forest, node: Label) -> dict[int, list[Label]]:
+def parallel(forest: str, node: Label) -> dict[int, list[Label]]:
     """Return the path from the root in each tree that contains the node."""
-    paths = {tree: to_root(forest, tree, node)[::-1] for tree in range(forest.trees)}
+    paths = {tree: to_root(forest, tree, node)[::-1] for tree in trees_of(forest)}
     return {tree: nodes for tree, nodes in paths.items() if nodes[0] == root(forest)}
 
 
-def parallel_cases() -> list[Case]:
-    """Return cases with a few nodes and the root of every forest."""
-    return [
-        {"forest": forest.id, "node": node}
-        for spec in SPECS
-        for forest in forests(spec)
-        for node in dict.fromkeys([*some_nodes(spec), root(forest)])
-    ]
-
-
-@oracle("paths/parallel-paths", f"tree {PATH} shared_nodes shared_links", parallel_cases())
+@oracle("paths/parallel-paths", f"tree {PATH} shared_nodes shared_links", forest_node_cases())
 def parallel_paths(forest: str, node: Label) -> Iterator[Values]:
     """Yield the path from the root to a node in each tree that contains the node."""
-    paths = parallel(forest_by_id(forest), node)
+    paths = parallel(forest, node)
     passes = Counter(inner for nodes in paths.values() for inner in nodes[1:-1])
     uses = Counter(hop for nodes in paths.values() for hop in pairwise(nodes))
     for tree, nodes in paths.items():
@@ -355,11 +314,11 @@ def parallel_paths(forest: str, node: Label) -> Iterator[Values]:
 @oracle(
     "paths/parallel-paths-shared",
     "first_tree second_tree shared_nodes shared_links opposite_links",
-    parallel_cases(),
+    forest_node_cases(),
 )
 def parallel_paths_shared(forest: str, node: Label) -> Iterator[Values]:
     """Yield, for each pair of trees, the nodes and links that their paths to a node share."""
-    paths = parallel(forest_by_id(forest), node)
+    paths = parallel(forest, node)
     for (first, one), (second, other) in combinations(paths.items(), 2):
         hops, others = list(pairwise(one)), set(pairwise(other))
         shared_nodes = [inner for inner in one[1:-1] if inner in other]

@@ -42,7 +42,7 @@ def neighbours(topology: str, node: Label) -> Iterator[Values]:
 
 def pair_cases() -> Iterator[Case]:
     """Yield cases with a few node pairs, and with a node and each of its neighbours."""
-    yield from node_pair_cases("source", "target")
+    yield from node_pair_cases()
     for spec in SPECS:
         for node in some_nodes(spec)[1:]:
             yield from (

@@ -7,9 +7,10 @@ from support.packs.oracle_tools import (
     Label,
     Values,
     children,
+    descendants,
     distances,
-    forest_by_id,
     forest_cases,
+    forest_node_cases,
     forest_pair_cases,
     labels,
     levels,
@@ -17,7 +18,6 @@ from support.packs.oracle_tools import (
     parent,
     port_between,
     root,
-    some_nodes,
     spec_of,
     trees_of,
 )
@@ -28,7 +28,7 @@ from support.packs.stored_data import SPECS, forests
 def level_profile(forest: str) -> Iterator[Values]:
     """Yield the number of nodes on each level of each tree."""
     for tree in trees_of(forest):
-        counts = Counter(levels(forest_by_id(forest), tree).values())
+        counts = Counter(levels(forest, tree).values())
         yield from ((tree, level, nodes) for level, nodes in sorted(counts.items()))
 
 
@@ -36,7 +36,7 @@ def level_profile(forest: str) -> Iterator[Values]:
 def leaf_count(forest: str) -> Iterator[Values]:
     """Yield the number of leaves of each tree."""
     for tree in trees_of(forest):
-        below = children(forest_by_id(forest), tree)
+        below = children(forest, tree)
         yield tree, len(below), sum(not found for found in below.values())
 
 
@@ -52,11 +52,10 @@ def leaf_count(forest: str) -> Iterator[Values]:
 )
 def leaves(forest: str, tree: int) -> Iterator[Values]:
     """Yield the leaves of a tree, sorted by label."""
-    stored = forest_by_id(forest)
-    for leaf in sorted(node for node, found in children(stored, tree).items() if not found):
-        above = parent(stored, tree, leaf)
+    for leaf in sorted(node for node, found in children(forest, tree).items() if not found):
+        above = parent(forest, tree, leaf)
         assert above is not None
-        yield above, port_between(spec_of(forest), above, leaf), leaf, levels(stored, tree)[leaf]
+        yield above, port_between(spec_of(forest), above, leaf), leaf, levels(forest, tree)[leaf]
 
 
 @oracle("trees/fan-out", "tree children nodes lowest_node", forest_cases())
@@ -64,7 +63,7 @@ def fan_out(forest: str) -> Iterator[Values]:
     """Yield the number of nodes with each number of children in each tree."""
     for tree in trees_of(forest):
         having: dict[int, list[Label]] = {}
-        for node, found in children(forest_by_id(forest), tree).items():
+        for node, found in children(forest, tree).items():
             having.setdefault(len(found), []).append(node)
         for many, nodes in sorted(having.items()):
             yield tree, many, len(nodes), min(nodes)
@@ -74,37 +73,27 @@ def fan_out(forest: str) -> Iterator[Values]:
 def heights(forest: str) -> Iterator[Values]:
     """Yield the heights of the trees, sorted by tree."""
     for tree in trees_of(forest):
-        found = levels(forest_by_id(forest), tree)
+        found = levels(forest, tree)
         height = max(found.values())
         last = [node for node, level in found.items() if level == height]
         yield tree, len(found), height, len(last), min(last)
 
 
-def below(forest: str, tree: int, node: Label) -> int:
-    """Return the number of nodes in the subtree below a node, including the node."""
-    found = [node]
-    for above in found:
-        found.extend(children(forest_by_id(forest), tree)[above])
-    return len(found)
-
-
 @oracle("trees/root-subtrees", "tree port child subtree_nodes", forest_cases(), order="tree port")
 def root_subtrees(forest: str) -> Iterator[Values]:
     """Yield the subtrees of the root."""
-    top = root(forest_by_id(forest))
     for tree in trees_of(forest):
-        for child in children(forest_by_id(forest), tree)[top]:
-            port = port_between(spec_of(forest), top, child)
-            yield tree, port, child, below(forest, tree, child)
+        for child in children(forest, tree)[root(forest)]:
+            port = port_between(spec_of(forest), root(forest), child)
+            yield tree, port, child, descendants(forest, tree)[child] + 1
 
 
 @oracle("trees/stretch", "tree excess nodes", forest_cases())
 def stretch(forest: str) -> Iterator[Values]:
     """Yield, for each tree, the number of nodes by excess: level minus distance from the root."""
-    stored = forest_by_id(forest)
-    away = distances(spec_of(forest), root(stored))
+    away = distances(spec_of(forest), root(forest))
     for tree in trees_of(forest):
-        counts = Counter(level - away[node] for node, level in levels(stored, tree).items())
+        counts = Counter(level - away[node] for node, level in levels(forest, tree).items())
         yield from ((tree, excess, nodes) for excess, nodes in sorted(counts.items()))
 
 
@@ -116,11 +105,10 @@ def stretch(forest: str) -> Iterator[Values]:
 )
 def deeper_nodes(forest: str, min_excess: int = 1) -> Iterator[Values]:
     """Yield the nodes whose level exceeds their distance."""
-    stored = forest_by_id(forest)
-    away = distances(spec_of(forest), root(stored))
+    away = distances(spec_of(forest), root(forest))
     for tree in trees_of(forest):
-        for node, level in levels(stored, tree).items():
-            if node != root(stored) and level - away[node] >= min_excess:
+        for node, level in levels(forest, tree).items():
+            if node != root(forest) and level - away[node] >= min_excess:
                 yield tree, node, level, away[node], level - away[node]
 
 
@@ -134,12 +122,11 @@ def changed_parents(forest: str, other_forest: str) -> Iterator[Values]:
 
     There are no rows if the forests are on different topologies.
     """
-    one, two = forest_by_id(forest), forest_by_id(other_forest)
     if spec_of(forest) != spec_of(other_forest):
         return
-    for tree in range(min(one.trees, two.trees)):
+    for tree in min(trees_of(forest), trees_of(other_forest), key=len):
         for node in labels(spec_of(forest)):
-            ours, others = parent(one, tree, node), parent(two, tree, node)
+            ours, others = parent(forest, tree, node), parent(other_forest, tree, node)
             if ours != others:
                 yield tree, node, ours, others
 
@@ -147,21 +134,16 @@ def changed_parents(forest: str, other_forest: str) -> Iterator[Values]:
 @oracle(
     "trees/node-in-trees",
     "tree level parent port child_nodes subtree_nodes",
-    [
-        {"forest": forest.id, "node": node}
-        for spec in SPECS
-        for forest in forests(spec)
-        for node in some_nodes(spec)
-    ],
+    forest_node_cases(),
 )
 def node_in_trees(forest: str, node: Label) -> Iterator[Values]:
     """Yield the place of a node in each tree that contains it, sorted by tree."""
-    stored, spec = forest_by_id(forest), spec_of(forest)
+    spec = spec_of(forest)
     for tree in trees_of(forest):
-        if node in levels(stored, tree):
-            above = parent(stored, tree, node)
+        if node in levels(forest, tree):
+            above = parent(forest, tree, node)
             port = above and port_between(spec, above, node)
-            found = children(stored, tree)[node]
+            found = children(forest, tree)[node]
             child_nodes = sorted(found, key=lambda child: port_between(spec, node, child) or 0)
-            level, size = levels(stored, tree)[node], below(forest, tree, node)
+            level, size = levels(forest, tree)[node], descendants(forest, tree)[node] + 1
             yield tree, level, above, port, child_nodes, size

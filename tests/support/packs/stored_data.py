@@ -6,10 +6,10 @@ from functools import cache
 from typing import Any
 
 from starcast.collectives import Schedule, schedule
-from starcast.stores.graph.artifacts import GraphArtifact, graph_artifact
+from starcast.stores.graph.artifacts import graph_artifact
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.writer import BoltWriter, refresh_plans
-from starcast.topologies import topology
+from starcast.topologies import Topology, topology
 from starcast.trees import Forest, forest, plain_constructions
 from support.fix_servers import empty
 
@@ -110,7 +110,12 @@ def loaded(graph: Graph, specs: Sequence[str] = SPECS) -> Iterator[None]:
     """Load topologies, forests and schedules into an empty store; delete them afterwards."""
     empty(graph, graph.driver)
     try:
-        _fill(graph, specs)
+        writer = BoltWriter(graph, 20_000)
+        writer.prepare()
+        for spec in specs:
+            for structure in (topology(spec), *forests(spec), *schedules(spec)):
+                write(writer, structure)
+        refresh_plans(graph)
         yield
     finally:
         empty(graph, graph.driver)
@@ -131,19 +136,9 @@ def without_indexes(graph: Graph) -> Iterator[None]:
         BoltWriter(graph, 20_000).prepare()
 
 
-def _fill(graph: Graph, specs: Sequence[str]) -> None:
-    way = BoltWriter(graph, 20_000)
-    way.prepare()
-    for spec in specs:
-        _load(way, graph_artifact(topology(spec)))
-        for each in forests(spec):
-            _load(way, graph_artifact(each))
-        for plan in schedules(spec):
-            _load(way, graph_artifact(plan))
-    refresh_plans(graph)
-
-
-def _load(way: BoltWriter, artifact: GraphArtifact) -> None:
-    way.begin(artifact)
-    way.write(artifact, lambda _: None)
-    way.finish(artifact)
+def write(writer: BoltWriter, structure: Topology | Forest | Schedule) -> None:
+    """Write the rows of an artifact, and the node that describes it."""
+    artifact = graph_artifact(structure)
+    writer.begin(artifact)
+    writer.write(artifact, lambda _: None)
+    writer.finish(artifact)
