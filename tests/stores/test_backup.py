@@ -1,15 +1,17 @@
 """Backups restore everything into empty stores; damaged files are refused."""
 
 import json
+import subprocess
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from shutil import copyfileobj
+from typing import Any
 
 import pytest
 from neo4j import Driver
-from sqlalchemy import URL, Engine, select, text
+from sqlalchemy import URL, Engine
 
 from starcast.catalogue.plugins import PluginMissingError
 from starcast.embedded.programs import find_client_programs
@@ -20,16 +22,14 @@ from starcast.ingest.rebuilding import back_up, rebuild, restore
 from starcast.ingest.stores import Stores
 from starcast.ingest.verification import verify
 from starcast.stores import GraphAddress, Role
-from starcast.stores.database import backup, migrations, models, sessions
-from starcast.stores.graph.connection import Graph
+from starcast.stores.database import backup, migrations, sessions
 from starcast.stores.graph.reader import read_artifact_nodes
 from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.support.progress import ProgressLines, Silent
-from starcast.support.settings import Settings
 from support.claim_runs import check_and_store
 from support.fix_cli import Starcast, name_store
 from support.fix_plugins import load_examples
-from support.fix_servers import empty, without_password
+from support.fix_servers import empty, execute, plain_url, scalars, settings_for
 from support.fix_store import HEAD, NEXT, all_rows
 from support.plans import plan
 
@@ -37,37 +37,17 @@ PROGRAMS = find_client_programs(18)
 STORED = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=1:1234")
 
 
-def settings_for(url: URL, graph: GraphAddress) -> Settings:
-    return Settings.load(
-        postgres_uri=without_password(url), postgres_password=url.password,
-        neo4j_uri=graph.uri, neo4j_password=graph.password,
-    )  # fmt: skip
-
-
 @pytest.fixture
-def stored(engine: Engine, clean_graph: GraphAddress) -> Engine:
+def stored(stores: Stores) -> Engine:
     """Both stores, filled with artifacts, runs and verdicts."""
-    with Graph.open(clean_graph) as graph:
-        ingest(
-            Stores(engine, graph, 1_000),
-            parse_request("S4", trees="multiple", schedules="multiple"),
-        )
+    ingest(stores, parse_request("S4", trees="multiple", schedules="multiple"))
     grid = Grid({
         "topology": "S4", "collective": "broadcast", "algorithm": ["multiple", "greedy"],
         "message_bytes": ["64", "23/3"],
     })  # fmt: skip
-    run_experiment(engine, "e", grid, Silent(), jobs=1)
-    check_and_store(engine, ["TS.L1"])
-    return engine
-
-
-@pytest.fixture
-def file(kept_file: Path, request: pytest.FixtureRequest) -> Path:
-    """A backup file shared by all tests, written when the first test needs it."""
-    if not kept_file.exists():
-        create, stored = (request.getfixturevalue(name) for name in ("create", "stored"))
-        create(stored, kept_file)
-    return kept_file
+    run_experiment(stores.engine, "e", grid, Silent(), jobs=1)
+    check_and_store(stores.engine, ["TS.L1"])
+    return stores.engine
 
 
 @pytest.fixture(scope="module")
@@ -77,15 +57,13 @@ def kept_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def create(
-    graph_address: GraphAddress, role_url: Callable[[URL, Role], URL]
-) -> Callable[[Engine, Path], None]:
-    """Return a function that writes a backup as the reader role."""
-
-    def write(stored: Engine, target: Path) -> None:
-        back_up(settings_for(role_url(stored.url, "reader"), graph_address), target)
-
-    return write
+def file(kept_file: Path, request: pytest.FixtureRequest) -> Path:
+    """A backup file shared by all tests, written by the reader role when a test first needs it."""
+    if not kept_file.exists():
+        names = ("stored", "graph_address", "role_url")
+        stored, address, role_url = map(request.getfixturevalue, names)
+        back_up(settings_for(role_url(stored.url, "reader"), address), kept_file)
+    return kept_file
 
 
 @pytest.fixture(
@@ -99,7 +77,6 @@ def target(bare: Engine, request: pytest.FixtureRequest) -> Engine:
 
 def test_a_restored_store_is_equal_and_its_graph_is_rebuilt(
     stored: Engine,
-    create: Callable[[Engine, Path], None],
     target: Engine,
     clean_graph: GraphAddress,
     graph_driver: Driver,
@@ -107,7 +84,7 @@ def test_a_restored_store_is_equal_and_its_graph_is_rebuilt(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "store.backup"
-    create(stored, file)
+    back_up(settings_for(role_url(stored.url, "reader"), clean_graph), file)
     before = all_rows(stored)
     empty(clean_graph, graph_driver)
     settings = settings_for(target.url, clean_graph)
@@ -142,8 +119,7 @@ def test_a_backup_of_an_old_revision_is_restored_and_upgraded(
     manifest = backup.restore(target, file, PROGRAMS)
     assert (manifest.revision, migrations.current(target)) == (HEAD, NEXT)
     migrations.check(target)
-    with target.connect() as connection:
-        assert connection.scalar(text("select count(*) from run_summary")) == 4
+    assert scalars(target, "select count(*) from run_summary") == [4]
 
 
 @pytest.mark.slow
@@ -155,8 +131,7 @@ def test_a_store_that_is_not_empty_is_refused_and_unchanged(
     migrations.upgrade(bare, Silent())
     if place == "postgres":
         empty(clean_graph, graph_driver)
-        with bare.begin() as connection:
-            connection.execute(text("insert into experiment (name) values ('mine')"))
+        execute(bare, "insert into experiment (name) values ('mine')")
     before = all_rows(bare)
     found = {
         "postgres": "the store is not empty: it has 1 row in experiment",
@@ -206,8 +181,7 @@ def artifact_ids(stores: Stores) -> set[str]:
 
 
 def test_a_database_of_another_program_is_refused(bare: Engine, file: Path) -> None:
-    with bare.begin() as connection:
-        connection.execute(text("create table invoice as select 1 as id"))
+    execute(bare, "create table invoice as select 1 as id")
     with pytest.raises(RejectedError, match="another program, such as 'invoice'"):
         backup.restore(bare, file, PROGRAMS)
     assert list(all_rows(bare)) == ["invoice"]
@@ -236,16 +210,15 @@ def test_a_damaged_or_foreign_file_is_refused_before_anything_changes(
         assert result.code == 2, name
         assert "is not a complete backup of starcast" in result.err, name
         assert "nothing was changed" in result.err
-    for other in (tmp_path, tmp_path / "missing"):
-        assert starcast("restore", str(other), "--no-graph").code == 2
     archive = tmp_path / "other.zip"
-    with zipfile.ZipFile(archive, "w") as session:
-        session.writestr("readme", "x")
-    assert starcast("restore", str(archive), "--no-graph").code == 2
+    with zipfile.ZipFile(archive, "w") as other:
+        other.writestr("readme", "x")
+    for path in (tmp_path, tmp_path / "missing", archive):
+        assert starcast("restore", str(path), "--no-graph").code == 2
     assert all_rows(bare) == before
 
 
-def rewrite(file: Path, changed: Path, change: Callable[[dict[str, object]], None]) -> Path:
+def rewrite(file: Path, changed: Path, change: Callable[[dict[str, Any]], None]) -> Path:
     """Write a copy of a backup with a changed manifest."""
     with zipfile.ZipFile(file) as old, zipfile.ZipFile(changed, "w") as new:
         manifest = json.loads(old.read("manifest.json"))
@@ -255,10 +228,8 @@ def rewrite(file: Path, changed: Path, change: Callable[[dict[str, object]], Non
     return changed
 
 
-def other_checksum(manifest: dict[str, object]) -> None:
-    tables = manifest["tables"]
-    assert isinstance(tables, dict)
-    tables["run"]["checksum"] = "1"
+def other_checksum(manifest: dict[str, Any]) -> None:
+    manifest["tables"]["run"]["checksum"] = "1"
 
 
 @pytest.mark.parametrize(
@@ -274,7 +245,7 @@ def test_a_failed_restore_leaves_an_empty_store(
     file: Path,
     target: Engine,
     tmp_path: Path,
-    change: Callable[[dict[str, object]], None],
+    change: Callable[[dict[str, Any]], None],
     message: str,
 ) -> None:
     with pytest.raises(RejectedError, match=message):
@@ -331,31 +302,25 @@ def test_a_backup_is_one_snapshot_even_if_others_write_meanwhile(
     stop = threading.Event()
 
     def keep_writing() -> None:
-        number = 0
         while not stop.is_set():
-            number += 1
-            with sessions.open_session(stored) as session:
-                session.add(models.Experiment(name=f"x{number}", grid={}))
+            execute(stored, "insert into experiment (name) values ('x' || gen_random_uuid())")
 
-    writer = threading.Thread(target=keep_writing)
-    writer.start()
-    try:
-        manifests = [backup.create(stored, tmp_path / str(i), PROGRAMS) for i in range(3)]
-    finally:
-        stop.set()
-        writer.join()
+    with ThreadPoolExecutor() as pool:
+        pool.submit(keep_writing)
+        try:
+            manifests = [backup.create(stored, tmp_path / str(i), PROGRAMS) for i in range(3)]
+        finally:
+            stop.set()
     assert manifests[2].tables["experiment"].rows > manifests[0].tables["experiment"].rows
     assert backup.read_manifest(tmp_path / "2") == manifests[2]
 
 
 def test_a_dump_can_be_read_without_starcast(file: Path, bare: Engine, tmp_path: Path) -> None:
     with zipfile.ZipFile(file) as archive:
-        archive.extract("postgres.dump", tmp_path)
-    with (tmp_path / "postgres.dump").open("rb") as source:
-        command = [str(PROGRAMS / "pg_restore"), "--no-owner"]
-        backup._run(command, bare.url, lambda process: copyfileobj(source, process.stdin))
-    with sessions.open_session(bare) as session:
-        assert [each.name for each in session.scalars(select(models.Experiment))] == ["e"]
+        dump = archive.extract("postgres.dump", tmp_path)
+    target = f"--dbname={plain_url(bare.url)}"
+    subprocess.run([PROGRAMS / "pg_restore", "--no-owner", target, dump], check=True)
+    assert scalars(bare, "select name from experiment") == ["e"]
 
 
 def test_the_client_programs_must_have_the_version_of_the_server() -> None:

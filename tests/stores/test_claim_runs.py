@@ -1,13 +1,9 @@
 """Verification runs in PostgreSQL: a run is stored completely when it finishes, or not at all."""
 
-import os
 import signal
-import subprocess
-import sys
-import time
+from functools import partial
 from pathlib import Path
 
-import psutil
 import pytest
 from sqlalchemy import URL, Engine
 
@@ -17,6 +13,7 @@ from starcast.stores.database.sessions import open_session
 from starcast.support.errors import NotFoundError
 from support.claim_runs import check_and_store
 from support.fix_servers import environment_for
+from support.workers import end_by, running_command, wait_until, workers_of
 
 NAMES = ["TS.L5", "TS.h"]
 SIZES = ["S3", "S4"]
@@ -63,55 +60,16 @@ def test_the_newest_verdict_of_each_claim_is_returned(engine: Engine) -> None:
     }
 
 
-PATIENCE = 60
-#: A program that runs starcast with slow checks, also in its worker processes.
-SCRIPT = """
-import time
-from starcast.claims import verify
-run_check = verify.run_check
-def slow(*words):
-    time.sleep(0.5)
-    return run_check(*words)
-verify.run_check = slow
-if __name__ == "__main__":
-    from starcast.cli.app import main
-    main()
-"""
-
-
-@pytest.fixture
-def started(clean_database: URL, engine: Engine, tmp_path: Path) -> subprocess.Popen[str]:
-    """Start a check of claims in two processes, and wait until both are busy."""
-    del engine
-    (tmp_path / "run.py").write_text(SCRIPT, encoding="utf-8")
-    words = ("claims", "check", "TS.L5", "TS.h", "TS.L3", "--sizes", "S3,S4,S5,S6", "--jobs", "2")
-    process = subprocess.Popen(
-        [sys.executable, str(tmp_path / "run.py"), *words],
-        env=environment_for(clean_database, tmp_path),
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    end = time.monotonic() + PATIENCE
-    while process.poll() is None and time.monotonic() < end:
-        if len(psutil.Process(process.pid).children(recursive=True)) >= 2:
-            break
-        time.sleep(0.02)
-    return process
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_a_killed_run_leaves_no_rows_and_no_processes(
-    engine: Engine, started: subprocess.Popen[str], how: signal.Signals
+    engine: Engine, clean_database: URL, tmp_path: Path, how: signal.Signals
 ) -> None:
-    workers = psutil.Process(started.pid).children(recursive=True) if started.poll() is None else []
-    assert workers
-    os.kill(started.pid, how)
-    _, errors = started.communicate(timeout=PATIENCE)
-    _, alive = psutil.wait_procs(workers, timeout=PATIENCE)
-    assert alive == []
+    words = ("claims", "check", "TS.L5", "TS.h", "TS.L3", "--sizes", "S9", "--jobs", "2")
+    with running_command(environment_for(clean_database, tmp_path), *words) as process:
+        wait_until(lambda: len(workers_of(process.pid)) == 2)
+        code, errors = end_by(partial(process.send_signal, how), process)
+    assert code == (130 if how == signal.SIGTERM else -how)
     assert "Traceback" not in errors
-    assert started.returncode == (130 if how == signal.SIGTERM else -how)
     with open_session(engine) as session:
         assert storage.list_claim_runs(session) == []

@@ -6,13 +6,13 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from alembic import command
 from alembic.util import CommandError
-from sqlalchemy import URL, Engine, inspect, select, text
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import URL, Engine, inspect, text
 
 from starcast import forest
 from starcast.experiments.design import Grid
@@ -20,6 +20,8 @@ from starcast.experiments.running import run_experiment
 from starcast.stores.database import migrations, models, repository, sessions
 from starcast.support.errors import BusyError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
+from support.experiments import cut_off_lock_holder
+from support.fix_servers import execute, scalars
 from support.fix_store import HEAD, NEXT, all_rows
 from support.recorder import Recorder
 from support.striking import ctrl_c
@@ -37,6 +39,9 @@ def engine(migrated: Engine) -> Engine:
 
 def test_the_schema_can_be_dropped_and_created_again(bare: Engine) -> None:
     assert migrations.current(bare) is None
+    with pytest.raises(RejectedError, match="the database has no schema yet") as missing:
+        migrations.check(bare)
+    assert missing.value.hint == "run 'starcast db upgrade'"
     migrations.drop(bare)
     assert migrations.upgrade(bare, Silent())
     assert migrations.current(bare) == migrations.head()
@@ -46,10 +51,6 @@ def test_the_schema_can_be_dropped_and_created_again(bare: Engine) -> None:
     assert tables(bare) == set()
     assert migrations.upgrade(bare, Silent())
     migrations.check(bare)
-
-
-def test_the_migrations_create_exactly_the_tables_of_the_models(engine: Engine) -> None:
-    assert migrations.differences(engine) == []
 
 
 def test_an_upgrade_keeps_all_rows(engine: Engine, add_revision: Callable[[], None]) -> None:
@@ -90,12 +91,10 @@ def test_an_upgrade_converts_the_rows_of_an_earlier_revision(
     """It deletes unfinished verification runs, and computes the units of a message."""
     with bare.begin() as connection:
         command.upgrade(migrations._config(connection), revision)
-        for statement in statements.split(";"):
-            connection.execute(text(statement))
+    execute(bare, *statements.split(";"))
     migrations.upgrade(bare, Silent())
     assert migrations.differences(bare) == []
-    with bare.connect() as connection:
-        assert connection.scalars(text(query)).all() == expected
+    assert scalars(bare, query) == expected
 
 
 def test_revision_0013_stores_large_sizes_and_heights(bare: Engine) -> None:
@@ -115,7 +114,7 @@ def test_revision_0013_stores_large_sizes_and_heights(bare: Engine) -> None:
 def test_an_upgrade_names_the_view_of_a_user_that_reads_a_changed_column(bare: Engine) -> None:
     with bare.begin() as connection:
         command.upgrade(migrations._config(connection), "0012")
-        connection.execute(text("create view mine as select height from forest"))
+    execute(bare, "create view mine as select height from forest")
     with pytest.raises(RejectedError, match=r"used by a view .* on view mine depends on column"):
         migrations.upgrade(bare, Silent())
     assert migrations.current(bare) == "0012"
@@ -145,128 +144,59 @@ def test_deleting_a_verification_run_deletes_its_evidence_and_verdicts(engine: E
         claim = {"claim_run": 1, "claim": "TS.L5"}
         session.add(models.ClaimEvidence(**claim, size="S3", evidence={}, seconds=0.5))
         session.add(models.ClaimVerdict(**claim, verdict="holds", sizes=["S3"], detail=""))
-    with engine.begin() as connection:
-        connection.execute(text("delete from claim_run"))
+    execute(engine, "delete from claim_run")
     found = all_rows(engine)
     assert found["claim_evidence"] == found["claim_verdict"] == []
 
 
-def test_a_manually_changed_table_is_reported_as_a_difference(engine: Engine) -> None:
-    with engine.begin() as connection:
-        connection.execute(text("alter table forest drop column height cascade"))
-        connection.execute(text("alter table topology alter column k set not null"))
-    found = migrations.differences(engine)
-    assert len(found) == 3
-    assert "add view artifact" in found
-    assert any("add column" in line and "height" in line for line in found)
-    assert any("modify nullable" in line and "topology" in line for line in found)
-
-
-def test_upgrading_an_up_to_date_schema_does_nothing_and_reports_it(engine: Engine) -> None:
-    recorder = Recorder()
-    assert not migrations.upgrade(engine, recorder)
-    assert recorder.lines == [f"the schema is up to date ({migrations.head()})"]
-
-
-def test_a_store_has_one_id_which_an_upgrade_keeps(engine: Engine) -> None:
-    with sessions.open_session(engine) as session:
-        first = session.scalars(select(models.Store.id)).all()
-    migrations.upgrade(engine, Silent())
-    with sessions.open_session(engine) as session:
-        assert session.scalars(select(models.Store.id)).all() == first
-    assert len(first) == 1
-    with (
-        pytest.raises(IntegrityError, match="ix_store_one_row"),
-        sessions.open_session(engine) as session,
-    ):
-        session.add(models.Store())
-
-
-def refused(bare: Engine, statements: str, *, by_upgrade: bool, by_drop: bool) -> RejectedError:
-    """Change a database, and return the error with which each call refuses it unchanged."""
-    with bare.begin() as connection:
-        for statement in filter(None, statements.split(";")):
-            connection.execute(text(statement))
-    before = (tables(bare), migrations.current(bare))
-    calls: list[Callable[[Engine], object]] = [migrations.check]
-    calls += [lambda engine: migrations.upgrade(engine, Silent())] * by_upgrade
-    calls += [migrations.drop] * by_drop
-    errors = set()
-    for call in calls:
-        with pytest.raises(RejectedError) as caught:
-            call(bare)
-        errors.add((caught.value.message, caught.value.hint))
-    assert (tables(bare), migrations.current(bare)) == before
-    [_] = errors
-    return caught.value
-
-
-def test_a_database_without_schema_is_refused_with_the_command_that_creates_it(
-    bare: Engine,
-) -> None:
-    error = refused(bare, "", by_upgrade=False, by_drop=False)
-    assert "no schema yet" in error.message
-    assert "starcast db upgrade" in error.hint
-
-
-@pytest.mark.parametrize(
-    ("revision", "message", "hint"),
-    [
-        ("9999", "newer than this starcast", "update starcast"),
-        ("0003", "database (0003) is too old: this starcast upgrades from", "docs/upgrades.md"),
-    ],
-)
-def test_a_schema_of_an_unknown_revision_is_refused_and_unchanged(
-    engine: Engine, revision: str, message: str, hint: str
-) -> None:
-    change = f"update alembic_version set version_num = '{revision}'"  # noqa: S608
-    error = refused(engine, change, by_upgrade=True, by_drop=True)
-    assert message in error.message
-    assert hint in error.hint
-
-
+OURS = "create table store (id int); create table materialization (id int)"
 REVISION = (
-    ";create table alembic_version (version_num varchar(32) not null);"
+    "create table alembic_version (version_num varchar(32) not null);"
     "insert into alembic_version values ('{}')"
 )
+FOREIGN = {
+    "create table invoice (id int)": "invoice",
+    "create table invoice (id int);" + REVISION.format("4f00ba12"): "invoice",
+    OURS: "materialization",
+    REVISION.format("abc"): "alembic_version",
+    REVISION.format(migrations.head()): "alembic_version",
+}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
-    ("statements", "table"),
+    ("statements", "message", "hint"),
     [
-        ("create table invoice (id int)", "invoice"),
-        ("create table invoice (id int)" + REVISION.format("4f00ba12"), "invoice"),
-        (REVISION.format("abc"), "alembic_version"),
-        (REVISION.format(migrations.head()), "alembic_version"),
+        (f"{OURS};{REVISION.format(9999)}", "newer than this starcast", "update starcast"),
+        (f"{OURS};{REVISION.format('0003')}", "database (0003) is too old", "docs/upgrades.md"),
+        *(
+            (statements, f"tables of another program, such as '{table}'", "empty database")
+            for statements, table in FOREIGN.items()
+        ),
     ],
 )
-def test_a_database_of_another_program_is_refused_and_unchanged(
-    bare: Engine, statements: str, table: str
+def test_tables_of_another_revision_or_program_are_refused_and_unchanged(
+    bare: Engine, statements: str, message: str, hint: str
 ) -> None:
-    error = refused(bare, statements, by_upgrade=True, by_drop=True)
-    assert f"tables of another program, such as '{table}'" in error.message
-    assert "empty database" in error.hint
-
-
-def test_tables_with_starcast_names_but_no_revision_are_refused(engine: Engine) -> None:
-    with engine.begin() as connection:
-        connection.execute(text("drop table alembic_version"))
-    with pytest.raises(RejectedError, match="of another program"):
-        migrations.upgrade(engine, Silent())
+    execute(bare, *statements.split(";"))
+    before = (tables(bare), migrations.current(bare))
+    for call in (
+        lambda: migrations.check(bare),
+        lambda: migrations.upgrade(bare, Silent()),
+        lambda: migrations.drop(bare),
+    ):
+        with pytest.raises(RejectedError) as caught:
+            call()
+        assert message in caught.value.message
+        assert hint in caught.value.hint
+    assert (tables(bare), migrations.current(bare)) == before
 
 
 def test_concurrent_upgrades_run_one_after_the_other(fresh_database: URL) -> None:
     engines = [sessions.connect(fresh_database) for _ in range(3)]
-    did: list[bool] = []
-    threads = [
-        threading.Thread(target=lambda one=one: did.append(migrations.upgrade(one, Silent())))
-        for one in engines
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(did) == [False, False, True]
+    with ThreadPoolExecutor() as pool:
+        changed = pool.map(migrations.upgrade, engines, [Silent()] * 3)
+    assert sorted(changed) == [False, False, True]
     assert migrations.differences(engines[0]) == []
     for one in engines:
         one.dispose()
@@ -274,16 +204,14 @@ def test_concurrent_upgrades_run_one_after_the_other(fresh_database: URL) -> Non
 
 @pytest.mark.slow
 def test_an_upgrade_that_waits_too_long_reports_another_process(
-    fresh_database: URL, bare: Engine, monkeypatch: pytest.MonkeyPatch
+    bare: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(migrations, "UPGRADE_SECONDS", 1)
-    other = sessions.connect(fresh_database)
     with (
-        sessions.advisory_lock(other, migrations.UPGRADE_LOCK, BusyError("")),
+        sessions.advisory_lock(bare, migrations.UPGRADE_LOCK, BusyError("")),
         pytest.raises(BusyError, match="another process has been migrating"),
     ):
         migrations.upgrade(bare, Silent())
-    other.dispose()
     assert migrations.upgrade(bare, Silent())
 
 
@@ -294,6 +222,10 @@ def test_a_lock_cannot_be_acquired_while_it_is_held(engine: Engine) -> None:
             pytest.fail("the lock was acquired twice")
         with sessions.advisory_lock(engine, "experiment b", busy):
             pass
+    with sessions.open_session(engine) as session:
+        sessions.wait_for_lock(session, "experiment a", 1, busy)
+        with pytest.raises(BusyError), sessions.advisory_lock(engine, "experiment a", busy):
+            pytest.fail("the lock was acquired twice")
     with sessions.advisory_lock(engine, "experiment a", busy):
         pass
 
@@ -315,12 +247,6 @@ def test_a_lock_does_not_block_vacuum_and_does_not_time_out(clean_database: URL)
     engine.dispose()
 
 
-def cut_off(engine: Engine, pid: int) -> None:
-    """End a connection on the server, as a failing network does."""
-    with engine.begin() as connection:
-        assert connection.scalar(text("select pg_terminate_backend(:pid, 5000)"), {"pid": pid})
-
-
 def test_a_lost_lock_is_detected_and_can_be_acquired_again(engine: Engine) -> None:
     busy = BusyError("busy")
     done = []
@@ -329,7 +255,7 @@ def test_a_lost_lock_is_detected_and_can_be_acquired_again(engine: Engine) -> No
             lock.verify(session)
             with pytest.raises(UnavailableError, match="holds the lock 'experiment b' was lost"):
                 sessions.Lock("experiment b", lock.pid).verify(session)
-        cut_off(engine, lock.pid)
+        cut_off_lock_holder(engine)
         with (
             sessions.open_session(engine) as session,
             pytest.raises(UnavailableError, match="holds the lock 'experiment a'"),
@@ -344,23 +270,6 @@ def test_a_lost_lock_is_detected_and_can_be_acquired_again(engine: Engine) -> No
                 lock.verify(session)
         done.append("work")
     assert done, "releasing a lost lock is not an error"
-
-
-@pytest.mark.slow
-def test_a_lock_that_was_waited_for_is_held_until_the_transaction_ends(engine: Engine) -> None:
-    busy = BusyError("busy")
-    with (
-        sessions.advisory_lock(engine, "experiment a", busy),
-        pytest.raises(BusyError, match="busy"),
-        sessions.open_session(engine) as session,
-    ):
-        sessions.wait_for_lock(session, "experiment a", 1, busy)
-    with sessions.open_session(engine) as session:
-        sessions.wait_for_lock(session, "experiment a", 1, busy)
-        with pytest.raises(BusyError), sessions.advisory_lock(engine, "experiment a", busy):
-            pytest.fail("the lock was acquired twice")
-    with sessions.advisory_lock(engine, "experiment a", busy):
-        pass
 
 
 @pytest.mark.parametrize(
@@ -382,41 +291,9 @@ def test_the_error_for_a_failed_connection_names_the_cause_but_not_the_password(
     assert failed.value.__suppress_context__
 
 
-def test_a_server_that_stops_during_a_statement_is_unavailable(
-    engine: Engine, fresh_database: URL
-) -> None:
-    other = sessions.connect(fresh_database)
-
-    def work() -> None:
-        with sessions.open_session(engine) as session:
-            own = session.scalar(text("select pg_backend_pid()"))
-            with other.begin() as connection:
-                connection.execute(text("select pg_terminate_backend(:own)"), {"own": own})
-            session.execute(text("select 1"))
-
-    with pytest.raises(UnavailableError):
-        work()
-    other.dispose()
-
-
-def test_errors_other_than_connection_errors_are_not_translated(engine: Engine) -> None:
-    with pytest.raises(IntegrityError), sessions.open_session(engine) as session:
-        session.add(models.Forest(id="S5:none:12345", topology="S5", construction="none", root=0,
-        root_label="12345",
-                                  trees=1, height=1, congestion=1))  # fmt: skip
-
-
-def test_a_failed_session_stores_nothing(engine: Engine) -> None:
-    def work() -> None:
-        with sessions.open_session(engine) as session:
-            session.add(models.Experiment(name="half", grid={}))
-            session.flush()
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        work()
-    with sessions.open_session(engine) as session:
-        assert session.scalars(select(models.Experiment)).all() == []
+def test_a_server_that_stops_during_a_statement_is_unavailable(engine: Engine) -> None:
+    with pytest.raises(UnavailableError), sessions.open_session(engine) as session:
+        session.execute(text("select pg_terminate_backend(pg_backend_pid())"))
 
 
 def busy(engine: Engine, striking: threading.Thread) -> None:
@@ -459,15 +336,15 @@ def test_ctrl_c_during_a_statement_is_not_reported_as_a_connection_error(
     assert capfd.readouterr().err == ""
 
 
-def fails_while_interrupted(engine: Engine) -> None:
-    """Raise a database error while an interrupt is being handled, as the driver may do."""
-    with sessions.open_session(engine) as session:
-        try:
-            signal.raise_signal(signal.SIGINT)
-        finally:
-            session.execute(text("select nothing"))
-
-
 def test_an_error_caused_by_an_interrupt_is_reported_as_the_interrupt(engine: Engine) -> None:
+    """The driver may raise an error of its own while an interrupt is being handled."""
+
+    def fail_while_interrupted() -> None:
+        with sessions.open_session(engine) as session:
+            try:
+                signal.raise_signal(signal.SIGINT)
+            finally:
+                session.execute(text("select nothing"))
+
     with pytest.raises(KeyboardInterrupt):
-        fails_while_interrupted(engine)
+        fail_while_interrupted()

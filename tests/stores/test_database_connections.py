@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from sqlalchemy import URL, Engine, select, text
+from sqlalchemy import URL, Engine, text
 
 from campaign.proxy import Proxy
 from starcast.embedded.doctor import Verdict, examine
@@ -20,14 +20,13 @@ from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import Stores, ingest, parse_request
 from starcast.stores import GraphAddress
-from starcast.stores.database import backup, migrations, models, sessions
+from starcast.stores.database import backup, migrations, sessions
 from starcast.stores.graph.connection import Graph
 from starcast.support.errors import BusyError, InputError, UnavailableError
 from starcast.support.progress import Silent
-from starcast.support.settings import Settings
 from support.claim_runs import check_and_store
 from support.fix_cli import Starcast, name_store
-from support.fix_servers import without_password
+from support.fix_servers import execute, scalars, settings_for
 from support.striking import ctrl_c
 
 pytestmark = pytest.mark.slow
@@ -55,11 +54,8 @@ def pooled_engine(
 
 def test_consecutive_transactions_use_different_sessions(pooled_engine: Engine) -> None:
     """Without different sessions, the other tests here would prove nothing."""
-    pids = set()
-    for _ in range(4):
-        with sessions.open_session(pooled_engine) as session:
-            pids.add(session.scalar(text("select pg_backend_pid()")))
-    assert len(pids) > 1
+    pids = [scalars(pooled_engine, "select pg_backend_pid()") for _ in range(4)]
+    assert any(pid != pids[0] for pid in pids)
 
 
 def test_a_schema_can_be_created_and_upgraded_behind_the_pooler(pooled: URL) -> None:
@@ -94,9 +90,7 @@ def test_a_lock_is_held_across_transactions(pooled_engine: Engine, engine: Engin
     for _ in range(6):
         with sessions.advisory_lock(pooled_engine, "experiment a", busy):
             pass
-    with engine.connect() as connection:
-        held = connection.scalar(text("select count(*) from pg_locks where locktype = 'advisory'"))
-        assert held == 0
+    assert scalars(engine, "select pid from pg_locks where locktype = 'advisory'") == []
 
 
 def test_experiments_can_be_run_and_compared_behind_the_pooler(
@@ -107,19 +101,15 @@ def test_experiments_can_be_run_and_compared_behind_the_pooler(
     run_experiment(pooled_engine, "again", Grid(GRID), Silent(), jobs=1)
     result = starcast("compare", "pooled", "again", "--format", "json")
     assert (result.code, result.err.count("error")) == (0, 0)
-    with sessions.open_session(pooled_engine) as session:
-        assert len(session.scalars(select(models.Run)).all()) == 32
+    assert scalars(pooled_engine, "select count(*) from run") == [32]
 
 
 def test_an_ingest_and_a_verification_of_claims_work_behind_the_pooler(
-    pooled_engine: Engine, clean_graph: GraphAddress, starcast: Starcast
+    pooled_engine: Engine, graph: Graph, starcast: Starcast
 ) -> None:
     """The ingest uses COPY, states and locks."""
-    with Graph.open(clean_graph) as graph:
-        summary = ingest(
-            Stores(pooled_engine, graph, 1_000),
-            parse_request("S4", trees="multiple", schedules="multiple"),
-        )
+    request = parse_request("S4", trees="multiple", schedules="multiple")
+    summary = ingest(Stores(pooled_engine, graph, 1_000), request)
     assert len(summary.created) == 3
     check_and_store(pooled_engine, ["TS.L1"])
     assert starcast("claims", "show", "TS.L1").code == 0
@@ -144,30 +134,22 @@ def test_backup_and_restore_are_refused_and_change_no_session(
     assert not file.exists()
     assert migrations.current(engine) == before
     for _ in range(6):
-        with sessions.open_session(pooled_engine) as session:
-            assert session.scalar(text("show search_path")) == '"$user", public'
+        assert scalars(pooled_engine, "show search_path") == ['"$user", public']
 
 
 def test_the_doctor_mentions_the_pooler(pooled_engine: Engine, graph_address: GraphAddress) -> None:
-    settings = Settings.load(
-        postgres_uri=without_password(pooled_engine.url),
-        postgres_password=pooled_engine.url.password,
-        neo4j_uri=graph_address.uri,
-        neo4j_password=graph_address.password,
-    )
+    settings = settings_for(pooled_engine.url, graph_address)
     finding = next(each for each in examine(settings) if each.check == "PostgreSQL")
     assert finding.verdict is Verdict.OK
     assert finding.found.endswith("behind a connection pooler")
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_long_statement_behind_the_pooler_is_not_taken_for_a_silent_server(
-    pooled_engine: Engine, monkeypatch: pytest.MonkeyPatch
+    pooled_engine: Engine,
 ) -> None:
     """A pooler hides from the client which server process executes the statement."""
-    monkeypatch.setattr(sessions, "SILENT_SECONDS", 0.5)
-    monkeypatch.setattr(sessions, "PROBE_SECONDS", 1)
-    with sessions.open_session(pooled_engine) as session:
-        session.execute(text("select pg_sleep(4)"))
+    execute(pooled_engine, "select pg_sleep(4)")
 
 
 @pytest.mark.parametrize(
@@ -204,9 +186,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def through(proxy: Proxy, fresh_database: URL, impatient: None) -> Iterator[Engine]:
+def through(proxy: Proxy, fresh_database: URL, impatient: None) -> Iterator[Engine]:  # noqa: ARG001
     """An engine whose connections go through the proxy."""
-    del impatient
     engine = sessions.connect(fresh_database.set(port=proxy.port))
     yield engine
     engine.dispose()
@@ -222,8 +203,7 @@ def test_the_time_limit_for_a_silent_server_is_thirty_seconds() -> None:
 def test_a_statement_on_a_silent_server_fails_with_one_sentence(
     through: Engine, proxy: Proxy
 ) -> None:
-    with sessions.open_session(through) as session:
-        session.execute(text("select 1"))
+    execute(through, "select 1")
     proxy.is_silent = True
     began = time.monotonic()
     with (
@@ -269,9 +249,7 @@ def work_with_a_lock(engine: Engine, proxy: Proxy) -> None:
 
 
 def test_a_long_statement_is_not_taken_for_a_silent_server(through: Engine) -> None:
-    with sessions.open_session(through) as session:
-        session.execute(text("select pg_sleep(7)"))
-        assert session.scalar(text("select 1")) == 1
+    execute(through, "select pg_sleep(7)", "select 1")
 
 
 def test_waiting_for_a_lock_is_not_taken_for_a_silent_server(through: Engine, bare: Engine) -> None:
@@ -279,27 +257,8 @@ def test_waiting_for_a_lock_is_not_taken_for_a_silent_server(through: Engine, ba
         holder.execute(text("select pg_advisory_xact_lock(5)"))
         timer = threading.Timer(6, holder.rollback)
         timer.start()
-        with sessions.open_session(through) as session:
-            session.execute(text("select pg_advisory_xact_lock(5)"))
+        execute(through, "select pg_advisory_xact_lock(5)")
         timer.join()
-
-
-def test_the_command_line_reports_a_silent_server_in_one_sentence(
-    proxy: Proxy,
-    bare: Engine,
-    impatient: None,
-    starcast: Starcast,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    del impatient
-    migrations.upgrade(bare, Silent())
-    name_store(monkeypatch, bare.url.set(port=proxy.port))
-    assert starcast("experiment", "list").code == 0
-    proxy.is_silent = True
-    result = starcast("experiment", "list")
-    assert result.code == 4
-    assert result.err.startswith(f"error: PostgreSQL at 127.0.0.1:{proxy.port} cannot be reached")
-    assert "Traceback" not in result.err
 
 
 def test_claims_check_fails_if_the_configured_server_is_unreachable(

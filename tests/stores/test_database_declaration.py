@@ -17,16 +17,15 @@ from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import ingest, parse_request
 from starcast.ingest.stores import Stores
-from starcast.stores import GraphAddress, Role
+from starcast.stores import Role
 from starcast.stores.database import migrations, models, repository, sessions
 from starcast.stores.database.repository import list_artifacts
 from starcast.stores.database.views import VIEWS
-from starcast.stores.graph.connection import Graph
 from starcast.support.errors import UnavailableError
 from starcast.support.progress import Silent
 from support.claim_runs import check_and_store
 from support.fix_cli import Starcast, name_store
-from support.fix_servers import new_database
+from support.fix_servers import execute, new_database, scalars
 
 ROOT = Path(__file__).parents[2]
 COMMENTS = text("""
@@ -40,13 +39,13 @@ COMMENTS = text("""
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'v')
         and c.relname <> 'alembic_version'
 """)
-CONSTRAINTS = text("""
+CONSTRAINTS = """
     select conrelid::regclass || ' ' || conname || ': ' || pg_get_constraintdef(oid)
     from pg_constraint where connamespace = 'public'::regnamespace
         and conrelid::regclass::text <> 'alembic_version' and contype <> 'n'
     union all select tablename || ' ' || indexname || ': ' || indexdef from pg_indexes
     where schemaname = 'public' and tablename <> 'alembic_version'
-""")
+"""
 
 
 def declared_comments() -> set[tuple[str, str | None, str | None]]:
@@ -73,9 +72,7 @@ def test_every_table_view_and_column_has_its_declared_comment(migrated: Engine) 
 
 
 def test_a_changed_comment_is_reported_and_corrected_by_an_upgrade(migrated: Engine) -> None:
-    with migrated.begin() as connection:
-        connection.execute(text("comment on column run.t_s is 'seconds'"))
-        connection.execute(text("drop view artifact"))
+    execute(migrated, "comment on column run.t_s is 'seconds'", "drop view artifact")
     found = migrations.differences(migrated)
     assert any("t_s" in line for line in found)
     assert "add view artifact" in found
@@ -86,11 +83,9 @@ def test_a_changed_comment_is_reported_and_corrected_by_an_upgrade(migrated: Eng
 def test_an_upgrade_keeps_views_of_other_programs_that_read_starcast_views(
     migrated: Engine,
 ) -> None:
-    with migrated.begin() as connection:
-        connection.execute(text("create view mine as select experiment, gap from run_summary"))
+    execute(migrated, "create view mine as select experiment, gap from run_summary")
     migrations.upgrade(migrated, Silent())
-    with migrated.connect() as connection:
-        assert connection.scalar(text("select count(*) from mine")) == 0
+    assert scalars(migrated, "select count(*) from mine") == [0]
 
 
 def test_the_migrations_create_the_constraints_and_indexes_of_the_models(
@@ -100,11 +95,9 @@ def test_the_migrations_create_the_constraints_and_indexes_of_the_models(
     with new_database(store_url) as url:
         other = sessions.connect(url)
         models.Base.metadata.create_all(other)
-        with other.connect() as connection:
-            declared = set(connection.scalars(CONSTRAINTS))
+        declared = set(scalars(other, CONSTRAINTS))
         other.dispose()
-    with migrated.connect() as connection:
-        assert set(connection.scalars(CONSTRAINTS)) == declared
+    assert set(scalars(migrated, CONSTRAINTS)) == declared
 
 
 RUN = (
@@ -117,17 +110,6 @@ VALID = {
     "experiment": "1", "topology": "'S5'", "collective": "'broadcast'", "algorithm": "'multiple'",
     "faults": "'[]'",
 }  # fmt: skip
-
-
-@pytest.fixture
-def filled(migrated: Engine) -> Engine:
-    with migrated.begin() as connection:
-        connection.execute(text("insert into experiment (name) values ('e')"))
-        connection.execute(
-            text("insert into topology values ('S4', 'star', 4, null, 24, 36, 3, 4)")
-        )
-        connection.execute(text("insert into claim_run (level, version) values ('quick', '1')"))
-    return migrated
 
 
 @pytest.mark.parametrize(
@@ -160,13 +142,19 @@ def filled(migrated: Engine) -> Engine:
          "ck_claim_run_sizes"),
         ("insert into claim_run (version) values ('1')", "ck_claim_run_sizes"),
         ("insert into claim_run (level, version) values ('slow', '1')", "ck_claim_run_level"),
+        ("insert into store default values", "ix_store_one_row"),
     ],
 )  # fmt: skip
-def test_invalid_rows_are_refused(filled: Engine, statement: str, constraint: str) -> None:
-    with filled.begin() as connection:
-        connection.execute(text(RUN.format(**VALID)))
-    with pytest.raises(IntegrityError, match=constraint), filled.begin() as connection:
-        connection.execute(text(statement))
+def test_invalid_rows_are_refused(migrated: Engine, statement: str, constraint: str) -> None:
+    execute(
+        migrated,
+        "insert into experiment (name) values ('e')",
+        "insert into topology values ('S4', 'star', 4, null, 24, 36, 3, 4)",
+        "insert into claim_run (level, version) values ('quick', '1')",
+        RUN.format(**VALID),
+    )
+    with pytest.raises(IntegrityError, match=constraint):
+        execute(migrated, statement)
 
 
 @pytest.fixture
@@ -278,12 +266,9 @@ def test_the_view_claim_summary_has_the_newest_verdict_of_each_claim(engine: Eng
 
 
 @pytest.fixture
-def ingested(engine: Engine, clean_graph: GraphAddress) -> Iterator[Engine]:
-    with Graph.open(clean_graph) as graph:
-        stores = Stores(engine, graph, 1_000)
-        request = parse_request("S3", trees="multiple", schedules="multiple,alltoall:exact")
-        ingest(stores, request)
-        yield engine
+def ingested(stores: Stores) -> Engine:
+    ingest(stores, parse_request("S3", trees="multiple", schedules="multiple,alltoall:exact"))
+    return stores.engine
 
 
 def test_the_artifact_view_and_the_listings_have_the_stored_values(ingested: Engine) -> None:
@@ -369,8 +354,7 @@ def large(store_url: URL) -> Iterator[Engine]:
     ],
 )  # fmt: skip
 def test_queries_of_a_large_store_use_indexes(large: Engine, query: str, index: str) -> None:
-    with large.connect() as connection:
-        plan = "\n".join(connection.scalars(text(f"explain {query}")))
+    plan = "\n".join(scalars(large, f"explain {query}"))
     assert index in plan, plan
     for table in ("run", "claim_verdict", "materialization"):
         assert f"Seq Scan on {table} " not in f"{plan} ", plan
@@ -410,8 +394,8 @@ WRITING = [
 
 @pytest.fixture
 def reading(
+    servers: None,  # noqa: ARG001 - the reader replaces the writer of the settings
     ingested: Engine,
-    clean_graph: GraphAddress,
     role_url: Callable[[URL, Role], URL],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Engine:
@@ -422,8 +406,6 @@ def reading(
     })  # fmt: skip
     run_experiment(ingested, "e", grid, Silent(), jobs=1)
     name_store(monkeypatch, role_url(ingested.url, "reader"))
-    monkeypatch.setenv("STARCAST_NEO4J_URI", clean_graph.uri)
-    monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", clean_graph.password)
     return ingested
 
 
@@ -450,12 +432,9 @@ def test_a_refused_write_names_the_missing_right(reading: Engine, starcast: Star
     assert migrations.current(reading) == migrations.head()
 
 
-def test_the_writer_is_not_a_superuser_and_cannot_change_tables(
-    engine: Engine, role_url: Callable[[URL, Role], URL]
-) -> None:
+def test_the_writer_is_not_a_superuser_and_cannot_change_tables(engine: Engine) -> None:
     query = "select rolname from pg_roles where starts_with(rolname, 'starcast_') and rolsuper"
-    with engine.connect() as connection:
-        assert connection.scalars(text(query)).all() == []
+    assert scalars(engine, query) == []
     for statement in (
         "drop table run",
         "create table mine (id int)",
@@ -464,36 +443,24 @@ def test_the_writer_is_not_a_superuser_and_cannot_change_tables(
         "update store set id = gen_random_uuid()",
         "delete from alembic_version",
     ):
-        refusal = pytest.raises(DBAPIError, match=r"permission denied|must be owner")
-        with refusal, engine.begin() as connection:
-            connection.execute(text(statement))
-    reader = sessions.connect(role_url(engine.url, "reader"))
-    denied = pytest.raises(UnavailableError, match="permission denied for table experiment")
-    with denied, sessions.open_session(reader) as session:
-        repository.save_experiment(session, "x", {})
-    reader.dispose()
+        with pytest.raises(DBAPIError, match=r"permission denied|must be owner"):
+            execute(engine, statement)
 
 
 def test_a_write_in_a_read_only_session_is_refused_with_one_sentence(engine: Engine) -> None:
     """Sessions are read-only on a replica, or through default_transaction_read_only."""
-    with sessions.open_session(engine) as session:
-        session.execute(text("set transaction read only"))
-        refused = pytest.raises(UnavailableError, match="read-only")
-        with refused, sessions.translated_errors(engine.url):
-            session.execute(text("insert into experiment (name) values ('x')"))
-        session.rollback()
+    change = ("set transaction read only", "insert into experiment (name) values ('x')")
+    with pytest.raises(UnavailableError, match="read-only"), sessions.translated_errors(engine.url):
+        execute(engine, *change)
 
 
 def test_an_upgrade_grants_rights_to_a_role_created_later(migrated: Engine) -> None:
     """Roles exist once per server, but their rights are granted in each database."""
-    with migrated.begin() as connection:
-        connection.execute(text("revoke all on run from starcast_reader"))
-    query = text("select has_table_privilege('starcast_reader', 'run', 'select')")
-    with migrated.connect() as connection:
-        assert not connection.scalar(query)
+    execute(migrated, "revoke all on run from starcast_reader")
+    query = "select has_table_privilege('starcast_reader', 'run', 'select')"
+    assert scalars(migrated, query) == [False]
     migrations.upgrade(migrated, Silent())
-    with migrated.connect() as connection:
-        assert connection.scalar(query)
+    assert scalars(migrated, query) == [True]
 
 
 @pytest.mark.slow

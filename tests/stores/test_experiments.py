@@ -3,13 +3,13 @@
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, func, select, text
+from sqlalchemy import Engine
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -29,8 +29,10 @@ from starcast.support.errors import (
 )
 from starcast.support.progress import Silent
 from support.break_off import Countdown
-from support.experiments import FAULTY, runs, time
+from support.experiments import FAULTY, cut_off_lock_holder, runs
+from support.fix_servers import scalars
 from support.recorder import Recorder
+from support.workers import wait_until
 
 GRID = Grid({
     "topology": ["S3", "S4"], "algorithm": ["multiple", "recursive-substar"],
@@ -43,33 +45,8 @@ def changed(**axes: Any) -> Grid:
     return Grid({**GRID.as_json(), **axes})
 
 
-def interrupt() -> None:
-    """Raise the error that Ctrl-C raises."""
-    raise KeyboardInterrupt
-
-
-def cut_off(engine: Engine) -> None:
-    """End the connection that holds the advisory lock."""
-    ended = text(
-        "select pg_terminate_backend(pid, 5000) from pg_locks"
-        " where locktype = 'advisory' and granted"
-    )
-    with engine.begin() as connection:
-        assert connection.execute(ended).scalars().all() == [True]
-
-
-def test_the_axis_segments_sets_the_messages_of_algorithms_without_segments(engine: Engine) -> None:
-    run_experiment(engine, "all", GRID, Silent())
-    for run in runs(engine, "all"):
-        assert (run.segments if run.algorithm == "recursive-substar" else 1) == run.messages
-    # Table 1, row [16] of Tseng & Sheu: (2n - 4 + p)(T_s + m/p T_c), here n = 4, p = 3, m = 64.
-    found = [
-        run
-        for run in runs(engine, "all")
-        if (run.topology, run.messages, run.message_bytes, run.ports)
-        == ("S4", 3, Fraction(64), "all")
-    ]
-    assert [time(run, "simulated") for run in found] == [7 * (100 + Fraction(64, 3))]
+#: A function that raises the error of Ctrl-C.
+INTERRUPT = Mock(side_effect=KeyboardInterrupt)
 
 
 def test_the_order_and_notation_of_grid_values_do_not_matter(engine: Engine) -> None:
@@ -87,7 +64,7 @@ def test_an_interrupted_experiment_keeps_complete_runs_and_can_be_resumed(
     engine: Engine, after: int
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
-        run_experiment(engine, "all", GRID, Countdown(after, interrupt))
+        run_experiment(engine, "all", GRID, Countdown(after, INTERRUPT))
     kept = runs(engine, "all")
     assert [Point.of(run) for run in kept] == GRID.points()[:after]
     assert all(len(run.costs) == 3 for run in kept)
@@ -129,11 +106,8 @@ def test_an_incomplete_simulation_is_a_failed_run_naming_the_first_missing_unit(
 ) -> None:
     def cut(*words: Any, **arguments: Any) -> Schedule:
         built = build(*words, **arguments)
-        columns = {
-            name: getattr(built, name)[:-1]
-            for name in ("step", "sender", "port", "receiver", "tree", "unit")
-        }
-        return replace(built, **columns)
+        rows = {name: column[:-1] for name, column in built.columns.present().items()}
+        return replace(built, **rows)
 
     monkeypatch.setattr(execution, "build_schedule", cut)
     run = run_once(engine, GRID.points()[0])
@@ -159,8 +133,7 @@ def test_a_failed_first_run_leaves_no_experiment(engine: Engine) -> None:
         run_experiment(engine, "bad", huge, Silent())
     with pytest.raises(LimitError):
         run_once(engine, huge.points()[0], "single")
-    with open_session(engine) as session:
-        assert repository.list_experiments(session) == []
+    assert scalars(engine, "select name from experiment") == []
     assert run_experiment(engine, "bad", GRID, Silent()).created == 32
 
 
@@ -174,15 +147,16 @@ def test_an_experiment_without_runs_left_by_an_older_starcast_is_replaced(engine
 
 def test_a_lost_lock_ends_an_experiment_before_it_writes_again(engine: Engine) -> None:
     with pytest.raises(UnavailableError, match="holds the lock 'experiment all' was lost") as lost:
-        run_experiment(engine, "all", GRID, Countdown(3, partial(cut_off, engine)))
+        run_experiment(engine, "all", GRID, Countdown(3, partial(cut_off_lock_holder, engine)))
     assert "run the same command again" in lost.value.hint
     assert [Point.of(run) for run in runs(engine, "all")] == GRID.points()[:3]
     assert run_experiment(engine, "all", GRID, Silent()).created == 29
 
 
 def test_a_lock_lost_after_the_last_run_is_not_an_error(engine: Engine) -> None:
-    outcome = run_experiment(engine, "all", GRID, Countdown(32, partial(cut_off, engine)))
-    assert (outcome.created, len(runs(engine, "all"))) == (32, 32)
+    cutting = Countdown(32, partial(cut_off_lock_holder, engine))
+    assert run_experiment(engine, "all", GRID, cutting).created == 32
+    assert len(runs(engine, "all")) == 32
 
 
 @pytest.mark.parametrize("kept", [0, 5])
@@ -192,12 +166,12 @@ def test_a_concurrent_write_of_another_process_is_reported_as_busy(
     """The lock is lost after the last check, and another process writes before the commit."""
     if kept:
         with pytest.raises(KeyboardInterrupt):
-            run_experiment(engine, "all", GRID, Countdown(kept, interrupt))
+            run_experiment(engine, "all", GRID, Countdown(kept, INTERRUPT))
     opens = running._ensure_experiment
 
     def meanwhile(session: Session, name: str, design: Design) -> int:
         monkeypatch.setattr(running, "_ensure_experiment", opens)
-        cut_off(engine)
+        cut_off_lock_holder(engine)
         run_experiment(engine, "all", GRID, Silent())
         # Both transactions insert the experiment, so the later one finds its name taken.
         return (
@@ -241,18 +215,11 @@ def test_single_runs_of_the_same_experiment_can_be_executed_at_the_same_time(
 
 
 def test_a_single_run_waits_for_the_lock_of_its_experiment(engine: Engine) -> None:
-    waiting = (
-        select(func.count())
-        .select_from(text("pg_locks"))
-        .where(text("locktype = 'advisory' and not granted"))
-    )
+    waiting = "select pid from pg_locks where locktype = 'advisory' and not granted"
     with ThreadPoolExecutor(1) as pool:
         with advisory_lock(engine, f"experiment {ADHOC}", BusyError("held by the test")):
             done = pool.submit(run_once, engine, GRID.points()[0])
-            while not done.done():
-                with open_session(engine) as session:
-                    if session.scalar(waiting):
-                        break
+            wait_until(lambda: done.done() or scalars(engine, waiting))
             assert not done.done()
         assert done.result(timeout=30).status == "complete"
 
@@ -313,8 +280,7 @@ def test_a_repeated_single_run_replaces_the_earlier_one(engine: Engine) -> None:
     first, second = GRID.points()[:2]
     numbers = [run_once(engine, point).id for point in (first, second, first)]
     assert [run.id for run in runs(engine, ADHOC)] == numbers[1:]
-    with open_session(engine) as session:
-        assert len(session.scalars(select(models.Run)).all()) == 2
+    assert scalars(engine, "select count(*) from run") == [2]
 
 
 def test_a_grid_is_not_run_under_the_name_of_a_collection_of_single_runs(engine: Engine) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine
 
 from starcast.catalogue import plugins
 from starcast.catalogue.plugins import PluginMissingError
@@ -27,6 +27,7 @@ from starcast.support.progress import Silent
 from support.experiments import make_point
 from support.fix_cli import Starcast, name_store
 from support.fix_plugins import load_examples
+from support.fix_servers import execute, scalars
 from support.stored_runs import PROVENANCE
 
 GRID = Grid({
@@ -66,17 +67,18 @@ def file(stored: Engine, tmp_path: Path, request: pytest.FixtureRequest) -> Path
 
 def rows(engine: Engine) -> dict[str, list[str]]:
     """Return all rows about experiments, sorted, without ids that are local to a database."""
+    of_runs = (
+        "select (to_jsonb(t) - 'run')::text || r.topology || r.algorithm || r.faults"
+        " from {} as t join run as r on r.id = t.run"
+    )
     queries = {
         "experiment": "select (to_jsonb(e) - 'id')::text from experiment as e",
         "run": "select (to_jsonb(r) - 'id' - 'experiment')::text || e.name from run as r"
         " join experiment as e on e.id = r.experiment",
-        "cost": "select (to_jsonb(c) - 'run')::text || r.topology || r.algorithm || r.faults"
-        " from cost as c join run as r on r.id = c.run",
-        "step_profile": "select (to_jsonb(s) - 'run')::text || r.topology || r.algorithm"
-        " || r.faults from step_profile as s join run as r on r.id = s.run",
+        "cost": of_runs.format("cost"),
+        "step_profile": of_runs.format("step_profile"),
     }
-    with engine.connect() as connection:
-        return {name: sorted(connection.scalars(text(query))) for name, query in queries.items()}
+    return {name: sorted(scalars(engine, query)) for name, query in queries.items()}
 
 
 def test_imported_runs_equal_the_exported_ones_including_provenance(
@@ -100,9 +102,7 @@ def test_an_import_adds_the_missing_runs_of_an_incomplete_experiment(
     file: Path, colleague: Engine
 ) -> None:
     run_experiment(colleague, "a", GRID, Silent(), jobs=1)
-    with open_session(colleague) as session:
-        for run in session.query(models.Run).limit(3):
-            session.delete(run)
+    execute(colleague, "delete from run where id <= 3")
     assert import_experiments(colleague, file)[1] == Outcome("a", 5, 3)
 
 
@@ -130,8 +130,7 @@ def test_a_run_that_contradicts_a_stored_run_is_refused_and_nothing_is_stored(
 ) -> None:
     """The contradicting run may be stored in an experiment of the same or of another name."""
     run_experiment(colleague, name, GRID, Silent(), jobs=1)
-    with colleague.begin() as connection:
-        connection.execute(text(change))
+    execute(colleague, change)
     before = rows(colleague)
     with pytest.raises(RejectedError, match=f"differs from the stored run .* in {figure}"):
         import_experiments(colleague, file)
@@ -180,8 +179,7 @@ def test_a_damaged_or_foreign_file_is_refused(
     for other in (tmp_path, tmp_path / "missing"):
         with pytest.raises(InputError, match="cannot be read"):
             import_experiments(colleague, other)
-    with open_session(colleague) as session:
-        assert repository.list_experiments(session) == []
+    assert not any(rows(colleague).values())
 
 
 PLUGIN = """
@@ -311,8 +309,7 @@ def test_the_commands_export_and_import_move_runs_to_another_store(
     imported = starcast("experiment", "import", str(file), "-f", "csv")
     assert imported.code == 0
     assert "a,8,0\n" in imported.out
-    with colleague.begin() as connection:
-        connection.execute(text("update cost set time = '1' where kind = 'simulated'"))
+    execute(colleague, "update cost set time = '1' where kind = 'simulated'")
     refused = starcast("experiment", "import", str(file))
     assert refused.code == 6
     assert "nothing was stored" in refused.err

@@ -2,6 +2,8 @@
 
 import multiprocessing
 import os
+import subprocess
+import sys
 from collections.abc import Collection
 from concurrent.futures import Future, wait
 from dataclasses import replace
@@ -12,7 +14,7 @@ from typing import Any
 
 import psutil
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import URL, Engine
 
 from starcast import costs
 from starcast.collectives import algorithms, schedule
@@ -39,6 +41,8 @@ from starcast.support.vocabulary import Collective
 from starcast.topologies import topology
 from support.experiments import FAULTY, figures, make_point, runs, time
 from support.fix_cli import Starcast
+from support.fix_servers import execute as execute_sql
+from support.markers import TESTS
 
 
 def smallest(rule: Algorithm) -> Point:
@@ -179,6 +183,14 @@ def test_concurrent_jobs_stay_within_the_free_memory(monkeypatch: pytest.MonkeyP
     assert multiprocessing.active_children() == []
 
 
+def test_a_newly_declared_axis_is_known_everywhere(fresh_database: URL) -> None:
+    """Grids, points, options, columns, views, files, the API and comparisons include the axis."""
+    address = fresh_database.render_as_string(hide_password=False)
+    program = [sys.executable, "-m", "support.dummy_axis", address]
+    done = subprocess.run(program, cwd=TESTS, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 POINT = make_point("S4", "broadcast", "recursive-substar", "one", 3, Fraction(1000, 3))
 
 
@@ -215,8 +227,7 @@ def test_a_result_that_differs_is_reported_with_both_values(
     engine: Engine, figure: str, statement: str, words: str
 ) -> None:
     run = run_once(engine, POINT)
-    with open_session(engine) as session:
-        session.execute(text(statement))
+    execute_sql(engine, statement)
     (repeated,) = reproduce(engine, str(run.id), Silent())
     assert not repeated.agrees
     assert repeated.figures[figure].startswith(words)

@@ -12,7 +12,6 @@ from sqlalchemy import URL
 
 import starcast as package
 from starcast import Forest, Lab, connect, forest, topology
-from starcast.collectives import schedule
 from starcast.support.errors import (
     InputError,
     NotFoundError,
@@ -167,15 +166,12 @@ def defined_here(topology, root):
 
 @pytest.mark.slow
 def test_a_backup_is_restored_into_empty_stores_only(
-    filled: Lab, tmp_path: Path, starcast: Starcast, fresh_database: URL
+    filled: Lab, tmp_path: Path, fresh_database: URL
 ) -> None:
     manifest = filled.backup(tmp_path / "b.backup")
     assert manifest["rows"] > 0
     with pytest.raises(RejectedError):
         filled.restore(tmp_path / "b.backup")
-    assert starcast("restore", str(tmp_path / "b.backup")).code == RejectedError.exit_code
-    with pytest.raises(InputError):
-        filled.restore(tmp_path / "missing")
     uri, password = without_password(fresh_database), fresh_database.password
     with connect(postgres_uri=uri, postgres_password=password) as other:
         assert other.restore(tmp_path / "b.backup", graph=False)["rows"] == manifest["rows"]
@@ -288,21 +284,3 @@ def test_the_embedded_stack_is_found_by_its_home(
         ]
         assert set(lab.doctor()["verdict"]) <= {"ok", "warning"}
         assert str(stack_settings.home) in repr(lab)
-
-
-def test_an_allreduce_is_stored_queried_and_compared(lab: Lab) -> None:
-    lab.ingest("S4", schedules=["allreduce:multiple", "allreduce:necklace"])
-    assert len(lab.verify()) == 0
-    stored = schedule("S4", "allreduce", "multiple")
-    assert stored.combine is not None
-    for step in range(1, stored.steps + 1):
-        sends = lab.query("schedules/sends", schedule=stored.id, step=step)
-        expected = stored.combine[stored.step == step].tolist()
-        assert sorted(row["combine"] for row in sends.rows) == sorted(expected)
-    grid = {"topology": "S4", "collective": "allreduce", "message_bytes": [24, 2400]}
-    for name in ("ring", "multiple"):
-        lab.experiment(name, grid=grid, algorithm=name)
-    compared = lab.compare("ring", "multiple")
-    # The ring takes half the transmission time per byte, and three times as many start-ups.
-    assert [row["verdict"] for row in compared.rows]
-    assert len(compared) == 2

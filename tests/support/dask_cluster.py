@@ -4,16 +4,13 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
 
-from support.workers import workers_of
-
-PATIENCE = 60
+from support.workers import wait_until, workers_of
 
 
 class Cluster:
@@ -21,42 +18,31 @@ class Cluster:
 
     Attributes:
         address: the scheduler's address, such as ``tcp://127.0.0.1:43121``.
+        workers: the value of the option ``--workers`` that names this cluster.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, workers: int) -> None:
         self._folder = folder
         self._processes: list[subprocess.Popen[bytes]] = []
         file = folder / "scheduler.json"
-        options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-        self._start("scheduler", *options, "--scheduler-file", str(file))
-        self.address: str = self._read_address(file)
-
-    @property
-    def workers(self) -> str:
-        """The value of the option ``--workers`` that names this cluster."""
-        return f"dask:{self.address}"
-
-    def add_workers(self, count: int, memory_limit: str = "0") -> list[subprocess.Popen[bytes]]:
-        """Start workers with one thread each; a Dask nanny restarts each killed worker."""
-        options = ("--nthreads", "1", "--memory-limit", memory_limit, "--no-dashboard")
-        folder = ("--local-directory", str(self._folder))
-        return [self._start("worker", self.address, *options, *folder) for _ in range(count)]
-
-    def worker_processes(self) -> list[psutil.Process]:
-        """Return the worker processes, which are the children of the nannies."""
-        return [worker for nanny in self._processes[1:] for worker in workers_of(nanny.pid)]
+        options = ("--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))
+        self._start("scheduler", *options)
+        wait_until(lambda: file.exists() and file.read_text(encoding="utf-8").endswith("}"))
+        self.address = str(json.loads(file.read_text(encoding="utf-8"))["address"])
+        self.workers = f"dask:{self.address}"
+        # Each worker has one thread and a Dask nanny, which restarts the worker if it is killed.
+        options = ("--nthreads", "1", "--memory-limit", "0", "--local-directory", str(folder))
+        for _ in range(workers):
+            self._start("worker", self.address, *options)
 
     def kill_worker(self) -> None:
-        """Wait until a worker process has used CPU time, then kill the busiest one."""
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            with suppress(psutil.Error):
-                workers = sorted(self.worker_processes(), key=lambda one: -one.cpu_times().user)
-                if workers:
-                    workers[0].kill()
-                    return
-            time.sleep(0.02)
-        raise AssertionError("no worker is running")
+        """Wait until a worker process is running, then kill the busiest one."""
+
+        def workers() -> list[psutil.Process]:
+            return [worker for nanny in self._processes[1:] for worker in workers_of(nanny.pid)]
+
+        wait_until(workers)
+        max(workers(), key=lambda worker: worker.cpu_times().user).kill()
 
     def close(self) -> None:
         """End all processes."""
@@ -67,36 +53,25 @@ class Cluster:
             process.kill()
             process.wait()
 
-    def _start(self, *words: str) -> subprocess.Popen[bytes]:
+    def _start(self, *words: str) -> None:
         # Workers must be able to import the package under test from any working directory.
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        log = (self._folder / f"{words[0]}-{len(self._processes)}.log").open("wb")
-        with log:
+        with (self._folder / f"{words[0]}-{len(self._processes)}.log").open("wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "dask", *words],
+                [sys.executable, "-m", "dask", *words, "--no-dashboard"],
                 env=environment,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
             )
         self._processes.append(process)
-        return process
-
-    def _read_address(self, file: Path) -> str:
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            with suppress(OSError, ValueError):
-                return str(json.loads(file.read_text(encoding="utf-8"))["address"])
-            time.sleep(0.05)
-        raise AssertionError("the scheduler does not start")
 
 
 @contextmanager
 def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
     """Start a cluster that is stopped when the context ends."""
-    started = Cluster(folder)
+    started = Cluster(folder, workers)
     try:
-        started.add_workers(workers)
         yield started
     finally:
         started.close()

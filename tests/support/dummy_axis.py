@@ -1,8 +1,8 @@
 """A program that declares an additional experiment axis and checks every interface for it.
 
-``python -m support.dummy_axis [URL]`` inserts one field into the source of `Parameters` before it
-imports any other module of starcast. If it is given the URL of an empty PostgreSQL database, it
-also stores, exports, imports and compares an experiment there.
+``python -m support.dummy_axis URL`` inserts one field into the source of `Parameters` before it
+imports any other module of starcast. The URL is that of an empty PostgreSQL database, in which it
+stores, exports, imports and compares an experiment.
 """
 
 import sys
@@ -35,35 +35,40 @@ def add_axis() -> None:
     exec(compile("".join([body, DECLARATION, *rest]), file, "exec"), changed.__dict__)  # noqa: S102
 
 
-def check_without_a_server() -> None:
-    """Check that the new axis works in every interface that needs no server."""
+def check(address: str) -> None:
+    """Check that the new axis works in every interface."""
     from fractions import Fraction
 
-    from sqlalchemy import UniqueConstraint
+    from sqlalchemy import UniqueConstraint, make_url, text
     from typer.testing import CliRunner
 
     from starcast.cli.app import app
     from starcast.comparison.compare import compare
     from starcast.comparison.listing import run_row
     from starcast.comparison.matching import Side
-    from starcast.comparison.sides import read_conditions, select_runs
+    from starcast.comparison.sides import load_side, read_conditions, select_runs
     from starcast.experiments.design import Design, Grid, as_toml, grid_command
-    from starcast.experiments.exchange import record_run
+    from starcast.experiments.exchange import export_experiments, import_experiments, record_run
     from starcast.experiments.exchange_file import RunRecord
     from starcast.experiments.execution import execute, price_run
-    from starcast.stores.database.models import Run
+    from starcast.experiments.running import reproduce, run_experiment
+    from starcast.stores.database import sessions
+    from starcast.stores.database.migrations import declare
+    from starcast.stores.database.models import Base, Run
     from starcast.stores.database.views import COMPARISON, RUN_SUMMARY
+    from starcast.support.progress import Silent
     from starcast.web.models import RunResource
 
     # Grids, experiment designs and points
-    grid = Grid({**GIVEN, "noise": ["1/2", 0]})
+    given = {"topology": "S4", "algorithm": "multiple", "message_bytes": 64}
+    grid = Grid({**given, "noise": ["1/2", 0]})
     assert grid.axes["noise"] == (0, Fraction(1, 2))
     assert Grid(grid.as_json()) == grid
     assert 'noise = ["0", "1/2"]' in as_toml(Design((grid,)).as_json())
     assert "--noise 0 --noise 1/2" in grid_command(grid.as_json(), "e")
     usual, noisy = grid.points()
     assert [getattr(point, AXIS) for point in (usual, noisy)] == [0, Fraction(1, 2)]
-    assert usual == Grid(GIVEN).points()[0]
+    assert usual == Grid(given).points()[0]
     assert usual.structure != noisy.structure
     assert "--noise 1/2" in noisy.command()
     assert "--noise" not in usual.command()
@@ -108,26 +113,12 @@ def check_without_a_server() -> None:
     (chosen,) = select_runs([both], read_conditions(["noise=0.5"]))
     assert chosen.runs == (runs[noisy],)
 
-
-def check_in_a_store(address: str) -> None:
-    """Store, export and reimport an experiment with the new axis, and query it by SQL."""
-    from sqlalchemy import make_url, text
-
-    from starcast.comparison.sides import load_side
-    from starcast.experiments.design import Grid
-    from starcast.experiments.exchange import export_experiments, import_experiments
-    from starcast.experiments.running import reproduce, run_experiment
-    from starcast.stores.database import sessions
-    from starcast.stores.database.migrations import declare
-    from starcast.stores.database.models import Base
-    from starcast.support.progress import Silent
-
+    # A store: runs are stored, exported, imported, reproduced, and found by SQL
     engine = sessions.connect(make_url(address))
     with engine.begin() as connection:
         Base.metadata.create_all(connection)
         connection.execute(text("create table alembic_version (version_num text)"))
         declare(connection)
-    grid = Grid({**GIVEN, "noise": ["1/2", 0]})
     assert run_experiment(engine, "e", grid, Silent()).created == 2
     assert run_experiment(engine, "e", grid, Silent()).kept == 2
     with tempfile.TemporaryDirectory() as folder:
@@ -144,10 +135,6 @@ def check_in_a_store(address: str) -> None:
     engine.dispose()
 
 
-GIVEN = {"topology": "S4", "algorithm": "multiple", "message_bytes": 64}
-
 if __name__ == "__main__":
     add_axis()
-    check_without_a_server()
-    for each in sys.argv[1:]:
-        check_in_a_store(each)
+    check(sys.argv[1])

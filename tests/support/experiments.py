@@ -9,6 +9,7 @@ from starcast.experiments import Point
 from starcast.experiments.design import Grid
 from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session
+from support.fix_servers import scalars
 
 #: A grid with single-source and multi-source collectives, several numbers of copies, and all kinds
 #: of faults.
@@ -49,6 +50,13 @@ def runs(engine: Engine, name: str) -> list[models.Run]:
     """Return the runs of an experiment in the order in which they were stored."""
     with open_session(engine) as session:
         return repository.load_runs(session, repository.load_experiment(session, name).id)
+
+
+def cut_off_lock_holder(engine: Engine) -> None:
+    """End the connection that holds an advisory lock on the server, as a failing network does."""
+    held = "where locktype = 'advisory' and granted"
+    ended = scalars(engine, f"select pg_terminate_backend(pid, 5000) from pg_locks {held}")  # noqa: S608
+    assert ended == [True]
 
 
 def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:

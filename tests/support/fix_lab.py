@@ -17,7 +17,6 @@ def servers(
     clean_graph: GraphAddress, clean_database: URL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Point the settings to empty stores on the servers of the test run."""
-    monkeypatch.setattr("starcast.ingest.ingestion.refresh_plans", lambda _: None)
     name_store(monkeypatch, clean_database)
     monkeypatch.setenv("STARCAST_NEO4J_URI", clean_graph.uri)
     monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", clean_graph.password)

@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import URL
 
 from starcast.stores import ROLE_NAMES, Role
+from support.fix_servers import plain_url
 
 #: `make` unpacks PgBouncer here.
 FOLDER = Path(sys.prefix) / ".pgbouncer"
@@ -91,10 +92,9 @@ def pgbouncer(
 
 def _wait(process: "subprocess.Popen[bytes]", url: URL, log: Path) -> None:
     end = time.monotonic() + _DEADLINE
-    plain = url.set(drivername="postgresql").render_as_string(hide_password=False)
     while True:
         try:
-            psycopg.connect(plain).close()
+            psycopg.connect(plain_url(url)).close()
         except psycopg.OperationalError as error:
             if process.poll() is not None or time.monotonic() > end:
                 pytest.fail(f"PgBouncer does not start: {error}\n{log.read_text()}", pytrace=False)

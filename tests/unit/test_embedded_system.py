@@ -8,9 +8,9 @@ import socket
 import stat
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -23,6 +23,7 @@ from starcast.support import atomic
 from starcast.support.errors import LimitError, StarcastError, UnavailableError
 from starcast.support.progress import Silent
 from support.recorder import Recorder
+from support.workers import wait_until
 
 HOLDER = """
 import fcntl, sys
@@ -63,10 +64,8 @@ def test_an_operating_system_error_becomes_a_one_line_message(tmp_path: Path) ->
 def test_disk_space_is_checked_for_a_folder_that_does_not_exist_yet(tmp_path: Path) -> None:
     """The nearest existing parent folder is checked. The error reports needed and free space."""
     system.require_space(tmp_path / "a" / "b", 1, "this")
-    with pytest.raises(
-        LimitError,
-        match=r"this needs 1000000000000 MB below .*/a/b, and its disk has [0-9]+ MB free",
-    ):
+    words = r"this needs 1000000000000 MB below .*/a/b, and its disk has [0-9]+ MB free"
+    with pytest.raises(LimitError, match=words):
         system.require_space(tmp_path / "a" / "b", 10**12, "this")
     assert not (tmp_path / "a").exists()
 
@@ -187,20 +186,17 @@ def test_an_invalid_state_file_means_that_no_server_is_running(home: Home, text:
 def test_a_thread_waits_for_the_lock_and_reports_what_the_holder_does(home: Home) -> None:
     """The message says what the other process or thread is doing and since when."""
     recorder = Recorder()
-    inside = threading.Event()
 
     def second() -> None:
         with home.locked(recorder, "stopping it"):
-            inside.set()
+            pass
 
-    with home.locked(Silent(), "dropping S10"):
-        thread = threading.Thread(target=second)
-        thread.start()
-        while thread.is_alive() and not recorder.lines:
-            threading.Event().wait(0.01)
-        assert not inside.is_set()
-    thread.join()
-    assert inside.is_set()
+    with ThreadPoolExecutor() as pool:
+        with home.locked(Silent(), "dropping S10"):
+            done = pool.submit(second)
+            wait_until(lambda: recorder.lines or done.done())
+            assert not done.done()
+        assert done.result(timeout=30) is None
     expected = r"waiting: another process has been dropping S10 since \d\d:\d\d:\d\d, for 0 s in "
     [message] = recorder.lines
     assert re.fullmatch(expected + re.escape(str(home.root)), message)
@@ -208,9 +204,7 @@ def test_a_thread_waits_for_the_lock_and_reports_what_the_holder_does(home: Home
 
 def test_the_error_for_a_missing_package_names_the_extra_to_install() -> None:
     for ask in (programs.load, programs.locate):
-        with pytest.raises(
-            UnavailableError, match="'no-such-package', which is not installed"
-        ) as caught:
+        with pytest.raises(UnavailableError, match="'no-such-package', which is not ") as caught:
             ask("no_such_package")
         assert "starcast[embedded]" in caught.value.hint
 
@@ -240,8 +234,7 @@ def start(tmp_path: Path, word: str, program: str = SERVER) -> ServerProcess:
     pid = system.start_detached(
         [sys.executable, "-c", program, word], tmp_path, tmp_path / "log", None
     )
-    while not (tmp_path / "log").read_bytes().removeprefix(b"before\n"):
-        time.sleep(0.01)
+    wait_until(lambda: (tmp_path / "log").read_bytes().removeprefix(b"before\n"))
     return ServerProcess(pid, psutil.Process(pid).create_time(), 0)
 
 
@@ -283,8 +276,7 @@ def test_a_zombie_is_not_alive() -> None:
     """A process that has ended but was not reaped counts as ended."""
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         process = psutil.Process(child.pid)
-        while process.status() != psutil.STATUS_ZOMBIE:
-            time.sleep(0.01)
+        wait_until(lambda: process.status() == psutil.STATUS_ZOMBIE)
         assert not system.is_alive(child.pid)
         assert not system.is_match(process, lambda _: True)
     assert not system.is_alive(child.pid)
@@ -326,18 +318,14 @@ def test_free_ports_and_the_processes_that_own_ports_are_found() -> None:
     assert system.choose_port(None, port, "Neo4j") == port
 
 
-@pytest.mark.parametrize("backlog", [True, False])
-def test_only_a_server_that_answers_counts_as_responding(backlog: bool) -> None:
+def test_only_a_server_that_answers_counts_as_responding() -> None:
     """The kernel accepts connections even for a frozen process."""
-    with socket.create_server((system.LOOPBACK, 0)) as server:
+    with socket.create_server((system.LOOPBACK, 0)) as server, ThreadPoolExecutor() as pool:
         port = server.getsockname()[1]
-        if backlog:
-            assert not system.responds(port, b"hello", 0.2)
-            return
-        answering = threading.Thread(target=lambda: server.accept()[0].sendall(b"N"))
-        answering.start()
+        assert not system.responds(port, b"hello", 0.2)
+        server.accept()[0].close()
+        pool.submit(lambda: server.accept()[0].sendall(b"N"))
         assert system.responds(port, b"hello", 10)
-        answering.join()
     assert not system.responds(port, b"hello", 0.2)
 
 

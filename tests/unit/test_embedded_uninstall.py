@@ -4,6 +4,7 @@ import os
 import pwd
 import subprocess
 from pathlib import Path
+from unittest.mock import Mock
 
 import platformdirs
 import pytest
@@ -85,16 +86,11 @@ def test_only_an_account_that_starcast_created_is_deleted(
 ) -> None:
     """The comment of the account shows who created it."""
     account(monkeypatch, system.COMMENT if ours else "somebody's account")
-    asked: list[list[str]] = []
-
-    def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
-        asked.append(command)
-        return subprocess.CompletedProcess(command, 0, "", "")
-
+    run = Mock(return_value=subprocess.CompletedProcess([], 0))
     monkeypatch.setattr(subprocess, "run", run)
-    traces = stack.find_traces(settings)
-    stack.remove(settings, traces, Silent())
-    assert asked == ([["userdel", system.SYSTEM_USER]] if ours else [])
+    stack.remove(settings, stack.find_traces(settings), Silent())
+    commands = [call.args[0] for call in run.call_args_list]
+    assert commands == ([["userdel", system.SYSTEM_USER]] if ours else [])
     assert not programs.SHARED.exists()
 
 
