@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from starcast.records import checkers
-from starcast.records.checkers import Evidence
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest, plain_constructions
 from support.examples import max_examples
 from support.meeting import refused
+from unit.test_forest import verify_in_both_ways
 
 
 class Case(NamedTuple):
@@ -325,18 +325,19 @@ def corrupt(case: Case, data: st.DataObject) -> Corrupted:
     return Corrupted(trees, tree, node, ports)
 
 
-def leads_to_root(trees: Forest, row: list[int]) -> bool:
-    """Return whether following the ports leads from every node that has a port to the root."""
-    across = around(trees.topology.spec)
+def lost_nodes(trees: Forest, row: list[int]) -> list[str]:
+    """Return the labels of the nodes that have a port, but do not lead to the root.
+
+    If the root has a port, it is one of them.
+    """
+    across, lost = around(trees.topology.spec), []
     for start in range(len(row)):
         node, steps = start, 0
-        while row[node]:
-            if row[node] not in across or steps > len(row):
-                return False
+        while row[node] in across and steps <= len(row):
             node, steps = across[row[node]][node], steps + 1
-        if steps and node != trees.root:
-            return False
-    return row[trees.root] == 0
+        if row[start] and (row[node] or node != trees.root):
+            lost.append(trees.topology.label(start))
+    return lost
 
 
 @pytest.mark.parametrize("case", CORRUPTED, ids=name)
@@ -347,14 +348,22 @@ def test_a_changed_entry_is_detected(case: Case, data: st.DataObject) -> None:
     trees, tree, node, ports = corrupt(case, data)
     rooted = checkers.rooted(trees.topology, ports, trees.root)
     spanning = checkers.spanning(trees.topology, ports, trees.root)
-    assert rooted.holds == leads_to_root(trees, ports[tree].tolist())
+    lost = lost_nodes(trees, ports[tree].tolist())
+    assert rooted.holds == (not lost)
     missing = ports == 0
     missing[:, trees.root] = False
     assert spanning.holds == (rooted.holds and not missing.any())
-    agrees_with_verify(
-        Forest(trees.topology, ports, trees.root, spanning=trees.spanning),
-        spanning if trees.spanning else rooted,
-    )
+    judged = Forest(trees.topology, ports, trees.root, spanning=trees.spanning)
+    evidence = spanning if trees.spanning else rooted
+    if evidence.holds:
+        verify_in_both_ways(judged)
+    else:
+        with refused(f"tree {tree}", exit_code=6) as refusal:
+            verify_in_both_ways(judged)
+        outside = topology(case.spec).labels(np.flatnonzero(missing[tree])).tolist()
+        assert any(f"node {label} " in refusal.value.message for label in [*lost, *outside])
+        with refused(evidence.check, exit_code=6):
+            evidence.require()
     if not rooted.holds:
         assert rooted.counterexample is not None
         assert rooted.counterexample["tree"] == tree
@@ -364,17 +373,6 @@ def test_a_changed_entry_is_detected(case: Case, data: st.DataObject) -> None:
     assert np.count_nonzero(after - before) == sum(
         int(row[tree, node] != 0) for row in (trees.parent_port, ports)
     )
-
-
-def agrees_with_verify(judged: Forest, evidence: Evidence) -> None:
-    """Check that `Forest.verify` gives the same result as the checker."""
-    if evidence.holds:
-        judged.verify()
-    else:
-        with refused("tree", exit_code=6):
-            judged.verify()
-        with refused(evidence.check, exit_code=6):
-            evidence.require()
 
 
 @pytest.mark.parametrize("spec", ["S3", "S4", "S5", "Q2", "Q4"])
