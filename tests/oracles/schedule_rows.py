@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from oracles.rooted_trees import depths
-from oracles.star_graph import Node, compose, dimension_between, nodes, ranks
+from oracles.star_graph import Node, compose, dimension_between
 
 
 class Row(NamedTuple):
@@ -84,23 +84,6 @@ def for_all(
         for q in sources
         for row in base
     ]
-
-
-def of_all_sources(rows: Collection[Row], units: int, addressed: bool) -> list[Row]:
-    """Return the rows of all sources of S_n with numbered units, given those of the identity.
-
-    If ``addressed``, every unit has one destination, which its number encodes.
-    """
-    n = len(next(iter(rows)).sender)
-    every, rank = nodes(n), ranks(n)
-    each = units // len(every) if addressed else units
-
-    def number(source: Node, own: int) -> int:
-        if addressed:
-            own = rank[compose(source, every[own // each])] * each + own % each
-        return rank[source] * units + own
-
-    return [row._replace(unit=number(*row.unit)) for row in for_all(rows, every)]
 
 
 class Execution(NamedTuple):
