@@ -249,6 +249,9 @@ def test_a_schedule_without_rows_takes_no_time(execution: ExecutionModel) -> Non
         ("S5", "alltoall", "exact", {}, 18204, 18204),
         ("S5", "scatter", "balanced", {}, 4920, 4920),
         ("S5", "broadcast", "recursive-substar", {}, 1148, 1148),
+        ("S4", "reduce", "multiple", {"segments": 4}, 2444, 2124),
+        ("S4", "reduce-scatter", "ring", {"messages": 2}, 23 * 164, 23 * 164),
+        ("S4", "allreduce", "ring", {"messages": 2, "ports": "one"}, 92 * 164, 92 * 164),
     ],
 )
 def test_times_equal_those_of_independent_simulators(
