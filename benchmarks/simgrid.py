@@ -1,7 +1,7 @@
 """Compare starcast's times for all algorithms on a topology with those of SimGrid.
 
 ``python -m benchmarks.simgrid S5 [INSTALLATION]`` takes ten minutes;
-tests/unit/test_simgrid_clocks.py does the same on smaller topologies. The exit code is 1 if a time
+tests/unit/test_simgrid.py does the same on smaller topologies. The exit code is 1 if a time
 differs.
 """
 

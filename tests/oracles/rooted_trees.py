@@ -1,7 +1,7 @@
 """Rooted trees and their metrics; a tree is a dictionary from each non-root node to its parent."""
 
 from collections import Counter, deque
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from math import factorial
 from typing import TypeVar
 
@@ -72,18 +72,7 @@ def depths(tree: Mapping[Place, Place], root: Place) -> dict[Place, int]:
     return result
 
 
-def profile(tree: Tree, root: Node) -> list[int]:
-    """Return the number of nodes on each level."""
-    counts = Counter(depths(tree, root).values())
-    return [counts[level] for level in range(max(counts) + 1)]
-
-
-def leaves(tree: Tree, root: Node) -> set[Node]:
-    """Return the nodes without children."""
-    return ({root} | set(tree)) - set(tree.values())
-
-
-def sizes(tree: Tree, root: Node) -> dict[Node, int]:
+def sizes(tree: Mapping[Place, Place], root: Place) -> dict[Place, int]:
     """Return the number of nodes in the subtree of every node, including the node."""
     counts = dict.fromkeys(depths(tree, root), 0)
     for start in counts:
@@ -98,13 +87,6 @@ def sizes(tree: Tree, root: Node) -> dict[Node, int]:
 def load(trees: Iterable[Mapping[Place, Place]]) -> Counter[tuple[Place, Place]]:
     """Return the number of trees that use each directed link, from parent to child."""
     return Counter((parent, child) for tree in trees for child, parent in tree.items())
-
-
-def load_histogram(trees: Sequence[Tree], n: int) -> dict[int, int]:
-    """Return the number of directed links of S_n for each load, including load 0."""
-    histogram = Counter(load(trees).values())
-    histogram[0] = factorial(n) * (n - 1) - sum(histogram.values())
-    return {amount: links for amount, links in sorted(histogram.items()) if links}
 
 
 def is_spanning(tree: Tree, root: Node) -> bool:

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from oracles.rooted_trees import depths
-from oracles.star_graph import Node, compose, dimension_between, nodes, ranks
+from oracles.star_graph import Node, compose, dimension_between
 
 
 class Row(NamedTuple):
@@ -86,23 +86,6 @@ def for_all(
     ]
 
 
-def of_all_sources(rows: Collection[Row], units: int, addressed: bool) -> list[Row]:
-    """Return the rows of all sources of S_n with numbered units, given those of the identity.
-
-    If ``addressed``, every unit has one destination, which its number encodes.
-    """
-    n = len(next(iter(rows)).sender)
-    every, rank = nodes(n), ranks(n)
-    each = units // len(every) if addressed else units
-
-    def number(source: Node, own: int) -> int:
-        if addressed:
-            own = rank[compose(source, every[own // each])] * each + own % each
-        return rank[source] * units + own
-
-    return [row._replace(unit=number(*row.unit)) for row in for_all(rows, every)]
-
-
 class Execution(NamedTuple):
     """Execution results.
 
@@ -117,25 +100,20 @@ class Execution(NamedTuple):
     lacking: int
 
 
-def execute(
-    rows: Iterable[Row],
-    held: Mapping[Any, Iterable[Any]],
-    up: Callable[[Row], bool] = lambda _: True,
-) -> Execution:
+def execute(rows: Iterable[Row], held: Mapping[Any, Iterable[Any]]) -> Execution:
     """Execute a schedule step by step; the units on a link in a step form a packet.
 
     Args:
-        rows: a schedule; rows whose link is down or whose sender lacks the unit are dropped.
+        rows: a schedule; rows whose sender lacks the unit are dropped.
         held: the units held before step 1.
-        up: whether a row's link is up.
     """
     holds = defaultdict[Any, set[Any]](set)
     holds.update({node: set(units) for node, units in held.items()})
     packets, lacking = dict[int, int](), 0
     for step, together in groupby(sorted(rows, key=attrgetter("step")), key=attrgetter("step")):
-        able = list(filter(up, together))
-        moving = [row for row in able if row.unit in holds[row.sender]]
-        lacking += len(able) - len(moving)
+        now = list(together)
+        moving = [row for row in now if row.unit in holds[row.sender]]
+        lacking += len(now) - len(moving)
         sizes = Counter((row.sender, row.receiver) for row in moving)
         packets[step] = max(sizes.values(), default=0)
         for row in moving:
@@ -155,22 +133,6 @@ def deliver_all(
     assert result.lacking == 0
     assert all(result.holds[node] == units for node in every)
     return result.packets
-
-
-def execute_apart(
-    rows: Collection[Row],
-    held: Mapping[Any, Iterable[Any]],
-    up: Callable[[Row], bool] = lambda _: True,
-) -> Execution:
-    """Execute a schedule in which a node forwards along a tree only units received in that tree."""
-    trees = {row.tree for row in rows}
-    marked = [row._replace(unit=(row.tree, row.unit)) for row in rows]
-    copies = {
-        node: [(tree, unit) for tree in trees for unit in units] for node, units in held.items()
-    }
-    result = execute(marked, copies, up)
-    holds = {node: {unit for _, unit in units} for node, units in result.holds.items()}
-    return result._replace(holds=holds)
 
 
 def is_one_port(rows: Iterable[Row]) -> bool:

@@ -6,7 +6,7 @@ Rows with senders or receivers that are not in the topology are accepted and rep
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from oracles import hypercube, nk_star
@@ -258,8 +258,7 @@ def expanded(plan: Plan) -> Plan:
         for row in plan.rows:
             if is_addressed(plan, row):
                 rows.append(translated(plan, row, image, number))
-    total = plan.units * len(nodes)
-    return Plan(topology, plan.collective, plan.root, total, plan.one_port, plan.packets, rows)
+    return replace(plan, units=plan.units * len(nodes), rows=rows, symmetric=False)
 
 
 def is_addressed(plan: Plan, row: Row) -> bool:
@@ -294,18 +293,13 @@ def execute_all(plan: Plan, faults: Faults = NO_FAULTS) -> Outcome:
     first = min((row.step for row in wrong), default=None)
     extended = expanded(plan)
     sound = [row for row in extended.rows if first is None or row.step <= first]
-    outcome = execute(replaced(extended, sound), faults)
+    outcome = execute(replace(extended, rows=sound), faults)
     if first is None or (outcome.broken and outcome.broken[0].step < first):
         return outcome
-    before = execute(replaced(extended, [row for row in sound if row.step < first]), faults)
+    earlier = [row for row in sound if row.step < first]
+    before = execute(replace(extended, rows=earlier), faults)
     before.broken = [row for row in wrong if row.step == first] + outcome.broken
     return before
-
-
-def replaced(plan: Plan, rows: Iterable[Row]) -> Plan:
-    """Return the plan with these rows instead of its own."""
-    parts = (plan.world, plan.collective, plan.root, plan.units, plan.one_port, plan.packets)
-    return Plan(*parts, list(rows), plan.symmetric)
 
 
 def acknowledged(

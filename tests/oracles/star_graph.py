@@ -32,14 +32,6 @@ def ranks(n: int) -> dict[Node, int]:
     return {node: rank for rank, node in enumerate(nodes(n))}
 
 
-def rank_by_counting(node: Node) -> int:
-    """Return a node's rank, computed from the number of smaller symbols to the right of each."""
-    return sum(
-        sum(later < symbol for later in node[place + 1 :]) * factorial(len(node) - 1 - place)
-        for place, symbol in enumerate(node)
-    )
-
-
 def node_by_counting(n: int, rank: int) -> Node:
     """Return the node with a given rank, computed symbol by symbol."""
     left, node = list(range(1, n + 1)), []

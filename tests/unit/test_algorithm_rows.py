@@ -16,7 +16,7 @@ from oracles import (
     star_graph,
 )
 from oracles import edge_disjoint_schedules as copies
-from oracles.schedule_rows import Row, backwards, by_dimension, of_all_sources, pipelined
+from oracles.schedule_rows import Row, backwards, by_dimension, pipelined
 from starcast.collectives import algorithms, schedule
 from starcast.collectives.algorithm import Algorithm, find_algorithm
 from starcast.topologies import Topology, topology
@@ -217,40 +217,6 @@ def assert_rows_equal_those_of_the_oracle(case: Case) -> None:
         if case.collective == "scatter":
             gather = schedule(network, "gather", case.algorithm, case.ports, rank, **arguments)
             assert sorted(plain_rows(gather)) == sorted(backwards(expected))
-
-
-@pytest.mark.parametrize("algorithm", scatter.EXCHANGED)
-@pytest.mark.parametrize("n", [3, 4])
-def test_an_expanded_alltoall_has_the_rows_of_all_sources(n: int, algorithm: str) -> None:
-    """The schedule of any source expands to the same rows."""
-    network = topology(f"S{n}")
-    arguments = next(arguments_on(network, find_algorithm("alltoall", algorithm)))
-    single = schedule(network, "alltoall", algorithm, root=network.nodes - 1, **arguments)
-    rows = scatter.EXCHANGED[algorithm](star_graph.identity(n), arguments.get("messages", 1))
-    expected = of_all_sources(rows, single.units, addressed=True)
-    expanded = single.expand()
-    assert sorted(plain_rows(expanded)) == sorted(expected)
-    assert (expanded.symmetric, expanded.units) == (False, single.units * network.nodes)
-
-
-@pytest.mark.parametrize(
-    ("spec", "algorithm"),
-    [
-        ("S3", "dimension-change"), ("S4", "dimension-change"), ("S4,1", "nk-multiple"),
-        ("S4,2", "nk-greedy"), ("S4,2", "nk-multiple"), ("S4,3", "nk-multiple"),
-    ],
-)  # fmt: skip
-def test_an_expanded_allgather_has_the_rows_of_all_sources(spec: str, algorithm: str) -> None:
-    network = topology(spec)
-    single = schedule(network, "allgather", algorithm)
-    if network.family == "star":
-        rows = dimension_changed(network, None, "all", base="greedy")
-        expected = set(of_all_sources(rows, single.units, addressed=False))
-    else:
-        trees = TREES["nk-star"][algorithm](places(network)[0], network.n)
-        rows = allgather.nk_all_sources(trees, network.n)
-        expected = numbered(rows, places(network), len(trees))
-    assert sorted(plain_rows(single.expand())) == sorted(expected)
 
 
 def test_every_algorithm_of_a_paper_has_an_oracle() -> None:

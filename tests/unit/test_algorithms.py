@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from starcast.catalogue import FAMILIES
 from starcast.collectives import Schedule, algorithms, schedule
 from starcast.collectives.algorithm import Algorithm, algorithms_on
-from starcast.collectives.model import COLLECTIVES, COLUMNS, MULTI_SOURCE
+from starcast.collectives.model import COLLECTIVES, MULTI_SOURCE
 from starcast.judges.simulator import simulate
 from starcast.topologies import topology
 from starcast.trees import forest
-from starcast.trees.construction import CONSTRUCTIONS, single_trees
+from starcast.trees.construction import CONSTRUCTIONS
 from support.meeting import refused
 
 #: S4 is the smallest star on which all constructions and algorithms differ, so it comes first.
@@ -29,11 +29,6 @@ def algorithms_with_ports(spec: str) -> list[tuple[Algorithm, str]]:
 def build(spec: str, entry: Algorithm, ports: str, **arguments: Any) -> Schedule:
     """Return the schedule that an algorithm builds on a topology."""
     return schedule(spec, entry.collective, entry.name, ports, **arguments)
-
-
-def listed(plan: Schedule) -> list[tuple[int, ...]]:
-    """Return all rows of a schedule as sorted tuples."""
-    return sorted(zip(*(getattr(plan, name).tolist() for name in COLUMNS), strict=True))
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -82,29 +77,6 @@ def assert_rows_follow_the_forest(plan: Schedule, along: str | None) -> None:
     if plan.combine is not None:  # in a reduction, units travel towards the root
         child, parent = np.where(plan.combine, ends[::-1], ends)
     assert np.array_equal(plan.forest.parents()[plan.tree, child], parent)
-
-
-@pytest.mark.parametrize("spec", ["S4", "S3", "S3,1", "S4,2"])
-def test_the_schedule_of_any_source_expands_to_the_same_rows(spec: str) -> None:
-    for entry, ports in algorithms_with_ports(spec):
-        assert_expands(spec, entry, ports)
-
-
-def assert_expands(spec: str, entry: Algorithm, ports: str) -> None:
-    """Compare the schedule of one source with the schedule of all sources."""
-    plan = build(spec, entry, ports)
-    if not plan.symmetric:
-        assert plan.expand() is plan
-        return
-    assert plan.expand().units == plan.units * plan.topology.nodes
-    other = build(spec, entry, ports, root=2)
-    assert other.id != plan.id
-    assert (
-        (other.expand().id, other.expand().root)
-        == (plan.expand().id, 0)
-        == (f"{plan.id.rpartition(':')[0]}:expanded", 0)
-    )
-    assert listed(other.expand()) == listed(plan.expand())
 
 
 def test_algorithms_have_the_public_names_and_arguments() -> None:
@@ -194,13 +166,6 @@ def test_bad_arguments_are_refused(
 def test_the_default_port_model_depends_on_the_algorithm() -> None:
     assert schedule("S4", "broadcast", "multiple").ports == "all"
     assert schedule("S4", "allgather", "hamiltonian-cycle").ports == "one"
-
-
-@pytest.mark.parametrize("tree", single_trees("S4"))
-def test_dimension_change_accepts_every_single_spanning_tree_as_its_base(tree: str) -> None:
-    plan = schedule("S4", "allgather", "dimension-change", base=tree)
-    assert simulate(plan).complete
-    assert plan.id == f"S4:allgather:dimension-change:all:base={tree}:1234"
 
 
 @given(

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from starcast.records import checkers
-from starcast.records.checkers import Evidence
 from starcast.topologies import topology
 from starcast.trees import Forest, constructions, forest, plain_constructions
 from support.examples import max_examples
 from support.meeting import refused
+from unit.test_forest import verify_in_both_ways
 
 
 class Case(NamedTuple):
@@ -174,7 +174,7 @@ def test_levels_dimensions_and_disjoint_paths_equal_those_of_brute_force(spec: s
     """Brute force follows the path to each node separately."""
     for case in TINY:
         if case.spec == spec:
-            levels_and_dimensions_agree(case.build())
+            levels_and_dimensions_agree(case.build(few_roots(case.spec)[-1]))
             for root in few_roots(case.spec):
                 disjoint_paths_agree(case.build(root))
 
@@ -244,56 +244,16 @@ def test_the_checker_of_disjoint_paths_gives_the_same_evidence_for_every_batch_s
     assert [checkers.disjoint_paths(*parts(item)) for item in trees] == complete
 
 
-@pytest.mark.parametrize("n", range(3, 8))
-def test_trees_on_stars_have_the_properties_that_the_papers_state(n: int) -> None:
-    """At most two of the paths to a node in `multiple` trees share an inner node or a link.
-
-    The paths to a node in `edge-disjoint` trees are disjoint and at most 4 links longer than its
-    distance (Lemma 6). Branches of `balanced` differ by at most one node, those of
-    `perfectly-balanced` are equal, and the greedy tree is balanced only for n = 3.
-    """
-    trees = parts(forest(f"S{n}", "edge-disjoint", root=n))
-    assert checkers.edge_disjoint(*trees).holds
-    assert checkers.disjoint_paths(*trees).holds
-    assert checkers.disjoint_paths(*trees, "links").holds
+def test_trees_on_s5_have_the_properties_that_the_papers_state() -> None:
+    """Claims check the same properties on other stars."""
+    trees = parts(forest("S5", "edge-disjoint", root=5))
     assert checkers.shortest_paths(*trees, detour=4).holds
     assert not checkers.shortest_paths(*trees, detour=3).holds
     assert checkers.dimension_balance(*trees).holds
-    trees = parts(forest(f"S{n}", "multiple"))
-    assert checkers.congestion(*trees, 2).holds
-    assert checkers.edge_disjoint(*trees).measured == 2
-    for apart in ("nodes", "links"):
-        assert checkers.disjoint_paths(*trees, apart).measured == 2
-    result = checkers.edge_disjoint(*trees).counterexample
-    assert result is not None
-    assert (result["found"], result["stated"]) == (2, 1)
-    assert checkers.balance(*parts(forest(f"S{n}", "balanced"))).holds
-    assert checkers.balance(*parts(forest(f"S{n}", "perfectly-balanced")), slack=0).holds
-    greedy = checkers.balance(*parts(forest(f"S{n}", "greedy")))
-    assert greedy.holds == (n == 3)
-    assert sum(np.atleast_1d(greedy.measured)) == topology(f"S{n}").nodes - 1
-
-
-@pytest.mark.parametrize(
-    ("n", "tree"), [(n, tree) for n in range(2, 7) for tree in plain_constructions(f"S{n}")]
-)
-def test_all_dimension_changes_together_use_dimensions_equally_on_every_level(
-    n: int, tree: str
-) -> None:
-    """Lemma 7 states this balance for the dimension changes of every base.
-
-    A single changed tree uses dimensions equally only if its base does.
-    """
-    changed = [
-        forest(f"S{n}", "dimension-change", base=tree, i=i).parent_port for i in range(n - 1)
-    ]
-    together = checkers.dimension_balance(topology(f"S{n}"), np.concatenate(changed), 0)
-    assert together.holds
-    alone = forest(f"S{n}", tree)
-    assert together.measured == tuple(alone.level_profile().sum(axis=0)[1:].tolist())
-    assert (
-        len({checkers.dimension_balance(topology(f"S{n}"), item, 0).holds for item in changed}) == 1
-    )
+    balanced, equal = (parts(forest("S5", f"{name}balanced")) for name in ("", "perfectly-"))
+    assert checkers.balance(*balanced).holds
+    assert not checkers.balance(*balanced, slack=0).holds
+    assert checkers.balance(*equal, slack=0).holds
 
 
 def test_a_single_greedy_tree_does_not_use_dimensions_equally() -> None:
@@ -325,18 +285,19 @@ def corrupt(case: Case, data: st.DataObject) -> Corrupted:
     return Corrupted(trees, tree, node, ports)
 
 
-def leads_to_root(trees: Forest, row: list[int]) -> bool:
-    """Return whether following the ports leads from every node that has a port to the root."""
-    across = around(trees.topology.spec)
+def lost_nodes(trees: Forest, row: list[int]) -> list[str]:
+    """Return the labels of the nodes that have a port, but do not lead to the root.
+
+    If the root has a port, it is one of them.
+    """
+    across, lost = around(trees.topology.spec), []
     for start in range(len(row)):
         node, steps = start, 0
-        while row[node]:
-            if row[node] not in across or steps > len(row):
-                return False
+        while row[node] in across and steps <= len(row):
             node, steps = across[row[node]][node], steps + 1
-        if steps and node != trees.root:
-            return False
-    return row[trees.root] == 0
+        if row[start] and (row[node] or node != trees.root):
+            lost.append(trees.topology.label(start))
+    return lost
 
 
 @pytest.mark.parametrize("case", CORRUPTED, ids=name)
@@ -347,14 +308,22 @@ def test_a_changed_entry_is_detected(case: Case, data: st.DataObject) -> None:
     trees, tree, node, ports = corrupt(case, data)
     rooted = checkers.rooted(trees.topology, ports, trees.root)
     spanning = checkers.spanning(trees.topology, ports, trees.root)
-    assert rooted.holds == leads_to_root(trees, ports[tree].tolist())
+    lost = lost_nodes(trees, ports[tree].tolist())
+    assert rooted.holds == (not lost)
     missing = ports == 0
     missing[:, trees.root] = False
     assert spanning.holds == (rooted.holds and not missing.any())
-    agrees_with_verify(
-        Forest(trees.topology, ports, trees.root, spanning=trees.spanning),
-        spanning if trees.spanning else rooted,
-    )
+    judged = Forest(trees.topology, ports, trees.root, spanning=trees.spanning)
+    evidence = spanning if trees.spanning else rooted
+    if evidence.holds:
+        verify_in_both_ways(judged)
+    else:
+        with refused(f"tree {tree}", exit_code=6) as refusal:
+            verify_in_both_ways(judged)
+        outside = topology(case.spec).labels(np.flatnonzero(missing[tree])).tolist()
+        assert any(f"node {label} " in refusal.value.message for label in [*lost, *outside])
+        with refused(evidence.check, exit_code=6):
+            evidence.require()
     if not rooted.holds:
         assert rooted.counterexample is not None
         assert rooted.counterexample["tree"] == tree
@@ -364,17 +333,6 @@ def test_a_changed_entry_is_detected(case: Case, data: st.DataObject) -> None:
     assert np.count_nonzero(after - before) == sum(
         int(row[tree, node] != 0) for row in (trees.parent_port, ports)
     )
-
-
-def agrees_with_verify(judged: Forest, evidence: Evidence) -> None:
-    """Check that `Forest.verify` gives the same result as the checker."""
-    if evidence.holds:
-        judged.verify()
-    else:
-        with refused("tree", exit_code=6):
-            judged.verify()
-        with refused(evidence.check, exit_code=6):
-            evidence.require()
 
 
 @pytest.mark.parametrize("spec", ["S3", "S4", "S5", "Q2", "Q4"])
@@ -417,9 +375,6 @@ MEASURES: dict[str, Callable[[Any, NDArray[np.uint8], int], Any]] = {
     "dimension balance": lambda t, ports, root: checkers.dimension_balance(t, ports, root).measured,
 }
 
-#: Measurements that depend on port numbers, which translations of (n,k)-stars change.
-OF_PORTS = {"branch sizes", "balance", "dimensions", "dimension balance"}
-
 
 def test_this_module_covers_every_checker() -> None:
     functions = {
@@ -432,17 +387,6 @@ def test_this_module_covers_every_checker() -> None:
         "disjoint paths",
         "level dimensions",
     }
-
-
-@pytest.mark.parametrize("case", plain_cases("S3", "S4", "S4,2", "S5,3", "Q4"), ids=name)
-@max_examples(12)
-@given(st.data())
-def test_trees_at_another_root_have_the_same_measurements(case: Case, data: st.DataObject) -> None:
-    root = data.draw(st.integers(0, topology(case.spec).nodes - 1))
-    at_identity, at_root = case.build(), case.build(root)
-    for item, measure in MEASURES.items():
-        if item not in OF_PORTS or topology(case.spec).family != "nk-star":
-            assert measure(*parts(at_root)) == measure(*parts(at_identity)), item
 
 
 def changed(

@@ -3,8 +3,6 @@
 The detour of a node in a tree is the length of its tree path minus its distance: 0, 2 or 4.
 """
 
-from collections import Counter
-
 import numpy as np
 import pytest
 
@@ -12,46 +10,12 @@ from starcast.collectives import edge_disjoint as addressed
 from starcast.collectives import schedule
 from starcast.collectives.model import MAX_ROWS
 from starcast.support.errors import LimitError
-from starcast.topologies import permutations, topology
-from starcast.topologies.necklaces import necklaces, short_necklaces
+from starcast.topologies import topology
+from starcast.topologies.necklaces import necklaces
 from starcast.trees import Forest, forest
-from starcast.trees.edge_disjoint import detours, level_sum
 
 
-def test_computed_detours_equal_those_counted_in_the_built_trees() -> None:
-    """The test counts how many nodes have each combination of detours in the n-1 trees."""
-    for n in range(2, 9):
-        network = topology(f"S{n}")
-        longer = (forest(network, "edge-disjoint").levels() - network.distances())[:, 1:]
-        assert set(np.unique(longer).tolist()) <= {0, 2, 4}
-        each = zip(
-            *(np.count_nonzero(longer == detour, axis=0).tolist() for detour in (0, 2, 4)),
-            strict=True,
-        )
-        kinds = Counter[tuple[int, int, int]]()
-        for nodes, *kind in detours(n):
-            none, two, four = kind
-            kinds[none, two, four] += nodes
-        assert +kinds == Counter(each)
-
-
-def test_distances_and_detours_add_up_to_the_level_sum() -> None:
-    """The level sum comes from a closed form, so the test includes stars too large to build."""
-    for n in range(2, 13):
-        network = topology(f"S{n}")
-        kinds = list(detours(n))
-        assert sum(kind.nodes for kind in kinds) == network.nodes - 1
-        longer = sum(kind.nodes * (2 * kind.two + 4 * kind.four) for kind in kinds)
-        assert longer == (n - 1) * (level_sum(network) - network.distance_sum)
-
-
-def test_short_necklaces_are_those_with_a_period_below_n_minus_1() -> None:
-    for n in range(2, 10):
-        short = np.flatnonzero(necklaces(n).period < n - 1)
-        assert permutations.rank(short_necklaces(n)).tolist() == short[short > 0].tolist()
-
-
-@pytest.mark.parametrize("n", range(2, 10))
+@pytest.mark.parametrize("n", [5, 2, 3, 4, 6, 7, 8, 9])
 def test_the_rows_of_a_scatter_are_computed_without_building_its_trees(n: int) -> None:
     """The test includes nodes on short necklaces that divide unevenly among the trees."""
     network = topology(f"S{n}")

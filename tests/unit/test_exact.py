@@ -55,11 +55,6 @@ def test_all_messages_arrive_in_the_minimum_number_of_steps(n: int, messages: in
     assert int(np.sum(nodes * (n - 1) - run.links_used)) == nodes * idle
 
 
-def test_alltoall_of_one_message_takes_the_known_numbers_of_steps() -> None:
-    """The known numbers of steps are those on S_3 to S_7."""
-    assert [exact(n).steps for n in range(3, 8)] == [5, 21, 111, 689, 4938]
-
-
 @given(st.integers(2, 5), st.integers(1, 60))
 @max_examples(15)
 def test_any_number_of_messages_takes_the_minimum_number_of_steps(n: int, messages: int) -> None:

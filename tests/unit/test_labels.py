@@ -10,6 +10,7 @@ from starcast.judges.simulator import Fault
 from starcast.support.errors import InputError
 from starcast.topologies import permutations
 from starcast.topologies.permutations import labels_from
+from support.meeting import refused
 
 SPECS = ("S2", "S4", "S5,2", "S5,1", "S12", "S30,2", "Q3")
 
@@ -55,6 +56,12 @@ def test_the_error_for_other_invalid_labels_does_not_suggest_the_option_labels()
         with labels_from(first), pytest.raises(InputError) as refusal:
             topology("S5").rank(label)
         assert "--labels" not in (refusal.value.hint or "")
+
+
+def test_the_error_for_an_invalid_label_names_the_wrong_symbol_or_length() -> None:
+    for label, culprit in [("12344", "'4'"), ("12346", "'6'"), ("1234A", "'A'"), ("123", " 3 ")]:
+        with refused(label, culprit):
+            topology("S5").rank(label)
 
 
 @pytest.mark.parametrize("first", [2, -1])

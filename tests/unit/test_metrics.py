@@ -1,12 +1,12 @@
-"""`forest_metrics`, compared with the methods of `Forest` and with known values."""
+"""The methods of `Forest` and `forest_metrics`, compared with counts and with known values."""
 
-from math import factorial
+from collections import Counter
+from itertools import chain
 
-import numpy as np
 import pytest
 
+from oracles import rooted_trees, star_graph
 from oracles import scatter_trees as trees_page
-from oracles import star_graph
 from starcast.topologies import topology
 from starcast.trees import Forest, forest, plain_constructions
 from starcast.trees.metrics import forest_metrics, root_ports
@@ -19,50 +19,59 @@ SPECS = [*STARS, *NK_STARS, "Q1", "Q2", "Q3", "Q5"]
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_metrics_equal_the_values_returned_by_forest_methods(spec: str) -> None:
-    """For example, the metric `branches` has the sizes of the root's subtrees."""
+def test_metrics_equal_those_computed_node_by_node(spec: str) -> None:
+    """Other tests compare the parents with the definitions of the constructions."""
     for construction in plain_constructions(spec):
         assert_metrics(forest(spec, construction, topology(spec).nodes // 3))
 
 
-def assert_metrics(trees: Forest) -> None:
-    """Compare the metrics of a forest with its methods, and subtree sizes with counted nodes."""
-    metrics = forest_metrics(trees)
-    assert metrics["trees"] == trees.trees
-    assert metrics["sizes"] == trees.sizes.tolist()
-    assert metrics["heights"] == trees.heights.tolist()
-    assert metrics["leaves"] == trees.leaves.tolist()
-    assert metrics["congestion"] == trees.congestion
-    assert metrics["links_by_load"] == trees.load_histogram()
-    assert metrics["shortest_path"] is trees.is_shortest_path
-    assert metrics["edge_disjoint"] is trees.is_edge_disjoint
-    width = trees.height + 1
+def assert_metrics(own: Forest) -> None:
+    """Compare the methods of a forest, and its metrics, with counts along all parents."""
+    network, every = own.topology, range(own.topology.nodes)
+    rows = own.parents().tolist()
+    trees = [{node: row[node] for node in every if row[node] >= 0} for row in rows]
+    levels = [rooted_trees.depths(tree, own.root) for tree in trees]
+    sizes = [rooted_trees.sizes(tree, own.root) for tree in trees]
+    load = rooted_trees.load(trees)
+    heads = [network.neighbours(port).tolist() for port in network.ports]
+    loads = [[load[node, row[node]] for row in heads] for node in every]
+    assert own.levels().tolist() == [[level.get(node, -1) for node in every] for level in levels]
+    assert own.members().tolist() == [[node in level for node in every] for level in levels]
+    assert own.subtree_sizes().tolist() == [[size.get(node, 0) for node in every] for size in sizes]
+    assert own.load().tolist() == loads
+    metrics = forest_metrics(own)
+    width = own.height + 1
     padded = [row + [0] * (width - len(row)) for row in metrics["levels"]]
-    assert padded == trees.level_profile().tolist()
-    assert type(metrics["spanning"]) is bool
-    sizes, parents = trees.subtree_sizes(), trees.parents()
-    children = [trees.topology.neighbours(port, [trees.root])[0] for port in trees.topology.ports]
-    branches = [
-        [int(sizes[tree, child]) for child in children if parents[tree, child] == trees.root]
-        for tree in range(trees.trees)
-    ]
-    assert metrics["branches"] == branches
-    assert [sum(row) + 1 for row in branches] == trees.sizes.tolist()
-    if trees.topology.nodes <= factorial(5):
-        assert [row.tolist() for row in sizes] == descendants(trees)
-
-
-def descendants(trees: Forest) -> list[list[int]]:
-    """Return the size of the subtree of each node in each tree, by following all parents."""
-    result = np.zeros(trees.parent_port.shape, dtype=int)
-    for tree, parents in enumerate(trees.parents().tolist()):
-        for node in np.flatnonzero(trees.members()[tree]).tolist():
-            ancestor = node
-            while ancestor >= 0:
-                result[tree, ancestor] += 1
-                ancestor = parents[ancestor]
-    counted: list[list[int]] = result.tolist()
-    return counted
+    assert own.level_profile().tolist() == padded
+    assert (own.heights.tolist(), own.height) == (metrics["heights"], max(metrics["heights"]))
+    assert (own.congestion, own.load_histogram()) == (max(load.values()), metrics["links_by_load"])
+    assert own.is_shortest_path is metrics["shortest_path"]
+    assert own.is_edge_disjoint is metrics["edge_disjoint"]
+    distances = network.distances(own.root)
+    assert metrics == {
+        "trees": len(trees),
+        "spanning": all(len(level) == network.nodes for level in levels),
+        "sizes": [len(level) for level in levels],
+        "heights": [max(level.values()) for level in levels],
+        "shortest_path": all(
+            distances[node] == way for level in levels for node, way in level.items()
+        ),
+        "leaves": [
+            len(level.keys() - tree.values()) for level, tree in zip(levels, trees, strict=True)
+        ],
+        "branches": [
+            [size[row[own.root]] for row in heads if tree.get(row[own.root]) == own.root]
+            for size, tree in zip(sizes, trees, strict=True)
+        ],
+        "congestion": own.congestion,
+        "edge_disjoint": own.congestion == 1,
+        "links_by_load": Counter(chain(*loads)),
+        "levels": [
+            [count for _, count in sorted(Counter(level.values()).items())] for level in levels
+        ],
+    }
+    assert own.sizes.tolist() == metrics["sizes"]
+    assert own.leaves.tolist() == metrics["leaves"]
 
 
 def test_metrics_have_the_known_values() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from oracles import star_graph
 from starcast import schedule, simulate
 from starcast.collectives import doubling
 from starcast.lab import Lab
@@ -55,20 +56,13 @@ def test_optimal_substars_broadcast_on_s10_in_24_rounds_one_less_than_published(
     assert (result.violation, result.complete, result.steps) == (None, True, 24)
 
 
-def exchange(node: tuple[int, ...], port: int) -> tuple[int, ...]:
-    """Return the neighbour across a port: the symbols in positions 1 and `port` are swapped."""
-    symbols = list(node)
-    symbols[0], symbols[port - 1] = symbols[port - 1], symbols[0]
-    return tuple(symbols)
-
-
-def growth_rounds(n: int) -> Iterator[list[tuple[tuple[int, ...], int]]]:
+def growth_rounds(n: int) -> Iterator[list[tuple[star_graph.Node, int]]]:
     """Yield the rounds in which a substar informs S_n by the second theorem on the page.
 
     The informed substar has the nodes that end with symbol n. A round is a list of pairs: a sender,
     and the port over which it sends.
     """
-    nodes = list(permutations(range(1, n + 1)))
+    nodes = star_graph.nodes(n)
     yield [(node, n) for node in nodes if node[-1] == n]
     informed = 0
     while informed < n - 2:
@@ -91,14 +85,14 @@ def growth_rounds(n: int) -> Iterator[list[tuple[tuple[int, ...], int]]]:
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6, 7, pytest.param(8, marks=pytest.mark.slow)])
 def test_rounds_to_inform_all_nodes_from_a_substar_match_the_second_theorem(n: int) -> None:
-    informed = {node for node in permutations(range(1, n + 1)) if node[-1] == n}
+    informed = {node for node in star_graph.nodes(n) if node[-1] == n}
     rounds = list(growth_rounds(n))
     assert len(rounds) == 1 + ceil(log2(n - 1))
     for sends in rounds:
         senders = [node for node, _ in sends]
         assert len(set(senders)) == len(senders)
         assert informed >= set(senders)
-        receivers = {exchange(node, port) for node, port in sends}
+        receivers = {star_graph.swap(node, port) for node, port in sends}
         assert len(receivers) == len(sends)
         assert not receivers & informed
         informed |= receivers
@@ -135,8 +129,7 @@ def test_the_rounds_in_the_lean_file_inform_all_nodes(n: int) -> None:
         assert len(set(senders)) == len(senders)
         assert set(senders) <= informed
         for node, port in each:
-            receiver = list(node)
-            receiver[0], receiver[port] = receiver[port], receiver[0]
-            assert tuple(receiver) not in informed
-            informed.add(tuple(receiver))
+            receiver = star_graph.swap(node, port + 1)  # the file counts positions from 0
+            assert receiver not in informed
+            informed.add(receiver)
     assert informed == set(permutations(range(n)))

@@ -1,27 +1,86 @@
-"""SimGrid executes a batch of schedules, and refuses invalid input."""
+"""SimGrid and the function `timing` compute the same times, and SimGrid refuses invalid input.
+
+Each test executes its schedules in one batch per execution model, or in a single batch.
+"""
 
 import json
 import sys
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from starcast import schedule
+from starcast import Schedule, schedule, timing
+from starcast.judges.simulator import Fault
 from starcast.judges.simulator import simgrid as runner
+from starcast.judges.simulator.execution_models import make_ticks
+from starcast.judges.simulator.packets import Number
 from starcast.judges.simulator.simgrid import (
+    SimGridProblem,
     SimGridRequest,
     SimGridRun,
+    execute_rows,
     run_simgrid,
     run_simgrid_batch,
 )
-from starcast.support.errors import InputError, LimitError, RejectedError, UnavailableError
-from starcast.support.vocabulary import EXECUTION_MODELS
-from support.simgrid_cases import assert_same_clocks, find_differences
-from support.simulator_cases import changed
+from starcast.judges.simulator.simulation import execute
+from starcast.support.errors import (
+    InputError,
+    LimitError,
+    RejectedError,
+    StarcastError,
+    UnavailableError,
+)
+from starcast.support.vocabulary import EXECUTION_MODELS, Collective, ExecutionModel
+from support.simulator_cases import bases, built, changed, kept
 
 Numbers = tuple[Any, Any, Any]
+
+BOTH = pytest.mark.parametrize("execution", EXECUTION_MODELS)
+
+
+def requests_of(
+    schedules: Iterable[Schedule], models: Sequence[ExecutionModel] = EXECUTION_MODELS
+) -> list[SimGridRequest]:
+    """Return a request for each schedule in each of these execution models."""
+    return [SimGridRequest(judged, execution=model) for judged in schedules for model in models]
+
+
+def assert_same_clocks(
+    requests: Sequence[SimGridRequest], installation: Path | None
+) -> list[SimGridRun | StarcastError]:
+    """Assert that `timing` computes the same times as SimGrid, and return SimGrid's results."""
+    results = run_simgrid_batch(requests, installation=installation)
+    pairs = zip(requests, results, strict=True)
+    differences = [(request, find_difference(request, result)) for request, result in pairs]
+    assert [(request, found) for request, found in differences if found] == []
+    return results
+
+
+def find_difference(request: SimGridRequest, result: SimGridRun | StarcastError) -> str | None:
+    """Describe how a SimGrid result differs from `timing`, or return None if it agrees."""
+    if isinstance(result, StarcastError):
+        return result.message
+    expected = timing(
+        request.schedule.expand(),
+        request.unit_bytes,
+        request.t_s,
+        request.t_c,
+        request.execution,
+        request.faults,
+    )
+    if result.time != expected.time:
+        return f"takes {expected.time} by starcast and {result.time} by SimGrid"
+    if request.execution == "synchronous" and expected.simulation.largest_packet > 1:
+        return None  # SimGrid reports that small packets arrive before their step ends
+    ends = np.repeat(expected.packets.end, expected.packets.units).tolist()
+    for row, (end, other) in enumerate(zip(ends, result.ends, strict=True)):
+        if end != other:
+            return f"row {row} arrives at {end} by starcast and at {other} by SimGrid"
+    return None
 
 
 def test_a_batch_returns_the_time_of_each_schedule(simgrid: Path | None) -> None:
@@ -33,15 +92,10 @@ def test_a_batch_returns_the_time_of_each_schedule(simgrid: Path | None) -> None
         right,
         changed(right, 119, step=int(right.step[119]) + 3),
     ]
-    requests = [
-        SimGridRequest(judged, execution=execution)
-        for judged in schedules
-        for execution in EXECUTION_MODELS
-    ]
-    results = run_simgrid_batch(requests, installation=simgrid)
-    assert_same_clocks(requests, results)
+    requests = requests_of(schedules)
+    results = assert_same_clocks(requests, simgrid)
     # The changed schedule does not take the same time as the original.
-    assert len(find_differences(requests[4:6], results[6:])) == len(EXECUTION_MODELS)
+    assert all(map(find_difference, requests[4:6], results[6:]))
 
 
 def test_simgrid_executes_every_reduction(simgrid: Path | None) -> None:
@@ -52,12 +106,128 @@ def test_simgrid_executes_every_reduction(simgrid: Path | None) -> None:
         schedule("S3", "allreduce", "greedy", segments=3),
         schedule("Q3", "allreduce", "binomial"),
     ]
+    assert_same_clocks(requests_of(reductions), simgrid)
+
+
+#: Schedules with several segments, messages or copies.
+CUT: list[tuple[str, Collective, str, dict[str, Any]]] = [
+    ("S4", "broadcast", "multiple", {"segments": 4}),
+    ("S5", "broadcast", "multiple", {"segments": 16}),
+    ("S4", "alltoall", "exact", {}),
+    ("S5", "scatter", "balanced", {}),
+    ("S5", "broadcast", "recursive-substar", {}),
+    ("S4", "broadcast", "multiple", {"segments": 3, "ports": "one"}),
+    ("S4", "broadcast", "edge-disjoint", {"messages": 2, "copies": 3}),
+    ("S4", "scatter", "edge-disjoint", {"messages": 2, "copies": 2}),
+    ("S3", "allgather", "edge-disjoint", {"messages": 2, "copies": 2}),
+    ("S4", "reduce", "multiple", {"segments": 4}),
+    ("S4", "reduce", "edge-disjoint", {"messages": 2, "copies": 3}),
+    ("S4", "reduce-scatter", "ring", {"messages": 2}),
+    ("S4", "allreduce", "multiple", {"segments": 4}),
+    ("S4", "allreduce", "ring", {"messages": 2, "ports": "one"}),
+]
+
+
+@pytest.mark.slow
+@BOTH
+def test_simgrid_takes_the_computed_times(execution: ExecutionModel, simgrid: Path | None) -> None:
+    """All algorithms on S_5 would take minutes: `python -m benchmarks.simgrid S5`."""
+    schedules = [built(base) for base in bases("S2", "S3", "S4", "S3,1", "S4,2", "Q1", "Q3")]
+    schedules += [schedule(*words, **arguments) for *words, arguments in CUT]
+    assert_same_clocks(requests_of(schedules, [execution]), simgrid)
+
+
+@pytest.mark.slow
+def test_schedules_on_other_machines_without_rows_or_under_faults_take_the_computed_times(
+    simgrid: Path | None,
+) -> None:
+    machines: list[tuple[Number, Number, Number]] = [
+        (1, 0, 1),
+        (Fraction(23, 7), Fraction(5, 3), 0.125),
+        (3, 1, 0),
+    ]
+    schedules = [schedule("S4", "broadcast", "multiple"), schedule("S3", "alltoall", "one-port")]
     requests = [
-        SimGridRequest(judged, execution=execution)
-        for judged in reductions
+        SimGridRequest(judged, *machine, execution)
+        for judged in schedules
+        for machine in machines
         for execution in EXECUTION_MODELS
     ]
-    assert_same_clocks(requests, run_simgrid_batch(requests, installation=simgrid))
+    copies = schedule("S4", "broadcast", "edge-disjoint", messages=2, copies=3)
+    faults = (Fault.parse("2134"), Fault.parse("1234-3214@2"))
+    empty = kept(schedule("S3", "broadcast", "greedy"), [])
+    for execution in EXECUTION_MODELS:
+        requests += [
+            SimGridRequest(copies, execution=execution, faults=faults),
+            SimGridRequest(empty, execution=execution),
+        ]
+    results = assert_same_clocks(requests, simgrid)
+    assert clock(results[-1]) == 0
+
+
+@pytest.mark.slow
+def test_moving_a_row_changes_the_time_of_the_schedule(simgrid: Path | None) -> None:
+    """SimGrid returns the computed time of each changed schedule, not that of the original."""
+    judged = schedule("S4", "broadcast", "multiple", segments=2)
+    moves = [(1, 2), (5, 1), (108, 3), (109, 3), (119, 3), (131, 1)]
+    requests = requests_of(
+        changed(judged, row, step=int(judged.step[row]) + steps) for row, steps in moves
+    )
+    results = assert_same_clocks(requests, simgrid)
+    for request, result in zip(requests, results, strict=True):
+        assert clock(result) != timing(judged, execution=request.execution).time
+
+
+@pytest.mark.slow
+def test_a_schedule_that_sends_a_unit_before_it_arrives_cannot_finish(simgrid: Path | None) -> None:
+    """If a schedule of a batch cannot finish, the others are executed nevertheless."""
+    schedules = [schedule("S4", "broadcast", name) for name in ("greedy", "recursive-substar")]
+    problems = [
+        unchecked(judged)
+        for right in schedules
+        for judged in (right, changed(right, len(right) - 1, step=1))
+    ]
+    results = execute_rows(problems, simgrid)
+    assert [clock(result) for result in results[::2]] == [timing(each).time for each in schedules]
+    for judged, result in zip(schedules, results[1::2], strict=True):
+        assert isinstance(result, RejectedError), judged.id
+        assert f"cannot finish {judged.id} (synchronous): " in result.message
+        assert "rows wait for units that never arrive" in result.message
+
+
+@pytest.mark.slow
+def test_a_crash_does_not_affect_the_rest_of_the_batch(
+    simgrid: Path | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged = schedule("S3", "broadcast", "greedy")
+    describe = runner._describe
+    # Without links SimGrid ends its process. Without a column starcast's program raises an error.
+    spoiled: list[dict[str, Any]] = [{}, {"links": []}, {}, {"step": None}, {}]
+    remaining = iter(spoiled)
+
+    def describe_badly(problem: SimGridProblem) -> dict[str, Any]:
+        return describe(problem) | next(remaining)
+
+    monkeypatch.setattr(runner, "_describe", describe_badly)
+    results = run_simgrid_batch([SimGridRequest(judged)] * len(spoiled), installation=simgrid)
+    assert [clock(result) for result in results[::2]] == [timing(judged).time] * 3
+    reasons = [" there is no connecting path", "TypeError: "]
+    for result, reason in zip(results[1::2], reasons, strict=True):
+        assert isinstance(result, UnavailableError)
+        assert f"SimGrid failed to execute {judged.id} (synchronous): " in result.message
+        assert reason in result.message
+
+
+def unchecked(judged: Schedule) -> SimGridProblem:
+    """Return a SimGrid problem with all rows of a schedule, whether or not they are valid."""
+    executed = execute(judged)._replace(selection=slice(None))
+    return SimGridProblem(executed, make_ticks(64, 100, 1, "synchronous"), "synchronous")
+
+
+def clock(result: SimGridRun | StarcastError) -> int | Fraction:
+    """Return the simulated time, and fail if the result is an error."""
+    assert isinstance(result, SimGridRun), result
+    return result.time
 
 
 @pytest.mark.parametrize(

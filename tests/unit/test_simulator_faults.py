@@ -1,5 +1,6 @@
 """Faults: their notation, their first step, and the units that are still required."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,9 @@ from hypothesis import strategies as st
 
 from starcast import Fault, simulate
 from starcast import schedule as build
-from starcast.judges.simulator import FaultLike
 from starcast.topologies import as_topology
 from support.meeting import refused
-from support.simulator_cases import assert_same_verdict, built, fault_sets, kept
+from support.simulator_cases import assert_same_verdict, built, fault_sets
 
 
 def test_a_fault_is_parsed_from_and_formatted_in_the_same_notation() -> None:
@@ -166,22 +166,10 @@ def test_faults_away_from_the_root_add_no_remark_to_the_result() -> None:
 
 
 @pytest.mark.parametrize(
-    ("dead", "expected"),
+    ("dead", "subject", "them"),
     [
-        (
-            ["2134"],
-            (
-                "node 2134 is dead: its own units need not be delivered, and nothing need be "
-                "delivered to it"
-            ),
-        ),
-        (
-            ["2134", Fault("1234", 3)],
-            (
-                "2 nodes are dead: their own units need not be delivered, and nothing need be "
-                "delivered to them"
-            ),
-        ),
+        ([Fault("2134")], "node 2134 is dead: its", "it"),
+        ([Fault("2134"), Fault("1234", 3)], "2 nodes are dead: their", "them"),
     ],
     ids=["one", "two"],
 )
@@ -189,39 +177,24 @@ def test_faults_away_from_the_root_add_no_remark_to_the_result() -> None:
     ("collective", "algorithm"), [("allgather", "edge-disjoint"), ("alltoall", "exact")]
 )
 def test_units_of_dead_nodes_are_not_required(
-    collective: str, algorithm: str, dead: list[FaultLike], expected: str
+    collective: str, algorithm: str, dead: list[Fault], subject: str, them: str
 ) -> None:
     """With several sources, a remark says that the units of a dead node are not required."""
     schedule = build("S4", collective, algorithm)
-    run = assert_same_verdict(
-        schedule,
-        [
-            (first if isinstance(first, Fault) else Fault(first)).on(schedule.topology)
-            for first in dead
-        ],
+    run = assert_same_verdict(schedule, [fault.on(schedule.topology) for fault in dead])
+    assert run.remarks == (
+        f"{subject} own units need not be delivered, and nothing need be delivered to {them}",
     )
-    assert run.remarks == (expected,)
-    ranks = {
-        schedule.topology.node(first.what if isinstance(first, Fault) else first)  # type: ignore[arg-type]
-        for first in dead
-    }
     sources = {unit // schedule.units for _, unit in run.undelivered}
-    assert not sources & ranks
+    assert not sources & {schedule.topology.node(str(fault.what)) for fault in dead}
     assert simulate(schedule, [("1234", "2134")]).remarks == ()
 
 
 def test_columns_may_have_any_integer_type() -> None:
     """Results with and without faults do not depend on the integer type of the columns."""
-    schedule = build("S4", "broadcast", "multiple", segments=2)
-    wide = kept(schedule, np.arange(len(schedule)))
+    schedule, faults = build("S4", "broadcast", "multiple", segments=2), [3, ("1234", "2134")]
     for kind in (np.int64, np.uint64, np.int16, np.uint16):
-        columns = {
-            name: getattr(schedule, name).astype(kind)
-            for name in ("step", "sender", "port", "receiver", "tree", "unit")
-        }
-        other = type(schedule)(**{**vars(wide), **columns})
+        columns = {name: column.astype(kind) for name, column in schedule.columns.present().items()}
+        other = replace(schedule, **columns)
         assert simulate(other).complete
-        assert (
-            simulate(other, [3, ("1234", "2134")]).missing
-            == simulate(schedule, [3, ("1234", "2134")]).missing
-        )
+        assert simulate(other, faults).missing == simulate(schedule, faults).missing

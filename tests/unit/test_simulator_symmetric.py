@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oracles import simulator as oracle
 from starcast.collectives import Schedule
 from starcast.collectives import schedule as build
 from starcast.judges.simulator import simulate
@@ -20,6 +21,7 @@ from support.simulator_cases import (
     fault_sets,
     kept,
     mutated,
+    plan_of,
     random_schedules,
     same,
 )
@@ -32,6 +34,20 @@ def symmetric(*specs: str) -> list[Base]:
 
 #: Q3 is omitted, since no algorithm has a symmetric schedule on it.
 SMALL = symmetric("S3", "S4", "S3,1", "S4,2", "S4,3", "S5,3")
+
+
+@pytest.mark.parametrize(
+    "spec", ["S3", "S4,1", "S4,2", "S4,3", pytest.param("S4", marks=pytest.mark.slow)]
+)
+def test_the_schedule_of_any_source_expands_to_the_rows_of_all_sources(spec: str) -> None:
+    for base in symmetric(spec):
+        schedule, other = built(base), built(base, root=2)
+        expansion = other.expand()
+        assert sorted(plan_of(expansion).rows) == sorted(oracle.expanded(plan_of(schedule)).rows)
+        assert (expansion.symmetric, expansion.root) == (False, 0)
+        assert expansion.units == schedule.units * schedule.topology.nodes
+        assert expansion.id == f"{schedule.id.rpartition(':')[0]}:expanded" != other.id
+        assert expansion.id == schedule.expand().id
 
 
 @pytest.mark.parametrize("base", [*SMALL, *symmetric("S5")], ids=" ".join)

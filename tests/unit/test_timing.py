@@ -108,34 +108,35 @@ def assert_times(base: Base) -> None:
             assert_same_times(judged, execution, machine)
 
 
+def build(words: str, **arguments: Any) -> Schedule:
+    """Return the schedule on a topology (first word) of a collective by an algorithm."""
+    spec, collective, algorithm = words.split()
+    return schedule(spec, collective, algorithm, **arguments)
+
+
 @BOTH
 @pytest.mark.parametrize(
-    ("spec", "collective", "algorithm", "arguments"),
+    ("words", "arguments"),
     [
-        ("S4", "broadcast", "multiple", {"segments": 5}),
-        ("S4", "broadcast", "multiple", {"segments": 3, "ports": "one"}),
-        ("S4", "broadcast", "edge-disjoint", {"messages": 3, "copies": 2}),
-        ("S4", "broadcast", "edge-disjoint", {"messages": 2, "copies": 3}),
-        ("S4", "scatter", "edge-disjoint", {"messages": 2, "copies": 2}),
-        ("S3", "alltoall", "edge-disjoint", {"messages": 2, "copies": 2}),
-        ("S3", "allgather", "edge-disjoint", {"messages": 2, "copies": 2}),
-        ("S4", "scatter", "perfectly-balanced", {"messages": 3}),
-        ("S4", "gather", "balanced", {"messages": 2}),
-        ("S3", "alltoall", "exact", {"messages": 2}),
-        ("S4,2", "broadcast", "nk-multiple", {"segments": 3}),
-        ("Q3", "broadcast", "edge-disjoint-binomial", {"messages": 4}),
+        ("S4 broadcast multiple", {"segments": 5}),
+        ("S4 broadcast multiple", {"segments": 3, "ports": "one"}),
+        ("S4 broadcast edge-disjoint", {"messages": 3, "copies": 2}),
+        ("S4 broadcast edge-disjoint", {"messages": 2, "copies": 3}),
+        ("S4 scatter edge-disjoint", {"messages": 2, "copies": 2}),
+        ("S3 alltoall edge-disjoint", {"messages": 2, "copies": 2}),
+        ("S3 allgather edge-disjoint", {"messages": 2, "copies": 2}),
+        ("S4 scatter perfectly-balanced", {"messages": 3}),
+        ("S4 gather balanced", {"messages": 2}),
+        ("S3 alltoall exact", {"messages": 2}),
+        ("S4,2 broadcast nk-multiple", {"segments": 3}),
+        ("Q3 broadcast edge-disjoint-binomial", {"messages": 4}),
     ],
 )
 @pytest.mark.parametrize("machine", MACHINES[::2])
 def test_times_with_segments_messages_or_copies_equal_the_event_simulation(
-    spec: str,
-    collective: Any,
-    algorithm: str,
-    arguments: dict[str, Any],
-    machine: Numbers,
-    execution: ExecutionModel,
+    words: str, arguments: dict[str, Any], machine: Numbers, execution: ExecutionModel
 ) -> None:
-    assert_same_times(schedule(spec, collective, algorithm, **arguments), execution, machine)
+    assert_same_times(build(words, **arguments), execution, machine)
 
 
 @BOTH
@@ -240,26 +241,24 @@ def test_a_schedule_without_rows_takes_no_time(execution: ExecutionModel) -> Non
 
 
 @pytest.mark.parametrize(
-    ("spec", "collective", "algorithm", "arguments", "synchronous", "asynchronous"),
+    ("words", "arguments", "synchronous", "asynchronous"),
     [
-        ("S4", "broadcast", "multiple", {"segments": 4}, 2444, 2124),
-        ("S5", "broadcast", "multiple", {"segments": 16}, 5636, 5344),
-        ("S6", "broadcast", "multiple", {"segments": 4}, 3748, 3236),
-        ("S4", "alltoall", "exact", {}, 3444, 3444),
-        ("S5", "alltoall", "exact", {}, 18204, 18204),
-        ("S5", "scatter", "balanced", {}, 4920, 4920),
-        ("S5", "broadcast", "recursive-substar", {}, 1148, 1148),
+        ("S4 broadcast multiple", {"segments": 4}, 2444, 2124),
+        ("S5 broadcast multiple", {"segments": 16}, 5636, 5344),
+        ("S6 broadcast multiple", {"segments": 4}, 3748, 3236),
+        ("S4 alltoall exact", {}, 3444, 3444),
+        ("S5 alltoall exact", {}, 18204, 18204),
+        ("S5 scatter balanced", {}, 4920, 4920),
+        ("S5 broadcast recursive-substar", {}, 1148, 1148),
+        ("S4 reduce multiple", {"segments": 4}, 2444, 2124),
+        ("S4 reduce-scatter ring", {"messages": 2}, 23 * 164, 23 * 164),
+        ("S4 allreduce ring", {"messages": 2, "ports": "one"}, 92 * 164, 92 * 164),
     ],
 )
 def test_times_equal_those_of_independent_simulators(
-    spec: str,
-    collective: Any,
-    algorithm: str,
-    arguments: dict[str, Any],
-    synchronous: int,
-    asynchronous: int,
+    words: str, arguments: dict[str, Any], synchronous: int, asynchronous: int
 ) -> None:
-    judged = schedule(spec, collective, algorithm, **arguments)
+    judged = build(words, **arguments)
     assert timing(judged).time == synchronous
     assert timing(judged, execution="asynchronous").time == asynchronous
     if not judged.symmetric:

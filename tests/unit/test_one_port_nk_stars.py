@@ -1,14 +1,36 @@
-"""Broadcast by substar doubling on S_{n,k}: its number of rounds, and when it is optimal."""
+"""One-port broadcasts in (n,k)-stars: the clique bound, and the rounds of substar doubling."""
 
 import pytest
 
+from oracles.clique_parts import most_informed
 from starcast import schedule, simulate, topology
 from starcast.costs.forms import substar_doubling
 from starcast.costs.model import ceil_log2
 from starcast.records import load_all, shipped_folder
-from starcast.search.broadcast import OnePortBroadcast
+from starcast.search.broadcast import OnePortBroadcast, _more, clique_bound, counting_bound
 
 SPECS = [f"S{n},{k}" for n in range(2, 7) for k in range(1, n)]
+
+
+@pytest.mark.parametrize("links", [1, 2, 3])
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_the_bound_on_informed_nodes_equals_that_of_exhaustive_search(
+    size: int, links: int
+) -> None:
+    root = tuple(int(each == links) for each in range(links + 1))
+    for rounds in range(5):
+        assert 1 + _more(size, root, rounds) == most_informed(size, links, rounds)
+
+
+def test_the_clique_bound_is_one_round_above_the_counting_bound() -> None:
+    for spec in ["S6,2", "S6,3", "S8,2", "S9,3", "S11,2"]:
+        graph = topology(spec)
+        assert clique_bound(graph) == counting_bound(graph.nodes, graph.degree) + 1
+
+
+def test_the_bound_is_0_for_star_graphs_and_large_cliques() -> None:
+    assert clique_bound(topology("S5")) == 0
+    assert clique_bound(topology("S24,2")) == 0
 
 
 @pytest.mark.parametrize("spec", [*SPECS, "S9,2", "S12,3"])
@@ -38,9 +60,11 @@ def test_for_k_n_minus_1_substar_doubling_takes_the_rounds_of_recursive_substars
         assert substar_doubling(topology(f"S{n},{n - 1}"), "one").start_ups == n * (n - 1) // 2
 
 
-def test_no_record_takes_more_rounds_than_substar_doubling() -> None:
+def test_recorded_broadcasts_take_at_least_the_bound_and_at_most_the_rounds_of_doubling() -> None:
     records = [each for each in load_all(shipped_folder()) if each.problem == OnePortBroadcast.name]
+    assert len(records) > 30
     for record in records:
         graph = topology(record.topology)
+        assert clique_bound(graph) <= record.value
         if graph.family == "nk-star":
             assert record.value <= substar_doubling(graph, "one").start_ups
