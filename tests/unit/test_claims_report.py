@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 
@@ -13,6 +12,7 @@ from starcast.queries.counterexample import _literal, to_cypher
 from starcast.support.errors import NotFoundError
 from starcast.support.html import inline_html
 from starcast.trees.construction import CONSTRUCTIONS
+from support.html_page import Page
 
 PLACE: dict[str, int | str] = {
     "n": 3,
@@ -58,48 +58,15 @@ def test_evidence_is_converted_to_json_and_back_in_order(
             assert list(old.counterexample or ()) == list(new.counterexample or ())
 
 
-class Reader(HTMLParser):
-    """An HTML parser that collects the rows, links and external references of a page."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.rows: dict[str, dict[str, str | None]] = {}
-        self.links: list[str] = []
-        self.elsewhere: list[str] = []
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Record an opening tag."""
-        given = dict(attrs)
-        if tag not in ("meta", "br", "link", "input"):
-            self.open.append(tag)
-        if tag == "tr" and "id" in given:
-            self.rows[given["id"] or ""] = given
-        if tag == "a":
-            self.links.append((given.get("href") or "").removeprefix("#"))
-        self.elsewhere += [
-            value or ""
-            for name, value in attrs
-            if name == "src" or (name == "href" and not (value or "").startswith(("#", "data:,")))
-        ]
-
-    def handle_endtag(self, tag: str) -> None:
-        """Check that a closing tag matches the innermost open element."""
-        assert self.open.pop() == tag
-
-
 def test_the_html_page_is_well_formed_and_self_contained(verdicts: tuple[Verdict, ...]) -> None:
     page = report.html(verdicts, {"Ledger": "7 <&>"})
-    read = Reader(page)
-    assert read.open == []
-    assert list(read.rows) == [verdict.claim for verdict in verdicts]
-    assert {row["data-verdict"] for row in read.rows.values()} == {
-        verdict.verdict for verdict in verdicts
-    }
-    assert set(read.links) <= set(read.rows)
-    assert read.elsewhere == []
+    read = Page(page)
+    rows = [row for row in read.find("tr") if row.get("id")]
+    assert [row.get("id") for row in rows] == [verdict.claim for verdict in verdicts]
+    assert [row.get("data-verdict") for row in rows] == [verdict.verdict for verdict in verdicts]
+    links = {link.get("href", "").removeprefix("#") for link in read.find("a")}
+    assert links <= {verdict.claim for verdict in verdicts}
+    assert read.external_references() == []
     assert "7 &lt;&amp;&gt;" in page
     assert "prefers-color-scheme: dark" in page
     assert not re.search(r"url\(|@import|https?://|unsafe-inline", page)
