@@ -58,17 +58,6 @@ def across() -> Comparison:
     return compare([side("sweep", runs)], across=["topology"])
 
 
-def between() -> Comparison:
-    """Return a comparison in which three curves cross a fourth between the same message sizes."""
-    ours = [priced_run(10, 2, m, segments=p) for p, m in enumerate(SIZES, start=1)]
-    others = [
-        priced_run(start, 5, m, segments=p, algorithm=f"a{start}")
-        for start in (7, 8, 9)
-        for p, m in enumerate(SIZES, start=5)
-    ]
-    return compare([side("a", [*ours, *others])])
-
-
 def profiles(comparison: Comparison) -> dict[int, list[int]]:
     """Return invented numbers of links used in each step: 1 in step 1, 2 in step 2, and so on."""
     return {
@@ -335,7 +324,14 @@ def test_marks_in_a_plot_are_at_the_stored_times_and_at_the_crossovers() -> None
 
 
 def test_crossovers_between_the_same_two_sizes_share_one_numbered_band() -> None:
-    axes = drawn(between())
+    """Three curves cross a fourth between the message sizes 16 and 256."""
+    ours = [priced_run(10, 2, m, segments=p) for p, m in enumerate(SIZES, start=1)]
+    others = [
+        priced_run(start, 5, m, segments=p, algorithm=f"a{start}")
+        for start in (7, 8, 9)
+        for p, m in enumerate(SIZES, start=5)
+    ]
+    axes = drawn(compare([side("a", [*ours, *others])]))
     (band,) = axes.patches
     assert [band.get_x(), band.get_x() + band.get_width()] == [16, 256]  # type: ignore[attr-defined]
     assert "1-3" in {text.get_text() for text in axes.texts}
