@@ -15,6 +15,7 @@ from starcast.topologies import as_topology
 #: Cost parameters and a message size chosen so that two costs have equal times only if they have
 #: equal numbers of start-ups and of bytes.
 MACHINE, MESSAGE = costs.Machine(Fraction(1009), Fraction(1, 7)), Fraction(11, 3)
+UNIT_MACHINE = costs.Machine(Fraction(1), Fraction(1))
 STARS = tuple(f"S{n}" for n in range(2, 6))
 NK_STARS = tuple(f"S{n},{k}" for n in range(2, 6) for k in range(1, n))
 CUBES = ("Q1", "Q2", "Q3", "Q4")
