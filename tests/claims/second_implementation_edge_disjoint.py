@@ -23,12 +23,6 @@ from oracles.star_graph import Node, diameter, distances, identity, label, nodes
 FaultyPart = tuple[Node, ...]
 """A node, or the two ends of a link."""
 
-LOW_DEPTH_SUBTREE = "022222233334332222442234"
-"""The first subtree of a forest on S_4 with a smaller depth than the paper's.
-
-Each digit is the dimension of the link from a node to its parent, in rank order.
-"""
-
 
 def depth(trees: Iterable[Tree], n: int) -> int:
     """Return the depth of the deepest of several trees on S_n with root 12..n."""
@@ -50,13 +44,16 @@ def is_forest(trees: Sequence[Tree], n: int) -> bool:
 def _trees_of_less_depth(n: int) -> Comparisons:
     if n != 4:  # one counterexample suffices
         return
-    trees, dimensions = edt(identity(n)), LOW_DEPTH_SUBTREE
+    # The first subtree of a forest with a smaller depth than the paper's. Each digit is the
+    # dimension of the link from a node to its parent, in rank order.
+    dimensions = "022222233334332222442234"
     digits = zip(nodes(n), dimensions, strict=True)
     subtree = {node: swap(node, int(digit)) for node, digit in digits if digit != "0"}
     found = [
         {rotate(node, times): rotate(parent, times) for node, parent in subtree.items()}
         for times in range(n - 1)
     ]
+    trees = edt(identity(n))
     assert is_forest(trees, n)
     assert is_forest(found, n)
     place: dict[str, int | str] = {"subtree": 2, "dimensions_to_parents_by_rank": dimensions}
