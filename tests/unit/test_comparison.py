@@ -442,6 +442,7 @@ def test_an_axis_given_as_across_has_one_column_per_side_even_in_complete_listin
         assert len(listed) == len(set(listed))
         assert {"topology_a", "topology_b", "nodes_a", "nodes_b"} < set(listed)
         assert "topology" not in listed
+    assert cells(comparison.rows(), "nodes_a", "degree_a", "links_b") == [(120, 4, 1800)]
 
 
 def test_a_column_with_numbers_and_texts_can_be_sorted() -> None:
