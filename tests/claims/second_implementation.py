@@ -8,10 +8,13 @@ function is written in plain Python from the claim alone. It takes
 trees, schedules and distances from `oracles`, and must not import `starcast`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
-from math import isqrt
+from math import isqrt, log2
 from typing import TypeVar
+
+from oracles.schedule_rows import Row, deliver_all, for_all
+from oracles.star_graph import nodes
 
 Place = Mapping[str, bool | int | str]
 Value = Fraction | int | str
@@ -83,18 +86,28 @@ def exceeds(value: Fraction, rational: Fraction, square: Fraction) -> bool:
     return value > rational and (value - rational) ** 2 > square
 
 
-def growth(logarithm_of: Callable[[float], float]) -> str:
-    """Describe the growth of a quotient of order n^a (log n)^b, where 2a and 2b are integers.
+def unbounded(quotient: Callable[[float], float]) -> Place | None:
+    """Return a counterexample if a quotient is unbounded, with its growth, else None.
 
-    Args:
-        logarithm_of: log2 of the quotient as a function of log2 n. It grows by 64 a + b from
-            log2 n = 64 to 128, and by 128 a + b from 128 to 256.
+    The quotient, a function of n, is of order n^a (log n)^b, where 2a and 2b are integers. Its
+    logarithm grows by 64 a + b from log2 n = 64 to 128, and by 128 a + b from 128 to 256.
     """
-    small, middle, large = (logarithm_of(float(x)) for x in (64, 128, 256))
+    small, middle, large = (log2(quotient(2.0**x)) for x in (64, 128, 256))
     a = Fraction(round(2 * ((large - middle) - (middle - small)) / 64), 2)
     b = Fraction(round(2 * (middle - small - 64 * float(a))), 2)
     if a < 0 or (a == 0 and b <= 0):
-        return "bounded"
+        return None
     log_n = "log n" if b == 1 else f"(log n)^{b}"
     of_n = "n" if a == 1 else f"n^{a}"
-    return f"growing like {of_n if a else log_n}"
+    return contradiction(f"growing like {of_n if a else log_n}", "bounded")
+
+
+def execute_allgather(rows: Iterable[Row], n: int) -> list[int]:
+    """Execute an allgather on S_n, and return the largest packet of each step.
+
+    The given rows are those of source 12..n.
+    """
+    held = {node: {(node, 0)} for node in nodes(n)}
+    packets = deliver_all(for_all(rows, nodes(n)), held, nodes(n))
+    assert list(packets) == list(range(1, len(packets) + 1))
+    return list(packets.values())

@@ -1,11 +1,10 @@
 """Second implementations for the failing claims of Li, Chen, Xiang & Yao: trees, times, tables."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import count
-from math import log2
+from itertools import count, permutations
 from typing import Any
 
 from claims.second_implementation import (
@@ -13,10 +12,10 @@ from claims.second_implementation import (
     contradiction,
     exceeds,
     fewer,
-    growth,
     more,
     reimplements,
     surd,
+    unbounded,
     unequal,
 )
 from oracles.allgather import nk_all_sources
@@ -64,15 +63,10 @@ def level_of(n: int, k: int) -> dict[Node, int]:
     return depths(one_tree(n, k), identity(k))
 
 
-def pairs(among: Iterable[Node]) -> Iterator[tuple[Node, Node]]:
-    """Yield all ordered pairs of different nodes."""
-    return ((node, other) for node in among for other in among if node != other)
-
-
 @reimplements("NK.C1.worded")
 def _near_levels_imply_adjacency(n: int, k: int) -> Comparisons:
     level = level_of(n, k)
-    for node, other in pairs(nodes(n, k)):
+    for node, other in permutations(nodes(n, k), 2):
         if abs(level[node] - level[other]) <= 1 and other not in neighbours(node, n):
             yield contradiction(False, True, node=label(node), other=label(other))
 
@@ -81,7 +75,8 @@ def _near_levels_imply_adjacency(n: int, k: int) -> Comparisons:
 def _leaves_are_balanced(n: int, k: int) -> Comparisons:
     level = level_of(n, k)
     inner = set(one_tree(n, k).values())
-    for node, other in pairs([node for node in nodes(n, k) if node not in inner]):
+    leaves = [node for node in nodes(n, k) if node not in inner]
+    for node, other in permutations(leaves, 2):
         measured = abs(level[node] - level[other])
         yield more(measured, 1, node=label(node), other=label(other))
 
@@ -326,15 +321,6 @@ def _start_ups(n: int, k: int) -> Comparisons:
     yield fewer(one, many + 1)
 
 
-def unbounded(logarithm_of: Callable[[float], float]) -> Comparisons:
-    yield unequal(growth(logarithm_of), "bounded")
-
-
-def degree(logarithm: float) -> float:
-    """Return log2 of the degree n-1, given log2 n."""
-    return log2(2**logarithm - 1)
-
-
 @reimplements(
     "NK.opt-broadcast", "NK.Tab1.allport-one-tree-transmission", "NK.Tab1.allport-one-tree-overall"
 )
@@ -345,7 +331,7 @@ def _one_tree_carries_complete_message(n: int, k: int) -> Comparisons:
     """
     for p in range(1, 5):
         assert Fraction(sum(packets(single_tree(n, k), p, n, k, one_port=False)), p) >= 1
-    yield from unbounded(degree)
+    yield unbounded(lambda n: n - 1)
 
 
 @reimplements(
@@ -360,7 +346,7 @@ def _one_child_after_the_other(n: int, k: int) -> Comparisons:
     """
     for p in range(1, 5):
         assert Fraction(sum(packets(single_tree(n, k), p, n, k, one_port=True)), p) >= n - 1
-    yield from unbounded(degree)
+    yield unbounded(lambda n: n - 1)
 
 
 def most_loaded(n: int, k: int) -> int:
@@ -393,7 +379,7 @@ def _links_share_many_trees(_n: int, _k: int) -> Comparisons:
             trees = multiple_at_identity(n, k)
             assert all(trees[i - 1][child] == parent for i in range(2, t + 2))
         assert 2 * most_loaded(n, k) >= (k - 1) * (k + 4)
-    yield from unbounded(lambda x: log2((2 ** (x - 1) - 1) * (2 ** (x - 1) + 4) / 2) - degree(x))
+    yield unbounded(lambda n: (n / 2 - 1) * (n / 2 + 4) / 2 / (n - 1))
 
 
 @reimplements("NK.Tab1-theorems")

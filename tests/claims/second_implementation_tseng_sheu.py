@@ -1,9 +1,9 @@
 """Second implementations for the failing claims of Tseng & Sheu 1997."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import count, product
 from math import ceil, factorial, gcd
 
@@ -11,6 +11,7 @@ from claims.second_implementation import (
     Comparisons,
     contradiction,
     exceeds,
+    execute_allgather,
     reimplements,
     surd,
     unequal,
@@ -18,10 +19,8 @@ from claims.second_implementation import (
 from oracles.allgather import mbst_copies, rotated_hamiltonian
 from oracles.rooted_trees import depths
 from oracles.schedule_rows import (
-    Row,
     by_dimension,
     deliver_all,
-    for_all,
     is_one_port,
     pipelined,
     segments,
@@ -44,41 +43,30 @@ def heights(n: int) -> Comparisons:
             yield unequal(height, stated, i=i)
 
 
-def algorithm_1(n: int, p: int) -> set[Row]:
-    """Return the rows of the broadcast by Algorithm 1 with p segments per tree."""
-    return pipelined(multiple(identity(n)), identity(n), segments(n - 1, p))
-
-
-def execute_algorithm_1(rows: set[Row], n: int) -> dict[int, int]:
-    """Execute the rows of Algorithm 1, and return the largest packet of every step."""
-    return deliver_all(rows, {identity(n): {row.unit for row in rows}}, nodes(n))
-
-
 @cache
-def slots(n: int, p: int) -> int:
-    """Return the number of slots of Algorithm 1, and check that packets have 2 segments at most."""
-    largest = execute_algorithm_1(algorithm_1(n, p), n)
+def execute_algorithm_1(n: int, p: int, one_port: bool) -> int:
+    """Return the number of slots of the broadcast by Algorithm 1 with p segments per tree.
+
+    On one-port nodes, each slot has one sub-slot per dimension, and the result is their number.
+    """
+    rows = pipelined(multiple(identity(n)), identity(n), segments(n - 1, p))
+    if one_port:
+        rows = by_dimension(rows, range(2, n + 1))
+        assert is_one_port(rows)
+    largest = deliver_all(rows, {identity(n): {row.unit for row in rows}}, nodes(n))
     assert max(largest.values()) <= 2
-    return max(largest)
+    return ceil(Fraction(max(largest), n - 1)) * (n - 1) if one_port else max(largest)
 
 
-@cache
-def subslots(n: int, p: int) -> int:
-    """Return the number of sub-slots if Algorithm 1 runs on one-port nodes.
+@reimplements("TS.T1.time")
+def first_late(n: int, one_port: bool = False) -> Comparisons:
+    """Find m, T_s and T_c for which every number p of segments takes too long.
 
-    Each slot has one sub-slot per dimension.
+    The counterexample also has the best p. Theorem 1 states the time on all-port nodes, and on
+    one-port nodes it is n-1 times that (Theorem 2).
     """
-    rows = by_dimension(algorithm_1(n, p), range(2, n + 1))
-    assert is_one_port(rows)
-    largest = execute_algorithm_1(rows, n)
-    return ceil(Fraction(max(largest), n - 1)) * (n - 1)
-
-
-def first_late(n: int, steps: Callable[[int, int], int], factor: int) -> Comparisons:
-    """Return m, T_s and T_c for which every number p of segments takes too long, or None.
-
-    The counterexample also has the best p. The stated time is multiplied by ``factor``.
-    """
+    steps = partial(execute_algorithm_1, n, one_port=one_port)
+    factor = n - 1 if one_port else 1
     h = max(tree_heights(identity(n)))
     for m, t_s, t_c in product((1, 2), [2**e for e in range(11)], (1, 2)):
         a = Fraction(2 * m * t_c, n - 1)
@@ -87,9 +75,9 @@ def first_late(n: int, steps: Callable[[int, int], int], factor: int) -> Compari
         times = dict[int, Fraction]()
         for p in count(1):
             # With more segments, the start-ups alone would take longer than the best time so far.
-            if times and steps(n, p) * t_s >= min(times.values()):
+            if times and steps(p) * t_s >= min(times.values()):
                 break
-            times[p] = steps(n, p) * (t_s + a / p)
+            times[p] = steps(p) * (t_s + a / p)
         best = min(times, key=lambda p: times[p])
         if exceeds(times[best], rational, square):
             place = {"m": m, "T_s": t_s, "T_c": t_c, "p": best}
@@ -97,16 +85,7 @@ def first_late(n: int, steps: Callable[[int, int], int], factor: int) -> Compari
             yield contradiction(times[best], stated, **place)
 
 
-@reimplements("TS.T1.time")
-def all_port_time(n: int) -> Comparisons:
-    """Compare the time of Algorithm 1 with that stated in Theorem 1."""
-    yield from first_late(n, slots, 1)
-
-
-@reimplements("TS.T2.time")
-def one_port_time(n: int) -> Comparisons:
-    """Compare the time of Algorithm 1 on one-port nodes with n-1 times that of Theorem 1."""
-    yield from first_late(n, subslots, n - 1)
+reimplements("TS.T2.time")(partial(first_late, one_port=True))
 
 
 @reimplements("TS.S62-equal")
@@ -118,14 +97,6 @@ def translates(n: int) -> Comparisons:
         for node, dimension in product(nodes(n), range(2, n + 1)):
             link = f"{label(node)} -> {label(swap(node, dimension))}"
             yield unequal(loads[node, dimension], stated, link=link)
-
-
-def packets_of_all(rows: set[Row], n: int) -> list[int]:
-    """Execute the rows of 12..n for all sources, and return the largest packet of every step."""
-    held = {node: {(node, 0)} for node in nodes(n)}
-    packets = deliver_all(for_all(rows, nodes(n)), held, nodes(n))
-    assert list(packets) == list(range(1, len(packets) + 1))
-    return list(packets.values())
 
 
 def first_difference(n: int, packets: Sequence[int], startups: int) -> Comparisons:
@@ -142,7 +113,7 @@ def first_difference(n: int, packets: Sequence[int], startups: int) -> Compariso
 @reimplements("TS.Tab2.frago-ham-overall")
 def hamiltonian_paths(n: int) -> Comparisons:
     """Compare the time of the allgather along rotated Hamiltonian paths with (n-1)! start-ups."""
-    packets = packets_of_all(rotated_hamiltonian(n, 1), n)
+    packets = execute_allgather(rotated_hamiltonian(n, 1), n)
     assert set(packets) == {1}
     assert len(packets) == ceil(Fraction(factorial(n) - 1, n - 1))
     yield from first_difference(n, packets, factorial(n - 1))
@@ -157,4 +128,4 @@ def necklaces_by_level(n: int) -> Comparisons:
     distance = distances(identity(n))
     rows = {row._replace(step=distance[row.receiver]) for row in mbst_copies(n, 1)}
     assert all(distance[row.sender] == row.step - 1 for row in rows)
-    yield from first_difference(n, packets_of_all(rows, n), diameter(n))
+    yield from first_difference(n, execute_allgather(rows, n), diameter(n))

@@ -7,13 +7,19 @@ import generate
 import pytest
 
 from claims.second_implementation import SECOND_IMPLEMENTATIONS, find_counterexample
-from starcast.claims import claims
+from starcast.claims import claims, report
 from starcast.claims.catalogue import claim_entries
 from starcast.claims.verdict import Verdict
 from starcast.queries.counterexample import to_cypher
 
 for module in sorted(Path(__file__).parent.glob("second_implementation_*.py")):
     import_module(f"claims.{module.stem}")
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> dict[str, Verdict]:
+    """The verdict on each claim at the sizes of level quick, by claim id."""
+    return {verdict.claim: verdict for verdict in report.quick_verdicts()}
 
 
 def single_verdicts(verdicts: dict[str, Verdict]) -> list[Verdict]:
@@ -26,63 +32,43 @@ def test_the_claims_page_is_up_to_date(verdicts: dict[str, Verdict]) -> None:
     assert page == generate.claims_page(verdicts.values()), "run 'make docs'"
 
 
-def test_every_claim_has_a_number_a_statement_and_a_notation() -> None:
+def test_every_claim_has_texts_and_each_level_includes_the_sizes_of_the_level_below() -> None:
     for claim in claims().values():
         assert all(text.strip() for text in (claim.number, claim.statement, claim.notation)), claim
-
-
-def test_the_sizes_of_each_level_include_those_of_the_level_below() -> None:
-    for claim in claims().values():
         assert set(claim.sizes.quick) <= set(claim.sizes.full) <= set(claim.sizes.deep), claim.id
 
 
 def test_every_claim_has_a_verdict_with_an_explanation(verdicts: dict[str, Verdict]) -> None:
     assert list(verdicts) == list(claim_entries())
-    empty = [
-        verdict.claim
-        for verdict in verdicts.values()
-        if not verdict.sizes or not verdict.detail.strip()
-    ]
-    assert empty == []
-
-
-def test_claims_that_are_not_checkable_have_a_reason(verdicts: dict[str, Verdict]) -> None:
-    without = [
-        verdict.claim
-        for verdict in single_verdicts(verdicts)
-        if verdict.verdict == "not checkable" and "Nothing was compared" in verdict.detail
-    ]
-    assert without == []
+    for verdict in verdicts.values():
+        assert verdict.sizes, verdict.claim
+        assert verdict.detail.strip(), verdict.claim
+        # A claim that is not checkable has a reason.
+        assert "Nothing was compared" not in verdict.detail, verdict.claim
 
 
 def test_exactly_the_claims_that_fail_have_a_counterexample(verdicts: dict[str, Verdict]) -> None:
+    """Every counterexample has a query, with the command that ingests the topology it needs."""
     for verdict in verdicts.values():
         counterexample = verdict.counterexample
         assert (counterexample is not None) == (verdict.verdict == "fails"), verdict.claim
-        assert counterexample is None or {"found", "stated"} <= counterexample.keys(), verdict.claim
+        if counterexample is not None:
+            assert {"found", "stated"} <= counterexample.keys(), verdict.claim
+            assert "// starcast ingest " in to_cypher(verdict), verdict.claim
 
 
-def test_every_claim_that_fails_has_a_verified_correction(verdicts: dict[str, Verdict]) -> None:
-    without = []
+def test_exactly_the_claims_that_fail_have_a_verified_correction(
+    verdicts: dict[str, Verdict],
+) -> None:
     for verdict in single_verdicts(verdicts):
         if verdict.verdict != "fails":
+            assert "True instead" not in verdict.detail, verdict.claim
             continue
         deciding = [found for found in verdict.evidence if found.size in verdict.sizes]
         asides = [aside for found in deciding for aside in found.asides]
         correction = claims()[verdict.claim].correction
-        failed = {aside.words for aside in asides if not aside.met}
-        if correction in ("", *failed) or f"True instead: {correction} (" not in verdict.detail:
-            without.append(verdict.claim)
-    assert without == []
-
-
-def test_corrections_of_claims_that_hold_are_not_reported(verdicts: dict[str, Verdict]) -> None:
-    reported = [
-        verdict.claim
-        for verdict in single_verdicts(verdicts)
-        if verdict.verdict != "fails" and "True instead" in verdict.detail
-    ]
-    assert reported == []
+        assert correction not in ("", *(aside.words for aside in asides if not aside.met))
+        assert f"True instead: {correction} (" in verdict.detail, verdict.claim
 
 
 def test_exactly_the_failing_claims_have_a_second_implementation(
@@ -96,22 +82,8 @@ def test_exactly_the_failing_claims_have_a_second_implementation(
 def test_the_second_implementation_finds_the_same_counterexample(
     claim_id: str, verdicts: dict[str, Verdict]
 ) -> None:
-    counterexample = None
-    for spec in verdicts[claim_id].sizes:
-        counterexample = find_counterexample(claim_id, spec)
-        if counterexample is not None:
-            break
-    assert counterexample == verdicts[claim_id].counterexample
-
-
-# Cypher queries that show counterexamples in Neo4j
-
-
-def test_every_counterexample_has_a_query(verdicts: dict[str, Verdict]) -> None:
-    """Every query contains a comment with the command that ingests the topology it needs."""
-    for one in verdicts.values():
-        if one.counterexample is not None:
-            assert "// starcast ingest " in to_cypher(one), one.claim
+    found = (find_counterexample(claim_id, spec) for spec in verdicts[claim_id].sizes)
+    assert next(filter(None, found), None) == verdicts[claim_id].counterexample
 
 
 def test_queries_number_trees_from_0_although_the_papers_number_them_from_1(

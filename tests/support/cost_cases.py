@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from functools import cache
+from itertools import product
 from typing import NamedTuple
 
 from oracles.paper_costs import Asked
@@ -14,6 +15,7 @@ from starcast.topologies import as_topology
 #: Cost parameters and a message size chosen so that two costs have equal times only if they have
 #: equal numbers of start-ups and of bytes.
 MACHINE, MESSAGE = costs.Machine(Fraction(1009), Fraction(1, 7)), Fraction(11, 3)
+UNIT_MACHINE = costs.Machine(Fraction(1), Fraction(1))
 STARS = tuple(f"S{n}" for n in range(2, 6))
 NK_STARS = tuple(f"S{n},{k}" for n in range(2, 6) for k in range(1, n))
 CUBES = ("Q1", "Q2", "Q3", "Q4")
@@ -46,13 +48,9 @@ class Case(NamedTuple):
     @property
     def arguments(self) -> dict[str, int | str]:
         """The values of the algorithm's arguments, by name."""
-        names = [argument.name for argument in self.definition.arguments]
-        settings: dict[str, int | str] = {"copies": self.asked.copies} if "copies" in names else {}
-        return settings | (
-            {str(self.definition.split_argument): self.asked.share}
-            if self.definition.split_argument
-            else {}
-        )
+        definition = self.definition
+        given = {"copies": self.asked.copies, str(definition.split_argument): self.asked.share}
+        return {name: value for name, value in given.items() if name in definition.argument_names}
 
 
 def priced(case: Case, m: Fraction = MESSAGE, machine: costs.Machine = MACHINE) -> costs.Cost:
@@ -103,35 +101,13 @@ def cases(*specs: str, shares: tuple[int, ...] = (1, 2, 3)) -> list[Case]:
     result = []
     for spec in specs:
         topology = as_topology(spec)
+        degree = topology.degree
         for entry in algorithms_on(topology):
-            names = [argument.name for argument in entry.arguments]
-            pieces = (
-                {*shares, topology.degree, 2 * topology.degree} if entry.split_argument else {1}
-            )
-            copies = (
-                {x for x in (1, 2, topology.degree) if x <= topology.degree}
-                if "copies" in names
-                else {1}
-            )
-            settings = [
-                Asked(ports, share, x)
-                for ports in entry.ports
-                for share in sorted(pieces)
-                for x in sorted(copies)
-            ]
-            result += [
-                Case(spec, entry.collective, entry.name, asked)
-                for asked in settings
-                if _defined(entry, spec, asked)
-            ]
+            pieces = {*shares, degree, 2 * degree} if entry.split_argument else {1}
+            copies = {1, min(2, degree), degree} if "copies" in entry.argument_names else {1}
+            defaults = entry.default_arguments(topology)
+            for settings in product(entry.ports, sorted(pieces), sorted(copies)):
+                case = Case(spec, entry.collective, entry.name, Asked(*settings))
+                if entry.refusal(topology, defaults | case.arguments) is None:
+                    result.append(case)
     return result
-
-
-def _defined(entry: Algorithm, spec: str, asked: Asked) -> bool:
-    topology = as_topology(spec)
-    values: dict[str, int | str] = {
-        argument.name: argument.default(topology)
-        for argument in entry.arguments
-        if argument.default
-    }
-    return entry.refusal(topology, values | {str(entry.split_argument): asked.share}) is None

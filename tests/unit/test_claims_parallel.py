@@ -12,31 +12,18 @@ from starcast.claims.registry import Memory, all_pairs, unless_symmetric
 from starcast.claims.verify import Task, applies_to, requested_sizes
 from starcast.support.errors import InputError, LimitError, StarcastError
 from starcast.support.progress import Silent
-from starcast.support.progress import Task as Bar
 from starcast.topologies import memory, topology
+from support.recorder import Recorder
 
 SIZES = ["S3", "S4"]
 CLAIMS = select_claims(["TS.L5", "TS.h"])
 
 
-@pytest.fixture
-def registered(monkeypatch: pytest.MonkeyPatch) -> dict[str, Claim]:
-    """Replace the claims catalogue by an empty one, and return it."""
-    known: dict[str, Claim] = {}
-    monkeypatch.setattr(catalogue, "claims", lambda: known)
-    return known
-
-
-def test_requested_sizes_are_sorted_and_unique() -> None:
-    assert verify.plan_pairs([find_claim("TS.L5")], sizes=["S5", "S3", "S4", "S3"]) == (
-        ("TS.L5", "S3"), ("TS.L5", "S4"), ("TS.L5", "S5"),
-    )  # fmt: skip
-
-
-def test_each_claim_is_verified_only_on_requested_sizes_to_which_it_applies() -> None:
+def test_each_claim_is_verified_once_per_requested_size_to_which_it_applies() -> None:
     on_stars = find_claim("TS.L5")
     both = [on_stars, replace(on_stars, id="TS.h", sizes=only("Q3"))]
-    assert verify.plan_pairs(both, sizes=["S3", "Q3"]) == (("TS.L5", "S3"), ("TS.h", "Q3"))
+    planned = (("TS.L5", "S3"), ("TS.L5", "S5"), ("TS.h", "Q3"))
+    assert verify.plan_pairs(both, sizes=["S5", "S3", "Q3", "S3"]) == planned
     with pytest.raises(InputError, match=r"TS.L5 is not about S4,2"):
         verify.plan_pairs(both, sizes=["S3", "S4,2"])
 
@@ -95,39 +82,19 @@ def test_claims_that_need_too_much_memory_together_are_separate_tasks(
     )
 
 
-class StepCounter(Silent):
-    """A progress reporter that counts steps."""
-
-    def __init__(self) -> None:
-        self.total = self.done = 0
-
-    def task(self, text: str, total: int, unit: str = "") -> "StepCounter":  # type: ignore[override]
-        """Return the reporter itself as the task, so that it counts all steps."""
-        del text, unit
-        self.total = total
-        return self
-
-    def __enter__(self) -> Bar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def advance(self, amount: int = 1) -> None:
-        """Count finished steps."""
-        self.done += amount
-
-
 def test_two_processes_return_the_same_evidence_as_one_process() -> None:
     """Runs with one and with two processes report progress, and no worker process remains."""
-    found: list[set[Evidence]] = []
+    found: list[list[Evidence]] = []
     todo = verify.plan_tasks(verify.plan_pairs(CLAIMS, sizes=SIZES))
     for jobs in (1, 2):
-        bars = StepCounter()
-        evidence = verify.run_tasks(todo, jobs, bars)
-        found.append(sorted(evidence, key=lambda one: (one.claim, one.size)))  # type: ignore[arg-type]
-        assert bars.done == bars.total == len(evidence)
+        reporter = Recorder()
+        evidence = verify.run_tasks(todo, jobs, reporter)
+        found.append(sorted(evidence, key=lambda one: (one.claim, one.size)))
+        (task,) = reporter.tasks
+        assert task.done == task.total == len(evidence)
     assert found[0] == found[1]
+    backwards = verify.judge_claims(CLAIMS, reversed(found[0]))
+    assert verify.judge_claims(CLAIMS, found[0]) == backwards
     assert multiprocessing.active_children() == []
 
 
@@ -155,15 +122,13 @@ def test_a_claim_without_the_evidence_of_all_parts_has_no_verdict() -> None:
     ],
 )
 def test_an_exception_in_a_check_is_reported_with_claim_and_size(
-    registered: dict[str, Claim],
-    raised: Exception,
-    error: type[StarcastError],
-    message: str,
+    monkeypatch: pytest.MonkeyPatch, raised: Exception, error: type[StarcastError], message: str
 ) -> None:
     def broken(_: ClaimCheck) -> None:
         raise raised
 
-    registered["TS.L5"] = Claim("TS.L5", "", "", only("S3"), broken, section="test")
+    claim = Claim("TS.L5", "", "", only("S3"), broken, section="test")
+    monkeypatch.setattr(catalogue, "claims", lambda: {"TS.L5": claim})
     with pytest.raises(error, match=message):
         verify.run_task(Task("S3", ("TS.L5",)))
 

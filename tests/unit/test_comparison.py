@@ -35,8 +35,12 @@ def run(
     return priced
 
 
+#: Changes that give a run a fault.
+FAULTY: dict[str, Any] = {"faults": ["21345"], "seed": 1}
+
+
 def side(name: str, *runs: Run) -> Side:
-    return Side(name, runs, (f"starcast experiment run {name}",))
+    return Side(name, runs)
 
 
 def pair(ours: Run | Iterable[Run], theirs: Run | Iterable[Run], **options: Any) -> Comparison:
@@ -63,18 +67,10 @@ def test_changes_are_exact_and_have_no_percentage_if_the_baseline_is_zero() -> N
     assert (row["change"], row["change_percent"], row["verdict"]) == (1, None, WORSE)
 
 
-def test_the_gap_of_each_run_is_its_time_divided_by_the_lower_bound() -> None:
-    (row,) = pair(run(10, bound=4), run(3, bound=3)).rows()
-    assert (row["gap_a"], row["gap_b"]) == (Fraction(5, 2), 1)
-    assert gap(run(10, bound=0)) is None
-    assert gap(None) is None
-
-
 def test_a_run_that_does_not_deliver_all_units_has_no_gap() -> None:
-    faulty: dict[str, Any] = {"faults": ["21345"], "seed": 1}
-    assert gap(run(10, bound=4, missing=1, **faulty)) is None
-    assert gap(run(10, bound=4, **faulty)) == Fraction(5, 2)
-    comparison = pair(run(10, **faulty), run(5, missing=23, **faulty))
+    assert gap(None) is gap(run(10, bound=0)) is gap(run(10, bound=4, missing=1, **FAULTY)) is None
+    assert gap(run(10, bound=4, **FAULTY)) == Fraction(5, 2)
+    comparison = pair(run(10, **FAULTY), run(5, missing=23, **FAULTY))
     (row,) = comparison.rows()
     assert (row["gap_a"], row["gap_b"]) == (2, None)
     assert [line["gap"] for line in lay_out(comparison, stacked=True).rows] == [2, None]
@@ -104,27 +100,16 @@ def test_a_row_with_a_single_run_is_not_comparable() -> None:
     assert lines == ["baseline", None, NOT_COMPARABLE]
 
 
-def test_runs_of_different_algorithms_are_matched_if_the_sides_have_no_common_algorithm() -> None:
-    comparison = compare([
-        side("ours", run(10, segments=1), run(9, segments=4)),
-        side("theirs", run(12, segments=1, algorithm="greedy"), run(8, segments=4,
-        algorithm="greedy")),
-    ])  # fmt: skip
-    rows = comparison.rows()
-    assert cells(rows, "segments", "time_ours", "time_theirs", "verdict") == [
-        (1, 10, 12, WORSE),
-        (4, 9, 8, BETTER),
-    ]
-    assert comparison.columns()[0] == "segments"
-    assert comparison.shared_parameters()["algorithm"] == "multiple | greedy"
-
-
-DRAWN: dict[str, Any] = {"faults": ["21345"], "seed": 3}
 #: Runs of the two sides, some columns of the complete comparison, and their values.
 MATCHED: dict[str, tuple[list[Run], list[Run], str, list[tuple[Any, ...]]]] = {
     "runs of the same algorithm if both sides have it": (
         [run(10), run(20, algorithm="greedy")], [run(30, algorithm="greedy"), run(5)],
         "algorithm verdict", [("greedy", WORSE), ("multiple", BETTER)],
+    ),
+    "runs of different algorithms if the sides have no common algorithm": (
+        [run(10, segments=1), run(9, segments=4)],
+        [run(12, segments=1, algorithm="greedy"), run(8, segments=4, algorithm="greedy")],
+        "segments time_a time_b verdict", [(1, 10, 12, WORSE), (4, 9, 8, BETTER)],
     ),
     "different numbers of segments if each side has a single run": (
         [run(10, segments=1)], [run(8, segments=4)], "segments verdict", [("1 | 4", BETTER)],
@@ -142,10 +127,6 @@ MATCHED: dict[str, tuple[list[Run], list[Run], str, list[tuple[Any, ...]]]] = {
     "different copies": (
         [run(10, copies=1)], [run(5, copies=2)], "copies verdict note", [("1 | 2", BETTER, None)],
     ),
-    "different bases": (
-        [run(10, base="greedy")], [run(5, base="balanced")],
-        "base verdict note", [("greedy | balanced", BETTER, None)],
-    ),
     "no base with a base": (
         [run(10)], [run(5, base="greedy")], "base verdict note", [("- | greedy", BETTER, None)],
     ),
@@ -153,14 +134,15 @@ MATCHED: dict[str, tuple[list[Run], list[Run], str, list[tuple[Any, ...]]]] = {
         [run(10, copies=1), run(20, copies=2)], [run(30, copies=2), run(5, copies=1)],
         "copies verdict", [(1, BETTER), (2, WORSE)],
     ),
-    "the same bases": (
-        [run(10, base="greedy"), run(20, base="balanced")],
-        [run(30, base="balanced"), run(5, base="greedy")],
-        "base verdict", [("balanced", WORSE), ("greedy", BETTER)],
-    ),
     "the same base or none": (
         [run(10), run(20, base="greedy")], [run(30, base="greedy"), run(5)],
         "base verdict", [(None, BETTER), ("greedy", WORSE)],
+    ),
+    "the best numbers of segments on the same topology": (
+        [run(20 - p, topology=f"S{n}", segments=p) for n, p in ((4, 1), (4, 6), (5, 1), (5, 7))],
+        [run(20 - p, topology=f"S{n}", segments=p) for n, p in ((4, 1), (4, 7), (5, 1), (5, 6))],
+        "topology segments note",
+        [("S4", 1, None), ("S4", "6 | 7", None), ("S5", 1, None), ("S5", "7 | 6", None)],
     ),
     "pairs with the fewest differences if the problems differ": (
         [run(message_bytes=Fraction(m)) for m in (8, 64, 512)],
@@ -178,7 +160,7 @@ MATCHED: dict[str, tuple[list[Run], list[Run], str, list[tuple[Any, ...]]]] = {
     ),
     # The command that repeats a run with drawn faults gives these faults by name.
     "faults drawn with a seed with the same faults given by name": (
-        [run(10, **DRAWN)], [run(10, **{**DRAWN, "seed": 0})], "verdict note", [(SAME, None)],
+        [run(10, **FAULTY)], [run(10, **{**FAULTY, "seed": 0})], "verdict note", [(SAME, None)],
     ),
     "a small change, which is not rounded to zero per cent": (
         [run(2736)], [run(2736 + Fraction(4, 3))],
@@ -208,34 +190,6 @@ def test_a_number_of_segments_that_only_one_side_has_is_reported_and_not_matched
         assert all(row["change"] is None for row in rows)
 
 
-def one_and_best(algorithm: str, best: dict[str, int]) -> Side:
-    """Return a side with two runs per topology: with one segment, and with the best number."""
-    return side(
-        algorithm,
-        *(
-            run(20 - p, topology=spec, algorithm=algorithm, segments=p)
-            for spec in best
-            for p in (1, best[spec])
-        ),
-    )
-
-
-def test_runs_with_the_best_number_of_segments_on_the_same_topology_share_a_row() -> None:
-    """Runs with equal numbers of segments on different topologies are not matched."""
-    comparison = compare([
-        one_and_best("greedy", {"S4": 6, "S5": 7, "S6": 8}),
-        one_and_best("multiple", {"S4": 7, "S5": 6, "S6": 8}),
-        one_and_best("recursive-substar", {"S4": 4, "S5": 7, "S6": 6}),
-    ])  # fmt: skip
-    rows = comparison.complete.rows()
-    assert cells(rows, "topology", "segments", "note") == [
-        ("S4", 1, None), ("S4", "6 | 7 | 4", None), ("S5", 1, None), ("S5", "7 | 6 | 7", None),
-        ("S6", 1, None),
-        ("S6", "8 | 8 | 6", None),
-    ]  # fmt: skip
-    assert comparison.blocking_axes() == []
-
-
 def test_runs_are_matched_by_the_number_of_pieces_of_the_message_by_default() -> None:
     """`multiple` splits a quarter of the message per tree, `edge-disjoint` the full message."""
     sides = [
@@ -258,25 +212,17 @@ def test_runs_are_matched_by_the_number_of_pieces_of_the_message_by_default() ->
 
 def test_runs_on_other_topologies_are_matched_only_if_there_is_none_on_the_same_topology() -> None:
     """Both sides have runs on S5 and S6. Only one side has runs on S4, and only the other on S7."""
-    ours = [
-        run(10, segments=1),
-        run(9, segments=4),
-        run(10, segments=1, topology="S6"),
-        run(10, topology="S4"),
-    ]
-    theirs = [
-        run(8, segments=1),
-        run(8, segments=1, topology="S6"),
-        run(7, segments=4, topology="S6"),
-        run(8, topology="S7"),
-    ]
+    ours = [run(10, topology=f"S{n}", segments=p) for n, p in ((5, 1), (5, 4), (6, 1), (4, 1))]
+    theirs = [run(8, topology=f"S{n}", segments=p) for n, p in ((5, 1), (6, 1), (6, 4), (7, 1))]
     comparison = pair(ours, theirs)
     notes = {(row["topology"], row["segments"]): row["note"] for row in comparison.rows()}
     assert notes == {
-        ("S4 | S7", 1): "different topology (S4, S7)", ("S5", 1): None, ("S5",
-        4): "b has no run with segments = 4", ("S6", 1): None,
+        ("S4 | S7", 1): "different topology (S4, S7)",
+        ("S5", 1): None,
+        ("S5", 4): "b has no run with segments = 4",
+        ("S6", 1): None,
         ("S6", 4): "a has no run with segments = 4",
-    }  # fmt: skip
+    }
     assert comparison.blocking_axes() == ["topology"]
     assert pair(ours[:3], theirs[:3]).blocking_axes() == []
 
@@ -305,15 +251,22 @@ def test_runs_of_different_problems_are_not_compared_and_the_difference_is_repor
     assert (row["time_a"], row["time_b"]) == (10, 5)
 
 
-def test_a_failed_run_on_either_side_is_reported_with_its_reason() -> None:
-    failed = run(None, status="failed", error="step 1: too early")
-    for sides, name in (
-        ((side("a", run()), side("b", failed)), "b"),
-        ((side("a", failed), side("b", run())), "a"),
-    ):
-        (row,) = compare(sides).rows()
-        note = f"{name} failed: step 1: too early"
-        assert (row["verdict"], row["note"]) == (NOT_COMPARABLE, note)
+@pytest.mark.parametrize(
+    ("bad", "note", "missing"),
+    [
+        (run(None, status="failed", error="step 1: early"), "failed: step 1: early", None),
+        (run(5, missing=23, **FAULTY), "leaves 23 missing under its faults", 23),
+    ],
+)
+def test_a_run_that_failed_or_does_not_deliver_all_units_is_reported(
+    bad: Run, note: str, missing: int | None
+) -> None:
+    good = run(15, faults=bad.faults, seed=bad.seed)
+    for name, ours, theirs in (("b", good, bad), ("a", bad, good)):
+        (row,) = pair(ours, theirs).rows()
+        assert (row["verdict"], row["best"]) == (NOT_COMPARABLE, None)
+        assert row["note"] == f"{name} {note}"
+        assert row.get(f"missing_{name}") == missing
 
 
 def test_an_experiment_compared_with_itself_has_no_rows_by_default() -> None:
@@ -327,8 +280,10 @@ def test_an_experiment_compared_with_itself_has_no_rows_by_default() -> None:
 
 def test_equal_columns_are_omitted_by_default() -> None:
     comparison = pair(
-        [run(10, segments=1), run(9, segments=2)], [run(7, segments=1), run(8, segments=2)]
+        [run(10, segments=1), run(9, segments=2)],
+        [run(7, segments=1, algorithm="greedy"), run(8, segments=2, algorithm="greedy")],
     )
+    assert comparison.shared_parameters()["algorithm"] == "multiple | greedy"
     shown = "segments time_a time_b change change_percent verdict gap_a gap_b"
     assert comparison.columns() == shown.split()
     everything = comparison.complete.columns()
@@ -392,15 +347,10 @@ def test_every_run_is_in_a_row_and_only_runs_of_the_same_problem_have_a_verdict(
     shown = {id(one) for match in comparison.matches for one in match.runs if one is not None}
     assert shown == {id(one) for one in [*ours, *theirs]}
     for match, row in zip(comparison.matches, comparison.complete.rows(), strict=True):
-        one, other = match.runs
-        alike = (
-            one
-            and other
-            and (one.topology, one.ports, one.message_bytes)
-            == (other.topology, other.ports, other.message_bytes)
-        )
-        assert (row["verdict"] != NOT_COMPARABLE) == bool(alike)
-        assert (row["note"] is None) == bool(alike)
+        problems = {one and (one.topology, one.ports, one.message_bytes) for one in match.runs}
+        alike = len(problems) == 1
+        assert (row["verdict"] != NOT_COMPARABLE) == alike
+        assert (row["note"] is None) == alike
 
 
 def test_runs_whose_seeds_draw_the_same_faults_share_a_row_if_their_results_agree() -> None:
@@ -409,24 +359,13 @@ def test_runs_whose_seeds_draw_the_same_faults_share_a_row_if_their_results_agre
     assert len(pair(ours, [theirs[0], run(6, faults=["21345"], seed=2)]).rows()) == 2
 
 
-def test_a_run_that_does_not_deliver_all_units_is_reported() -> None:
-    faulty: dict[str, Any] = {"faults": ["21345"], "seed": 1}
-    one, three = run(5, copies=1, missing=23, **faulty), run(15, copies=3, **faulty)
-    for sides, name in ((("a", three), ("b", one)), "b"), ((("a", one), ("b", three)), "a"):
-        (row,) = compare([side(label, each) for label, each in sides]).rows()
-        assert (row["verdict"], row["best"]) == (NOT_COMPARABLE, None)
-        assert row["note"] == f"{name} leaves 23 missing under its faults"
-        assert row[f"missing_{name}"] == 23
-
-
 def test_missing_units_are_shown_only_for_runs_with_faults() -> None:
     without = pair(run(10), run(5))
     assert not any("missing" in name for name in without.complete.columns())
-    faulty: dict[str, Any] = {"faults": ["21345"], "seed": 1}
-    same = pair(run(10, **faulty), run(5, **faulty))
+    same = pair(run(10, **FAULTY), run(5, **FAULTY))
     assert "missing_a" in same.complete.columns()
     assert "missing_a" not in same.columns()
-    unlike = pair(run(10, missing=4, **faulty), run(10, **faulty))
+    unlike = pair(run(10, missing=4, **FAULTY), run(10, **FAULTY))
     assert {"missing_a", "missing_b"} < set(unlike.columns())
 
 
@@ -436,53 +375,41 @@ def test_the_best_experiments_are_those_with_the_smallest_comparable_time() -> N
     ).rows()[0]
     assert row["best"] == "b, d"
     assert pair(run(10), run(10)).complete.rows()[0]["best"] is None
-    failed = run(None, status="failed", error="early")
-    assert pair(run(10), failed).rows()[0]["best"] is None
+
+
+def sizes_by(comparison: Comparison, column: str) -> list[Fraction]:
+    """Return the message sizes of the rows, sorted by a column."""
+    return [row["message_bytes"] for row in comparison.sorted_by(column).rows()]
 
 
 def test_rows_can_be_sorted_by_any_column_with_empty_cells_last() -> None:
-    ours = side(
-        "a", *(run(time, message_bytes=Fraction(m)) for m, time in ((1, 30), (2, 10), (4, 20)))
+    comparison = pair(
+        [run(time, message_bytes=Fraction(m)) for m, time in ((1, 30), (2, 10), (4, 20))],
+        [run(time, message_bytes=Fraction(m)) for m, time in ((1, 31), (2, 5))],
     )
-    theirs = side("b", *(run(time, message_bytes=Fraction(m)) for m, time in ((1, 31), (2, 5))))
-    comparison = compare([ours, theirs])
-    assert [row["message_bytes"] for row in comparison.sorted_by("time_a").rows()] == [2, 4, 1]
-    assert [row["message_bytes"] for row in comparison.sorted_by("-time_a").rows()] == [1, 4, 2]
-    assert [row["message_bytes"] for row in comparison.sorted_by("time_b").rows()] == [2, 1, 4]
-    assert [row["message_bytes"] for row in comparison.sorted_by("-time_b").rows()] == [1, 2, 4]
-    assert [row["message_bytes"] for row in comparison.sorted_by("-change").rows()] == [1, 2, 4]
-    assert comparison.sorted_by("time_B").rows() == comparison.sorted_by("time_b").rows()
+    assert sizes_by(comparison, "time_a") == [2, 4, 1]
+    assert sizes_by(comparison, "-time_a") == [1, 4, 2]
+    assert sizes_by(comparison, "time_b") == sizes_by(comparison, "time_B") == [2, 1, 4]
+    assert sizes_by(comparison, "-time_b") == sizes_by(comparison, "-change") == [1, 2, 4]
     assert [row["best"] for row in comparison.sorted_by("-best").rows()] == ["b", "a", None]
 
 
 def test_sorting_by_a_quantity_uses_the_smallest_value_in_each_row() -> None:
-    times = {1: (30, 31, 5), 2: (10, 20, 40), 4: (20, 7, 8)}
-    sides = [
-        side(
-            f"sweep/{name}",
-            *(
-                run(times[m][place], message_bytes=Fraction(m), bound=m, algorithm=name)
-                for m in times
-            ),
-        )
-        for place, name in enumerate(("greedy", "multiple", "edge-disjoint"))
-    ]
-    comparison = compare(sides)
-    orders = {
-        "time": [1, 4, 2],
-        "-time": [2, 4, 1],
-        "gap": [4, 1, 2],
-        "change": [1, 4, 2],
-        "change_percent": [1, 4, 2],
+    times = {
+        "greedy": {1: 30, 2: 10, 4: 20},
+        "multiple": {1: 31, 2: 20, 4: 7},
+        "edge-disjoint": {1: 5, 2: 40, 4: 8},
     }
-    for column, order in orders.items():
-        assert [row["message_bytes"] for row in comparison.sorted_by(column).rows()] == order, (
-            column
-        )
-    assert (
-        comparison.sorted_by("time_multiple").matches
-        == comparison.sorted_by("time_sweep_multiple").matches
-    )
+    comparison = compare([
+        side(f"sweep/{name}", *(run(t, bound=m, message_bytes=Fraction(m)) for m, t in row.items()))
+        for name, row in times.items()
+    ])  # fmt: skip
+    for column in ("time", "change", "change_percent"):
+        assert sizes_by(comparison, column) == [1, 4, 2]
+    assert sizes_by(comparison, "-time") == [2, 4, 1]
+    assert sizes_by(comparison, "gap") == [4, 1, 2]
+    short, full = map(comparison.sorted_by, ("time_multiple", "time_sweep_multiple"))
+    assert short.matches == full.matches
 
 
 def test_data_for_programs_has_one_column_per_side_for_each_parameter_that_differs() -> None:
@@ -499,7 +426,7 @@ def test_data_for_programs_has_one_column_per_side_for_each_parameter_that_diffe
         (2, 16, 14),
         (4, 16, None),
     ]
-    assert [row["message_bytes"] for row in comparison.sorted_by("-segments_B").rows()] == [2, 1, 4]
+    assert sizes_by(comparison, "-segments_B") == [2, 1, 4]
     same = pair([run(10, segments=1), run(9, segments=2)], [run(7, segments=1), run(8, segments=2)])
     assert same.data_columns()[0] == "segments"
     everything = comparison.complete.data_columns()
@@ -515,18 +442,15 @@ def test_an_axis_given_as_across_has_one_column_per_side_even_in_complete_listin
         assert len(listed) == len(set(listed))
         assert {"topology_a", "topology_b", "nodes_a", "nodes_b"} < set(listed)
         assert "topology" not in listed
+    assert cells(comparison.rows(), "nodes_a", "degree_a", "links_b") == [(120, 4, 1800)]
 
 
 def test_a_column_with_numbers_and_texts_can_be_sorted() -> None:
-    ours = [
-        run(10, message_bytes=Fraction(1), segments=3),
-        run(10, message_bytes=Fraction(2), segments=2),
-    ]
-    theirs = [
-        run(9, message_bytes=Fraction(1), segments=3),
-        run(9, message_bytes=Fraction(2), segments=9),
-    ]
-    rows = pair(ours, theirs).sorted_by("segments").rows()
+    ours, theirs = (
+        [run(10, message_bytes=Fraction(m), segments=p) for m, p in enumerate(pieces)]
+        for pieces in ((3, 2), (3, 9))
+    )
+    rows = pair(ours, theirs).complete.sorted_by("segments").rows()
     assert [row["segments"] for row in rows] == [3, "2 | 9"]
 
 
@@ -557,9 +481,8 @@ def test_a_single_experiment_is_also_split_by_base_tree_and_copies() -> None:
 def test_a_parameter_that_no_run_has_is_not_shown() -> None:
     shared = pair(run(10), run(5)).shared_parameters()
     assert not {"copies", "base", "faults", "seed"} & set(shared)
-    shared = pair(
-        run(10, copies=2, base="greedy"), run(5, copies=2, base="greedy")
-    ).shared_parameters()
+    ours, theirs = (run(time, copies=2, base="greedy") for time in (10, 5))
+    shared = pair(ours, theirs).shared_parameters()
     assert (shared["copies"], shared["base"]) == ("2", "greedy")
 
 

@@ -29,19 +29,10 @@ def machine(paid: tseng_sheu.Prices) -> costs.Machine:
     return costs.Machine(t_s=paid.start_up, t_c=paid.byte)
 
 
-def closed(n: int, algorithm: str, ports: str, share: int, paid: tseng_sheu.Prices) -> costs.Cost:
-    """Return the closed-form cost that starcast computes for a broadcast."""
-    arguments = {BROADCASTS[algorithm]: share}
-    return costs.closed_form(
-        topology(f"S{n}"), "broadcast", algorithm, ports, paid.m, machine(paid), **arguments
-    )
-
-
 def test_negative_times_of_a_machine_are_refused() -> None:
-    with refused("t_s"):
-        costs.Machine(t_s=Fraction(-1), t_c=Fraction(1))
-    with refused("t_c"):
-        costs.Machine(t_s=Fraction(1), t_c=Fraction(-1, 2))
+    for name, times in (("t_s", (-1, 1)), ("t_c", (1, -1))):
+        with refused(name):
+            costs.Machine(*map(Fraction, times))
 
 
 @pytest.mark.parametrize("ports", ["all", "one"])

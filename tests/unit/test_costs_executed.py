@@ -1,7 +1,8 @@
 """Costs of executed schedules compared with closed forms: where they agree and differ."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from fractions import Fraction
+from itertools import chain
 
 import pytest
 from hypothesis import given
@@ -56,43 +57,32 @@ def test_a_closed_form_has_a_note_exactly_where_the_simulation_differs(
         assert bool(priced(case).note) == (case.spec in noted), (case, priced(case).note)
 
 
-def relation(
-    test: Callable[[Case, costs.Cost, costs.Cost], None], *which: tuple[str, str, str]
-) -> None:
-    """Call a function with the closed-form and the simulated cost of every case."""
-    for entry in which:
-        for case in all_of(*entry):
-            form, real = priced(case), simulated_cost(case)
-            assert form.transmissions == real.transmissions
-            test(case, form, real)
+def compared(*which: tuple[str, str, str]) -> Iterator[tuple[Case, costs.Cost, costs.Cost]]:
+    """Yield every case with its closed-form and its simulated cost."""
+    for case in chain(*(all_of(*entry) for entry in which)):
+        form, real = priced(case), simulated_cost(case)
+        assert form.transmissions == real.transmissions
+        yield case, form, real
 
 
 def test_edge_disjoint_trees_are_lower_than_the_paper_assumes() -> None:
     """The paper assumes height D + 4. The height is D + 3 for even n and D + 2 for odd n."""
-
-    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
+    for case, form, real in compared(("broadcast", "edge-disjoint", "all")):
         n = as_topology(case.spec).n
-        assert form.start_ups - real.start_ups == (4 if n == 2 else 1 if n % 2 == 0 else 2)
-        assert form.note.startswith(
-            {4: "four steps", 1: "one step", 2: "two steps"}[int(form.start_ups - real.start_ups)]
-        )
+        saved, words = {2: (4, "four steps"), 4: (1, "one step")}.get(n, (2, "two steps"))
+        assert form.start_ups - real.start_ups == saved
+        assert form.note.startswith(words)
         assert form.bytes / form.start_ups == real.bytes / real.start_ups
-
-    relation(judge, ("broadcast", "edge-disjoint", "all"))
 
 
 def test_nk_greedy_sends_n_minus_1_times_the_bytes_of_theorems_2_and_3() -> None:
-    def judge(case: Case, form: costs.Cost, real: costs.Cost) -> None:
+    algorithm = ("broadcast", "nk-greedy")
+    for case, form, real in compared((*algorithm, "all"), (*algorithm, "one")):
         degree = as_topology(case.spec).degree
-        assert (
-            form.start_ups - (degree if case.asked.ports == "one" else 1)
-            < real.start_ups
-            <= form.start_ups
-        )
+        slots = degree if case.asked.ports == "one" else 1
+        assert form.start_ups - slots < real.start_ups <= form.start_ups
         assert degree * form.bytes / form.start_ups == real.bytes / real.start_ups
         assert (f"{degree} times too few" in form.note) == (degree > 1)
-
-    relation(judge, ("broadcast", "nk-greedy", "all"), ("broadcast", "nk-greedy", "one"))
 
 
 @pytest.mark.parametrize("which", EVERY, ids=" ".join)
@@ -104,17 +94,10 @@ def test_no_execution_is_below_the_lower_bound(
     """For unit messages, steps and transmissions are compared as well as the time."""
     machine = costs.Machine(start_up, byte)
     for case in all_of(*which):
-        topology, asked = as_topology(case.spec), case.asked
+        asked = case.asked
         messages = asked.share if case.definition.split_argument == "messages" else None
-        bound = costs.lower_bound(
-            topology,
-            case.collective,
-            asked.ports,
-            m,
-            machine,
-            messages=messages,
-            copies=asked.copies,
-        )
+        by = (case.spec, case.collective, asked.ports, m, machine)
+        bound = costs.lower_bound(*by, messages=messages, copies=asked.copies)
         real = simulated_cost(case, m, machine)
         assert real.time >= bound.time, case
         # All sends of a step start together, so start-ups and bytes each have a lower bound.

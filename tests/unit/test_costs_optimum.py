@@ -12,7 +12,7 @@ from starcast import costs
 from starcast.costs.forms import find_optimum
 from starcast.support.errors import InputError
 from starcast.topologies import Topology, as_topology
-from support.cost_cases import ALGORITHMS, MACHINE
+from support.cost_cases import ALGORITHMS, MACHINE, UNIT_MACHINE
 from support.examples import max_examples
 from support.meeting import refused
 
@@ -32,7 +32,7 @@ def home(key: tuple[str, str], d: int) -> Topology:
 def tried(price: Callable[[int], costs.Cost]) -> int:
     """Return the smallest number of pieces with the minimum time, by trying all candidates."""
     best, pieces, steps = None, 0, Fraction(0)
-    while best is None or steps * MACHINE_OF_TRIALS.t_s <= best[0]:
+    while best is None or steps * UNIT_MACHINE.t_s <= best[0]:
         pieces += 1
         try:
             cost = price(pieces)
@@ -44,9 +44,6 @@ def tried(price: Callable[[int], costs.Cost]) -> int:
     return best[1]
 
 
-MACHINE_OF_TRIALS = costs.Machine(Fraction(1), Fraction(1))
-
-
 @pytest.mark.parametrize("key", CUT, ids=" by ".join)
 @max_examples(15)
 @given(st.integers(2, 6), cheap, st.integers(1, 6), st.booleans())
@@ -56,44 +53,15 @@ def test_the_best_whole_number_of_pieces_is_found(
     """Some algorithms divide steps by n-1 and round up. Others require multiples of n-1."""
     topology, algorithm = home(key, d), ALGORITHMS[key]
     ports = algorithm.ports[-1] if one_port else algorithm.ports[0]
-    names = [argument.name for argument in algorithm.arguments]
-    others: dict[str, int | str] = (
-        {"copies": min(copies, topology.degree)} if "copies" in names else {}
-    )
+    has_copies = "copies" in algorithm.argument_names
+    others = {"copies": min(copies, topology.degree)} if has_copies else {}
 
     def price(pieces: int) -> costs.Cost:
         given = {**others, str(algorithm.split_argument): pieces}
-        return costs.closed_form(
-            topology, algorithm.collective, algorithm.name, ports, m, MACHINE_OF_TRIALS, **given
-        )
+        return costs.closed_form(topology, *key, ports, m, UNIT_MACHINE, **given)
 
-    result = costs.optimal_pieces(
-        topology, algorithm.collective, algorithm.name, ports, m, MACHINE_OF_TRIALS, **others
-    )[1]
-    assert result == tried(price)
-
-
-def test_the_best_number_of_messages_fills_the_last_step() -> None:
-    """One more message would need another step."""
-    for copies in [1, 2, 3, 5]:
-        topology, m = as_topology("S6"), Fraction(10**6)
-        _, integer = costs.optimal_pieces(
-            topology, "broadcast", "edge-disjoint", "all", m, MACHINE, copies=copies
-        )
-        steps = [
-            costs.closed_form(
-                topology,
-                "broadcast",
-                "edge-disjoint",
-                "all",
-                m,
-                MACHINE,
-                messages=pieces,
-                copies=copies,
-            ).steps
-            for pieces in (integer, integer + 1)
-        ]
-        assert steps[0] != steps[1]
+    _, integer = costs.optimal_pieces(topology, *key, ports, m, UNIT_MACHINE, **others)
+    assert integer == tried(price)
 
 
 @given(st.integers(3, 12), st.integers(1, 11), cheap, cheap, cheap)
@@ -115,21 +83,16 @@ def test_the_real_optimum_of_edge_disjoint_trees_follows_the_formula(
 
 def test_messages_of_zero_bytes_are_not_split() -> None:
     for key in CUT:
-        topology, algorithm = home(key, 4), ALGORITHMS[key]
-        real, integer = costs.optimal_pieces(
-            topology, *key, algorithm.ports[0], Fraction(0), MACHINE
-        )
+        topology, ports = home(key, 4), ALGORITHMS[key].ports[0]
+        real, integer = costs.optimal_pieces(topology, *key, ports, Fraction(0), MACHINE)
         assert real == 0
         assert integer == (topology.degree if key[1] == "perfectly-balanced" else 1)
 
 
 def test_the_optimum_for_huge_messages_is_exact() -> None:
     """For 10^60 bytes the optimum has thirty digits, too many for floats or a search."""
-    topology = as_topology("S5")
-    machine = costs.Machine(Fraction(1), Fraction(1))
-    _, integer = costs.optimal_pieces(
-        topology, "broadcast", "greedy", "all", Fraction(10**60), machine
-    )
+    topology, m = as_topology("S5"), Fraction(10**60)
+    _, integer = costs.optimal_pieces(topology, "broadcast", "greedy", "all", m, UNIT_MACHINE)
     assert abs(integer - isqrt((topology.diameter - 1) * 10**60)) <= 1
 
 
@@ -140,15 +103,10 @@ def test_an_algorithm_that_does_not_split_messages_has_no_best_number() -> None:
 
 
 def test_without_a_start_up_time_there_is_no_best_number_of_pieces() -> None:
+    free = costs.Machine(Fraction(0), Fraction(1))
     for key in CUT:
         with refused("t_s"):
-            costs.optimal_pieces(
-                home(key, 4),
-                *key,
-                ALGORITHMS[key].ports[0],
-                Fraction(1),
-                costs.Machine(Fraction(0), Fraction(1)),
-            )
+            costs.optimal_pieces(home(key, 4), *key, ALGORITHMS[key].ports[0], Fraction(1), free)
 
 
 @given(
@@ -172,7 +130,5 @@ def test_the_best_number_of_pieces_is_found_for_any_pipeline(
         time = steps * (1 + Fraction(d, pieces)) + b
         return costs.Cost(steps, Fraction(steps), time - steps, None, time, "made up")
 
-    _, integer = find_optimum(
-        price, costs.Machine(Fraction(1), Fraction(1)), period, range(1, period + 1)
-    )
+    _, integer = find_optimum(price, UNIT_MACHINE, period, range(1, period + 1))
     assert integer == tried(price)

@@ -117,15 +117,12 @@ def test_rows_cited_from_papers_have_the_costs_of_the_definitions(
             continue
         rows = build_table(Problem(topology, collective, ports, m, machine, segments=pieces))
         for line in rows:
-            if line.name in names and line.name != "Qiu [14]":
-                page = paper_costs.cited(
-                    line.name, collective, ports, paper_costs.size(spec), pieces
-                )
-                assert cost_of(line).time == page.start_ups * start_up + page.share * m * byte, (
-                    line.name
-                )
-                assert cost_of(line).start_ups == page.start_ups
-                assert cost_of(line).bytes == page.share * m
+            if line.name in names - {"Qiu [14]"}:
+                size = paper_costs.size(spec)
+                page = paper_costs.cited(line.name, collective, ports, size, pieces)
+                cost = cost_of(line)
+                assert (cost.start_ups, cost.bytes) == (page.start_ups, page.share * m)
+                assert cost.time == page.start_ups * start_up + page.share * m * byte
 
 
 def test_the_row_that_cites_qiu_states_that_only_orders_of_growth_are_known() -> None:
@@ -144,20 +141,17 @@ def test_the_hypercube_compared_with_a_star_has_at_least_as_many_nodes(n: int) -
     k = star_graph.ceil_log2(factorial(n))
     assert 2 ** (k - 1) < factorial(n) <= 2**k
     name = f"lower bound, unit messages, Q{k}"
-    for collective, steps in (
-        ("allgather", -(-(2**k - 1) // k)),
-        ("scatter", -(-(2**k - 1) // k)),
-        ("alltoall", 2 ** (k - 1)),
+    for collective, ports, steps in (
+        ("allgather", "all", -(-(2**k - 1) // k)),
+        ("scatter", "all", -(-(2**k - 1) // k)),
+        ("alltoall", "all", 2 ** (k - 1)),
+        ("alltoall", "one", k * 2 ** (k - 1)),
     ):
-        result = row(problem(f"S{n}", collective, messages=1), name)
+        result = row(problem(f"S{n}", collective, ports, messages=1), name)
         assert cost_of(result).steps == steps
-        assert result.source == "Fragopoulou & Akl 1993, Table 5"
-        assert result.cited
-    result = row(problem(f"S{n}", "alltoall", "one", messages=1), name)
-    assert cost_of(result).steps == k * 2 ** (k - 1)
-    result = row(
-        problem(f"S{n}", messages=9, copies=n - 1), name + (f", {n - 1} copies" if n > 2 else "")
-    )
+        assert (result.source, result.cited) == ("Fragopoulou & Akl 1993, Table 5", True)
+    copied = f"{name}, {n - 1} copies" if n > 2 else name
+    result = row(problem(f"S{n}", messages=9, copies=n - 1), copied)
     assert cost_of(result).steps == -(-9 * (n - 1) // k) + k - 1
     assert result.source == "Fragopoulou & Akl 1996, Table 3"
 
@@ -192,43 +186,27 @@ def test_the_bound_on_a_hypercube_has_no_cost_for_more_copies_than_links_per_nod
 
 def test_algorithms_have_their_closed_forms_for_the_given_or_best_number_of_pieces() -> None:
     asked = problem("S6")
+    m = asked.message_bytes
     for share in (None, 5):
         for line in build_table(replace(asked, segments=share)):
             if line.arguments is None:
                 continue
-            form = costs.closed_form(
-                asked.topology,
-                "broadcast",
-                line.name,
-                "all",
-                asked.message_bytes,
-                MACHINE,
-                **line.arguments,
-            )
+            by = ("broadcast", line.name, "all")
+            form = costs.closed_form(asked.topology, *by, m, MACHINE, **line.arguments)
             assert cost_of(line) == form
-            best = costs.optimal_pieces(
-                asked.topology, "broadcast", line.name, "all", asked.message_bytes, MACHINE
-            )
+            best = costs.optimal_pieces(asked.topology, *by, m, MACHINE)
             assert (line.real_pieces, line.pieces) == ((None, 5) if share else best)
 
 
 def test_messages_and_segments_apply_only_to_algorithms_with_this_argument() -> None:
+    pieces = {"greedy": 3, "multiple": 3, "recursive-substar": 8, "edge-disjoint": 8}
     asked = problem("S6", segments=3, messages=8)
-    assert {
-        line.name: line.pieces for line in build_table(asked) if line.arguments is not None
-    } == {
-        "greedy": 3,
-        "multiple": 3,
-        "recursive-substar": 8,
-        "edge-disjoint": 8,
-    }
+    rows = [line for line in build_table(asked) if line.arguments is not None]
+    assert {line.name: line.pieces for line in rows} == pieces
     assert row(asked, "lower bound, unit messages").pieces == 8
     assert row(asked, "Day & Tripathi [7]").pieces == 3
-    assert {
-        line.pieces
-        for line in build_table(replace(asked, messages=None))
-        if line.arguments is not None
-    } == {3}
+    rows = [line for line in build_table(problem("S6", segments=3)) if line.arguments is not None]
+    assert {line.pieces for line in rows} == {3}
 
 
 def test_copies_apply_only_to_algorithms_that_send_copies() -> None:
@@ -246,14 +224,12 @@ def test_copies_apply_only_to_algorithms_that_send_copies() -> None:
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_bounds_for_several_copies_are_separate_rows(spec: str, collective: str) -> None:
     """The table also has the bounds for one copy, under other names."""
-    line, many = (
+    single, many = (
         build_table(problem(spec, collective, messages=4, copies=copies)) for copies in (1, 3)
     )
-    alone = [row for row in line if row.name.startswith("lower bound")]
+    alone = [row for row in single if row.name.startswith("lower bound")]
     by_name = {row.name: row for row in many if row.name.startswith("lower bound")}
-    assert {row.name for row in alone} | {
-        f"{row.name}, 3 copies" for row in alone
-    } == by_name.keys()
+    assert len(by_name) == 2 * len(alone)
     for row in alone:
         assert by_name[row.name] == row
         copied = by_name[f"{row.name}, 3 copies"]
@@ -267,20 +243,18 @@ def test_bounds_for_several_copies_are_separate_rows(spec: str, collective: str)
 
 def test_a_paper_is_cited_only_for_costs_that_it_states() -> None:
     """No paper states the hypercube bound on one-port broadcasts of unit messages."""
-    for ports, cited in (("all", True), ("one", False)):
+    for ports, source in (("all", "Fragopoulou & Akl 1996"), ("one", "starcast")):
         result = row(problem("S5", ports=ports), "lower bound, unit messages, Q7")
-        assert result.cited == cited
-        assert result.source.startswith("Fragopoulou & Akl 1996" if cited else "starcast")
+        assert result.cited == (source != "starcast")
+        assert result.source.startswith(source)
 
 
 def test_notes_of_rows_state_how_executions_differ_from_the_closed_form() -> None:
     """If no number of pieces is given, the note says that it is the optimum of the closed form."""
     asked = problem("S5,2")
     result = row(asked, "nk-greedy")
-    assert (
-        result.note
-        == f"{cost_of(result).note}; the number of pieces is the optimum of the closed form"
-    )
+    optimum = "the number of pieces is the optimum of the closed form"
+    assert result.note == f"{cost_of(result).note}; {optimum}"
     assert "4 times too few" in result.note
     assert row(replace(asked, segments=3), "nk-greedy").note == cost_of(result).note
     assert row(problem("S5"), "greedy").note == ""
@@ -290,32 +264,26 @@ def test_notes_of_rows_state_how_executions_differ_from_the_closed_form() -> Non
 
 
 def test_a_row_for_an_impossible_number_of_messages_has_a_note_and_no_cost() -> None:
-    result = row(problem("S5", "alltoall", messages=3), "perfectly-balanced")
+    asked = problem("S5", "alltoall", messages=3)
+    result = row(asked, "perfectly-balanced")
     assert result.cost is None
     assert "3" in result.note
-    assert execute_row(problem("S5", "alltoall", messages=3), result, 10**6) is None
-    assert row(problem("S5", "alltoall", messages=8), "perfectly-balanced").cost is not None
+    assert execute_row(asked, result, 10**6) is None
+    assert row(replace(asked, messages=8), "perfectly-balanced").cost is not None
 
 
 def test_the_lower_bound_is_a_row_with_gap_1() -> None:
     """Tables 1 and 2 of NK also begin with the lower bound."""
-    result = row(problem("S6,3", "allgather", "one"), "lower bound")
-    assert cost_of(result) == costs.lower_bound(
-        as_topology("S6,3"), "allgather", "one", Fraction(4096), MACHINE
-    )
-    assert result.gap == 1
+    asked = problem("S6,3", "allgather", "one")
+    result = row(asked, "lower bound")
+    by = (asked.topology, "allgather", "one", asked.message_bytes)
+    assert (cost_of(result), result.gap) == (costs.lower_bound(*by, MACHINE), 1)
 
 
 def test_rows_have_no_gap_if_the_lower_bound_is_0() -> None:
-    free = Problem(
-        as_topology("S4"),
-        "alltoall",
-        "all",
-        Fraction(1),
-        costs.Machine(Fraction(0), Fraction(0)),
-        segments=3,
-    )
-    assert {line.gap for line in build_table(free)} == {None}
+    free = costs.Machine(Fraction(0), Fraction(0))
+    asked = replace(problem("S4", "alltoall", segments=3), machine=free)
+    assert {line.gap for line in build_table(asked)} == {None}
 
 
 @pytest.mark.parametrize("spec", ["S3", "S4", "S4,2", "Q3"])

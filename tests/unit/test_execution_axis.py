@@ -1,6 +1,5 @@
 """The execution model as an experiment axis: points, grids and costs of asynchronous runs."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import execution_models
@@ -12,7 +11,6 @@ from starcast import costs, timing
 from starcast.collectives import schedule
 from starcast.collectives.algorithm import Algorithm, algorithms_on
 from starcast.costs.tables import Problem, build_table, execute_row
-from starcast.experiments import Point
 from starcast.experiments.design import Grid, group_by_structure
 from starcast.experiments.execution import execute, price_run
 from starcast.support.errors import InputError
@@ -21,7 +19,6 @@ from starcast.topologies import topology
 from support.examples import max_examples
 from support.experiments import make_point
 
-POINT = make_point("S4", "broadcast", "multiple", segments=4, message_bytes=768)
 MACHINE = costs.Machine(Fraction(100), Fraction(1))
 S4 = topology("S4")
 
@@ -29,11 +26,6 @@ numbers = st.fractions(min_value=0, max_value=1000, max_denominator=12)
 
 
 GRID = {"topology": "S4", "algorithm": "multiple", "message_bytes": 64}
-
-
-def in_model(execution: str, point: Point = POINT) -> Point:
-    """Return a copy of an experiment point with the given execution model."""
-    return replace(point, execution=execution)
 
 
 @pytest.mark.parametrize("entry", algorithms_on(S4), ids=str)
@@ -75,20 +67,17 @@ def test_a_grid_stored_without_execution_models_is_synchronous() -> None:
 
 def test_an_unknown_execution_model_is_refused() -> None:
     with pytest.raises(InputError, match="unknown execution model 'steps'") as refusal:
-        in_model("steps")
+        make_point("S4", "broadcast", "multiple", execution="steps")
     assert refusal.value.hint == "write synchronous or asynchronous"
     with pytest.raises(InputError, match="unknown execution model 'steps'"):
         Problem(S4, "broadcast", "all", Fraction(1), MACHINE, execution="steps")
 
 
 def test_under_faults_equally_many_units_are_missing_in_both_execution_models() -> None:
-    point = make_point(
-        "S4", "broadcast", "multiple", segments=2, message_bytes=64, faults=("2134",)
-    )
-    runs = [
-        price_run(each, execute(each))
-        for each in (in_model(name, point) for name in EXECUTION_MODELS)
-    ]
+    runs = []
+    for execution in EXECUTION_MODELS:
+        point = make_point("S4", "broadcast", "multiple", faults=("2134",), execution=execution)
+        runs.append(price_run(point, execute(point)))
     assert runs[0].missing == runs[1].missing > 0
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.collectives import algorithms
+from starcast.costs.paper_tables import PAPER_TABLES
 from starcast.experiments.design import Design, Grid, as_toml, commands, examples, read_design
 from starcast.experiments.execution import BYTES_PER_ROW, required_memory
 from starcast.support.errors import InputError
@@ -77,9 +78,9 @@ def test_the_points_of_a_design_are_the_union_of_its_grids_without_duplicates(
 def test_a_design_stored_at_database_revision_0001_is_read() -> None:
     """Designs of revision 0001 have one collective, and no axes for copies, faults or seeds."""
     old = {
-        "collective": "broadcast", "topology": ["S4"], "algorithm": ["multiple",
-        "recursive-substar"], "ports": ["all"],
-        "segments": [1, 4], "message_bytes": ["64"], "t_s": ["100"], "t_c": ["1"],
+        "collective": "broadcast", "topology": ["S4"], "ports": ["all"],
+        "algorithm": ["multiple", "recursive-substar"], "segments": [1, 4],
+        "message_bytes": ["64"], "t_s": ["100"], "t_c": ["1"],
     }  # fmt: skip
     assert [(point.algorithm, point.segments) for point in Design.from_json(old).points()] == [
         ("multiple", 1), ("multiple", 4), ("recursive-substar", 1), ("recursive-substar", 4),
@@ -95,14 +96,12 @@ def test_a_file_has_one_or_several_grids_and_may_have_a_title(file: Callable[[st
 
 def test_an_option_replaces_its_axis_in_every_grid(file: Callable[[str], str]) -> None:
     named = file(f"[[grid]]\n{TABLE}[[grid]]\n{TABLE.replace('S4', 'S3')}")
-    assert [
-        (point.topology, str(point.message_bytes))
-        for point in read_design(named, {"message_bytes": ["9"]}).points()
-    ] == [
-        ("S4", "9"),
-        ("S3", "9"),
-    ]
-    assert {point.topology for point in read_design(named, {"topology": ["S5"]}).points()} == {"S5"}
+    for change, expected in (
+        ({"message_bytes": ["9"]}, [("S4", 9), ("S3", 9)]),
+        ({"topology": ["S5"]}, [("S5", 1)]),
+    ):
+        points = read_design(named, change).points()
+        assert [(point.topology, point.message_bytes) for point in points] == expected
 
 
 @pytest.mark.parametrize(
@@ -159,9 +158,8 @@ def test_a_missing_or_binary_file_is_refused(tmp_path: Path) -> None:
 def test_the_command_of_one_grid_has_options_and_that_of_several_grids_reads_a_file() -> None:
     (command,) = commands(Design.from_json(GIVEN).as_json(), "mine")
     assert command.startswith("starcast experiment run mine --collective broadcast --topology S4")
-    show, run = commands(
-        Design.from_json({"grid": [GIVEN, {**GIVEN, "topology": "S3"}]}).as_json(), "mine"
-    )
+    two = Design.from_json({"grid": [GIVEN, {**GIVEN, "topology": "S3"}]})
+    show, run = commands(two.as_json(), "mine")
     assert show == "starcast experiment grid mine > mine.toml"
     assert run == "starcast experiment run mine --grid mine.toml"
 
@@ -170,24 +168,11 @@ DESIGNS = {name: read_design(name) for name in examples()}
 
 
 def test_there_is_an_experiment_for_every_table_of_the_papers() -> None:
-    tables = {
-        "tseng-sheu-1997": ("-table-1", "-table-2"),
-        "sheu-liaw-chen-1993": ("",),
-        "fragopoulou-akl-1993": ("-table-1", "-table-2", "-table-3"),
-        "fragopoulou-akl-1996": ("-table-1", "-table-2", "-table-3"),
-        "li-chen-xiang-yao": ("-table-1", "-table-2"),
-    }
-    papers = {paper + suffix for paper, suffixes in tables.items() for suffix in suffixes}
-    assert set(DESIGNS) == papers | {
-        "allreduce",
-        "reductions",
-        "any-trees",
-        "execution-models",
-        "best-known",
-        "star-against-hypercube",
-        "crossovers-in-m",
-        "price-of-fault-tolerance",
-    }
+    others = (
+        "sheu-liaw-chen-1993 allreduce reductions any-trees execution-models best-known "
+        "star-against-hypercube crossovers-in-m price-of-fault-tolerance"
+    )
+    assert set(DESIGNS) == {*PAPER_TABLES, *others.split()}
 
 
 def test_every_example_experiment_has_a_title_and_says_how_long_it_takes() -> None:

@@ -39,9 +39,8 @@ def test_the_requested_number_of_nodes_is_drawn_but_never_the_root(
 
 @given(st.sampled_from(SPECS), st.integers(1, 6), seeds)
 def test_the_requested_number_of_links_is_drawn(spec: str, amount: int, seed: int) -> None:
-    drawn = [
-        tuple(link.split("-")) for link in resolve_faults(topology(spec), f"{amount} links", seed)
-    ]
+    links = resolve_faults(topology(spec), f"{amount} links", seed)
+    drawn = [tuple(link.split("-")) for link in links]
     assert len({frozenset(link) for link in drawn}) == len(drawn) == amount
     assert all(two in neighbours(spec, one) for one, two in drawn)
 
@@ -54,17 +53,6 @@ def test_every_link_and_every_node_except_the_root_can_be_drawn(
     assert len({resolve_faults(topology("S4"), words, seed) for seed in range(600)}) == all_of_them
 
 
-def test_all_links_of_a_topology_can_be_drawn() -> None:
-    pairs = {
-        frozenset((star_graph.label(x), star_graph.label(star_graph.swap(x, i))))
-        for x in star_graph.nodes(3)
-        for i in (2, 3)
-    }
-    assert {
-        frozenset(link.split("-")) for link in resolve_faults(topology("S3"), "6 links", 5)
-    } == pairs
-
-
 def test_more_faults_than_nodes_or_links_are_refused() -> None:
     """S3 has 5 nodes besides the root, and 6 links."""
     for words in ["6 nodes", "7 links", "99999999 nodes"]:
@@ -75,31 +63,19 @@ def test_more_faults_than_nodes_or_links_are_refused() -> None:
 def test_named_faults_are_sorted_and_written_in_canonical_form() -> None:
     network = topology("S4")
     assert resolve_faults(network, "4231-1234 2134-1234@1 3214 2134 3214", 7) == (
-        "2134",
-        "3214",
-        "1234-2134",
-        "1234-4231",
-    )
+        "2134", "3214", "1234-2134", "1234-4231",
+    )  # fmt: skip
     assert resolve_faults(network, "2134@3 2134", 0) == ("2134", "2134@3")
-    assert (
-        canonical_faults(network, ["1234-2134@2"])
-        == canonical_faults(network, ["2134-1234@2"])
-        == ("1234-2134@2",)
-    )
+    for word in ("1234-2134@2", "2134-1234@2"):
+        assert canonical_faults(network, [word]) == ("1234-2134@2",)
     assert resolve_faults(network, "none", 3) == ()
 
 
-@given(
-    st.sampled_from(SPECS),
-    st.integers(1, 3),
-    st.sampled_from(["node", "link"]),
-    seeds,
-    st.integers(1, 9),
-)
+@given(st.sampled_from(SPECS), st.sampled_from(["2 nodes", "3 links"]), seeds, st.integers(1, 9))
 def test_the_simulator_parses_the_canonical_form_of_faults(
-    spec: str, amount: int, kind: str, seed: int, step: int
+    spec: str, words: str, seed: int, step: int
 ) -> None:
-    for word in resolve_faults(topology(spec), f"{amount} {kind}s", seed):
+    for word in resolve_faults(topology(spec), words, seed):
         (late,) = canonical_faults(topology(spec), [f"{word}@{step}"])
         assert str(Fault.parse(late)) == late
         assert late == (word if step == 1 else f"{word}@{step}")
@@ -138,12 +114,9 @@ def test_faulty_links_of_s4_must_join_neighbours() -> None:
 
 
 def test_extra_spaces_and_tabs_between_faults_are_accepted() -> None:
-    for words, plain in [
-        (" none ", "none"),
-        ("2  nodes", "2 nodes"),
-        ("2134\t1234-2134", "2134 1234-2134"),
-    ]:
-        assert read_faults(words, "faults") == plain
+    assert read_faults(" none ", "faults") == "none"
+    assert read_faults("2  nodes", "faults") == "2 nodes"
+    assert read_faults("2134\t1234-2134", "faults") == "2134 1234-2134"
 
 
 def test_malformed_faults_are_refused() -> None:
