@@ -70,10 +70,10 @@ def _gzip(*parts: tuple[bytes, int]) -> Write:
 def _experiment(start: bytes, part: bytes, times: int, end: bytes) -> Write:
     """Return a function that writes an experiment whose runs contain a part many times."""
     moment = "2026-01-01T00:00:00Z"
-    experiment = {"name": "a", "grid": {}, "points": None, "created_at": moment, "runs": ["HERE"]}
     content = {
         "format": "starcast experiments 1", "created_at": moment, "starcast": "0.1.0",
-        "experiments": [experiment],
+        "experiments": [{"name": "a", "grid": {}, "points": None, "created_at": moment,
+                         "runs": ["HERE"]}],
     }  # fmt: skip
     before, after = json.dumps(content).encode().split(b'"HERE"')
     return _gzip((before + start, 1), (part, times), (end + after, 1))
