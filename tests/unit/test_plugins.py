@@ -113,14 +113,9 @@ def test_arguments_of_a_plug_in_are_checked_and_become_part_of_the_id(
 def test_loading_a_plug_in_again_replaces_the_names_that_it_declared(
     load: Callable[[str], None],
 ) -> None:
-    body = """
-        @starcast.construction("mine", source="{0}")
-        def mine(topology, root):
-            return starcast.forest(topology, "greedy", root)
-        """
-    load(body.format("first"))
-    load(body.format("second"))
-    assert CONSTRUCTIONS["mine"].source == "second"
+    for source in ("first", "second"):
+        load(f"@starcast.construction('mine', source='{source}')\ndef mine(topology, root): ...")
+        assert CONSTRUCTIONS["mine"].source == source
     assert ORIGINS["construction", "mine"].sha256
 
 
