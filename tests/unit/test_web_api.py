@@ -19,13 +19,14 @@ from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 from starlette.testclient import TestClient
 
-from starcast import Fault, forest, schedule, simulate, topology
+from starcast import Fault, schedule, simulate, topology
 from starcast.collectives.model import COLUMNS
 from starcast.drawing.layouts import layout, layouts
 from starcast.records import Proof, save_record, shipped_folder, shipped_record
 from starcast.records.files import load_files
 from starcast.support.errors import EXIT_CODES, StarcastError, UnavailableError
 from starcast.support.settings import Settings
+from starcast.trees.construction import forest_from_id
 from starcast.web import api, computations
 from starcast.web.app import create_app
 from starcast.web.service import Service
@@ -73,9 +74,7 @@ def test_a_topology_has_the_same_properties_and_arrays_as_in_the_library(
 def test_a_forest_has_the_same_properties_and_arrays_as_in_the_library(
     client: TestClient, forest_id: str
 ) -> None:
-    spec, construction, root = forest_id.split(":")
-    arguments: dict[str, Any] = {"base": "greedy", "i": 1} if "(" in construction else {}
-    built = forest(spec, construction.partition("(")[0], root, **arguments)
+    built = forest_from_id(forest_id)
     shown = get(client, f"/forests/{forest_id}")
     assert shown["id"] == forest_id
     assert shown["heights"] == built.heights.tolist()
@@ -372,10 +371,7 @@ def test_requests_from_other_origins_are_refused(client: TestClient) -> None:
 def test_pages_of_other_sites_may_link_to_the_server_but_not_embed_it(
     client: TestClient, site: str, mode: str, destination: str, status: int
 ) -> None:
-    """Browsers request images and scripts without an Origin header.
-
-    The server would nevertheless compute them.
-    """
+    """Browsers send no Origin header for images and scripts, which would still be computed."""
     names = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": destination}
     assert client.get(f"{API}/topologies/S3", headers=names).status_code == status
 

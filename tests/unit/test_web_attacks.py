@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import httpx2 as httpx
 import numpy as np
+import psutil
 import pytest
 from starlette.responses import Response
 from starlette.testclient import TestClient
@@ -164,35 +165,21 @@ def test_the_client_address_with_the_most_connections_must_make_room(
         assert is_open(other)
 
 
-@pytest.fixture
-def lost(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """An event that is set when the server has lost or closed a connection with unread bytes."""
-    event = threading.Event()
-    # Connections of earlier tests may end late, but have no unread bytes.
-    unread: list[serving.ClientConnection] = []
-    pause = serving.ClientConnection.pause_writing
-    end = serving.ClientConnection.connection_lost
-
-    def pause_writing(self: serving.ClientConnection) -> None:
-        unread.append(self)
-        pause(self)
-
-    def connection_lost(self: serving.ClientConnection, error: Exception | None) -> None:
-        end(self, error)
-        if self in unread:
-            event.set()
-
-    monkeypatch.setattr(serving.ClientConnection, "pause_writing", pause_writing)
-    monkeypatch.setattr(serving.ClientConnection, "connection_lost", connection_lost)
-    return event
+def wait_for_loss(*connections: socket.socket) -> None:
+    """Wait until the server, which runs in this process, has closed one of some connections."""
+    ends = {connection.getsockname() for connection in connections}
+    deadline = time.monotonic() + PATIENCE
+    while ends <= {tuple(each.raddr) for each in psutil.Process().net_connections()}:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_a_client_that_stops_reading_is_disconnected(
-    large: str, lost: threading.Event, monkeypatch: pytest.MonkeyPatch
+    large: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(serving, "READ_SECONDS", 0.2)
     with connect(large, request(large)) as connection:
-        assert lost.wait(PATIENCE)
+        wait_for_loss(connection)
         assert len(read_all(connection)) < len(LARGE)
 
 
@@ -211,7 +198,7 @@ def test_a_client_that_reads_slowly_receives_everything(
 
 
 def test_unread_responses_of_all_connections_share_one_limit(
-    large: str, lost: threading.Event, monkeypatch: pytest.MonkeyPatch
+    large: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(serving, "MAX_UNREAD_BYTES", 2 * len(LARGE))
     with ExitStack() as stack:
@@ -219,7 +206,7 @@ def test_unread_responses_of_all_connections_share_one_limit(
         for _ in range(3):
             lazy.append(stack.enter_context(connect(large, request(large))))
             lazy[-1].recv(12)
-        assert lost.wait(PATIENCE)
+        wait_for_loss(*lazy)
         assert len(read_all(lazy[0])) < len(LARGE)
 
 
