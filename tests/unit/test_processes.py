@@ -15,9 +15,11 @@ from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor, Th
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from multiprocessing import get_context
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -96,23 +98,13 @@ def running(
         process.communicate()
 
 
-def read_until(process: subprocess.Popen[str], last: str) -> list[str]:
-    """Return the lines that a process prints, up to and including `last`."""
-    assert process.stdout
-    lines = []
-    for line in process.stdout:
-        lines.append(line.rstrip())
-        if lines[-1] == last:
-            break
-    return lines
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("killed", [1, 2, 3])
 def test_workers_killed_while_a_run_ends_do_not_delay_it(tmp_path: Path, killed: int) -> None:
     """A killed idle worker may have held a lock for which the others wait."""
     with running(tmp_path) as process:
-        assert len(read_until(process, "all")) == 7
+        assert process.stdout
+        assert len(list(takewhile("all\n".__ne__, process.stdout))) == 6
         for worker in workers_of(process.pid)[:killed]:
             worker.kill()
         output, errors = process.communicate("go\n", timeout=PATIENCE)
@@ -293,11 +285,8 @@ def test_a_remote_worker_refuses_a_task_that_exceeds_its_memory(
 
 def test_a_worker_that_cannot_be_started_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """The operating system may limit the number of processes."""
-
-    def refuse(*_: object) -> None:
-        raise BlockingIOError(11, "Resource temporarily unavailable")
-
-    monkeypatch.setattr(SpawnProcess, "start", refuse)
+    error = BlockingIOError(11, "Resource temporarily unavailable")
+    monkeypatch.setattr(SpawnProcess, "start", Mock(side_effect=error))
     with (
         pytest.raises(LimitError, match="a worker process cannot be started: resource"),
         results_of([1, 2], work(), 2) as results,
@@ -343,10 +332,6 @@ def test_killed_workers_leave_no_open_files() -> None:
     with local_processes(1) as executor:
         for _ in range(3):
             with pytest.raises(WorkerKilledError):
-                executor.submit(_end_worker).result()
+                executor.submit(signal.raise_signal, signal.SIGKILL).result()
             counts.append(psutil.Process().num_fds())
     assert counts[0] == counts[-1]
-
-
-def _end_worker() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
