@@ -200,6 +200,7 @@ def test_a_client_that_reads_slowly_receives_everything(
 def test_unread_responses_of_all_connections_share_one_limit(
     large: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(serving, "READ_SECONDS", 2 * PATIENCE)
     monkeypatch.setattr(serving, "MAX_UNREAD_BYTES", 2 * len(LARGE))
     with ExitStack() as stack:
         lazy = []
