@@ -1,21 +1,23 @@
-"""Fixtures for web servers, and for Debian's Chromium, headless, driven by Playwright."""
+"""Fixtures for web servers, and for pages in Debian's Chromium, which Playwright drives."""
 
 import socket
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Route
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, WebError
     from starlette.testclient import TestClient
     from starlette.types import ASGIApp
 
     from starcast.web.service import Service
+    from support.accessibility import Mode
 
 API = "/api/v1"
 FINDER = Path(__file__).parents[1] / "docs" / "chromium"
@@ -33,6 +35,23 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+#: The forests and schedules on the explorer pages of some topologies.
+PAGES: dict[str, tuple[list[str], list[str]]] = {
+    "S4": (
+        ["multiple", "greedy"],
+        [
+            *("broadcast:multiple", "allgather:necklace", "gather:balanced", "alltoall:exact"),
+            *("allreduce:multiple", "reduce-scatter:necklace"),
+        ],
+    ),
+    "S5": (["multiple"], ["broadcast:multiple", "scatter:balanced"]),
+    "S7": ([], ["broadcast:multiple"]),
+    "S8": ([], ["broadcast:greedy"]),
+    "Q4": (["binomial"], []),
+    "S5,3": (["nk-greedy"], ["allgather:nk-greedy"]),
+}
+#: A function that opens the explorer page of a topology, in a state and a display mode.
+Open = Callable[..., "Page"]
 
 
 @contextmanager
@@ -110,35 +129,98 @@ def browser() -> "Iterator[Browser]":
         browser.close()
 
 
-@pytest.fixture
-def tab(browser: "Browser", address: str) -> "Iterator[Page]":
-    """A browser tab that can reach only the server at ``address``, a fixture of the test's module.
+@contextmanager
+def watched(window: "BrowserContext", *allowed: str) -> Iterator[None]:
+    """Check that scripts raise no error and request only URLs that begin as given.
 
-    A test fails if a script raises an error or requests another server. An HTTP error status alone
-    does not fail it.
+    An HTTP error status of a page alone is allowed.
     """
-    tab = browser.new_page(base_url=address)
-    tab.set_default_timeout(PATIENCE)
     problems: list[str] = []
     pages: set[str] = set()
 
-    def admit(route: "Route", request: "Request") -> None:
+    def on_request(request: "Request") -> None:
         if request.is_navigation_request():
             pages.add(request.url)
-        if request.url.startswith((address, "data:")):
-            route.continue_()
-        else:
+        if not request.url.startswith(allowed):
             problems.append(f"asks for {request.url}")
-            route.abort()
 
-    tab.route("**/*", admit)
-    tab.on("pageerror", lambda error: problems.append(str(error)))
-
-    def hear(message: "ConsoleMessage") -> None:
-        if message.type == "error" and message.location["url"] not in pages:
+    def on_console(message: "ConsoleMessage") -> None:
+        is_status = message.text.startswith("Failed to load resource: the server responded")
+        if message.type == "error" and not (is_status and message.location["url"] in pages):
             problems.append(message.text)
 
-    tab.on("console", hear)
-    yield tab
-    tab.close()
+    def on_error(error: "WebError") -> None:
+        problems.append(str(error.error))
+
+    listeners = {"console": on_console, "request": on_request, "weberror": on_error}
+    for event, listener in listeners.items():
+        window.on(event, listener)  # type: ignore[call-overload]
+    yield
+    for event, listener in listeners.items():
+        window.remove_listener(event, listener)
     assert problems == []
+
+
+@pytest.fixture
+def tab(browser: "Browser", address: str) -> "Iterator[Page]":
+    """A browser tab that may request only the server at ``address``, a fixture of the module."""
+    with browser.new_context(base_url=address) as window, watched(window, address, "data:"):
+        window.set_default_timeout(PATIENCE)
+        yield window.new_page()
+
+
+@pytest.fixture(scope="module")
+def write_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return a function that writes one of `PAGES` when it is first used, and returns the file."""
+    from starcast.drawing.explorer import build_page, build_schedule
+    from starcast.topologies import topology
+    from starcast.trees import forest
+
+    folder = tmp_path_factory.mktemp("pages")
+
+    @cache
+    def write(spec: str) -> Path:
+        forests, schedules = PAGES[spec]
+        network = topology(spec)
+        page = build_page(
+            network,
+            [forest(network, name) for name in forests],
+            [build_schedule(network, name) for name in schedules],
+            "" if spec != "S8" else None,
+        )
+        file = folder / f"{spec}.html"
+        file.write_text(page, encoding="utf-8")
+        return file
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def window(browser: "Browser") -> "Iterator[BrowserContext]":
+    """A browser window for all tests. Its tabs are reused: opening one takes longer than most."""
+    with browser.new_context() as window:
+        window.set_default_timeout(PATIENCE)
+        yield window
+
+
+@pytest.fixture
+def open_page(window: "BrowserContext", write_page: Callable[[str], Path]) -> Iterator[Open]:
+    """Yield a function that opens a page; no page may log an error or load other resources."""
+    from support.accessibility import Mode, enter_mode
+
+    used: list[Page] = []
+
+    def open_one(spec: str, state: str = "", mode: "Mode | None" = None) -> "Page":
+        is_new = len(used) == len(window.pages)
+        page = window.new_page() if is_new else window.pages[len(used)]
+        used.append(page)
+        enter_mode(page, mode or Mode(1200, 760))
+        page.goto("about:blank")  # a new state alone would not reload the page
+        page.goto(f"file://{write_page(spec)}#{state}")
+        page.wait_for_selector("body[data-ready]")
+        return page
+
+    with watched(window, "file:", "blob:", "data:", "about:"):
+        yield open_one
+        for tab in used:
+            tab.goto("about:blank")

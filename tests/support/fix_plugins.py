@@ -1,5 +1,6 @@
-"""A fixture that undoes the registrations of plug-ins, and a loader for the example plug-ins."""
+"""Fixtures that load plug-ins and undo their registrations."""
 
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -46,3 +47,15 @@ def registries() -> Iterator[Callable[[], None]]:
     """A function that undoes the registrations made by the test; it also runs after the test."""
     with restored_registries() as forget:
         yield forget
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Callable[[str], None]:
+    """Return a function that loads a plug-in with a given body from the file mine.py."""
+
+    def write_and_load(body: str) -> None:
+        path = tmp_path / "mine.py"
+        path.write_text(f"import starcast\n{textwrap.dedent(body)}", encoding="utf-8")
+        plugins.load([str(path)])
+
+    return write_and_load

@@ -1,6 +1,10 @@
 """A reader for the content of SVG drawings: strokes with titles, node boxes and texts."""
 
 import re
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cached_property
+from itertools import combinations
 from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
@@ -25,9 +29,8 @@ class Stroke(NamedTuple):
 
 
 class Box(NamedTuple):
-    """The box drawn for a node, with the label in it."""
+    """The box drawn for a node."""
 
-    label: str
     x: float
     y: float
     width: float
@@ -41,24 +44,67 @@ class Box(NamedTuple):
 
 
 class Picture:
-    """The content of an SVG drawing."""
+    """The content of an SVG drawing.
 
-    def __init__(self, text: str) -> None:
-        self.root = parse(text)
+    Attributes:
+        words: all texts in the order of drawing: title, lines, legend, and texts of the panels.
+    """
+
+    def __init__(self, text: str | None) -> None:
+        assert text is not None
+        self.root = ET.fromstring(text)  # noqa: S314 - our own document
         self.width, self.height = (float(self.root.get(name, 0)) for name in ("width", "height"))
-        self.words = texts(self.root)
-        self.boxes = boxes(self.root)
-        self.strokes = strokes(self.root)
+        self.words = [text.text or "" for text in self.root.iter(f"{SVG}text")]
 
+    @cached_property
+    def strokes(self) -> list[Stroke]:
+        """All strokes that have a title, in the order of drawing."""
+        return strokes(self.root)
 
-def parse(picture: str | None) -> ET.Element:
-    """Return the root element of an SVG drawing."""
-    assert picture is not None
-    return ET.fromstring(picture)  # noqa: S314 - our own document
+    @cached_property
+    def boxes(self) -> dict[str, Box]:
+        """All boxes by label, after checking that each contains exactly one label."""
+        texts = list(self.root.iter(f"{SVG}text"))
+        found = {}
+        for rect in list(self.root.iter(f"{SVG}rect"))[1:]:  # the first is the background
+            x, y, width, height = (float(rect.get(name, 0)) for name in Box._fields[:4])
+            (label,) = (
+                text.text or ""
+                for text in texts
+                if abs(float(text.get("x", 0)) - x - width / 2) < 0.2
+                and y < float(text.get("y", 0)) < y + height
+            )
+            found[label] = Box(x, y, width, height, rect.get("fill", ""))
+        return found
+
+    def check_places(self) -> None:
+        """Check that no two boxes touch, and that everything lies inside the picture."""
+        assert self.root.get("viewBox") == f"0 0 {self.width:g} {self.height:g}"
+        for box in self.boxes.values():
+            assert 0 < box.x < self.width - box.width
+            assert 0 < box.y < self.height - box.height
+        for box, other in combinations(self.boxes.values(), 2):
+            assert abs(box.x - other.x) > box.width + 5 or abs(box.y - other.y) > box.height + 5
+        for end in (end for stroke in self.strokes for end in stroke.ends):
+            assert 0 < end.real < self.width
+            assert 0 < end.imag < self.height
+        for text in self.root.findall(f"{SVG}text"):
+            # A character is at most 0.62 times as wide as high.
+            reach = 0.62 * float(text.get("font-size", 0)) * len(text.text or "")
+            reach = {"middle": reach / 2, "end": 0.0}.get(text.get("text-anchor", ""), reach)
+            assert float(text.get("x", 0)) + reach < self.width
+
+    def heights(self, levels: Mapping[str, int]) -> list[float]:
+        """Return the height of each level, after checking that its nodes form a row."""
+        rows = defaultdict(set)
+        for label, box in self.boxes.items():
+            rows[levels[label]].add(round(box.center.imag, 1))
+        assert all(len(row) == 1 for row in rows.values())
+        return [min(rows[level]) for level in sorted(rows)]
 
 
 def strokes(picture: ET.Element) -> list[Stroke]:
-    """Return all strokes that have a title, in the order of drawing."""
+    """Return all strokes in a part of a drawing that have a title, in the order of drawing."""
     groups = [each for each in picture.iter(f"{SVG}g") if each.find(f"{SVG}title") is not None]
     return [_stroke(group) for group in groups]
 
@@ -80,26 +126,3 @@ def _stroke(group: ET.Element) -> Stroke:
 def _points(curve: str) -> list[complex]:
     numbers = [float(number) for number in re.findall(r"-?[\d.]+", curve)]
     return [complex(x, y) for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
-
-
-def boxes(picture: ET.Element) -> dict[str, Box]:
-    """Return all boxes by label, after checking that each contains exactly one label."""
-    words = {
-        (float(text.get("x", 0)), float(text.get("y", 0))): text.text or ""
-        for text in picture.iter(f"{SVG}text")
-    }
-    found = {}
-    for rect in list(picture.iter(f"{SVG}rect"))[1:]:  # the first is the background
-        x, y, width, height = (float(rect.get(name, 0)) for name in ("x", "y", "width", "height"))
-        (label,) = (
-            text
-            for (at, line), text in words.items()
-            if abs(at - x - width / 2) < 0.2 and y < line < y + height
-        )
-        found[label] = Box(label, x, y, width, height, rect.get("fill", ""))
-    return found
-
-
-def texts(picture: ET.Element) -> list[str]:
-    """Return all texts in the order of drawing: title, lines, legend, and texts of the panels."""
-    return [text.text or "" for text in picture.iter(f"{SVG}text")]

@@ -9,6 +9,7 @@ import sys
 import textwrap
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -133,13 +134,10 @@ def test_files_are_written_on_a_file_system_without_locks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Old temporary folders are kept, since another process may still use them."""
-
-    def refuse(*_: object) -> None:
-        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-
+    error = OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
     (tmp_path / f"{PREFIX}1234").mkdir()
     age(tmp_path)
-    monkeypatch.setattr(fcntl, "flock", refuse)
+    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=error))
     with temporary_folder(tmp_path / "f") as folder:
         (folder / "part").write_text("part")
     assert names(tmp_path) == [f"{PREFIX}1234", "f"]

@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -11,9 +11,8 @@ from starcast import Forest, Schedule, drawing, forest, schedule, topology
 from starcast.drawing.schedules import count_units
 from starcast.support.errors import RejectedError
 from starcast.support.table import Displayable
-from starcast.topologies import Topology
 from support.fix_plugins import load_examples
-from support.read_svg import SVG, parse, strokes
+from support.read_svg import SVG, Picture
 
 SMALL = [
     lambda: topology("S5"),
@@ -26,30 +25,40 @@ SMALL = [
     lambda: schedule("S5", "broadcast", "multiple", segments=4),
     lambda: schedule("S4", "allgather", "necklace"),
     lambda: schedule("S4,2", "broadcast", "nk-multiple"),
+    lambda: topology("R4"),
+    lambda: forest("R4", "highest-ports"),
 ]
 LARGE = [
     lambda: topology("S9"),
     lambda: topology("Q20"),
     lambda: forest("S6", "multiple"),
     lambda: schedule("S4", "broadcast", "multiple", segments=100),
+    lambda: without_rows(schedule("S3", "broadcast", "greedy")),
 ]
 
 
+def without_rows(schedule: Schedule) -> Schedule:
+    return schedule.replace_rows(schedule.columns.apply(lambda column: column[:0]))
+
+
+@pytest.mark.usefixtures("registries")
+@pytest.mark.whole
 @pytest.mark.parametrize("build", SMALL)
-def test_small_objects_are_shown_as_pictures(build: object) -> None:
-    thing: Displayable = build()  # type: ignore[operator]
-    assert parse(thing._repr_svg_()).tag == f"{SVG}svg"
-    assert thing._repr_html_() is None
+def test_small_objects_are_shown_as_pictures(build: Callable[[], Displayable]) -> None:
+    load_examples()
+    shown = build()
+    assert Picture(shown._repr_svg_()).root.tag == f"{SVG}svg"
+    assert shown._repr_html_() is None
 
 
-def test_large_objects_are_shown_as_tables() -> None:
-    builders: list[Any] = [*LARGE]
-    for build in builders:
-        thing: Displayable = build()
-        page = thing._repr_html_()
-        assert page is not None
-        assert "<table" in page
-        assert thing._repr_svg_() is None
+@pytest.mark.whole
+@pytest.mark.parametrize("build", LARGE)
+def test_large_objects_and_schedules_without_rows_are_shown_as_tables(
+    build: Callable[[], Displayable],
+) -> None:
+    shown = build()
+    assert "<table" in str(shown._repr_html_())
+    assert shown._repr_svg_() is None
 
 
 def test_an_array_that_is_not_a_forest_has_neither_a_picture_nor_a_table() -> None:
@@ -60,28 +69,11 @@ def test_an_array_that_is_not_a_forest_has_neither_a_picture_nor_a_table() -> No
     assert cyclic._repr_html_() is None
 
 
-def test_a_schedule_without_rows_is_shown_as_a_table() -> None:
-    one = schedule("S3", "broadcast", "greedy")
-    columns = {name: np.array([], dtype=np.int32) for name in one.columns.present()}
-    empty = Schedule(
-        one.topology,
-        "broadcast",
-        "none",
-        "all",
-        1,
-        packets=False,
-        **columns,  # type: ignore[arg-type]
-    )
-    assert empty._repr_svg_() is None
-    assert "<table" in str(empty._repr_html_())
-
-
 def test_the_picture_of_a_forest_shows_every_tree_with_all_nodes_in_its_own_colour() -> None:
     built = forest("S4", "multiple", root="4321")
-    picture = parse(drawing.draw_forest(built))
-    dots = picture.findall(f"{SVG}circle")
-    lines = strokes(picture)
-    assert len(dots) == 3 * 24
+    picture = Picture(drawing.draw_forest(built))
+    lines = picture.strokes
+    assert len(picture.root.findall(f"{SVG}circle")) == 3 * 24
     assert len(lines) == 3 * 23
     assert len({line.colour for line in lines}) == 3
     edges = {tuple(line.title.split()) for line in lines[:23]}
@@ -101,7 +93,7 @@ def test_the_picture_of_a_schedule_shows_the_number_of_units_by_step_and_port() 
         for step in range(1, built.steps + 1):
             expected = ((built.port == port) & (built.step == step)).sum()
             assert counts[row, step - 1] == expected
-    picture = parse(drawing.draw_schedule(built))
+    picture = Picture(drawing.draw_schedule(built)).root
     cells = [each for each in picture.iter(f"{SVG}rect") if each.find(f"{SVG}title") is not None]
     assert len(cells) == np.count_nonzero(counts)
 
@@ -115,11 +107,3 @@ assert shown._repr_svg_().startswith('<svg')
 assert 'starcast.drawing' in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-@pytest.mark.usefixtures("registries")
-def test_topologies_and_forests_of_a_plugin_family_are_shown_as_pictures() -> None:
-    load_examples()
-    graph: Topology = topology("R4")
-    assert str(graph._repr_svg_()).startswith("<svg")
-    assert str(forest("R4", "highest-ports")._repr_svg_()).startswith("<svg")

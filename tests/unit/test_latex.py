@@ -118,27 +118,6 @@ def test_the_alignment_of_columns_can_be_chosen() -> None:
     assert read_table(booktabs(["a", "b"], [])).alignment == "ll"
 
 
-@pytest.mark.parametrize(
-    "spoiled",
-    [
-        "a & b % c \\\\",
-        "a_1 & b \\\\",
-        "a & b & c \\\\",
-        "a \\\\",
-        "{a & b \\\\",
-        "--a & b \\\\",
-        "\\undefined & b \\\\",
-        "\\textbackslash x & b \\\\",
-        "[a] & b \\\\",
-    ],
-)
-def test_the_strict_reader_rejects_text_that_tex_would_not_print_correctly(spoiled: str) -> None:
-    latex = booktabs(["x", "y"], [["row", 1]]).replace("row & 1 \\\\", spoiled)
-    assert spoiled in latex
-    with pytest.raises(ValueError, match=r".+"):
-        read_table(latex)
-
-
 @pytest.mark.slow
 def test_pdflatex_compiles_a_table(tmp_path: Path) -> None:
     table = booktabs(

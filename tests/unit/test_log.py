@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from operator import neg
 from pathlib import Path
 from typing import Any
 
@@ -143,15 +144,12 @@ def test_processes_that_write_at_the_same_time_neither_lose_nor_mix_lines(tmp_pa
     )
 
 
-def square(number: int) -> int:
-    """Compute a square, as work for a worker process."""
-    return number * number
-
-
 def test_worker_processes_log_to_the_same_file(file: Path) -> None:
-    workload = Workload(square, lambda _: 1, lambda: 10**9, lambda _item, _free: None)
+    workload: Workload[int, int] = Workload(
+        neg, lambda _: 1, lambda: 10**9, lambda _item, _free: None
+    )
     with local_processes(2) as executor, run_parallel([1, 2, 3], workload, executor) as results:
-        assert sorted(results) == [(1, 1), (2, 4), (3, 9)]
+        assert sorted(results) == [(1, -1), (2, -2), (3, -3)]
     items = [entry for entry in entries(file) if entry["event"] == "worker item"]
     assert sorted(entry["item"] for entry in items) == [1, 2, 3]
     assert {entry["parent"] for entry in items} == {os.getpid()}

@@ -1,7 +1,7 @@
 """Pictures of a topology in its layouts: links, trees, link loads, and steps of a schedule."""
 
 import re
-from xml.etree import ElementTree as ET
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -20,23 +20,16 @@ from starcast.drawing import (
 from starcast.drawing.layouts import layout
 from starcast.drawing.scene import ACCENT
 from starcast.support.errors import InputError, LimitError
-from support.read_svg import SVG, boxes, parse, strokes
-
-
-def circles(document: ET.Element) -> list[complex]:
-    """Return the positions of all nodes that are drawn as dots, panel by panel."""
-    dots = [dot for dot in document.iter(f"{SVG}circle") if dot.find(f"{SVG}title") is not None]
-    return [complex(float(dot.get("cx", 0)), float(dot.get("cy", 0))) for dot in dots]
-
-
-def titles(document: ET.Element) -> list[str]:
-    return [stroke.title for stroke in strokes(document)]
+from support.read_svg import SVG, Picture, strokes
 
 
 @pytest.mark.parametrize("name", ["substars", "levels", "necklaces", "torus"])
 def test_a_node_has_the_same_position_in_the_pictures_of_all_steps(name: str) -> None:
     built = schedule("S4", "broadcast", "multiple")
-    places = np.array(circles(parse(draw_steps(built, layout=name)))).reshape(built.steps, 24)
+    circles = Picture(draw_steps(built, layout=name)).root.iter(f"{SVG}circle")
+    nodes = [circle for circle in circles if circle.find(f"{SVG}title") is not None]
+    centers = [complex(float(node.attrib["cx"]), float(node.attrib["cy"])) for node in nodes]
+    places = np.array(centers).reshape(built.steps, 24)
     relative = places - places.mean(axis=1, keepdims=True)
     assert np.abs(relative - relative[0]).max() < 0.2
     expected = layout("S4", name).astype(float) @ [1, 1j]
@@ -56,21 +49,21 @@ def test_a_node_has_the_same_position_in_the_pictures_of_all_steps(name: str) ->
 def test_every_busy_link_of_a_step_is_drawn_as_an_arrow(collective: str, algorithm: str) -> None:
     built = schedule("S4", collective, algorithm)
     for step in range(1, built.steps + 1):
-        document = parse(draw_steps(built, [step]))
+        picture = Picture(draw_steps(built, [step]))
         rows = built.step == step
-        counts: dict[str, int] = {}
         labels = built.topology.labels()
-        for sender, port, receiver in zip(
-            built.sender[rows].tolist(), built.port[rows], built.receiver[rows], strict=True
-        ):
-            arc = f"{labels[sender]} -{port}-> {labels[receiver]}"
-            counts[arc] = counts.get(arc, 0) + 1
-        drawn = dict(title.split(": ") for title in titles(document))
+        counts = Counter(
+            f"{labels[sender]} -{port}-> {labels[receiver]}"
+            for sender, port, receiver in zip(
+                built.sender[rows], built.port[rows], built.receiver[rows], strict=True
+            )
+        )
+        drawn = dict(stroke.title.split(": ") for stroke in picture.strokes)
         assert {arc: int(text.split()[0]) for arc, text in drawn.items()} == counts
-        assert len(list(document.iter(f"{SVG}polygon"))) == len(counts)
-        nodes = boxes(document)
-        for stroke in strokes(document):
-            box = nodes[stroke.title.split("> ")[1].split(":")[0]]
+        assert len(picture.strokes) == len(counts)
+        for stroke in picture.strokes:
+            assert stroke.has_arrow
+            box = picture.boxes[stroke.title.split("> ")[1].split(":")[0]]
             away = stroke.ends[1] - box.center  # the arrowhead is drawn from this end
             assert abs(away.real) > box.width / 2 or abs(away.imag) > box.height / 2
 
@@ -81,7 +74,7 @@ def test_nodes_are_darker_the_more_units_they_hold() -> None:
     for step in (1, 4, built.steps):
         fills = [
             float(box.get("fill-opacity", 0))
-            for box in parse(draw_steps(built, [step])).iter(f"{SVG}rect")
+            for box in Picture(draw_steps(built, [step])).root.iter(f"{SVG}rect")
             if box.get("fill") == ACCENT
         ]
         opacities.append((len(fills), sum(fills)))
@@ -93,11 +86,10 @@ def test_nodes_are_darker_the_more_units_they_hold() -> None:
 
 def test_an_animation_has_an_svg_group_for_every_step_and_respects_reduced_motion() -> None:
     built = schedule("S4", "broadcast", "greedy")
-    document = parse(animate_schedule(built))
+    document = Picture(animate_schedule(built)).root
     groups = [group for group in document.iter(f"{SVG}g") if "step" in group.get("class", "")]
     assert len(groups) == built.steps
-    used = [sum(1 for each in titles(group)) for group in groups]
-    assert used == simulate(built).links_used.tolist()
+    assert [len(strokes(group)) for group in groups] == simulate(built).links_used.tolist()
     styles = " ".join(style.text or "" for style in document.iter(f"{SVG}style"))
     assert "prefers-reduced-motion" in styles
     delays = [float(re.findall(r"[\d.]+", group.get("style", ""))[0]) for group in groups]
@@ -106,21 +98,19 @@ def test_an_animation_has_an_svg_group_for_every_step_and_respects_reduced_motio
 
 def test_links_with_higher_load_are_drawn_wider() -> None:
     built = forest("S4", "multiple")
-    document = parse(draw_load(built, "torus"))
-    widths: dict[int, set[float]] = {}
-    for stroke in strokes(document):
-        widths.setdefault(int(stroke.title.split("load ")[1]), set()).add(stroke.width)
-    assert {load: len(each) for load, each in widths.items()} == {1: 1, 2: 1}
-    assert widths[1].pop() < widths[2].pop()
+    drawn = Picture(draw_load(built, "torus")).strokes
+    narrow, wide = sorted({(int(stroke.title.split("load ")[1]), stroke.width) for stroke in drawn})
+    assert (narrow[0], wide[0]) == (1, 2)
+    assert narrow[1] < wide[1]
     histogram = built.load_histogram()
-    assert len(titles(document)) == sum(links for load, links in histogram.items() if load)
+    assert len(drawn) == sum(links for load, links in histogram.items() if load)
 
 
 def test_trees_on_the_torus_have_all_edges_some_of_which_cross_the_border() -> None:
     built = forest("S4", "multiple")
-    document = parse(draw_trees(built, range(3), "torus"))
-    assert len(titles(document)) == 3 * 23
-    assert sum(len(stroke.curves) == 2 for stroke in strokes(document)) > 3 * 2
+    drawn = Picture(draw_trees(built, range(3), "torus")).strokes
+    assert len(drawn) == 3 * 23
+    assert sum(len(stroke.curves) == 2 for stroke in drawn) > 3 * 2
     with pytest.raises(InputError, match="has no tree 3"):
         draw_trees(built, [3])
 
@@ -137,11 +127,11 @@ def test_pictures_support_dark_mode_and_fit_narrow_pages() -> None:
 
 def test_pictures_are_converted_to_pdf_and_to_png_of_twice_the_size() -> None:
     picture = draw_steps(schedule("S3", "broadcast", "greedy"), [1])
-    width, height = (float(parse(picture).get(name, 0)) for name in ("width", "height"))
+    drawn = Picture(picture)
     assert convert(picture, "pdf").startswith(b"%PDF")
     png = convert(picture, "png")
     size = (int.from_bytes(png[16:20], "big"), int.from_bytes(png[20:24], "big"))
-    assert size == pytest.approx((2 * width, 2 * height), abs=2)
+    assert size == pytest.approx((2 * drawn.width, 2 * drawn.height), abs=2)
     assert convert(picture, "svg").decode() == picture
 
 
@@ -152,6 +142,8 @@ def test_unknown_steps_unknown_trees_and_too_large_pictures_are_refused() -> Non
         draw_steps(schedule("S6", "broadcast", "multiple", segments=20))
     with pytest.raises(LimitError, match="20,160 nodes in 4 panels"):
         draw_trees(forest("S7", "multiple"), range(4))
+    with pytest.raises(LimitError, match=f"S6 has 720 nodes, but a drawing .* {READABLE} nodes"):
+        draw_topology(topology("S6"))
 
 
 def test_pictures_of_reductions_name_contributions_and_destinations() -> None:
@@ -172,8 +164,8 @@ def points(curve: list[complex]) -> np.ndarray:
 def test_every_node_and_every_link_is_drawn_once() -> None:
     for spec in ["S2", "S3", "S4", "S5", "S5,3", "Q4"]:
         network = topology(spec)
-        drawn = parse(draw_topology(network))
-        assert sorted(boxes(drawn)) == sorted(network.labels().tolist())
+        drawn = Picture(draw_topology(network))
+        assert sorted(drawn.boxes) == sorted(network.labels().tolist())
         expected = set()
         for port in network.ports:
             ranks = np.arange(network.nodes)
@@ -182,22 +174,17 @@ def test_every_node_and_every_link_is_drawn_once() -> None:
                 if one < other:
                     words = f"{network.label(one)} -{port}- {network.label(other)}"
                     expected.add((words, style(network, port)[0]))
-        links = [(stroke.title, stroke.colour) for stroke in strokes(drawn)]
+        links = [(stroke.title, stroke.colour) for stroke in drawn.strokes]
         assert len(links) == len(expected) == network.links
         assert set(links) == expected
 
 
 def test_no_link_of_s4_crosses_the_box_of_another_node() -> None:
-    drawn = parse(draw_topology(topology("S4")))
-    for stroke in strokes(drawn):
+    drawn = Picture(draw_topology(topology("S4")))
+    for stroke in drawn.strokes:
         ends = stroke.title.split()
-        for label, box in boxes(drawn).items():
+        for label, box in drawn.boxes.items():
             if label not in ends:
                 away = points(*stroke.curves) - box.center
                 inside = (np.abs(away.real) < 18) & (np.abs(away.imag) < 9)
                 assert not inside.any(), (ends, label)
-
-
-def test_a_topology_too_large_to_read_is_refused() -> None:
-    with pytest.raises(LimitError, match=f"S6 has 720 nodes, but a drawing .* {READABLE} nodes"):
-        draw_topology(topology("S6"))

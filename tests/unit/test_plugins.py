@@ -2,7 +2,6 @@
 
 import os
 import sys
-import textwrap
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -20,7 +19,6 @@ from starcast.collectives.algorithm import algorithms_on
 from starcast.costs import Machine
 from starcast.costs.tables import Problem, build_table, execute_row
 from starcast.drawing import draw_forest
-from starcast.experiments import Point
 from starcast.experiments.design import Grid
 from starcast.experiments.execution import execute
 from starcast.formats import render
@@ -36,17 +34,7 @@ from support.plans import plan
 
 pytestmark = pytest.mark.usefixtures("registries")
 
-
-@pytest.fixture
-def load(tmp_path: Path) -> Callable[[str], None]:
-    """Return a function that loads a plug-in with a given body from the file mine.py."""
-
-    def write_and_load(body: str) -> None:
-        path = tmp_path / "mine.py"
-        path.write_text(f"import starcast\n{textwrap.dedent(body)}", encoding="utf-8")
-        plugins.load([str(path)])
-
-    return write_and_load
+NOT_A_VALUE = "the parameter 'x' of 'f' is not an int or a str"
 
 
 @pytest.mark.parametrize("spec", ["R4", "R5", "S4", "S5,2", "Q3", "AG4"])
@@ -125,66 +113,37 @@ def test_arguments_of_a_plug_in_are_checked_and_become_part_of_the_id(
 def test_loading_a_plug_in_again_replaces_the_names_that_it_declared(
     load: Callable[[str], None],
 ) -> None:
-    body = """
-        @starcast.construction("mine", source="{0}")
-        def mine(topology, root):
-            return starcast.forest(topology, "greedy", root)
-        """
-    load(body.format("first"))
-    load(body.format("second"))
-    assert CONSTRUCTIONS["mine"].source == "second"
+    for source in ("first", "second"):
+        load(f"@starcast.construction('mine', source='{source}')\ndef mine(topology, root): ...")
+        assert CONSTRUCTIONS["mine"].source == source
     assert ORIGINS["construction", "mine"].sha256
 
 
 @pytest.mark.parametrize(
-    ("body", "sentence"),
+    ("decorator", "parameters", "sentence"),
     [
-        ("1/0", "the plug-in '"),
-        ("import no_such_module", "No module named 'no_such_module'"),
-        ("def f(:", "SyntaxError"),
-        ("@starcast.construction('greedy', source='x')\ndef f(topology, root): ...", "exists alr"),
-        ("@starcast.construction('A b', source='x')\ndef f(topology, root): ...", "mine.py:2"),
-        ("@starcast.construction('f', source='x')\ndef f(root): ...", "with topology, root: root"),
-        ("@starcast.construction('f', source='x')\ndef f(): ...", "topology, root: none"),
-        (
-            "@starcast.construction('f', source='x', families=['a'])\ndef f(topology, root): ...",
-            "unknown family 'a'",
-        ),
-        (
-            "@starcast.construction('f', source='x')\ndef f(topology, root, x): ...",
-            "the parameter 'x' of 'f' is not an int or a str",
-        ),
-        (
-            "@starcast.construction('f', source='x')\ndef f(topology, root, x: int = 'a'): ...",
-            "the parameter 'x' of 'f' is not an int or a str",
-        ),
-        (
-            "@starcast.construction('f', source='x')\ndef f(topology, root, *x): ...",
-            "the parameter 'x' of 'f' is not an int or a str",
-        ),
-        (
-            "@starcast.algorithm('broadcasts', 'f', source='x')\ndef f(topology, root, ports): ...",
-            "unknown collective 'broadcasts'",
-        ),
-        (
-            "@starcast.algorithm('gather', 'f', source='', ports=['two'])\ndef f(): ...",
-            "the port models of 'f' are invalid: ['two']",
-        ),
-        ("@starcast.family('star', pattern=r'T(\\d+)', source='x')\ndef f(n): ...", "exists alr"),
-        (
-            "@starcast.algorithm('gather', 'forest', source='')\ndef f(topology, root, ports): ...",
-            "exists already",
-        ),
-        ("@starcast.family('t', pattern=r'S(\\d+)', source='x')\ndef f(n): ...", "matches 'S1'"),
-        ("@starcast.family('t', pattern=r'T', source='x')\ndef f(n): ...", "has no group"),
-        ("@starcast.family('t', pattern=r'T(', source='x')\ndef f(n): ...", "is malformed"),
+        ("construction('greedy', source='x')", "topology, root", "exists already"),
+        ("construction('A b', source='x')", "topology, root", "mine.py:2"),
+        ("construction('f', source='x')", "root", "with topology, root: root"),
+        ("construction('f', source='x')", "", "topology, root: none"),
+        ("construction('f', source='x', families=['a'])", "topology, root", "unknown family 'a'"),
+        ("construction('f', source='x')", "topology, root, x", NOT_A_VALUE),
+        ("construction('f', source='x')", "topology, root, x: int = 'a'", NOT_A_VALUE),
+        ("construction('f', source='x')", "topology, root, *x", NOT_A_VALUE),
+        ("algorithm('x', 'f', source='x')", "topology, root, ports", "unknown collective 'x'"),
+        ("algorithm('gather', 'f', source='', ports=['two'])", "", "'f' are invalid: ['two']"),
+        ("algorithm('gather', 'forest', source='')", "topology, root, ports", "exists already"),
+        ("family('star', pattern=r'T(\\d+)', source='x')", "n", "exists already"),
+        ("family('t', pattern=r'S(\\d+)', source='x')", "n", "matches 'S1'"),
+        ("family('t', pattern=r'T', source='x')", "n", "has no group"),
+        ("family('t', pattern=r'T(', source='x')", "n", "is malformed"),
     ],
 )
 def test_mistakes_in_declarations_are_refused(
-    load: Callable[[str], None], body: str, sentence: str
+    load: Callable[[str], None], decorator: str, parameters: str, sentence: str
 ) -> None:
     with refused("mine.py", sentence):
-        load(body)
+        load(f"@starcast.{decorator}\ndef f({parameters}): ...")
 
 
 @pytest.mark.parametrize(
@@ -279,16 +238,12 @@ BODIES = {
     "algorithm": "@starcast.algorithm('gather', 'f', source='x')\ndef f(topology, root, ports): ",
     "family": "@starcast.family('f', pattern=r'F(\\d+)', source='x')\ndef f(n): ",
 }
-
-
-def build(kind: str) -> object:
-    """Build the forest or schedule that a plug-in defines as ``f``."""
-    match kind:
-        case "construction":
-            return forest("S4", "f")
-        case "algorithm":
-            return schedule("S4", "gather", "f")
-    return topology("F4")
+#: Functions that use the plug-ins.
+BUILDS: dict[str, Callable[[], object]] = {
+    "construction": lambda: forest("S4", "f"),
+    "algorithm": lambda: schedule("S4", "gather", "f"),
+    "family": lambda: topology("F4"),
+}
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -296,22 +251,30 @@ def build(kind: str) -> object:
 def test_a_plug_in_cannot_end_the_command(load: Callable[[str], None], kind: str, end: str) -> None:
     load(f"import sys\n{BODIES[kind]}{end}")
     with refused("mine.py:3) raised ", ENDS[end]):
-        build(kind)
+        BUILDS[kind]()
 
 
-@pytest.mark.parametrize("end", ENDS)
-def test_a_plug_in_cannot_end_the_command_when_it_is_imported(
-    load: Callable[[str], None], end: str
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        *ENDS.items(),
+        ("1/0", "ZeroDivisionError"),
+        ("import no_such_module", "No module named 'no_such_module'"),
+        ("def f(:", "SyntaxError"),
+    ],
+)
+def test_a_plug_in_that_cannot_be_imported_is_refused_and_does_not_end_the_command(
+    load: Callable[[str], None], line: str, reason: str
 ) -> None:
-    with refused("the plug-in '", "mine.py' cannot be imported: "):
-        load(f"import sys\n{end}")
+    with refused("the plug-in '", "mine.py' cannot be imported: ", reason):
+        load(f"import sys\n{line}")
 
 
 @pytest.mark.parametrize("kind", BODIES)
 def test_ctrl_c_interrupts_a_plug_in(load: Callable[[str], None], kind: str) -> None:
     load(f"{BODIES[kind]}raise KeyboardInterrupt")
     with pytest.raises(KeyboardInterrupt):
-        build(kind)
+        BUILDS[kind]()
     with pytest.raises(KeyboardInterrupt):
         load("raise KeyboardInterrupt")
 
@@ -418,13 +381,6 @@ OWN_ARGUMENTS = """
 """
 
 
-def executed_steps(point: Point) -> int:
-    """Execute an experiment point, and return the steps of the execution, which must be valid."""
-    simulation = execute(point).valid_simulation
-    assert simulation is not None
-    return simulation.steps
-
-
 def test_experiment_points_accept_the_arguments_that_a_plug_in_algorithm_declares(
     load: Callable[[str], None],
 ) -> None:
@@ -438,7 +394,8 @@ def test_experiment_points_accept_the_arguments_that_a_plug_in_algorithm_declare
     )
     points = grid.points()
     assert [point.algorithm for point in points] == ["slow", "slow(pause=2,word=b)"]
-    assert [executed_steps(point) for point in points] == [23, 46]
+    simulations = [execute(point).valid_simulation for point in points]
+    assert [each and each.steps for each in simulations] == [23, 46]
     assert "'slow(pause=2,word=b)'" in points[1].command()
     with refused("'depth'"):
         Grid({"topology": "S4", "algorithm": "slow(depth=1)", "message_bytes": "8"})

@@ -15,9 +15,11 @@ from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor, Th
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from multiprocessing import get_context
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -43,9 +45,7 @@ INTERRUPTED_START = re.compile(r"\ATraceback .*in spawn_main\n.*\nEOFError: [^\n
 SCRIPT = """
     import os, sys, time
     import psutil
-    from starcast.support.errors import StarcastError
-    from starcast.support.parallel import Workload, run_parallel
-    from starcast.support.parallel import local_processes
+    from starcast.support.parallel import Workload, local_processes, run_parallel
     from starcast.support.progress import sigterm_as_interrupt
 
     def perform(item):
@@ -70,18 +70,15 @@ SCRIPT = """
             main()
         except KeyboardInterrupt:
             sys.exit(130)
-        except StarcastError as error:
-            print(f"error: {{error.message}}", file=sys.stderr)
-            sys.exit(error.exit_code)
 """
 
 
 @contextmanager
 def running(
-    tmp_path_factory: pytest.TempPathFactory, *, items: int = 6, pause: float = 0.01, size: int = 10
+    folder: Path, *, items: int = 6, pause: float = 0.01, size: int = 10
 ) -> Iterator[subprocess.Popen[str]]:
     """Run `SCRIPT` in its own session, as if it were started from a terminal."""
-    script = tmp_path_factory.mktemp("parallel") / "parallel.py"
+    script = folder / "parallel.py"
     script.write_text(textwrap.dedent(SCRIPT.format(items=items, pause=pause, size=size)))
     process = subprocess.Popen(
         [sys.executable, script],
@@ -101,25 +98,13 @@ def running(
         process.communicate()
 
 
-def read_until(process: subprocess.Popen[str], last: str) -> list[str]:
-    """Return the lines that a process prints, up to and including `last`."""
-    assert process.stdout
-    lines = []
-    for line in process.stdout:
-        lines.append(line.rstrip())
-        if lines[-1] == last:
-            break
-    return lines
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("killed", [1, 2, 3])
-def test_workers_killed_while_a_run_ends_do_not_delay_it(
-    tmp_path_factory: pytest.TempPathFactory, killed: int
-) -> None:
+def test_workers_killed_while_a_run_ends_do_not_delay_it(tmp_path: Path, killed: int) -> None:
     """A killed idle worker may have held a lock for which the others wait."""
-    with running(tmp_path_factory) as process:
-        assert len(read_until(process, "all")) == 7
+    with running(tmp_path) as process:
+        assert process.stdout
+        assert len(list(takewhile("all\n".__ne__, process.stdout))) == 6
         for worker in workers_of(process.pid)[:killed]:
             worker.kill()
         output, errors = process.communicate("go\n", timeout=PATIENCE)
@@ -129,11 +114,11 @@ def test_workers_killed_while_a_run_ends_do_not_delay_it(
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_no_result_is_lost_if_workers_are_killed_at_random_moments(
-    tmp_path_factory: pytest.TempPathFactory, seed: int
+    tmp_path: Path, seed: int
 ) -> None:
     """The results are large, so that a worker may be killed in the middle of sending one."""
     draw = random.Random(seed)  # noqa: S311 - repeatable, not secret
-    with running(tmp_path_factory, items=30, size=3_000_000) as process:
+    with running(tmp_path, items=30, size=3_000_000) as process:
         while not workers_of(process.pid):
             time.sleep(0.02)
         for _ in range(3):
@@ -157,10 +142,10 @@ def blocks(process: psutil.Process, number: signal.Signals) -> bool:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_a_run_whose_worker_does_not_respond(
-    tmp_path_factory: pytest.TempPathFactory, number: signal.Signals
+    tmp_path: Path, number: signal.Signals
 ) -> None:
     """Workers block the signals of a terminal, so the parent process must end them."""
-    with running(tmp_path_factory, pause=1_000) as process:
+    with running(tmp_path, pause=1_000) as process:
         while len(workers_of(process.pid)) < 3:
             time.sleep(0.05)
         workers = workers_of(process.pid)
@@ -174,15 +159,13 @@ def test_a_signal_ends_a_run_whose_worker_does_not_respond(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", [0.05, 0.15, 0.3, 0.5, 0.8])
-def test_kill_9_prints_nothing_and_ends_the_workers(
-    tmp_path_factory: pytest.TempPathFactory, moment: float
-) -> None:
+def test_kill_9_prints_nothing_and_ends_the_workers(tmp_path: Path, moment: float) -> None:
     """Neither the workers nor Python's resource tracker write a traceback.
 
     At most one worker is still starting. If it has not read its arguments yet, Python itself
     reports an `EOFError`.
     """
-    with running(tmp_path_factory, items=1_000) as process:
+    with running(tmp_path, items=1_000) as process:
         time.sleep(moment)
         children = psutil.Process(process.pid).children(recursive=True)
         process.kill()
@@ -193,10 +176,7 @@ def test_kill_9_prints_nothing_and_ends_the_workers(
 
 
 def square(number: int) -> int:
-    """Return the square of a number.
-
-    The number 13 is refused, and 14 ends the worker.
-    """
+    """Return the square of a number; 13 is refused, and 14 ends the worker."""
     if number == 13:
         raise InputError("13 is refused", hint="take another number")
     if number == 14:
@@ -263,10 +243,7 @@ def test_a_task_that_always_kills_its_worker_is_reported_after_all_others_are_do
 
 
 def count_runs(folder: str) -> int:
-    """Record a run in a file and return the number of runs.
-
-    Each of the first runs kills its worker.
-    """
+    """Record a run in a file and return the number of runs; the first runs kill their worker."""
     runs = len(list(Path(folder).iterdir()))
     (Path(folder) / str(runs)).touch()
     if runs < RERUNS:
@@ -308,11 +285,8 @@ def test_a_remote_worker_refuses_a_task_that_exceeds_its_memory(
 
 def test_a_worker_that_cannot_be_started_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """The operating system may limit the number of processes."""
-
-    def refuse(*_: object) -> None:
-        raise BlockingIOError(11, "Resource temporarily unavailable")
-
-    monkeypatch.setattr(SpawnProcess, "start", refuse)
+    error = BlockingIOError(11, "Resource temporarily unavailable")
+    monkeypatch.setattr(SpawnProcess, "start", Mock(side_effect=error))
     with (
         pytest.raises(LimitError, match="a worker process cannot be started: resource"),
         results_of([1, 2], work(), 2) as results,
@@ -358,10 +332,6 @@ def test_killed_workers_leave_no_open_files() -> None:
     with local_processes(1) as executor:
         for _ in range(3):
             with pytest.raises(WorkerKilledError):
-                executor.submit(_end_worker).result()
+                executor.submit(signal.raise_signal, signal.SIGKILL).result()
             counts.append(psutil.Process().num_fds())
     assert counts[0] == counts[-1]
-
-
-def _end_worker() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)

@@ -139,13 +139,11 @@ def test_a_postgresql_uri_without_a_secret_is_accepted_and_others_are_refused(
 
 
 def test_config_prints_every_setting_with_its_source_and_no_secret(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("STARCAST_NEO4J_PASSWORD", "topsecret")
     for output in ("table", "json", "csv", "markdown"):
-        result = CliRunner().invoke(
-            app, ["--home", str(folder / "h"), "config", "--format", output]
-        )
+        result = CliRunner().invoke(app, ["--home", "h", "config", "--format", output])
         assert result.exit_code == 0
         assert "topsecret" not in result.output
         assert all(name in result.output for name in Settings.model_fields)
@@ -226,10 +224,7 @@ def test_an_unknown_environment_variable_gives_one_warning(monkeypatch: pytest.M
 
 
 def test_packs_may_name_several_folders(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment variable is split like PATH.
-
-    In the settings file, the value is a string or a list.
-    """
+    """The variable is split like PATH; in the settings file, the value is a string or a list."""
     both = (folder / "a", folder / "b,c")
     monkeypatch.setenv("STARCAST_PACKS", f"{both[0]}:{both[1]}:")
     assert chosen("packs") == (both, "environment")

@@ -1,12 +1,19 @@
 """Deferred signals such as Ctrl-C, and the recognition of errors that they cause."""
 
 import signal
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from starcast.support.progress import caused_by_interrupt, defer_signals, sigterm_as_interrupt
+
+
+def fail_while_interrupted() -> None:
+    try:
+        signal.raise_signal(signal.SIGINT)
+    finally:
+        raise OSError("the socket is in the middle of a message")
 
 
 def interrupt_twice(events: list[str]) -> None:
@@ -25,15 +32,9 @@ def test_a_deferred_signal_runs_its_action_immediately_and_interrupts_at_the_end
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def fail_after_an_interrupt() -> None:
-    with defer_signals(lambda: None):
-        signal.raise_signal(signal.SIGINT)
-        raise OSError("the socket is closed")
-
-
 def test_a_deferred_signal_replaces_the_error_that_it_caused() -> None:
-    with pytest.raises(KeyboardInterrupt):
-        fail_after_an_interrupt()
+    with pytest.raises(KeyboardInterrupt), defer_signals(lambda: None):
+        fail_while_interrupted()
 
 
 def test_without_a_signal_only_errors_of_the_block_are_raised() -> None:
@@ -43,14 +44,13 @@ def test_without_a_signal_only_errors_of_the_block_are_raised() -> None:
         raise OSError("the socket is closed")
 
 
-def defer_sigterm() -> None:
-    with sigterm_as_interrupt(), defer_signals(lambda: None):
-        signal.raise_signal(signal.SIGTERM)
-
-
 def test_sigterm_is_deferred_if_it_is_handled_like_ctrl_c() -> None:
-    with pytest.raises(KeyboardInterrupt):
-        defer_sigterm()
+    with (
+        pytest.raises(KeyboardInterrupt),
+        sigterm_as_interrupt(),
+        defer_signals(lambda: None),
+    ):
+        signal.raise_signal(signal.SIGTERM)
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
@@ -61,17 +61,9 @@ def test_deferring_signals_in_another_thread_has_no_effect() -> None:
         with defer_signals(lambda: events.append("acted")):
             events.append("worked")
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
+    with ThreadPoolExecutor() as pool:
+        pool.submit(work).result()
     assert events == ["worked"]
-
-
-def fail_while_interrupted() -> None:
-    try:
-        signal.raise_signal(signal.SIGINT)
-    finally:
-        raise OSError("the socket is in the middle of a message")
 
 
 def fail_because_of_the_interrupted_call() -> None:

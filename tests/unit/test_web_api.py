@@ -3,10 +3,13 @@
 import csv
 import io
 import json
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -17,13 +20,14 @@ from schemathesis.core.result import Ok
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 from starlette.testclient import TestClient
 
-from starcast import Fault, forest, schedule, simulate, topology
+from starcast import Fault, schedule, simulate, topology
 from starcast.collectives.model import COLUMNS
 from starcast.drawing.layouts import layout, layouts
 from starcast.records import Proof, save_record, shipped_folder, shipped_record
 from starcast.records.files import load_files
 from starcast.support.errors import EXIT_CODES, StarcastError, UnavailableError
 from starcast.support.settings import Settings
+from starcast.trees.construction import forest_from_id
 from starcast.web import api, computations
 from starcast.web.app import create_app
 from starcast.web.service import Service
@@ -38,6 +42,12 @@ def array(client: TestClient, path: str) -> np.ndarray[Any, Any]:
     shape = tuple(map(int, response.headers["X-Array-Shape"].split(",")))
     dtype = np.dtype(response.headers["X-Array-Dtype"]).newbyteorder("<")
     return np.frombuffer(response.content, dtype).reshape(shape)
+
+
+def client_at(home: Path) -> TestClient:
+    """Return a client of an application whose records are in a home folder."""
+    service = Service(Settings.load(home=home), Workers(count=1))
+    return TestClient(create_app(service), base_url="http://localhost")
 
 
 @pytest.mark.parametrize("spec", ["S4", "S5,3", "Q3"])
@@ -65,9 +75,7 @@ def test_a_topology_has_the_same_properties_and_arrays_as_in_the_library(
 def test_a_forest_has_the_same_properties_and_arrays_as_in_the_library(
     client: TestClient, forest_id: str
 ) -> None:
-    spec, construction, root = forest_id.split(":")
-    arguments: dict[str, Any] = {"base": "greedy", "i": 1} if "(" in construction else {}
-    built = forest(spec, construction.partition("(")[0], root, **arguments)
+    built = forest_from_id(forest_id)
     shown = get(client, f"/forests/{forest_id}")
     assert shown["id"] == forest_id
     assert shown["heights"] == built.heights.tolist()
@@ -173,8 +181,7 @@ def test_a_bound_by_a_second_solver_is_shown_as_not_checked_on_all_pages(tmp_pat
     proof = Proof("no 8 rounds", "second solver", "0" * 64, "", 0, "CP-SAT", "again")
     record = replace(shipped_record("one-port-broadcast", "S7,3"), bound=9, proof=proof)
     save_record(tmp_path / "records", record)
-    service = Service(Settings.load(home=tmp_path), Workers(count=1))
-    client = TestClient(create_app(service), base_url="http://localhost")
+    client = client_at(tmp_path)
     expected = "second solver, not checked"
     assert get(client, f"/records/{record.id}")["proof"] == expected
     rows = {each["id"]: each for each in get(client, "/records?limit=1000")["items"]}
@@ -192,21 +199,16 @@ def test_a_damaged_record_saved_by_the_user_is_reported_where_records_are_shown(
     folder = tmp_path / "records" / "fault-diameter"
     folder.mkdir(parents=True)
     (folder / "S3.json").write_text("{}")
-    service = Service(Settings.load(home=tmp_path), Workers(count=1, seconds=60))
-    client = TestClient(create_app(service), base_url="http://localhost")
+    client = client_at(tmp_path)
     assert client.get("/").status_code == 200
     assert client.get("/records").status_code == 422
     problem = client.get(f"{API}/records").json()
     assert problem["detail"].startswith(f"{folder / 'S3.json'} is not a record")
     assert problem["hint"] == "restore the file, or search again"
-    service.close()
 
 
 def test_witnesses_open_in_the_explorer_as_forests_schedules_or_faults(client: TestClient) -> None:
-    """Forests are those of the witnesses.
-
-    Schedules take as many rounds as the records state.
-    """
+    """Forests are those of the witnesses, and schedules have as many rounds as the records."""
     items = {each["id"]: each["explorer"] for each in get(client, "/records?limit=1000")["items"]}
     for record_id, expected in (
         ("edge-disjoint-trees:S4", "S4?forest=record(problem=edge-disjoint-trees)"),
@@ -221,10 +223,8 @@ def test_witnesses_open_in_the_explorer_as_forests_schedules_or_faults(client: T
     assert get(client, "/schedules/S5:broadcast:optimal")["steps"] == 8
     forest_id = "S4:record(problem=edge-disjoint-trees)"
     assert get(client, f"/forests/{forest_id}")["height"] == 6
-    (known,) = (
-        each for each in load_files([shipped_folder()]) if each.id == "edge-disjoint-trees:S4"
-    )
     ports = array(client, f"/forests/{forest_id}:1234/parent-ports")
+    known = shipped_record("edge-disjoint-trees", "S4")
     assert np.array_equal(ports, known.witness["parent_port"])
 
 
@@ -372,10 +372,7 @@ def test_requests_from_other_origins_are_refused(client: TestClient) -> None:
 def test_pages_of_other_sites_may_link_to_the_server_but_not_embed_it(
     client: TestClient, site: str, mode: str, destination: str, status: int
 ) -> None:
-    """Browsers request images and scripts without an Origin header.
-
-    The server would nevertheless compute them.
-    """
+    """Browsers send no Origin header for images and scripts, which would still be computed."""
     names = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": destination}
     assert client.get(f"{API}/topologies/S3", headers=names).status_code == status
 
@@ -410,36 +407,20 @@ def test_a_response_that_the_client_has_is_not_sent_again(client: TestClient, pa
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("registries")
 def test_a_plug_in_that_never_returns_is_stopped(
-    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    service: Service, load: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The worker is killed, and the next request gets another worker."""
-    from starcast.catalogue import plugins
-    from starcast.catalogue.plugins import ORIGINS
-    from starcast.trees.construction import CONSTRUCTIONS
-
-    file = tmp_path / "endless.py"
-    file.write_text(
-        "import starcast\n"
-        "@starcast.construction('endless', source='test')\n"
-        "def endless(topology, root):\n"
-        "    while True:\n"
-        "        pass\n"
-    )
-    workers = Workers(count=1, seconds=1)
-    monkeypatch.setattr(service, "workers", workers)
-    plugins.load([str(file)])
-    try:
+    load("@starcast.construction('endless', source='x')\ndef f(topology, root):\n while True: ...")
+    with closing(Workers(count=1, seconds=1)) as workers:
+        monkeypatch.setattr(service, "workers", workers)
         client = TestClient(create_app(service), base_url="http://localhost")
         problem = client.get(f"{API}/forests/S3:endless").json()
         assert problem["type"] == "urn:starcast:problem:limit"
         assert problem["detail"] == "the computation took longer than 1 s"
         workers.seconds = 60  # requests wait while another worker starts
         assert client.get(f"{API}/forests/S3:greedy").status_code == 200
-    finally:
-        workers.close()
-        del ORIGINS["construction", "endless"]
-        del CONSTRUCTIONS._entries["endless"]
 
 
 def test_closing_the_workers_ends_their_processes() -> None:
@@ -457,9 +438,7 @@ def test_closing_the_workers_ends_their_processes() -> None:
 def test_a_defect_is_reported_without_a_traceback(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> None:
-        raise ZeroDivisionError("a number")
-
+    fail = Mock(side_effect=ZeroDivisionError("a number"))
     monkeypatch.setattr("starcast.web.service._check_store", fail)
     response = client.get(f"{API}/health")
     assert response.status_code == 500

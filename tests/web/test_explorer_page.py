@@ -4,8 +4,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,119 +13,21 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 from matplotlib.image import imread
-from playwright.sync_api import (
-    Browser,
-    BrowserContext,
-    ConsoleMessage,
-    Page,
-    Request,
-    WebError,
-    expect,
-)
+from playwright.sync_api import Browser, Page, expect
 
 from oracles.reductions import Sums
 from starcast.collectives import Schedule
-from starcast.drawing.explorer import build_page, build_schedule
+from starcast.drawing.explorer import build_schedule
 from starcast.judges.simulator import simulate
 from starcast.topologies import topology
 from starcast.topologies.disjoint_paths import find_disjoint_paths
 from starcast.trees import forest as build_forest
-from support.fix_browser import PATIENCE
+from support.accessibility import Mode
+from support.fix_browser import PAGES, Open
 from support.simulator_cases import plan_of
 
-PAGES: dict[str, tuple[list[str], list[str]]] = {
-    "S4": (
-        ["multiple", "greedy"],
-        [
-            *("broadcast:multiple", "allgather:necklace", "gather:balanced", "alltoall:exact"),
-            *("allreduce:multiple", "reduce-scatter:necklace"),
-        ],
-    ),
-    "S5": (["multiple"], ["broadcast:multiple", "scatter:balanced"]),
-    "S7": ([], ["broadcast:multiple"]),
-    "S8": ([], ["broadcast:greedy"]),
-    "Q4": (["binomial"], []),
-    "S5,3": (["nk-greedy"], ["allgather:nk-greedy"]),
-}
-#: Window sizes. A picture scales to its window, and drawing a large picture takes longer.
-DESKTOP = {"width": 1200, "height": 760}
-SMALL = {"width": 700, "height": 420}
-Open = Callable[..., Page]
-
-
-@pytest.fixture(scope="module")
-def write_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return a function that writes one of `PAGES` when it is first used, and returns the file."""
-    folder = tmp_path_factory.mktemp("pages")
-
-    @cache
-    def write(spec: str) -> Path:
-        forests, schedules = PAGES[spec]
-        network = topology(spec)
-        page = build_page(
-            network,
-            [build_forest(network, name) for name in forests],
-            [build_schedule(network, name) for name in schedules],
-            "" if spec != "S8" else None,
-        )
-        file = folder / f"{spec}.html"
-        file.write_text(page, encoding="utf-8")
-        return file
-
-    return write
-
-
-@pytest.fixture(scope="module")
-def window(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser window for all tests. Its tabs are reused: opening one takes longer than most."""
-    with browser.new_context() as window:
-        window.set_default_timeout(PATIENCE)
-        yield window
-
-
-@pytest.fixture
-def open_page(window: BrowserContext, write_page: Callable[[str], Path]) -> Iterator[Open]:
-    """Yield a function that opens a page; no page may log an error or load other resources."""
-    problems: list[str] = []
-    used: list[Page] = []
-
-    def on_console(line: ConsoleMessage) -> None:
-        if line.type == "error":
-            problems.append(line.text)
-
-    def on_request(request: Request) -> None:
-        if not request.url.startswith(("file:", "blob:", "data:", "about:")):
-            problems.append(request.url)
-
-    def on_error(error: WebError) -> None:
-        problems.append(str(error.error))
-
-    def open_one(
-        spec: str,
-        state: str = "",
-        viewport: Any = DESKTOP,
-        color_scheme: Any = "light",
-        reduced_motion: Any = "reduce",
-    ) -> Page:
-        is_new = len(used) == len(window.pages)
-        page = window.new_page() if is_new else window.pages[len(used)]
-        used.append(page)
-        page.set_viewport_size(viewport)
-        page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
-        page.goto("about:blank")  # a new state alone would not reload the page
-        page.goto(f"file://{write_page(spec)}#{state}")
-        page.wait_for_selector("body[data-ready]")
-        return page
-
-    listeners = {"console": on_console, "request": on_request, "weberror": on_error}
-    for event, listener in listeners.items():
-        window.on(event, listener)  # type: ignore[call-overload]
-    yield open_one
-    for tab in used:
-        tab.goto("about:blank")
-    for event, listener in listeners.items():
-        window.remove_listener(event, listener)
-    assert problems == []
+#: A small window: drawing a large picture takes longer.
+SMALL = Mode(700, 420)
 
 
 def node(page: Page, label: str) -> Any:
@@ -202,7 +103,7 @@ def test_all_layouts_of_s4_can_be_chosen_and_the_torus_has_link_stubs(open_page:
 @pytest.mark.parametrize("spec", ["S7", "S8"])
 def test_large_topologies_are_drawn_with_webgl(open_page: Open, spec: str) -> None:
     state = f"layout=necklaces&step=5&schedule={PAGES[spec][1][0]}"
-    page = open_page(spec, state, viewport=SMALL)
+    page = open_page(spec, state, SMALL)
     assert page.locator("body").get_attribute("data-renderer") == "webgl2"
     before = saved(page, "#save-png")
     page.keyboard.press(".")
@@ -304,7 +205,8 @@ def test_nodes_of_a_reduction_show_how_many_contributions_they_hold(open_page: O
 
 @pytest.mark.slow
 def test_the_animation_ends_at_the_last_step(open_page: Open) -> None:
-    page = open_page("S4", reduced_motion="no-preference")
+    page = open_page("S4")
+    page.emulate_media(reduced_motion="no-preference")
     page.goto(address(page).partition("#")[0] + "#schedule=broadcast:multiple&step=6")
     expect(page.locator("#step-text")).to_contain_text("step 6 of 8")
     page.select_option("#speed", "4")
@@ -358,10 +260,7 @@ def test_paths_of_a_node_in_all_trees_are_listed_hop_by_hop(open_page: Open) -> 
 def test_disjoint_paths_from_one_node_to_another_can_be_shown_with_keys(
     open_page: Open, spec: str, first: str, last: str
 ) -> None:
-    """The number of paths is the degree. No two paths share an inner node.
-
-    The total length of the paths is minimal.
-    """
+    """Each port has a path, no two share an inner node, and their total length is minimal."""
     page = open_page(spec, f"node={first}")
     page.keyboard.press("d")
     expect(page.locator("#selection")).to_contain_text(f"Disjoint paths from {first}")
@@ -552,13 +451,13 @@ def test_the_picture_can_be_saved_as_svg_and_png(open_page: Open) -> None:
     names = [each.get("data-node") for each in document.iter() if each.get("data-node")]
     assert names == topology("S4").labels().tolist()
     assert saved(page, "#save-png").startswith(b"\x89PNG")
-    large = open_page("S7", "schedule=broadcast:multiple&step=3", viewport=SMALL)
+    large = open_page("S7", "schedule=broadcast:multiple&step=3", SMALL)
     assert saved(large, "#save-png").startswith(b"\x89PNG")
     assert saved(large, "#save-svg").count(b"data-node") == 5_040
 
 
 def test_a_narrow_screen_has_no_horizontal_scroll_bar(open_page: Open) -> None:
-    page = open_page("S5", "forest=multiple&node=54321", viewport={"width": 360, "height": 740})
+    page = open_page("S5", "forest=multiple&node=54321", Mode(360, 740))
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     box = page.locator("#stage").bounding_box()
     assert box
@@ -607,25 +506,15 @@ def test_the_legend_explains_the_colours_and_marks_of_the_picture(
     assert set(lines) <= set(drawn)
 
 
-def test_the_label_of_a_failed_node_is_readable(open_page: Open) -> None:
-    """The label is drawn over the cross on the node, with the contrast of WCAG (4.5)."""
-    for scheme in ("light", "dark"):
-        page = open_page("S4", "faults=3214", color_scheme=scheme)
-        failed = node(page, "3214")
-        tags = failed.evaluate("group => [...group.children].map(each => each.tagName)")
-        assert tags == ["path", "rect", "text"]
-        cross, box, label = (failed.locator(tag) for tag in tags)
-        assert cross.get_attribute("d")
-        colours = [str(each.get_attribute("fill")) for each in (box, label)]
-        light, dark = sorted((luminance(colour) for colour in colours), reverse=True)
-        assert (light + 0.05) / (dark + 0.05) >= 4.5
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_labels_are_readable_on_every_shade(open_page: Open, scheme: str) -> None:
-    page = open_page("S4", "schedule=gather:balanced", color_scheme=scheme)
-    for _ in range(page.locator("#step").evaluate("slider => Number(slider.max)")):
-        page.keyboard.press(".")
+def test_labels_are_readable_on_every_shade_and_on_failed_nodes(
+    open_page: Open, scheme: str
+) -> None:
+    """The contrast is that of WCAG (4.5). The label of a failed node is drawn over its cross."""
+    page = open_page("S4", "schedule=gather:balanced&faults=3214", Mode(scheme=scheme))
+    parts = node(page, "3214").evaluate("group => [...group.children].map(each => each.tagName)")
+    assert parts == ["path", "rect", "text"]
+    for _ in range(page.locator("#step").evaluate("slider => Number(slider.max)") + 1):
         boxes, labels = (
             page.eval_on_selector_all(f".node {tag}", "all => all.map(e => e.getAttribute('fill'))")
             for tag in ("rect", "text")
@@ -633,6 +522,7 @@ def test_labels_are_readable_on_every_shade(open_page: Open, scheme: str) -> Non
         for pair in zip(boxes, labels, strict=True):
             light, dark = sorted(map(luminance, pair), reverse=True)
             assert (light + 0.05) / (dark + 0.05) >= 4.5, pair
+        page.keyboard.press(".")
 
 
 def luminance(colour: str) -> float:
@@ -650,8 +540,8 @@ def test_labels_remain_visible_when_the_page_is_zoomed(
     shown = "[...document.querySelectorAll('.node text')].map(each => each.getAttribute('display'))"
     labels = topology(spec).nodes * ["inline"]
     assert open_page(spec).evaluate(shown) == labels
-    zoomed = {"width": DESKTOP["width"] // 2, "height": DESKTOP["height"] // 2}
-    with browser.new_context(viewport=zoomed, device_scale_factor=2) as window:  # type: ignore[arg-type]
+    half = {"width": 600, "height": 380}
+    with browser.new_context(viewport=half, device_scale_factor=2) as window:  # type: ignore[arg-type]
         page = window.new_page()
         page.goto(f"file://{write_page(spec)}")
         page.wait_for_selector("body[data-ready]")
@@ -667,6 +557,7 @@ def test_a_printed_page_contains_the_entire_picture_and_its_legend(
     open_page: Open, paper: tuple[int, int]
 ) -> None:
     page = open_page("S4", "schedule=broadcast:multiple&step=2&faults=3214")
+    page.emulate_media(media="null")
     assert page.pdf(width=f"{paper[0]}px", height=f"{paper[1]}px").count(b"/Type /Page\n") == 1
     # Browsers run no scripts between the layouts for screen and paper, so disable the observer.
     page.evaluate("ResizeObserver.prototype.observe = () => {}")
@@ -680,12 +571,10 @@ def test_a_printed_page_contains_the_entire_picture_and_its_legend(
         assert box
         assert 0 <= box["x"] <= box["x"] + box["width"] <= paper[0]
         assert 0 <= box["y"] <= box["y"] + box["height"] <= paper[1]
-    page.emulate_media(media="null")
 
 
 def test_the_page_follows_the_dark_mode_of_the_browser(open_page: Open) -> None:
-    light = open_page("S4", color_scheme="light")
-    dark = open_page("S4", color_scheme="dark")
+    light, dark = (open_page("S4", mode=Mode(scheme=scheme)) for scheme in ("light", "dark"))
     colour = "getComputedStyle(document.body).backgroundColor"
     assert light.evaluate(colour) == "rgb(255, 255, 255)"
     assert dark.evaluate(colour) == "rgb(18, 22, 28)"
