@@ -1,6 +1,6 @@
 /** The texts next to the picture: the legend, the selection, the faults, and the units missing because of faults. */
 
-import { byId, element } from "../elements.js";
+import { byId, element, treeColour } from "../elements.js";
 import { faultText } from "./state.js";
 
 /** @import { Explorer } from "./main.js" */
@@ -40,13 +40,21 @@ const linkButton = (text, action, attributes = {}) => button(text, action, { cla
 /** @param {string} text */
 const note = (text) => element("p", { class: "note" }, text);
 
+/** Show a sentence above the picture. @param {string} problem */
+export function report(problem) {
+  byId("notices").append(element("p", {}, problem));
+}
+
+/** @param {Record<string, string>} style @returns {HTMLElement} a sample of a line or node */
+export function swatch(style) {
+  const created = element("span", { class: "swatch" });
+  Object.assign(created.style, style); // the security policy of the page permits no style attributes
+  return created;
+}
+
 /** Describe the colours, widths and outlines of a picture. @param {Scene | null} scene */
 export function showLegend(scene) {
-  const entries = (scene?.legend ?? []).map(([text, sample]) => {
-    const swatch = element("span", { class: "swatch" });
-    Object.assign(swatch.style, sample); // the security policy of the page permits no style attributes
-    return element("span", {}, swatch, text);
-  });
+  const entries = (scene?.legend ?? []).map(([text, sample]) => element("span", {}, swatch(sample), text));
   byId("legend").replaceChildren(...entries);
 }
 
@@ -125,7 +133,7 @@ function describeDisjointPaths(explorer) {
  */
 function hopLine(explorer, colour, name, start, path) {
   const { network } = explorer;
-  const line = element("li", {}, element("span", { class: `swatch tree-${(colour % 8) + 1}` }), name);
+  const line = element("li", {}, swatch({ background: treeColour(colour) }), name);
   if (!path) line.append("not in this tree");
   else {
     const hops = path.flatMap((arc) => [` –${network.portOf(arc)}→ `, crossButton(explorer, arc)]);
@@ -142,9 +150,9 @@ export function showFaults(explorer) {
     byId("faults").replaceChildren(note("None. Select a node or a link and let it fail."));
     return;
   }
-  const lines = state.faults.map((fault, at) => {
+  const lines = state.faults.map((fault) => {
     const text = faultText(network, fault);
-    const remove = linkButton("repair", () => explorer.removeFault(at), { "aria-label": `repair ${text}` });
+    const remove = linkButton("repair", () => explorer.setFaults(state.faults.filter((each) => each !== fault)), { "aria-label": `repair ${text}` });
     return element("li", {}, element("code", {}, text), " ", remove);
   });
   const parts = [element("ul", { class: "hops" }, ...lines)];

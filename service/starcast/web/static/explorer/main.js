@@ -1,22 +1,22 @@
 /** The explorer: a page that shows a topology, a forest on it, and a schedule step by step. */
 
-import { byId, element, update } from "../elements.js";
+import { byId, update } from "../elements.js";
 import { Camera } from "./camera.js";
 import { CanvasView } from "./canvas-view.js";
 import { drawCharts, moveCursors } from "./charts.js";
-import { Player, fillSelect, fillTreeList, listen } from "./controls.js";
-import { missingText, pathsText, showFaults, showLegend, showSelection } from "./details.js";
+import { PACKET_AT_REST, Player, fillSelect, fillTreeList, listen } from "./controls.js";
+import { missingText, pathsText, report, showFaults, showLegend, showSelection } from "./details.js";
 import { Drawing } from "./drawing.js";
 import { GlView, hasWebGl } from "./gl-view.js";
 import { Forest, Network, findDisjointPaths } from "./network.js";
 import { Replay, expandRows, splitRows, whyNotAllSources } from "./replay.js";
 import { Scene, paintForest, paintPaths, paintPorts, paintStep } from "./scene.js";
-import { SourceError, openSource } from "./source.js";
+import { Source, SourceError } from "./source.js";
 import { emptyState, faultText, formatState, parseState } from "./state.js";
 import { SvgView } from "./svg-view.js";
 
-/** @import { Rows } from "./replay.js" */
-/** @import { ScheduleData, Source } from "./source.js" */
+/** @import { Fault, Rows } from "./replay.js" */
+/** @import { ScheduleData } from "./source.js" */
 
 /** Up to this number of nodes, a topology is drawn as SVG: S_5 has 120. */
 const MOST_SVG_NODES = 200;
@@ -29,7 +29,6 @@ export class Explorer {
     this.network = network;
     this.stage = byId("stage");
     this.state = emptyState();
-    this.problems = /** @type {string[]} */ ([]);
     this.drawing = /** @type {Drawing | null} */ (null);
     this.forest = /** @type {Forest | null} */ (null);
     this.schedule = /** @type {{data: ScheduleData, rows: Rows} | null} */ (null);
@@ -43,10 +42,11 @@ export class Explorer {
     /** the arcs of the disjoint paths from the marked node to the selected node @type {number[][] | null} */
     this.paths = null;
     this.player = new Player(this);
-    this.ownAddress = "";
+    /** the positions of packets on their links, from 0 to 1 */
+    this.progress = PACKET_AT_REST;
     /** settled when the user's last action has finished @type {Promise<void>} */
     this.last = Promise.resolve();
-    this.camera = new Camera(this.stage, (isFinal) => this.onCamera(isFinal), (x, y) => this.onClick(x, y));
+    this.camera = new Camera(this.stage, () => this.onCamera(), (x, y) => this.onClick(x, y));
   }
 
   /** @returns {string} the part of the address that holds the state */
@@ -63,33 +63,14 @@ export class Explorer {
     fillSelect(byId("layout"), data.layouts.map(({ name }) => name));
     await Promise.all([this.fillChoices("forests", byId("forest")), this.fillChoices("schedules", byId("schedule"))]);
     byId("add").hidden = this.source.isComplete;
-    await this.attempt(() => this.open(this.address));
+    await attempt(() => this.open(this.address));
   }
 
   /** @param {"forests" | "schedules"} kind @param {HTMLSelectElement} select */
   async fillChoices(kind, select) {
-    const entries = (await this.attempt(() => this.source.list(kind, this.network.data.spec))) ?? [];
+    const entries = (await attempt(() => this.source.list(kind, this.network.data.spec))) ?? [];
     const names = entries.map(({ name }) => name);
     fillSelect(select, ["none", ...names], ["", ...names]);
-  }
-
-  /**
-   * @template Result
-   * @param {() => Result | Promise<Result>} action
-   * @returns {Promise<Result | null>} its result, or null after reporting its error
-   */
-  async attempt(action) {
-    try {
-      return await action();
-    } catch (error) {
-      this.problems.push(problemText(error));
-      this.showProblems();
-      return null;
-    }
-  }
-
-  showProblems() {
-    showNotices(this.problems);
   }
 
   /**
@@ -100,10 +81,8 @@ export class Explorer {
    */
   inOrder(action) {
     this.last = this.last.then(async () => {
-      this.problems = [];
-      this.showProblems();
-      await this.attempt(action);
-      this.showProblems();
+      byId("notices").replaceChildren();
+      await attempt(action);
     });
   }
 
@@ -112,7 +91,7 @@ export class Explorer {
     const { network } = this;
     this.player.stop();
     const { state, problems } = parseState(text, network);
-    this.problems.push(...problems);
+    problems.forEach(report);
     this.state = state;
     const { view } = state;
     this.selectedLink = -1;
@@ -121,10 +100,7 @@ export class Explorer {
     await this.setSchedule(state.schedule, state.source, state.step);
     this.buildScene();
     // The view is set last, because the player and the legend reduce the size of the picture.
-    if (view && !this.camera.fromText(view)) {
-      this.problems.push(`view is '${view}', which is not a centre and a scale`);
-    }
-    this.showProblems();
+    if (view && !this.camera.fromText(view)) report(`view is '${view}', which is not a centre and a scale`);
     this.refresh();
   }
 
@@ -132,7 +108,7 @@ export class Explorer {
   async setLayout(name) {
     const { network } = this;
     const load = async () => new Drawing(network, await this.source.layout(network.data.spec, name), name);
-    const drawing = await this.attempt(load);
+    const drawing = await attempt(load);
     if (!drawing) return;
     this.drawing = drawing;
     this.state.layout = name;
@@ -168,7 +144,7 @@ export class Explorer {
    */
   async load(kind, name, request) {
     this.state[kind] = "";
-    const loaded = name ? await this.attempt(() => request(`${this.network.data.spec}:${name}`)) : null;
+    const loaded = name ? await attempt(() => request(`${this.network.data.spec}:${name}`)) : null;
     if (!loaded) return null;
     this.state[kind] = name;
     this.addChoice(byId(kind), name);
@@ -186,11 +162,13 @@ export class Explorer {
     if (trees && this.forest) {
       const { treeCount } = this.forest;
       const missing = trees.filter((tree) => tree >= treeCount);
-      if (missing.length) this.problems.push(`${name} has no tree ${missing.join(", ")}: trees are 0 to ${treeCount - 1}`);
+      if (missing.length) report(`${name} has no tree ${missing.join(", ")}: trees are 0 to ${treeCount - 1}`);
       this.state.trees = trees.filter((tree) => tree < treeCount);
     }
     byId("forest").value = this.state.forest;
-    this.showTrees();
+    byId("trees").hidden = !this.forest;
+    fillTreeList(this.forest?.treeCount ?? 0, this.visibleTrees);
+    /** @type {HTMLInputElement} */ (document.querySelector(`input[name=links][value=${this.state.links}]`)).checked = true;
   }
 
   /** @param {HTMLSelectElement} select @param {string} name */
@@ -202,16 +180,6 @@ export class Explorer {
   get visibleTrees() {
     if (this.state.trees) return this.state.trees;
     return Array.from({ length: this.forest?.treeCount ?? 0 }, (_, tree) => tree);
-  }
-
-  showTrees() {
-    byId("trees").hidden = !this.forest;
-    fillTreeList(this.forest?.treeCount ?? 0, this.visibleTrees, (trees) => {
-      this.state.trees = trees;
-      this.refresh();
-    });
-    const radio = /** @type {HTMLInputElement} */ (document.querySelector(`input[name=links][value=${this.state.links}]`));
-    radio.checked = true;
   }
 
   /** @param {string} name @param {"one" | "all"} source @param {number} step */
@@ -227,7 +195,7 @@ export class Explorer {
     byId("schedule").value = this.state.schedule;
     if (this.schedule) this.setSource(source);
     const steps = this.schedule?.data.steps ?? 0;
-    if (step > steps && this.schedule) this.problems.push(`step ${step} is after the last: ${name} has ${steps} steps`);
+    if (step > steps && this.schedule) report(`step ${step} is after the last: ${name} has ${steps} steps`);
     this.state.step = Math.min(step, steps);
     for (const id of ["player", "schedule-options", "chart-box"]) byId(id).hidden = !this.schedule;
     byId("step").max = String(steps);
@@ -238,7 +206,7 @@ export class Explorer {
     const { network } = this;
     const schedule = /** @type {NonNullable<typeof this.schedule>} */ (this.schedule);
     const reason = whyNotAllSources(network, schedule.data);
-    if (source === "all" && reason) this.problems.push(`all sources cannot be shown: ${reason}`);
+    if (source === "all" && reason) report(`all sources cannot be shown: ${reason}`);
     this.state.source = source === "all" && !reason ? "all" : "one";
     const select = byId("source");
     select.value = this.state.source;
@@ -252,7 +220,7 @@ export class Explorer {
     const texts = [`all ${units.toLocaleString("en")} units`, ...listed.map((unit) => `unit ${unit}`)];
     fillSelect(byId("unit"), texts, ["-1", ...listed]);
     if (this.state.unit >= units) {
-      this.problems.push(`the schedule has no unit ${this.state.unit}: units are 0 to ${units - 1}`);
+      report(`the schedule has no unit ${this.state.unit}: units are 0 to ${units - 1}`);
       this.state.unit = -1;
     }
     if (this.state.unit >= MOST_UNITS_LISTED) this.addChoice(byId("unit"), String(this.state.unit));
@@ -296,6 +264,7 @@ export class Explorer {
     const { network, state } = this;
     const { from, node } = state;
     this.paths = from < 0 || node < 0 || from === node ? null : findDisjointPaths(network, from, node);
+    this.progress = PACKET_AT_REST;
     this.paint(state.step);
     showLegend(this.scene);
     if (this.camera.isFitted) this.fit();
@@ -326,15 +295,15 @@ export class Explorer {
   }
 
   draw() {
-    if (this.scene && this.view) this.view.draw(this.scene, this.camera, this.player.progress);
+    if (this.scene && this.view) this.view.draw(this.scene, this.camera, this.progress);
   }
 
-  /** @param {boolean} isFinal */
-  onCamera(isFinal) {
+  onCamera() {
     if (!this.scene) return;
     cancelAnimationFrame(this.frame ?? 0);
     this.frame = requestAnimationFrame(() => this.draw());
-    if (isFinal || this.camera.isFitted) this.writeAddress();
+    // Browsers permit few changes of the address, so none are made while the picture is dragged.
+    if (!this.camera.pointers.size) this.writeAddress();
   }
 
   writeAddress() {
@@ -343,9 +312,7 @@ export class Explorer {
     const text = formatState({ ...this.state, layout: isDefault ? "" : this.state.layout }, this.network);
     const path = location.pathname;
     const address = this.source.isComplete ? `${path}#${text}` : `${path}${text && "?"}${text}`;
-    if (address === this.ownAddress) return;
-    this.ownAddress = address;
-    history.replaceState(null, "", address);
+    if (new URL(address, location.href).href !== location.href) history.replaceState(null, "", address);
   }
 
   /** @param {string} text for screen readers */
@@ -398,7 +365,6 @@ export class Explorer {
   goTo(step) {
     if (!this.replay) return;
     this.state.step = Math.min(Math.max(step, 0), this.replay.steps);
-    this.player.rest();
     this.refresh();
     this.announce(byId("step-text").textContent ?? "");
   }
@@ -406,41 +372,36 @@ export class Explorer {
   /** Make the selected node or link fail from the current step on, or repair it. */
   toggleFault() {
     const { node, faults, step } = this.state;
-    const link = this.selectedLink;
+    const link = node >= 0 ? -1 : this.selectedLink;
     if (node < 0 && link < 0) return;
-    const at = faults.findIndex((fault) => (node >= 0 ? fault.node === node : fault.link === link));
-    if (at >= 0) this.removeFault(at);
-    else {
-      faults.push({ node, link: node >= 0 ? -1 : link, step: Math.max(step, 1) });
-      this.afterFaults();
-    }
+    const at = faults.findIndex((fault) => fault.node === node && fault.link === link);
+    const changed = at < 0 ? [...faults, { node, link, step: Math.max(step, 1) }] : faults.filter((_, place) => place !== at);
+    this.setFaults(changed);
   }
 
-  /** @param {number} at */
-  removeFault(at) {
-    this.state.faults.splice(at, 1);
-    this.afterFaults();
-  }
-
-  afterFaults() {
-    const { network, replay } = this;
-    if (replay) this.replay = new Replay(network, replay.data, replay.rows, this.state.faults);
+  /** @param {Fault[]} changed */
+  setFaults(changed) {
+    const { network, replay, state } = this;
+    state.faults = changed;
+    if (replay) this.replay = new Replay(network, replay.data, replay.rows, changed);
     this.refresh();
-    const faults = this.state.faults.map((fault) => faultText(network, fault)).join(", ");
+    const faults = changed.map((fault) => faultText(network, fault)).join(", ");
     const missing = this.replay?.result ? `, ${missingText(this.replay.result.missing)}` : "";
     this.announce(faults ? `faults: ${faults}${missing}` : "no faults");
   }
+}
 
-  /** @param {number} factor */
-  zoom(factor) {
-    this.camera.zoom(factor);
-    this.writeAddress();
-  }
-
-  /** @param {number} across @param {number} down how far the picture moves, in quarters of the window */
-  pan(across, down) {
-    this.camera.move((across * this.stage.clientWidth) / 4, (down * this.stage.clientHeight) / 4);
-    this.writeAddress();
+/**
+ * @template Result
+ * @param {() => Result | Promise<Result>} action
+ * @returns {Promise<Result | null>} its result, or null after reporting its error
+ */
+async function attempt(action) {
+  try {
+    return await action();
+  } catch (error) {
+    report(problemText(error));
+    return null;
   }
 }
 
@@ -451,21 +412,16 @@ function problemText(error) {
   return hint ? `${message} (${hint})` : message;
 }
 
-/** @param {string[]} problems */
-function showNotices(problems) {
-  byId("notices").replaceChildren(...problems.map((problem) => element("p", {}, problem)));
-}
-
 /** Open the topology of the page, or show only the sentence that says why it cannot be shown. */
 async function start() {
-  const source = openSource();
+  const source = new Source();
   // Until the topology is loaded, submitting the form must not load the page again.
   byId("find").addEventListener("submit", (/** @type {SubmitEvent} */ event) => event.preventDefault());
   try {
     const { data, values } = await source.topology(source.spec);
     await new Explorer(source, new Network(data, values)).start();
   } catch (error) {
-    showNotices([problemText(error)]);
+    report(problemText(error));
     byId("title").textContent = source.spec;
     for (const element of document.querySelectorAll("main > *, .bar form, .bar .group")) {
       /** @type {HTMLElement} */ (element).hidden = true;

@@ -35,30 +35,6 @@ export function splitRows(values, count) {
   return { count, step, sender, port, receiver, tree, unit, combine };
 }
 
-/** A number for each (node, unit) pair, 0 at first: an array or, if that would be too large, a map. */
-class Counts {
-  /** @param {number} nodes @param {number} units @param {number} greatest the greatest number */
-  constructor(nodes, units, greatest) {
-    this.units = units;
-    const Kind = greatest < 256 ? Uint8Array : Uint16Array;
-    this.array = nodes * units <= MOST_PAIRS ? new Kind(nodes * units) : null;
-    this.map = /** @type {Map<number, number>} */ (new Map());
-  }
-
-  /** @param {number} node @param {number} unit @returns {number} */
-  get(node, unit) {
-    const key = node * this.units + unit;
-    return this.array ? this.array[key] : this.map.get(key) ?? 0;
-  }
-
-  /** @param {number} node @param {number} unit @param {number} more */
-  add(node, unit, more) {
-    const key = node * this.units + unit;
-    if (this.array) this.array[key] += more;
-    else this.map.set(key, this.get(node, unit) + more);
-  }
-}
-
 /** @param {Network} network @param {ScheduleData} data @returns {string} why the rows of all sources cannot be shown, or "" */
 export function whyNotAllSources(network, data) {
   if (!data.symmetric) return "the schedule has one root";
@@ -156,17 +132,21 @@ export class Replay {
     /** the contributions to all units that each node holds from the start */
     this.totals = Int32Array.from(this.alive, (alive) => (this.reduces ? alive * data.unit_count : 0));
     if (!this.reduces) for (const source of this.sources) this.totals[source]++;
-    /** the contributions that arrived at nodes, in addition to those that they hold from the start */
-    this.arrived = new Counts(network.nodeCount, data.unit_count, this.complete);
+    const pairs = network.nodeCount * data.unit_count;
+    /**
+     * The contributions that arrived for each (node, unit) pair, in addition to those held from the start.
+     * Very many pairs are not an array, which would be too large; most of them have no contributions.
+     *
+     * @type {Record<number, number>}
+     */
+    this.arrived = pairs > MOST_PAIRS ? {} : new Uint16Array(pairs);
     this.executed = new Uint8Array(rows.count);
     /** the contributions by which each row increases those of its receiver */
     this.gain = new Uint16Array(rows.count);
-    /** the first row of each step, and of the step after the last */
-    this.firstRow = new Int32Array(this.steps + 2).fill(rows.count);
-    for (let row = rows.count - 1; row >= 0; row--) this.firstRow[rows.step[row]] = row;
-    for (let step = this.steps; step > 0; step--) {
-      this.firstRow[step] = Math.min(this.firstRow[step], this.firstRow[step + 1]);
-    }
+    /** the number of rows up to each step, from step 0 on */
+    this.ends = new Int32Array(this.steps + 1);
+    for (const step of rows.step) this.ends[step]++;
+    for (let step = 1; step <= this.steps; step++) this.ends[step] += this.ends[step - 1];
     this.execute();
     this.figures = this.profile();
     /** the units that are missing after the last step, if there are faults */
@@ -207,7 +187,7 @@ export class Replay {
         const sum = own + sent[row - begin];
         if (this.reduces) sums.set(key(node, row), sum);
         this.gain[row] = Math.max(sum - this.count(node, unit), 0);
-        arrived.add(node, unit, this.gain[row]);
+        if (this.gain[row]) arrived[node * data.unit_count + unit] = sum - this.initial(node, unit);
       }
     }
   }
@@ -219,7 +199,7 @@ export class Replay {
 
   /** @param {number} node @param {number} unit @returns {number} the contributions that the node holds now or in the end */
   count(node, unit) {
-    return this.initial(node, unit) + this.arrived.get(node, unit);
+    return this.initial(node, unit) + (this.arrived[node * this.data.unit_count + unit] ?? 0);
   }
 
   /**
@@ -229,8 +209,7 @@ export class Replay {
   heldAfter(step, unit) {
     const { rows } = this;
     const held = unit < 0 ? this.totals.slice() : Int32Array.from(this.alive, (_, node) => this.initial(node, unit));
-    const end = this.endOf(step);
-    for (let row = 0; row < end; row++) {
+    for (let row = 0; row < this.ends[step]; row++) {
       if (unit < 0 || rows.unit[row] === unit) held[rows.receiver[row]] += this.gain[row];
     }
     return held;
@@ -287,20 +266,13 @@ export class Replay {
 
   /** @param {number} step @returns {[number, number]} the rows of a step, from and to */
   span(step) {
-    if (step < 1 || step > this.steps) return [0, 0];
-    return [this.firstRow[step], this.firstRow[step + 1]];
-  }
-
-  /** @param {number} step @returns {number} the number of rows up to a step */
-  endOf(step) {
-    return this.span(Math.min(step, this.steps))[1];
+    return [this.ends[step - 1] ?? 0, this.ends[step]];
   }
 
   /** @param {number} node @param {number} step @returns {number[]} the complete units at a node, ascending */
   unitsAt(node, step) {
     const held = Int32Array.from(this.sources, (_, unit) => this.initial(node, unit));
-    const end = this.endOf(step);
-    for (let row = 0; row < end; row++) {
+    for (let row = 0; row < this.ends[step]; row++) {
       if (this.rows.receiver[row] === node) held[this.rows.unit[row]] += this.gain[row];
     }
     return [...held.keys()].filter((unit) => held[unit] === this.complete);
@@ -346,18 +318,19 @@ export class Replay {
     const byPort = Array.from({ length: network.portCount }, () => new Int32Array(steps));
     const greatestLoad = new Int32Array(steps);
     const total = new Int32Array(network.neighbors.length);
-    const now = new Int32Array(network.neighbors.length);
+    /** the last step in which each arc was busy */
+    const lastStep = new Int32Array(network.neighbors.length);
     let greatest = 0;
     for (let step = 1; step <= steps; step++) {
       const [begin, end] = this.span(step);
       for (let row = begin; row < end; row++) {
         if (!this.executed[row]) continue;
         const arc = this.arcOf(row);
-        if (!now[arc]++) linksUsed[step - 1]++;
+        if (lastStep[arc] !== step) linksUsed[step - 1]++;
+        lastStep[arc] = step;
         greatest = Math.max(greatest, ++total[arc]);
         byPort[arc % network.portCount][step - 1]++;
       }
-      for (let row = begin; row < end; row++) now[this.arcOf(row)] = 0;
       greatestLoad[step - 1] = greatest;
     }
     return { linksUsed, byPort, greatestLoad };

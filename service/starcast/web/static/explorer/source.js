@@ -8,7 +8,7 @@
  * @typedef {{name: string, description: string}} LayoutEntry
  * @typedef {{spec: string, family: string, n: number, k: number | null, node_count: number,
  *   port_count: number, ports: number[], reverse_ports: number[], diameter: number,
- *   translation_keeps_ports: boolean, layouts: LayoutEntry[], labels?: string[]}} TopologyData
+ *   translation_keeps_ports: boolean, layouts: LayoutEntry[], labels: string[]}} TopologyData
  * @typedef {{id: string, name: string, root: number, tree_count: number}} ForestData
  * @typedef {{id: string, name: string, collective: string, algorithm: string, ports: string,
  *   root: number, unit_count: number, steps: number, row_count: number, symmetric: boolean,
@@ -24,9 +24,6 @@ export class SourceError extends Error {
     this.hint = hint;
   }
 }
-
-/** Families whose labels follow from the ranks; see `computeLabels`. */
-const LABELLED_FAMILIES = ["star", "nk-star", "hypercube"];
 
 /**
  * The array type of each dtype, in the names of the API and of self-contained pages.
@@ -67,12 +64,13 @@ async function unpack(stored) {
 
 /** The data of a self-contained page, or of the server's API. */
 export class Source {
-  /** @param {any} stored the JSON data in a self-contained page, or null */
-  constructor(stored) {
-    this.stored = stored;
+  constructor() {
+    const stored = document.getElementById("starcast-data");
+    /** the JSON data in a self-contained page, or null @type {any} */
+    this.stored = stored && JSON.parse(stored.textContent ?? "");
     this.isComplete = stored !== null;
     /** the state in which a self-contained page opens @type {string} */
-    this.state = stored?.state ?? "";
+    this.state = this.stored?.state ?? "";
   }
 
   /** @returns {string} the spec of the page's topology */
@@ -101,28 +99,31 @@ export class Source {
 
   /**
    * @param {string} kind @param {string} id @param {string} path of the array in the API, below its owner
-   * @param {(entry: any) => any} pick returns the array in the data of a self-contained page
+   * @param {(entry: any) => any} [pick] returns the array in the data of a self-contained page
    * @returns {Promise<any>} the values
    */
-  async array(kind, id, path, pick) {
+  async array(kind, id, path, pick = (entry) => entry[path.replace("-", "_")]) {
     if (this.stored) return unpack(pick(await this.describe(kind, id)));
     const response = await request(`${kind}/${encodeURIComponent(id)}/${path}`);
     return toArray(response.headers.get("X-Array-Dtype") ?? "", await response.arrayBuffer());
   }
 
-  /** @param {string} kind @param {string} id @param {string} path @param {(entry: any) => any} pick see `array` */
-  async withArray(kind, id, path, pick) {
-    const [data, values] = await Promise.all([this.describe(kind, id), this.array(kind, id, path, pick)]);
+  /** @param {string} kind @param {string} id @param {string} path see `array` */
+  async withArray(kind, id, path) {
+    const [data, values] = await Promise.all([this.describe(kind, id), this.array(kind, id, path)]);
     return { data, values };
   }
 
-  /** @param {string} spec @returns {Promise<{data: TopologyData, values: Int32Array}>} */
+  /** @param {string} spec @returns {Promise<{data: TopologyData, values: Int32Array}>} the values are neighbours */
   async topology(spec) {
-    const { data, values } = await this.withArray("topologies", spec, "neighbors", (entry) => entry.neighbors);
-    if (!this.stored && !LABELLED_FAMILIES.includes(data.family)) {
-      data.labels = (await (await request(`topologies/${encodeURIComponent(spec)}/labels`)).json()).labels;
-    }
-    return { data, values };
+    const [topology, labels] = await Promise.all([this.withArray("topologies", spec, "neighbors"), this.labels(spec)]);
+    return { ...topology, data: { ...topology.data, labels } };
+  }
+
+  /** @param {string} spec @returns {Promise<string[]>} the labels of the nodes, by rank */
+  async labels(spec) {
+    if (this.stored) return new TextDecoder().decode(await this.array("topologies", spec, "labels")).split(" ");
+    return (await (await request(`topologies/${encodeURIComponent(spec)}/labels`)).json()).labels;
   }
 
   /** @param {string} spec @param {string} name @returns {Promise<Float32Array>} */
@@ -132,12 +133,12 @@ export class Source {
 
   /** @param {string} id @returns {Promise<{data: ForestData, values: Uint8Array}>} the values are parent ports */
   forest(id) {
-    return this.withArray("forests", id, "parent-ports", (entry) => entry.parent_ports);
+    return this.withArray("forests", id, "parent-ports");
   }
 
   /** @param {string} id @returns {Promise<{data: ScheduleData, values: Int32Array}>} the values are rows */
   schedule(id) {
-    return this.withArray("schedules", id, "rows", (entry) => entry.rows);
+    return this.withArray("schedules", id, "rows");
   }
 
   /** @param {"forests" | "schedules"} kind @param {string} spec @returns {Promise<Entry[]>} */
@@ -145,10 +146,4 @@ export class Source {
     if (this.stored) return Object.values(this.stored[kind]);
     return (await (await request(`topologies/${encodeURIComponent(spec)}/${kind}`)).json()).items;
   }
-}
-
-/** @returns {Source} */
-export function openSource() {
-  const stored = document.getElementById("starcast-data");
-  return new Source(stored && JSON.parse(stored.textContent ?? ""));
 }
