@@ -9,9 +9,8 @@ const rows = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".filte
 const texts = rows.map((row) => `${row.textContent} ${row.dataset.words ?? ""}`.toLowerCase());
 
 function applyFilter() {
-  const fields = Object.fromEntries(new FormData(form));
-  const words = String(fields.words ?? "").toLowerCase().split(/\s+/);
-  delete fields.words;
+  const { words: typed = "", ...fields } = Object.fromEntries(new FormData(form));
+  const words = String(typed).toLowerCase().split(/\s+/);
   let count = 0;
   rows.forEach((row, place) => {
     const matches =

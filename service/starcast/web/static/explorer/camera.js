@@ -1,5 +1,7 @@
 /** The visible part of the drawing, moved by pointer, wheel, touch and buttons. */
 
+/** @import { Explorer } from "./main.js" */
+
 /** Return whether the page is longer than the window. Then wheel and arrow keys scroll the page, not the picture. */
 export function doesPageScroll() {
   return document.documentElement.scrollHeight > innerHeight;
@@ -11,12 +13,9 @@ function distance(one, other) {
 }
 
 export class Camera {
-  /**
-   * @param {HTMLElement} host
-   * @param {() => void} onChange
-   * @param {(x: number, y: number) => void} onClick receives the position in the host, in pixels
-   */
-  constructor(host, onChange, onClick) {
+  /** @param {Explorer} explorer */
+  constructor(explorer) {
+    const host = /** @type {HTMLElement} */ (explorer.stage);
     this.host = host;
     this.scale = 1;
     this.x = 0; // position of the drawing's origin, in pixels
@@ -24,7 +23,7 @@ export class Camera {
     /** the point of the drawing in the middle of the host @type {[x: number, y: number]} */
     this.centre = [0, 0];
     this.isFitted = true;
-    this.onChange = onChange;
+    this.onChange = () => explorer.onCamera();
     /** the last event of each pointer that is pressed in the host @type {Map<number, PointerEvent>} */
     this.pointers = new Map();
     /** @param {number} x @param {number} y @returns {[number, number]} the position in the host of a position in the window */
@@ -53,8 +52,8 @@ export class Camera {
     /** @param {PointerEvent} event */
     const release = (event) => {
       if (!pointers.delete(event.pointerId)) return;
-      if (moved >= 5) onChange();
-      else if (event.type === "pointerup") onClick(...inHost(event.clientX, event.clientY));
+      if (moved >= 5) this.onChange();
+      else if (event.type === "pointerup") explorer.onClick(...inHost(event.clientX, event.clientY));
     };
     addEventListener("pointerup", release);
     addEventListener("pointercancel", release);
@@ -73,11 +72,6 @@ export class Camera {
     this.y = this.host.clientHeight / 2 - y * scale;
     this.isFitted = isFitted;
     this.onChange();
-  }
-
-  /** Keep the centre of the view after the host's size changed. */
-  recentre() {
-    this.show(...this.centre, this.scale, this.isFitted);
   }
 
   /** @param {number} dx @param {number} dy in pixels */

@@ -114,8 +114,9 @@ export function listen(explorer) {
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => explorer.refresh());
   new ResizeObserver(() => {
-    if (explorer.camera.isFitted && explorer.drawing) explorer.fit();
-    else explorer.camera.recentre();
+    const { camera, drawing } = explorer;
+    if (camera.isFitted && drawing) explorer.fit();
+    else camera.show(...camera.centre, camera.scale, camera.isFitted); // keeps the centre of the view
   }).observe(explorer.stage);
   // A self-contained page has no home page, so the link is removed. On a published site the link is not "../".
   const home = document.querySelector(".home");
@@ -248,24 +249,25 @@ export class Player {
 
 /** Save the visible picture in a file. @param {Explorer} explorer @param {"svg" | "png"} kind */
 async function save(explorer, kind) {
-  const { scene, view, state } = explorer;
+  const { scene, view, state, stage } = explorer;
   if (!scene) return;
   const parts = [explorer.network.data.spec, state.schedule || state.forest, state.step ? `step-${state.step}` : ""];
   const name = parts.filter(Boolean).join("-").replace(/[^A-Za-z0-9,=-]+/g, "-");
-  const link = document.createElement("a");
-  link.download = `${name}.${kind}`;
+  let blob = null;
   if (kind === "png" && view && !(view instanceof SvgView)) {
     explorer.draw(); // the browser may clear a canvas after showing it, so its content is drawn again
-    link.href = await pngOf(view.canvas);
+    blob = await pngOf(view.canvas);
   } else {
-    const picture = svgOf(explorer, scene);
-    link.href = kind === "svg" ? picture : await pngOf(await rasterize(picture, explorer.stage));
+    blob = svgOf(explorer, scene);
+    if (kind === "png") blob = await pngOf(await rasterize(blob, stage));
   }
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  if (!blob) throw new Error("the picture is too large");
+  const href = URL.createObjectURL(blob);
+  element("a", { href, download: `${name}.${kind}` }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 10_000);
 }
 
-/** @param {Explorer} explorer @param {Scene} scene @returns {string} the URL of the picture as SVG, with all colours in it */
+/** @param {Explorer} explorer @param {Scene} scene @returns {Blob} the picture as SVG, with all colours in it */
 function svgOf({ camera, progress, stage: { clientWidth: width, clientHeight: height } }, scene) {
   const view = new SvgView(document.createElement("div"));
   const { svg } = view;
@@ -275,26 +277,20 @@ function svgOf({ camera, progress, stage: { clientWidth: width, clientHeight: he
   for (const each of svg.querySelectorAll("[tabindex]")) {
     for (const name of ["role", "tabindex", "aria-pressed", "aria-label", "class"]) each.removeAttribute(name);
   }
-  return URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(svg)], { type: "image/svg+xml" }));
+  return new Blob([new XMLSerializer().serializeToString(svg)], { type: "image/svg+xml" });
 }
 
-/** @param {string} picture a URL @param {HTMLElement} stage @returns {Promise<HTMLCanvasElement>} the picture in double size */
+/** @param {Blob} picture as SVG @param {HTMLElement} stage @returns {Promise<HTMLCanvasElement>} the picture in double size */
 async function rasterize(picture, { clientWidth: width, clientHeight: height }) {
   const image = new Image();
-  image.src = picture;
+  image.src = URL.createObjectURL(picture);
   await image.decode();
   const canvas = document.createElement("canvas");
   Object.assign(canvas, { width: 2 * width, height: 2 * height });
   canvas.getContext("2d")?.drawImage(image, 0, 0, 2 * width, 2 * height);
-  URL.revokeObjectURL(picture);
+  URL.revokeObjectURL(image.src);
   return canvas;
 }
 
-/** @param {HTMLCanvasElement} canvas @returns {Promise<string>} the URL of its content as PNG */
-function pngOf(canvas) {
-  return new Promise((resolve, reject) => {
-    const onBlob = (/** @type {Blob | null} */ blob) =>
-      blob ? resolve(URL.createObjectURL(blob)) : reject(new Error("the picture is too large"));
-    canvas.toBlob(onBlob, "image/png");
-  });
-}
+/** @param {HTMLCanvasElement} canvas @returns {Promise<Blob | null>} its content, or null if it is too large */
+const pngOf = (canvas) => new Promise((resolve) => canvas.toBlob(resolve));

@@ -6,6 +6,7 @@ import { faultText } from "./state.js";
 /** @import { Explorer } from "./main.js" */
 /** @import { Replay } from "./replay.js" */
 /** @import { Scene } from "./scene.js" */
+/** @import { State } from "./state.js" */
 
 const MOST_UNITS = 24;
 
@@ -25,6 +26,15 @@ export function pathsText(paths) {
   const last = hops.pop();
   const list = hops.length ? `${hops.join(", ")} and ${last}` : `${last}`;
   return `${countOf(paths.length, "disjoint path")} of ${list} hops`;
+}
+
+/** @param {Int16Array} load how many trees use each arc @returns {string} such as `Directed links by load: 0: 3, 1: 69` */
+export function loadText(load) {
+  /** @type {number[]} */
+  const counts = [];
+  for (const trees of load) counts[trees] = (counts[trees] ?? 0) + 1;
+  const parts = counts.map((links, trees) => `${trees}: ${links.toLocaleString("en")}`);
+  return `Directed links by load: ${parts.filter(Boolean).join(", ")}`;
 }
 
 /** @param {string} text @param {() => void} action @param {Record<string, string>} [attributes] @returns {HTMLElement} */
@@ -83,7 +93,7 @@ function describeSelection(explorer) {
     element("p", {}, "Node ", element("code", {}, network.labels[node]), ` (rank ${node}) `, fail),
     element("p", { class: "note" }, "Ports: ", ...ports),
   ];
-  if (replay) parts.push(describeUnits(node, explorer));
+  if (replay) parts.push(describeUnits(node, replay, explorer.state));
   parts.push(...describeDisjointPaths(explorer));
   if (forest) {
     const hops = explorer.visibleTrees.map((tree) => {
@@ -101,9 +111,8 @@ function crossButton(explorer, arc) {
   return linkButton(network.labels[other], () => explorer.select(other, network.portOf(arc)));
 }
 
-/** @param {number} node @param {Explorer} explorer @returns {HTMLElement} */
-function describeUnits(node, { replay, state: { step, unit } }) {
-  if (!replay) return element("p");
+/** @param {number} node @param {Replay} replay @param {State} state @returns {HTMLElement} */
+function describeUnits(node, replay, { step, unit }) {
   const units = replay.unitsAt(node, step);
   const few = units.slice(0, MOST_UNITS).join(", ") + (units.length > MOST_UNITS ? " and more" : "");
   let text = units.length ? `Holds ${countOf(units.length, "unit")}: ${few}` : "Holds no units";

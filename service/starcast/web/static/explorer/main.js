@@ -5,7 +5,7 @@ import { Camera } from "./camera.js";
 import { CanvasView } from "./canvas-view.js";
 import { drawCharts, moveCursors } from "./charts.js";
 import { PACKET_AT_REST, Player, fillSelect, fillTreeList, listen } from "./controls.js";
-import { missingText, pathsText, report, showFaults, showLegend, showSelection } from "./details.js";
+import { loadText, missingText, pathsText, report, showFaults, showLegend, showSelection } from "./details.js";
 import { Drawing } from "./drawing.js";
 import { GlView, hasWebGl } from "./gl-view.js";
 import { Forest, Network, findDisjointPaths } from "./network.js";
@@ -21,6 +21,9 @@ import { SvgView } from "./svg-view.js";
 /** Up to this number of nodes, a topology is drawn as SVG: S_5 has 120. */
 const MOST_SVG_NODES = 200;
 const MOST_UNITS_LISTED = 256;
+const VIEWS = { svg: SvgView, webgl2: GlView, canvas: CanvasView };
+/** The controls that have the names and the values of parts of the state. */
+const CONTROLS = /** @type {const} */ (["layout", "forest", "schedule", "source", "unit", "step"]);
 
 export class Explorer {
   /** @param {Source} source @param {Network} network */
@@ -34,8 +37,6 @@ export class Explorer {
     this.schedule = /** @type {{data: ScheduleData, rows: Rows} | null} */ (null);
     /** the execution of the schedule's rows, of one source or of all @type {Replay | null} */
     this.replay = null;
-    /** the replay that the charts show @type {Replay | null} */
-    this.charted = null;
     this.view = /** @type {SvgView | CanvasView | GlView | null} */ (null);
     this.scene = /** @type {Scene | null} */ (null);
     this.selectedLink = -1;
@@ -46,7 +47,7 @@ export class Explorer {
     this.progress = PACKET_AT_REST;
     /** settled when the user's last action has finished @type {Promise<void>} */
     this.last = Promise.resolve();
-    this.camera = new Camera(this.stage, () => this.onCamera(), (x, y) => this.onClick(x, y));
+    this.camera = new Camera(this);
   }
 
   /** @returns {string} the part of the address that holds the state */
@@ -112,26 +113,21 @@ export class Explorer {
     if (!drawing) return;
     this.drawing = drawing;
     this.state.layout = name;
-    byId("layout").value = name;
     byId("layout-text").textContent = network.data.layouts.find((layout) => layout.name === name)?.description ?? "";
-    this.chooseView(drawing.count);
+    const renderer = drawing.count <= MOST_SVG_NODES ? "svg" : hasWebGl() ? "webgl2" : "canvas";
+    if (document.body.dataset.renderer !== renderer) {
+      document.body.dataset.renderer = renderer;
+      this.view?.destroy();
+      this.view = new VIEWS[renderer](this.stage);
+      const label = `${network.data.spec}: move with the arrow keys; the selection is described below`;
+      const canvas = this.stage.querySelector("canvas");
+      if (canvas) update(canvas, { tabindex: 0, role: "img", "aria-label": label });
+    }
     this.fit();
   }
 
   fit() {
     if (this.drawing) this.camera.fit(this.drawing.bounds);
-  }
-
-  /** @param {number} count of items */
-  chooseView(count) {
-    const kind = count <= MOST_SVG_NODES ? SvgView : hasWebGl() ? GlView : CanvasView;
-    if (this.view instanceof kind) return;
-    this.view?.destroy();
-    this.view = new kind(this.stage);
-    const name = `${this.network.data.spec}: move with the arrow keys; the selection is described below`;
-    const canvas = this.stage.querySelector("canvas");
-    if (canvas) update(canvas, { tabindex: 0, role: "img", "aria-label": name });
-    document.body.dataset.renderer = kind === SvgView ? "svg" : kind === GlView ? "webgl2" : "canvas";
   }
 
   /**
@@ -165,7 +161,6 @@ export class Explorer {
       if (missing.length) report(`${name} has no tree ${missing.join(", ")}: trees are 0 to ${treeCount - 1}`);
       this.state.trees = trees.filter((tree) => tree < treeCount);
     }
-    byId("forest").value = this.state.forest;
     byId("trees").hidden = !this.forest;
     fillTreeList(this.forest?.treeCount ?? 0, this.visibleTrees);
     /** @type {HTMLInputElement} */ (document.querySelector(`input[name=links][value=${this.state.links}]`)).checked = true;
@@ -192,7 +187,6 @@ export class Explorer {
       const { data, values } = await this.source.schedule(id);
       return { data, rows: splitRows(values, data.row_count) };
     });
-    byId("schedule").value = this.state.schedule;
     if (this.schedule) this.setSource(source);
     const steps = this.schedule?.data.steps ?? 0;
     if (step > steps && this.schedule) report(`step ${step} is after the last: ${name} has ${steps} steps`);
@@ -208,9 +202,7 @@ export class Explorer {
     const reason = whyNotAllSources(network, schedule.data);
     if (source === "all" && reason) report(`all sources cannot be shown: ${reason}`);
     this.state.source = source === "all" && !reason ? "all" : "one";
-    const select = byId("source");
-    select.value = this.state.source;
-    select.disabled = reason !== "";
+    byId("source").disabled = reason !== "";
     byId("source-text").textContent = schedule.data.symmetric
       ? reason || "The schedule is symmetric: translations of one source's rows are those of all sources."
       : "";
@@ -224,8 +216,13 @@ export class Explorer {
       this.state.unit = -1;
     }
     if (this.state.unit >= MOST_UNITS_LISTED) this.addChoice(byId("unit"), String(this.state.unit));
-    byId("unit").value = String(this.state.unit);
-    this.replay = new Replay(network, data, rows, this.state.faults);
+    this.setReplay(data, rows);
+  }
+
+  /** Execute rows under the faults of the state. @param {ScheduleData} data @param {Rows} rows */
+  setReplay(data, rows) {
+    this.replay = new Replay(this.network, data, rows, this.state.faults);
+    drawCharts(byId("charts"), this.replay, (step) => this.goTo(step));
   }
 
   /** Show the state everywhere: picture, texts, charts, address. */
@@ -235,28 +232,15 @@ export class Explorer {
     this.buildScene();
     this.draw();
     const steps = this.replay?.steps ?? 0;
-    byId("step").value = String(state.step);
+    for (const name of CONTROLS) byId(name).value = state[name];
     byId("step").setAttribute("aria-valuetext", `step ${state.step} of ${steps}`);
     const links = this.replay?.figures.linksUsed[state.step - 1] ?? 0;
     byId("step-text").textContent = state.step ? `step ${state.step} of ${steps}: ${links} links busy` : `before step 1 of ${steps}`;
-    if (this.replay && this.charted !== this.replay) {
-      this.charted = this.replay;
-      drawCharts(byId("charts"), this.replay, (step) => this.goTo(step));
-    }
     moveCursors(byId("charts"), state.step, steps);
-    if (this.forest) this.describeLoad(this.forest);
+    if (this.forest) byId("load-text").textContent = loadText(this.forest.load(this.visibleTrees));
     showSelection(this);
     showFaults(this);
     this.writeAddress();
-  }
-
-  /** @param {Forest} forest */
-  describeLoad(forest) {
-    /** @type {Map<number, number>} */
-    const counts = new Map();
-    for (const load of forest.load(this.visibleTrees)) counts.set(load, (counts.get(load) ?? 0) + 1);
-    const parts = [...counts].sort(([left], [right]) => left - right).map(([load, links]) => `${load}: ${links.toLocaleString("en")}`);
-    byId("load-text").textContent = `Directed links by load: ${parts.join(", ")}`;
   }
 
   /** Build the scene and its legend, and fit the picture into the remaining space. */
@@ -275,10 +259,8 @@ export class Explorer {
     const { drawing, forest, paths, replay, schedule, state } = this;
     if (!drawing) return;
     const dead = state.faults.filter((fault) => fault.step <= Math.max(step, 1));
-    let root = forest?.data.root ?? -1;
-    // All nodes are roots of an expanded schedule.
-    if (schedule) root = schedule.data.symmetric && state.source === "all" ? -1 : schedule.data.root;
-    if (schedule?.data.id.endsWith(":expanded")) root = -1;
+    let root = (replay ?? forest)?.data.root ?? -1;
+    if (schedule?.data.id.endsWith(":expanded")) root = -1; // all nodes are roots
     const scene = new Scene(drawing, {
       selected: state.node,
       selectedLink: this.selectedLink,
@@ -320,7 +302,7 @@ export class Explorer {
     byId("live").textContent = text;
   }
 
-  /** @param {number} x @param {number} y */
+  /** @param {number} x @param {number} y the position in the stage, in pixels */
   onClick(x, y) {
     const { drawing } = this;
     if (!drawing) return;
@@ -383,7 +365,7 @@ export class Explorer {
   setFaults(changed) {
     const { network, replay, state } = this;
     state.faults = changed;
-    if (replay) this.replay = new Replay(network, replay.data, replay.rows, changed);
+    if (replay) this.setReplay(replay.data, replay.rows);
     this.refresh();
     const faults = changed.map((fault) => faultText(network, fault)).join(", ");
     const missing = this.replay?.result ? `, ${missingText(this.replay.result.missing)}` : "";

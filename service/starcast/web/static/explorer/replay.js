@@ -58,16 +58,18 @@ export function expandRows(network, data, rows) {
   const total = rows.count * nodes;
   const out = splitRows(new Int32Array((rows.combine.length ? 7 : 6) * total), total);
   const multiplicity = data.unit_count / nodes;
-  const arcs = spanningArcs(network, data.root);
-  const images = Array.from({ length: nodes }, (_, source) => {
-    const image = new Int32Array(nodes);
-    image[data.root] = source;
-    for (const arc of arcs) {
+  /** the images of all nodes for each source; at first, only that of the root is right */
+  const images = Array.from({ length: nodes }, (_, source) => new Int32Array(nodes).fill(source));
+  const seen = new Set([data.root]);
+  for (const node of seen) {
+    for (const arc of network.arcsFrom(node)) {
+      const next = network.neighbors[arc];
+      if (seen.has(next)) continue;
+      seen.add(next);
       const port = arc % network.portCount;
-      image[network.neighbors[arc]] = network.neighbors[image[network.sender(arc)] * network.portCount + port];
+      for (const image of images) image[next] = network.neighbors[image[node] * network.portCount + port];
     }
-    return image;
-  });
+  }
   // The inner loop is over the sources, so that the expanded rows stay in the order of time.
   for (let row = 0, at = 0; row < rows.count; row++) {
     const unit = rows.unit[row];
@@ -83,22 +85,8 @@ export function expandRows(network, data, rows) {
         : source * data.unit_count + unit;
     }
   }
-  const expanded = { ...data, symmetric: false, unit_count: data.unit_count * nodes, row_count: total };
+  const expanded = { ...data, root: -1, symmetric: false, unit_count: data.unit_count * nodes, row_count: total };
   return { data: expanded, rows: out };
-}
-
-/** @param {Network} network @param {number} root @returns {number[]} arcs of a tree, by level */
-function spanningArcs(network, root) {
-  const seen = new Set([root]);
-  const arcs = [];
-  for (const node of seen) {
-    for (const arc of network.arcsFrom(node)) {
-      if (seen.has(network.neighbors[arc])) continue;
-      seen.add(network.neighbors[arc]);
-      arcs.push(arc);
-    }
-  }
-  return arcs;
 }
 
 export class Replay {
@@ -128,18 +116,18 @@ export class Replay {
      * not summed up has one contribution, which its source holds from the start.
      */
     this.complete = this.reduces ? this.alive.reduce((sum, each) => sum + each, 0) : 1;
-    this.sources = Int32Array.from({ length: data.unit_count }, (_, unit) => this.source(unit));
+    const unitsOfSource = this.multiplicity * (this.collective === "alltoall" ? network.nodeCount : 1);
+    const hasManySources = MANY_SENDERS.includes(this.collective);
+    /** the node that holds each unit from the start */
+    this.sources = Int32Array.from({ length: data.unit_count }, (_, unit) => {
+      return hasManySources ? Math.floor(unit / unitsOfSource) : data.root;
+    });
     /** the contributions to all units that each node holds from the start */
     this.totals = Int32Array.from(this.alive, (alive) => (this.reduces ? alive * data.unit_count : 0));
     if (!this.reduces) for (const source of this.sources) this.totals[source]++;
     const pairs = network.nodeCount * data.unit_count;
-    /**
-     * The contributions that arrived for each (node, unit) pair, in addition to those held from the start.
-     * Very many pairs are not an array, which would be too large; most of them have no contributions.
-     *
-     * @type {Record<number, number>}
-     */
-    this.arrived = pairs > MOST_PAIRS ? {} : new Uint16Array(pairs);
+    /** the contributions that arrived for each (node, unit) pair @type {Record<number, number>} */
+    this.arrived = pairs > MOST_PAIRS ? {} : new Uint16Array(pairs); // most of very many pairs have none
     this.executed = new Uint8Array(rows.count);
     /** the contributions by which each row increases those of its receiver */
     this.gain = new Uint16Array(rows.count);
@@ -231,15 +219,6 @@ export class Replay {
     return unit < 0 ? `holds ${held}` : held ? "holds it" : "lacks it";
   }
 
-  /** @param {number} unit @returns {number} the node that holds the unit from the start */
-  source(unit) {
-    if (this.collective === "alltoall") {
-      return Math.floor(unit / (this.multiplicity * this.network.nodeCount));
-    }
-    if (MANY_SENDERS.includes(this.collective)) return Math.floor(unit / this.multiplicity);
-    return this.data.root;
-  }
-
   /** @param {number} unit @returns {number} the destination of the unit, if it has one */
   destination(unit) {
     if (this.collective === "gather" || this.collective === "reduce") return this.data.root;
@@ -285,26 +264,22 @@ export class Replay {
    * @returns {{missing: number, undelivered: [number, number][], perNode: Int32Array}}
    */
   findMissing() {
-    const { network, data, alive } = this;
+    const { network, alive } = this;
     const perNode = new Int32Array(network.nodeCount);
     /** @type {[number, number][]} */
     const pairs = [];
-    const isOwed = (/** @type {number} */ unit) => !MANY_SENDERS.includes(this.collective) || alive[this.source(unit)];
-    const owed = Array.from({ length: data.unit_count }, (_, unit) => unit).filter(isOwed);
-    let missing = 0;
+    const isOwed = (/** @type {number} */ unit) => !MANY_SENDERS.includes(this.collective) || alive[this.sources[unit]];
+    const owed = [...this.sources.keys()].filter(isOwed);
     /** @param {number} node @param {number} unit */
     const check = (node, unit) => {
       if (!alive[node] || this.count(node, unit) === this.complete) return;
-      missing++;
       perNode[node]++;
       if (!this.toAll || pairs.length < MOST_EXAMPLES) pairs.push([node, unit]);
     };
-    if (this.toAll) {
-      for (let node = 0; node < network.nodeCount; node++) for (const unit of owed) check(node, unit);
-    } else {
-      for (const unit of owed) check(this.destination(unit), unit);
-      pairs.sort((left, right) => left[0] - right[0] || left[1] - right[1]);
-    }
+    if (this.toAll) perNode.forEach((_, node) => owed.forEach((unit) => check(node, unit)));
+    else for (const unit of owed) check(this.destination(unit), unit);
+    pairs.sort((left, right) => left[0] - right[0] || left[1] - right[1]);
+    const missing = perNode.reduce((sum, each) => sum + each, 0);
     return { missing, undelivered: pairs.slice(0, MOST_EXAMPLES), perNode };
   }
 

@@ -113,8 +113,7 @@ export class Scene {
 
   /** @param {number} item @returns {Colour} */
   fillOf(item) {
-    const [red, green, blue] = this.fill.subarray(4 * item, 4 * item + 3);
-    return [red, green, blue];
+    return /** @type {Colour} */ ([...this.fill.subarray(4 * item, 4 * item + 3)]);
   }
 
   /** Fill the item of a node with the accent colour, and all others with that of the paper. @param {number} node */

@@ -18,12 +18,11 @@
 
 /** A request that failed, with the server's hint if there is one. */
 export class SourceError extends Error {
-  /** @param {string} message @param {string} [hint] */
-  constructor(message, hint = "") {
-    super(message);
-    this.hint = hint;
-  }
+  hint = "";
 }
+
+/** @param {string} message @param {string} [hint] @returns {SourceError} */
+const failure = (message, hint = "") => Object.assign(new SourceError(message), { hint });
 
 /**
  * The array type of each dtype, in the names of the API and of self-contained pages.
@@ -38,7 +37,7 @@ const NUMBER_TYPES = {
 /** @param {string} dtype @param {ArrayBuffer} buffer @returns {Numbers} */
 function toArray(dtype, buffer) {
   const type = NUMBER_TYPES[dtype];
-  if (!type) throw new SourceError(`the server sent an array of ${dtype}`);
+  if (!type) throw failure(`the server sent an array of ${dtype}`);
   return new type(buffer);
 }
 
@@ -48,11 +47,11 @@ async function request(path) {
   try {
     response = await fetch(`../api/v1/${path}`);
   } catch {
-    throw new SourceError("the server does not answer", "start it again: starcast serve");
+    throw failure("the server does not answer", "start it again: starcast serve");
   }
   if (response.ok) return response;
   const problem = await response.json().catch(() => ({}));
-  throw new SourceError(problem.detail ?? problem.title ?? `${response.status}`, problem.hint);
+  throw failure(problem.detail ?? problem.title ?? `${response.status}`, problem.hint);
 }
 
 /** @param {{dtype: string, data: string}} stored @returns {Promise<Numbers>} */
@@ -94,7 +93,7 @@ export class Source {
     if (named) return named;
     const names = Object.values(entries).map((/** @type {any} */ entry) => entry.name ?? entry.spec);
     const hint = names.length ? `it holds ${names.join(", ")}` : "it holds none";
-    throw new SourceError(`this page does not hold ${id}`, hint);
+    throw failure(`this page does not hold ${id}`, hint);
   }
 
   /**
