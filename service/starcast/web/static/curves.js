@@ -1,8 +1,6 @@
 /**
- * Plots of a comparison, from the data in the page: time against message size, and links busy per
- * step. A slider, or the pointer, selects a message size at which the values of all curves are
- * shown. Crossovers are numbered. The tables of values in the page, which browsers without scripts
- * show, are collapsed.
+ * Plots of a comparison: time against message size, and links busy per step. A slider or the pointer selects
+ * the message size of the values shown. The tables in the page, for browsers without scripts, are collapsed.
  */
 
 import { element, svgElement, treeColour, update } from "./elements.js";
@@ -46,20 +44,19 @@ class Axis {
   /** @param {number[]} values @param {number} from @param {number} to positions of its ends @param {boolean} isLog */
   constructor(values, from, to, isLog = true) {
     this.isLog = isLog;
-    const scaled = isLog ? values.map(Math.log10) : [0, ...values];
-    this.low = Math.min(...scaled);
-    this.high = Math.max(...scaled);
-    if (isLog && this.high - this.low < 0.3) {
-      this.low -= 0.15;
-      this.high += 0.15;
-    }
+    this.scale = isLog ? Math.log10 : Number;
+    const scaled = (isLog ? values : [0, ...values]).map(this.scale);
+    const [low, high] = [Math.min(...scaled), Math.max(...scaled)];
+    const margin = isLog && high - low < 0.3 ? 0.15 : 0;
+    this.low = low - margin;
+    this.high = high + margin;
     this.from = from;
     this.to = to;
   }
 
   /** @param {number} value */
   at(value) {
-    const share = ((this.isLog ? Math.log10(value) : value) - this.low) / (this.high - this.low);
+    const share = (this.scale(value) - this.low) / (this.high - this.low);
     return this.from + share * (this.to - this.from);
   }
 
@@ -141,9 +138,7 @@ class Plot {
 
   /** @param {string} tag @param {Record<string, string | number>} attributes @param {(Node | string)[]} children */
   draw(tag, attributes, ...children) {
-    const drawn = svgElement(tag, attributes, ...children);
-    this.svg.append(drawn);
-    return drawn;
+    this.svg.append(svgElement(tag, attributes, ...children));
   }
 
   /** @param {[number, number][]} points @param {Record<string, string>} style */

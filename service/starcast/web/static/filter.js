@@ -1,7 +1,4 @@
-/**
- * A filter for the rows of a self-contained page: by words, and by the other fields of the form, whose
- * values the rows have as data attributes.
- */
+/** A filter for the rows of a page: by words, and by the other fields of the form, whose values are data attributes of the rows. */
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("filter"));
 const shown = /** @type {HTMLElement} */ (document.getElementById("shown"));

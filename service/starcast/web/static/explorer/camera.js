@@ -23,7 +23,7 @@ export class Camera {
     /** the point of the drawing in the middle of the host @type {[x: number, y: number]} */
     this.centre = [0, 0];
     this.isFitted = true;
-    this.onChange = () => explorer.onCamera();
+    this.explorer = explorer;
     /** the last event of each pointer that is pressed in the host @type {Map<number, PointerEvent>} */
     this.pointers = new Map();
     /** @param {number} x @param {number} y @returns {[number, number]} the position in the host of a position in the window */
@@ -52,7 +52,7 @@ export class Camera {
     /** @param {PointerEvent} event */
     const release = (event) => {
       if (!pointers.delete(event.pointerId)) return;
-      if (moved >= 5) this.onChange();
+      if (moved >= 5) this.explorer.onCamera();
       else if (event.type === "pointerup") explorer.onClick(...inHost(event.clientX, event.clientY));
     };
     addEventListener("pointerup", release);
@@ -71,7 +71,7 @@ export class Camera {
     this.x = this.host.clientWidth / 2 - x * scale;
     this.y = this.host.clientHeight / 2 - y * scale;
     this.isFitted = isFitted;
-    this.onChange();
+    this.explorer.onCamera();
   }
 
   /** @param {number} dx @param {number} dy in pixels */
@@ -88,8 +88,10 @@ export class Camera {
     this.show(x + (px - this.host.clientWidth / 2) * shift, y + (py - this.host.clientHeight / 2) * shift, scale);
   }
 
-  /** @param {{left: number, top: number, right: number, bottom: number}} box */
-  fit({ left, top, right, bottom }) {
+  /** Show the entire drawing. */
+  fit() {
+    if (!this.explorer.drawing) return;
+    const { left, top, right, bottom } = this.explorer.drawing.bounds;
     const width = this.host.clientWidth || 1;
     const height = this.host.clientHeight || 1;
     const margin = Math.min(36, width / 8);

@@ -22,10 +22,10 @@ const COMMANDS = [
   ["first", "", (explorer) => explorer.goTo(0)],
   ["back", ",", (explorer) => explorer.goTo(explorer.state.step - 1)],
   ["next", ".", (explorer) => explorer.goTo(explorer.state.step + 1)],
-  ["play", "p", (explorer) => explorer.player.toggle()],
+  ["play", "p", (explorer) => togglePlaying(explorer)],
   ["zoom-in", "+", (explorer) => explorer.camera.zoom(ZOOM)],
   ["zoom-out", "-", (explorer) => explorer.camera.zoom(1 / ZOOM)],
-  ["fit", "f", (explorer) => explorer.fit()],
+  ["fit", "f", (explorer) => explorer.camera.fit()],
   ["save-svg", "", (explorer) => save(explorer, "svg")],
   ["save-png", "", (explorer) => save(explorer, "png")],
   ["", "x", (explorer) => explorer.toggleFault()],
@@ -92,7 +92,7 @@ export function listen(explorer) {
     explorer.refresh();
   });
   on("step", "input", (value) => {
-    explorer.player.stop();
+    stopPlaying(explorer);
     explorer.goTo(Number(value));
   });
   for (const [button, , action] of COMMANDS) if (button) on(button, "click", () => action(explorer));
@@ -115,7 +115,7 @@ export function listen(explorer) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => explorer.refresh());
   new ResizeObserver(() => {
     const { camera, drawing } = explorer;
-    if (camera.isFitted && drawing) explorer.fit();
+    if (camera.isFitted && drawing) camera.fit();
     else camera.show(...camera.centre, camera.scale, camera.isFitted); // keeps the centre of the view
   }).observe(explorer.stage);
   // A self-contained page has no home page, so the link is removed. On a published site the link is not "../".
@@ -189,62 +189,51 @@ function move(explorer, dx, dy) {
   else explorer.announce("no link leads that way");
 }
 
-/** Playing a schedule: steps follow each other, and packets move along the links. */
-export class Player {
-  /** @param {Explorer} explorer */
-  constructor(explorer) {
-    this.explorer = explorer;
-    /** the requested animation frame, or 0 while nothing is played */
-    this.frame = 0;
-  }
+/** Show whether a schedule is played. @param {Explorer} explorer @param {number} frame the requested animation frame, or 0 */
+function setFrame(explorer, frame) {
+  explorer.playing = frame;
+  byId("play").textContent = frame ? "⏸" : "▶";
+  byId("play").setAttribute("aria-label", frame ? "Pause" : "Play");
+}
 
-  /** @param {number} frame */
-  setFrame(frame) {
-    this.frame = frame;
-    byId("play").textContent = frame ? "⏸" : "▶";
-    byId("play").setAttribute("aria-label", frame ? "Pause" : "Play");
+/** Play the steps of a schedule, with packets that move along the links, or pause. @param {Explorer} explorer */
+function togglePlaying(explorer) {
+  if (explorer.playing) {
+    stopPlaying(explorer);
+    return explorer.refresh();
   }
+  const steps = explorer.replay?.steps ?? 0;
+  if (!steps) return;
+  if (explorer.state.step >= steps) explorer.goTo(0);
+  const isReduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  let step = 0; // the step that is played, or 0 before its first frame
+  let start = 0;
+  /** @param {number} time */
+  const frame = (time) => {
+    if (!step) {
+      if (explorer.state.step >= steps) return stopPlaying(explorer);
+      step = explorer.state.step + 1;
+      start = time;
+      if (!isReduced) explorer.paint(step, step - 1);
+    }
+    const seconds = STEP_SECONDS / Number(byId("speed").value);
+    const progress = (time - start) / 1000 / seconds;
+    if (progress >= 1) {
+      explorer.goTo(step);
+      step = 0;
+    } else if (!isReduced) {
+      explorer.progress = progress;
+      explorer.draw();
+    }
+    explorer.playing = requestAnimationFrame(frame);
+  };
+  setFrame(explorer, requestAnimationFrame(frame));
+}
 
-  play() {
-    const { explorer } = this;
-    const steps = explorer.replay?.steps ?? 0;
-    if (!steps) return;
-    if (explorer.state.step >= steps) explorer.goTo(0);
-    const isReduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    let step = 0; // the step that is played, or 0 before its first frame
-    let start = 0;
-    /** @param {number} time */
-    const frame = (time) => {
-      if (!step) {
-        if (explorer.state.step >= steps) return this.stop();
-        step = explorer.state.step + 1;
-        start = time;
-        if (!isReduced) explorer.paint(step, step - 1);
-      }
-      const seconds = STEP_SECONDS / Number(byId("speed").value);
-      const progress = (time - start) / 1000 / seconds;
-      if (progress >= 1) {
-        explorer.goTo(step);
-        step = 0;
-      } else if (!isReduced) {
-        explorer.progress = progress;
-        explorer.draw();
-      }
-      this.frame = requestAnimationFrame(frame);
-    };
-    this.setFrame(requestAnimationFrame(frame));
-  }
-
-  stop() {
-    cancelAnimationFrame(this.frame); // otherwise two loops run after a quick stop and start
-    this.setFrame(0);
-  }
-
-  toggle() {
-    if (!this.frame) return this.play();
-    this.stop();
-    this.explorer.refresh();
-  }
+/** @param {Explorer} explorer */
+export function stopPlaying(explorer) {
+  cancelAnimationFrame(explorer.playing); // otherwise two loops run after a quick stop and start
+  setFrame(explorer, 0);
 }
 
 /** Save the visible picture in a file. @param {Explorer} explorer @param {"svg" | "png"} kind */

@@ -33,8 +33,8 @@ export function loadText(load) {
   /** @type {number[]} */
   const counts = [];
   for (const trees of load) counts[trees] = (counts[trees] ?? 0) + 1;
-  const parts = counts.map((links, trees) => `${trees}: ${links.toLocaleString("en")}`);
-  return `Directed links by load: ${parts.filter(Boolean).join(", ")}`;
+  const parts = counts.flatMap((links, trees) => `${trees}: ${links.toLocaleString("en")}`); // skips loads without links
+  return `Directed links by load: ${parts.join(", ")}`;
 }
 
 /** @param {string} text @param {() => void} action @param {Record<string, string>} [attributes] @returns {HTMLElement} */

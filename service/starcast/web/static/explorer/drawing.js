@@ -74,10 +74,9 @@ export class Drawing {
       const to = this.itemOf[network.neighbors[arc]];
       if (from === to) return;
       const key = Math.min(from, to) * this.count + Math.max(from, to);
-      const earlier = this.isQuotient ? known.get(key) : undefined;
-      const drawn = earlier ?? this.a.push(from) - 1;
-      if (earlier === undefined) this.b.push(to);
+      const drawn = known.get(key) ?? this.a.push(from) - 1;
       if (this.isQuotient) known.set(key, drawn);
+      this.b[drawn] ??= to;
       this.weight[drawn] = (this.weight[drawn] ?? 0) + 1;
       this.drawnLink[link] = drawn;
       this.port[drawn] = arc % network.portCount;

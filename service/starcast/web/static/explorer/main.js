@@ -4,7 +4,7 @@ import { byId, update } from "../elements.js";
 import { Camera } from "./camera.js";
 import { CanvasView } from "./canvas-view.js";
 import { drawCharts, moveCursors } from "./charts.js";
-import { PACKET_AT_REST, Player, fillSelect, fillTreeList, listen } from "./controls.js";
+import { PACKET_AT_REST, fillSelect, fillTreeList, listen, stopPlaying } from "./controls.js";
 import { loadText, missingText, pathsText, report, showFaults, showLegend, showSelection } from "./details.js";
 import { Drawing } from "./drawing.js";
 import { GlView, hasWebGl } from "./gl-view.js";
@@ -42,7 +42,8 @@ export class Explorer {
     this.selectedLink = -1;
     /** the arcs of the disjoint paths from the marked node to the selected node @type {number[][] | null} */
     this.paths = null;
-    this.player = new Player(this);
+    /** the animation frame that was requested last, or 0 while nothing is played */
+    this.playing = 0;
     /** the positions of packets on their links, from 0 to 1 */
     this.progress = PACKET_AT_REST;
     /** settled when the user's last action has finished @type {Promise<void>} */
@@ -74,12 +75,7 @@ export class Explorer {
     fillSelect(select, ["none", ...names], ["", ...names]);
   }
 
-  /**
-   * Perform a user's action after all earlier actions have finished, so that the slow response to an earlier
-   * action cannot replace the result of a later one.
-   *
-   * @param {() => unknown} action
-   */
+  /** Perform an action after all earlier ones, so that a slow response cannot replace a later result. @param {() => unknown} action */
   inOrder(action) {
     this.last = this.last.then(async () => {
       byId("notices").replaceChildren();
@@ -90,7 +86,7 @@ export class Explorer {
   /** Show a state, as far as it is possible. @param {string} text */
   async open(text) {
     const { network } = this;
-    this.player.stop();
+    stopPlaying(this);
     const { state, problems } = parseState(text, network);
     problems.forEach(report);
     this.state = state;
@@ -123,11 +119,7 @@ export class Explorer {
       const canvas = this.stage.querySelector("canvas");
       if (canvas) update(canvas, { tabindex: 0, role: "img", "aria-label": label });
     }
-    this.fit();
-  }
-
-  fit() {
-    if (this.drawing) this.camera.fit(this.drawing.bounds);
+    this.camera.fit();
   }
 
   /**
@@ -179,7 +171,7 @@ export class Explorer {
 
   /** @param {string} name @param {"one" | "all"} source @param {number} step */
   async setSchedule(name, source = "one", step = 0) {
-    this.player.stop();
+    stopPlaying(this);
     this.schedule = null;
     this.replay = null;
     this.state.step = 0;
@@ -251,7 +243,7 @@ export class Explorer {
     this.progress = PACKET_AT_REST;
     this.paint(state.step);
     showLegend(this.scene);
-    if (this.camera.isFitted) this.fit();
+    if (this.camera.isFitted) this.camera.fit();
   }
 
   /** @param {number} step @param {number} [heldStep] the step after which holdings are shown */
@@ -330,7 +322,8 @@ export class Explorer {
     const note = this.paths ? pathsText(this.paths) : this.scene?.note(this.scene.drawing.itemOf[node]);
     const way = port ? `port ${port} to ` : "";
     this.announce(`${way}${network.labels[node]}${note ? `, ${note}` : ""}`);
-    if (hadFocus && this.view instanceof SvgView) this.view.focus(network.labels[node]);
+    const label = CSS.escape(network.labels[node]);
+    if (hadFocus) this.stage.querySelector(`[data-node="${label}"]`)?.focus({ preventScroll: true });
   }
 
   /** Show the disjoint paths from the selected node to the next selection, or hide them. */

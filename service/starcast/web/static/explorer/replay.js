@@ -1,7 +1,4 @@
-/**
- * The execution of a schedule's rows under faults, step by step, as `starcast.simulate` executes
- * them: a row whose link is down or whose sender does not hold the unit is dropped.
- */
+/** The execution of a schedule under faults, as by `starcast.simulate`: rows whose link is down, or whose sender lacks the unit, are dropped. */
 
 /** @import { Network } from "./network.js" */
 /** @import { ScheduleData } from "./source.js" */
@@ -24,11 +21,7 @@ const REDUCTIONS = ["reduce", "reduce-scatter", "allreduce"];
 
 /** @typedef {ReturnType<typeof splitRows>} Rows the rows of a schedule in the order of time, as columns */
 
-/**
- * @param {Int32Array} values `[columns, rows]`: step, sender, port, receiver, tree, unit and, in
- *   reductions, combine
- * @param {number} count the number of rows
- */
+/** @param {Int32Array} values `[columns, rows]`, in the order of the result @param {number} count the number of rows */
 export function splitRows(values, count) {
   const column = (/** @type {number} */ at) => values.subarray(at * count, (at + 1) * count);
   const [step, sender, port, receiver, tree, unit, combine] = [0, 1, 2, 3, 4, 5, 6].map(column);
@@ -90,10 +83,7 @@ export function expandRows(network, data, rows) {
 }
 
 export class Replay {
-  /**
-   * @param {Network} network @param {ScheduleData} data @param {Rows} rows
-   * @param {Fault[]} faults
-   */
+  /** @param {Network} network @param {ScheduleData} data @param {Rows} rows @param {Fault[]} faults */
   constructor(network, data, rows, faults = []) {
     this.network = network;
     this.data = data;
@@ -140,11 +130,10 @@ export class Replay {
     /** the units that are missing after the last step, if there are faults */
     this.result = faults.length ? this.findMissing() : null;
     /** the most units that a node holds in the end, for a schedule that is not a reduction */
-    this.mostHeld = 1;
-    this.heldAfter(this.steps, -1).forEach((count, node) => {
+    this.mostHeld = this.heldAfter(this.steps, -1).reduce((most, count, node) => {
       // The source of a scatter holds all units from the start, so it would make other nodes pale.
-      if (this.toAll || !this.totals[node]) this.mostHeld = Math.max(this.mostHeld, count);
-    });
+      return this.toAll || !this.totals[node] ? Math.max(most, count) : most;
+    }, 1);
   }
 
   /**
@@ -283,10 +272,7 @@ export class Replay {
     return { missing, undelivered: pairs.slice(0, MOST_EXAMPLES), perNode };
   }
 
-  /**
-   * Figures of every step: arcs used, units by port, and the largest number of units that an arc has
-   * carried so far.
-   */
+  /** Figures of every step: arcs used, units by port, and the largest number of units that an arc has carried so far. */
   profile() {
     const { network, steps } = this;
     const linksUsed = new Int32Array(steps);

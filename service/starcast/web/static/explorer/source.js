@@ -1,7 +1,4 @@
-/**
- * The sources of the explorer's data: the HTTP API of `starcast serve`, or the JSON in a page of
- * `starcast explore`. Other modules need not know which source is used.
- */
+/** The data of the explorer, from the HTTP API of `starcast serve` or the JSON in a page of `starcast explore`. */
 
 /**
  * @typedef {Int32Array | Uint8Array | Int16Array | Float32Array} Numbers
@@ -11,8 +8,7 @@
  *   translation_keeps_ports: boolean, layouts: LayoutEntry[], labels: string[]}} TopologyData
  * @typedef {{id: string, name: string, root: number, tree_count: number}} ForestData
  * @typedef {{id: string, name: string, collective: string, algorithm: string, ports: string,
- *   root: number, unit_count: number, steps: number, row_count: number, symmetric: boolean,
- *   forest_id: string | null}} ScheduleData
+ *   root: number, unit_count: number, steps: number, row_count: number, symmetric: boolean}} ScheduleData
  * @typedef {{id: string, name: string}} Entry
  */
 
@@ -24,11 +20,7 @@ export class SourceError extends Error {
 /** @param {string} message @param {string} [hint] @returns {SourceError} */
 const failure = (message, hint = "") => Object.assign(new SourceError(message), { hint });
 
-/**
- * The array type of each dtype, in the names of the API and of self-contained pages.
- *
- * @type {Record<string, new (buffer: ArrayBuffer) => Numbers>}
- */
+/** The array type of each dtype, as the API and pages name it. @type {Record<string, new (buffer: ArrayBuffer) => Numbers>} */
 const NUMBER_TYPES = {
   int32: Int32Array, uint8: Uint8Array, int16: Int16Array, float32: Float32Array,
   "<i4": Int32Array, "|u1": Uint8Array, "<i2": Int16Array, "<f4": Float32Array,

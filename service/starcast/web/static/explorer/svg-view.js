@@ -151,12 +151,6 @@ export class SvgView {
     }
     this.packets.replaceChildren(...dots);
   }
-
-  /** @param {string} label */
-  focus(label) {
-    const group = /** @type {SVGElement | null} */ (this.nodes.querySelector(`[data-node="${CSS.escape(label)}"]`));
-    group?.focus({ preventScroll: true });
-  }
 }
 
 /** @param {number[][]} parts of a link @returns {string} its path */
@@ -167,10 +161,8 @@ function pathOf(parts) {
 }
 
 /**
- * Return an arrowhead in front of the node at the end of a line.
- *
- * @param {number[]} line x1, y1, x2, y2 @param {number} half @param {number} high of the node
- * @param {number} width @param {string} colour @returns {SVGElement}
+ * @param {number[]} line x1, y1, x2, y2 @param {number} half @param {number} high of the node at its end
+ * @param {number} width @param {string} colour @returns {SVGElement} an arrowhead in front of the node
  */
 function arrowHead([x1, y1, x2, y2], half, high, width, colour) {
   const length = Math.hypot(x2 - x1, y2 - y1) || 1;
