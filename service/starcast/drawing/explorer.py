@@ -33,9 +33,6 @@ MAX_ROWS = 4_000_000
 #: The explorer page as the web server serves it.
 EXPLORER = STATIC / "explorer" / "explorer.html"
 
-#: Families for which the scripts of the page can compute the node labels from the ranks.
-_LABELLED_FAMILIES = ("star", "nk-star", "hypercube")
-
 
 def build_page(
     topology: Topology,
@@ -167,18 +164,16 @@ def describe_schedule(schedule: Schedule) -> Facts:
 
 
 def pack_topology(topology: Topology) -> Facts:
-    """Return a topology's properties, its table of neighbours, and the node positions by layout."""
-    facts: Facts = {
+    """Return a topology's properties, its table of neighbours, and its labels and positions.
+
+    The labels are joined by spaces.
+    """
+    return {
         **describe_topology(topology),
         "neighbors": pack(neighbour_table(topology)),
+        "labels": pack(np.frombuffer(" ".join(topology.labels()).encode(), np.uint8)),
         "positions": {name: pack(layout(topology, name)) for name in layouts(topology)},
     }
-    # The page's scripts can compute only labels of some families, and only with symbols numbered
-    # from 1. All other labels are part of the data.
-    counts_from_one = topology.label(0) == topology.stored_label(0)
-    if topology.family not in _LABELLED_FAMILIES or not counts_from_one:
-        facts["labels"] = topology.labels().tolist()
-    return facts
 
 
 def pack_forest(forest: Forest) -> Facts:

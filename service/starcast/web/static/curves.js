@@ -1,15 +1,14 @@
 /**
- * Plots of a comparison, from the data in the page: time against message size, and links busy per
- * step. A slider, or the pointer, selects a message size at which the values of all curves are
- * shown. Crossovers are numbered. The tables of values in the page, which browsers without scripts
- * show, are collapsed.
+ * Plots of a comparison: time against message size, and links busy per step. A slider or the pointer selects
+ * the message size of the values shown. The tables in the page, for browsers without scripts, are collapsed.
  */
 
-import { element, svgElement } from "./elements.js";
+import { element, svgElement, treeColour, update } from "./elements.js";
 
 /**
  * @typedef {{message_bytes: number, time: number, segments?: number, steps?: number}} Spot
  * @typedef {{label: string, spots: Spot[], path: [number, number][]}} Curve
+ * @typedef {Curve & {isBound: boolean, style: Record<string, string>}} Line a curve or a lower bound
  * @typedef {{how: string, low: number, high: number, time: number | null, sentence: string}} Crossover
  * @typedef {{label: string, segments: number, links: number, links_used: number[]}} Profile
  * @typedef {{name: string, curves: Curve[], bounds: Curve[], crossovers: Crossover[], profiles: Profile[]}} Panel
@@ -18,7 +17,6 @@ import { element, svgElement } from "./elements.js";
 const [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [380, 84, 18, 18, 46];
 /** The limits of a chart's width, which keep its letters readable on a telephone. */
 const [NARROWEST, WIDEST] = [340, 860];
-const COLOURS = 8;
 const DASHES = ["", "9 3", "3 3", "12 3 3 3", "1 4"];
 const BOUND_DASHES = ["2 4", "6 3", "1 2", "8 3 2 3"];
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
@@ -46,20 +44,19 @@ class Axis {
   /** @param {number[]} values @param {number} from @param {number} to positions of its ends @param {boolean} isLog */
   constructor(values, from, to, isLog = true) {
     this.isLog = isLog;
-    const scaled = isLog ? values.map(Math.log10) : [0, ...values];
-    this.low = Math.min(...scaled);
-    this.high = Math.max(...scaled);
-    if (isLog && this.high - this.low < 0.3) {
-      this.low -= 0.15;
-      this.high += 0.15;
-    }
+    this.scale = isLog ? Math.log10 : Number;
+    const scaled = (isLog ? values : [0, ...values]).map(this.scale);
+    const [low, high] = [Math.min(...scaled), Math.max(...scaled)];
+    const margin = isLog && high - low < 0.3 ? 0.15 : 0;
+    this.low = low - margin;
+    this.high = high + margin;
     this.from = from;
     this.to = to;
   }
 
   /** @param {number} value */
   at(value) {
-    const share = ((this.isLog ? Math.log10(value) : value) - this.low) / (this.high - this.low);
+    const share = (this.scale(value) - this.low) / (this.high - this.low);
     return this.from + share * (this.to - this.from);
   }
 
@@ -103,7 +100,7 @@ function styleOf(label) {
 const boundStyle = (place) => ({ class: "bound", "stroke-dasharray": BOUND_DASHES[place % BOUND_DASHES.length] ?? "" });
 
 /** @param {string} label */
-const colourOf = (label) => `var(--tree-${(labels.indexOf(label) % COLOURS) + 1})`;
+const colourOf = (label) => treeColour(labels.indexOf(label));
 
 /** Put a sample of a line before the label of a curve. @param {Element} cell @param {Record<string, string>} style */
 function addSample(cell, style) {
@@ -141,9 +138,7 @@ class Plot {
 
   /** @param {string} tag @param {Record<string, string | number>} attributes @param {(Node | string)[]} children */
   draw(tag, attributes, ...children) {
-    const drawn = svgElement(tag, attributes, ...children);
-    this.svg.append(drawn);
-    return drawn;
+    this.svg.append(svgElement(tag, attributes, ...children));
   }
 
   /** @param {[number, number][]} points @param {Record<string, string>} style */
@@ -156,135 +151,117 @@ class Plot {
 /** @param {Spot} spot */
 const isDrawn = (spot) => spot.message_bytes > 0 && spot.time > 0;
 
-/** The plot of a panel's times, with a slider and the table of values at a message size. */
-class Times {
-  /** @param {Panel} panel @param {Element} parent */
-  constructor(panel, parent) {
-    this.panel = panel;
-    this.lines = [
-      ...panel.curves.map((curve) => ({ ...curve, style: styleOf(curve.label) })),
-      ...panel.bounds.map((bound, place) => ({ ...bound, style: boundStyle(place) })),
-    ];
-    const stored = panel.curves.flatMap((curve) => curve.spots).filter(isDrawn);
-    this.sizes = [...new Set(stored.map((spot) => spot.message_bytes))].sort((a, b) => a - b);
-    this.place = 0;
-    if (this.sizes.length > 1) this.drawPlot(parent);
-    this.readings = this.createReadings(parent);
-    this.show(this.sizes.length - 1);
+/** Draw each range of message sizes once, however many crossovers it has. @param {Crossover[]} crossovers @param {Plot} plot */
+function drawRanges(crossovers, plot) {
+  const ranges = new Map();
+  for (const { how, low, high } of crossovers) {
+    if (how !== "at" && low > 0) ranges.set(`${low} ${high}`, [plot.x.at(low), plot.x.at(high)]);
   }
-
-  /** @param {Element} parent */
-  drawPlot(parent) {
-    const times = this.lines.flatMap((line) => line.spots).filter(isDrawn).map((spot) => spot.time);
-    const title = `Time against message size: ${this.panel.name}. The table below has the values.`;
-    const plot = new Plot(parent, title, ["message size in bytes", this.sizes], ["time", times], true);
-    this.plot = plot;
-    this.drawRanges(plot);
-    for (const line of this.lines) plot.drawLine(line.path, line.style);
-    for (const { label, spots } of this.panel.curves) {
-      for (const { message_bytes, time, segments, steps } of spots.filter(isDrawn)) {
-        const mark = { cx: plot.x.at(message_bytes), cy: plot.y.at(time), r: 3.2, fill: colourOf(label) };
-        const text = `${label}: time ${format(time)} at ${format(message_bytes)} bytes, segments ${segments}, ${steps} steps`;
-        plot.draw("circle", mark, svgElement("title", {}, text));
-      }
-    }
-    this.cursor = plot.draw("line", { class: "cursor", y1: TOP, y2: HEIGHT - BOTTOM });
-    this.drawCrossovers(plot);
-    for (const type of /** @type {const} */ (["pointermove", "pointerdown"])) {
-      plot.svg.addEventListener(type, (event) => this.follow(event, plot));
-    }
-    this.slider = /** @type {HTMLInputElement} */ (element("input"));
-    Object.assign(this.slider, { type: "range", min: "0", max: String(this.sizes.length - 1), step: "1" });
-    this.slider.addEventListener("input", () => this.show(Number(this.slider?.value)));
-    parent.append(element("label", {}, "message size", this.slider));
-  }
-
-  /** Draw each range of message sizes once, however many crossovers it has. @param {Plot} plot */
-  drawRanges(plot) {
-    const ranges = new Set();
-    for (const { how, low, high } of this.panel.crossovers) {
-      if (how === "at" || low <= 0 || ranges.has(`${low} ${high}`)) continue;
-      ranges.add(`${low} ${high}`);
-      const [from, to] = [plot.x.at(low), plot.x.at(high)];
-      plot.draw("rect", { class: "range", x: from, width: Math.max(to - from, 2), y: TOP, height: HEIGHT - BOTTOM - TOP });
-    }
-  }
-
-  /** Number the crossovers; crossovers that are too close share a label. @param {Plot} plot */
-  drawCrossovers(plot) {
-    /** @type {{x: number, y: number, numbers: number[], sentences: string[]}[]} */
-    const marks = [];
-    this.panel.crossovers.forEach((crossover, place) => {
-      const { how, low, high, time, sentence } = crossover;
-      if (low <= 0) return;
-      const x = plot.x.at(how === "at" ? low : Math.sqrt(low * high));
-      const y = time ? plot.y.at(time) : TOP + 14;
-      const near = marks.find((mark) => Math.hypot(mark.x - x, mark.y - y) < NEAR);
-      if (near) {
-        near.numbers.push(place + 1);
-        near.sentences.push(sentence);
-      } else marks.push({ x, y, numbers: [place + 1], sentences: [sentence] });
-    });
-    for (const { x, y, numbers, sentences } of marks) {
-      const text = numbers.join(",");
-      const ring = { x: x - 5 - 3.5 * text.length, width: 10 + 7 * text.length, y: y - 8.5, height: 17, rx: 8.5 };
-      plot.draw("rect", { class: "crossover", ...ring }, svgElement("title", {}, sentences.join("\n")));
-      plot.draw("text", { class: "number-mark", x, y: y + 4 }, text);
-    }
-  }
-
-  /** @param {Element} parent */
-  createReadings(parent) {
-    const scroll = { class: "scroll", role: "region", tabindex: "0", "aria-label": "values at a message size" };
-    this.caption = element("caption", { "aria-live": "polite" });
-    const numbers = ["time", "time / least", "segments"].map((name) => element("th", { scope: "col", class: "number" }, name));
-    const head = element("tr", {}, element("th", { scope: "col" }, "curve"), ...numbers);
-    const rows = element("tbody");
-    const table = element("table", { class: "readings" }, this.caption, element("thead", {}, head), rows);
-    parent.append(element("div", scroll, table));
-    return rows;
-  }
-
-  /** @param {PointerEvent} event @param {Plot} plot */
-  follow(event, plot) {
-    const box = plot.svg.getBoundingClientRect();
-    const wanted = plot.x.valueAt(((event.clientX - box.left) / box.width) * plot.width);
-    const distances = this.sizes.map((size) => Math.abs(Math.log(size / wanted)));
-    const nearest = distances.indexOf(Math.min(...distances));
-    if (nearest !== this.place) this.show(nearest);
-  }
-
-  /** @param {number} place the index of a message size */
-  show(place) {
-    const size = this.sizes[place];
-    if (size === undefined) return;
-    this.place = place;
-    if (this.slider) {
-      this.slider.value = String(place);
-      this.slider.setAttribute("aria-valuetext", `${format(size)} bytes`);
-    }
-    if (this.cursor && this.plot) {
-      for (const end of ["x1", "x2"]) this.cursor.setAttribute(end, String(this.plot.x.at(size)));
-    }
-    if (this.caption) this.caption.textContent = `at a message size of ${format(size)} bytes`;
-    /** @param {Curve} line */
-    const spotOf = (line) => line.spots.find((spot) => spot.message_bytes === size);
-    const least = Math.min(...this.panel.curves.map((curve) => spotOf(curve)?.time ?? Infinity));
-    const rows = this.lines.map((line) => {
-      const spot = spotOf(line);
-      const texts = spot ? [format(spot.time), (spot.time / least).toFixed(2), String(spot.segments ?? "")] : ["", "", ""];
-      const name = element("td", {}, line.label);
-      addSample(name, line.style);
-      const row = element("tr", {}, name, ...texts.map((text) => element("td", { class: "number" }, text)));
-      if (spot && spot.time === least) row.classList.add("best");
-      return row;
-    });
-    this.readings.replaceChildren(...rows);
+  for (const [from, to] of ranges.values()) {
+    plot.draw("rect", { class: "range", x: from, width: Math.max(to - from, 2), y: TOP, height: HEIGHT - BOTTOM - TOP });
   }
 }
 
-/** Draw the directed links busy in each step, as shares of all links if networks differ in size.
- * @param {Panel} panel @param {Element} parent */
+/** Number the crossovers; crossovers that are too close share a label. @param {Crossover[]} crossovers @param {Plot} plot */
+function drawCrossovers(crossovers, plot) {
+  /** @type {{x: number, y: number, numbers: number[], sentences: string[]}[]} */
+  const marks = [];
+  crossovers.forEach(({ how, low, high, time, sentence }, place) => {
+    if (low <= 0) return;
+    const x = plot.x.at(how === "at" ? low : Math.sqrt(low * high));
+    const y = time ? plot.y.at(time) : TOP + 14;
+    let mark = marks.find((each) => Math.hypot(each.x - x, each.y - y) < NEAR);
+    if (!mark) marks.push((mark = { x, y, numbers: [], sentences: [] }));
+    mark.numbers.push(place + 1);
+    mark.sentences.push(sentence);
+  });
+  for (const { x, y, numbers, sentences } of marks) {
+    const text = numbers.join(",");
+    const ring = { x: x - 5 - 3.5 * text.length, width: 10 + 7 * text.length, y: y - 8.5, height: 17, rx: 8.5 };
+    plot.draw("rect", { class: "crossover", ...ring }, svgElement("title", {}, sentences.join("\n")));
+    plot.draw("text", { class: "number-mark", x, y: y + 4 }, text);
+  }
+}
+
+/** @param {Panel} panel @param {Line[]} lines @param {number[]} sizes @param {Element} parent @returns {Plot} */
+function plotTimes({ name, curves, crossovers }, lines, sizes, parent) {
+  const times = lines.flatMap((line) => line.spots).filter(isDrawn).map((spot) => spot.time);
+  const title = `Time against message size: ${name}. The table below has the values.`;
+  const plot = new Plot(parent, title, ["message size in bytes", sizes], ["time", times], true);
+  drawRanges(crossovers, plot);
+  for (const line of lines) plot.drawLine(line.path, line.style);
+  for (const { label, spots } of curves) {
+    for (const { message_bytes, time, segments, steps } of spots.filter(isDrawn)) {
+      const mark = { cx: plot.x.at(message_bytes), cy: plot.y.at(time), r: 3.2, fill: colourOf(label) };
+      const text = `${label}: time ${format(time)} at ${format(message_bytes)} bytes, segments ${segments}, ${steps} steps`;
+      plot.draw("circle", mark, svgElement("title", {}, text));
+    }
+  }
+  return plot;
+}
+
+/** @param {Line[]} lines @param {number} size of the message @returns {HTMLElement[]} table rows with the values of lines */
+function readLines(lines, size) {
+  const spots = lines.map((line) => line.spots.find((spot) => spot.message_bytes === size));
+  const least = Math.min(...lines.map(({ isBound }, at) => (isBound ? Infinity : spots[at]?.time ?? Infinity)));
+  return lines.map(({ label, style }, at) => {
+    const spot = spots[at];
+    const texts = spot ? [format(spot.time), (spot.time / least).toFixed(2), String(spot.segments ?? "")] : ["", "", ""];
+    const name = element("td", {}, label);
+    addSample(name, style);
+    const row = element("tr", {}, name, ...texts.map((text) => element("td", { class: "number" }, text)));
+    if (spot?.time === least) row.className = "best";
+    return row;
+  });
+}
+
+/** Draw a panel's times, with a slider and the table of values at a message size. @param {Panel} panel @param {Element} parent */
+function drawTimes(panel, parent) {
+  const lines = [
+    ...panel.curves.map((curve) => ({ ...curve, isBound: false, style: styleOf(curve.label) })),
+    ...panel.bounds.map((bound, place) => ({ ...bound, isBound: true, style: boundStyle(place) })),
+  ];
+  const stored = panel.curves.flatMap((curve) => curve.spots).filter(isDrawn);
+  const sizes = [...new Set(stored.map((spot) => spot.message_bytes))].sort((a, b) => a - b);
+  const slider = /** @type {HTMLInputElement} */ (element("input", { type: "range", min: 0, max: sizes.length - 1, step: 1 }));
+  const cursor = svgElement("line", { class: "cursor", y1: TOP, y2: HEIGHT - BOTTOM });
+  const caption = element("caption", { "aria-live": "polite" });
+  const rows = element("tbody");
+  const plot = sizes.length > 1 ? plotTimes(panel, lines, sizes, parent) : null;
+  /** @param {number} place the index of a message size */
+  const show = (place) => {
+    const size = sizes[place];
+    if (size === undefined) return;
+    slider.value = String(place);
+    slider.setAttribute("aria-valuetext", `${format(size)} bytes`);
+    if (plot) update(cursor, { x1: plot.x.at(size), x2: plot.x.at(size) });
+    caption.textContent = `at a message size of ${format(size)} bytes`;
+    rows.replaceChildren(...readLines(lines, size));
+  };
+  if (plot) {
+    plot.svg.append(cursor);
+    drawCrossovers(panel.crossovers, plot);
+    /** @param {PointerEvent} event */
+    const follow = (event) => {
+      const box = plot.svg.getBoundingClientRect();
+      const wanted = plot.x.valueAt(((event.clientX - box.left) / box.width) * plot.width);
+      const distances = sizes.map((size) => Math.abs(Math.log(size / wanted)));
+      const nearest = distances.indexOf(Math.min(...distances));
+      if (nearest !== Number(slider.value)) show(nearest);
+    };
+    plot.svg.addEventListener("pointermove", follow);
+    plot.svg.addEventListener("pointerdown", follow);
+    slider.addEventListener("input", () => show(Number(slider.value)));
+    parent.append(element("label", {}, "message size", slider));
+  }
+  const numbers = ["time", "time / least", "segments"].map((name) => element("th", { scope: "col", class: "number" }, name));
+  const head = element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "curve"), ...numbers));
+  const scroll = { class: "scroll", role: "region", tabindex: "0", "aria-label": "values at a message size" };
+  parent.append(element("div", scroll, element("table", { class: "readings" }, caption, head, rows)));
+  show(sizes.length - 1);
+}
+
+/** Draw the links busy in each step, as shares of all links if networks differ in size. @param {Panel} panel @param {Element} parent */
 function drawLinks(panel, parent) {
   const sizes = panel.profiles.map((profile) => profile.links);
   const isShare = new Set(sizes).size > 1;
@@ -312,7 +289,7 @@ if (data) {
   for (const section of document.querySelectorAll("[data-panel]")) {
     const panel = panels[Number(/** @type {HTMLElement} */ (section).dataset.panel)];
     const [times, links] = [section.querySelector(".times"), section.querySelector(".links")];
-    if (panel && times) new Times(panel, times);
+    if (panel && times) drawTimes(panel, times);
     if (panel && links) drawLinks(panel, links);
     for (const cell of section.querySelectorAll("[data-curve]")) addSample(cell, styleOf(cell.textContent ?? ""));
     for (const values of section.querySelectorAll("details.values")) values.removeAttribute("open");

@@ -30,3 +30,8 @@ export function update(changed, attributes) {
     if (changed.getAttribute(name) !== text) changed.setAttribute(name, text);
   }
 }
+
+/** @param {number} tree the number of a tree, port or curve @returns {string} its colour in the style sheet */
+export function treeColour(tree) {
+  return `var(--tree-${(tree % 8) + 1})`;
+}

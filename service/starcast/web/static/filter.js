@@ -1,7 +1,4 @@
-/**
- * A filter for the rows of a self-contained page: by words, and by the other fields of the form, whose
- * values the rows have as data attributes.
- */
+/** A filter for the rows of a page: by words, and by the other fields of the form, whose values are data attributes of the rows. */
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("filter"));
 const shown = /** @type {HTMLElement} */ (document.getElementById("shown"));
@@ -9,9 +6,8 @@ const rows = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".filte
 const texts = rows.map((row) => `${row.textContent} ${row.dataset.words ?? ""}`.toLowerCase());
 
 function applyFilter() {
-  const fields = Object.fromEntries(new FormData(form));
-  const words = String(fields.words ?? "").toLowerCase().split(/\s+/);
-  delete fields.words;
+  const { words: typed = "", ...fields } = Object.fromEntries(new FormData(form));
+  const words = String(typed).toLowerCase().split(/\s+/);
   let count = 0;
   rows.forEach((row, place) => {
     const matches =

@@ -1,7 +1,8 @@
 /** What a user can do: buttons, lists and keys, moving from node to node, playing a schedule, saving the picture. */
 
-import { byId, element, svgElement, update } from "../elements.js";
+import { byId, element, svgElement, treeColour, update } from "../elements.js";
 import { doesPageScroll } from "./camera.js";
+import { report, swatch } from "./details.js";
 import { css } from "./scene.js";
 import { SvgView } from "./svg-view.js";
 
@@ -14,17 +15,17 @@ const ZOOM = 1.4;
 const LEAST_LIKENESS = 0.2;
 const STEP_SECONDS = 0.9;
 /** The position on its link at which a packet is drawn while nothing moves. */
-const PACKET_AT_REST = 0.55;
+export const PACKET_AT_REST = 0.55;
 
 /** @type {[button: string, key: string, action: (explorer: Explorer) => unknown][]} */
 const COMMANDS = [
   ["first", "", (explorer) => explorer.goTo(0)],
   ["back", ",", (explorer) => explorer.goTo(explorer.state.step - 1)],
   ["next", ".", (explorer) => explorer.goTo(explorer.state.step + 1)],
-  ["play", "p", (explorer) => explorer.player.toggle()],
-  ["zoom-in", "+", (explorer) => explorer.zoom(ZOOM)],
-  ["zoom-out", "-", (explorer) => explorer.zoom(1 / ZOOM)],
-  ["fit", "f", (explorer) => explorer.fit()],
+  ["play", "p", (explorer) => togglePlaying(explorer)],
+  ["zoom-in", "+", (explorer) => explorer.camera.zoom(ZOOM)],
+  ["zoom-out", "-", (explorer) => explorer.camera.zoom(1 / ZOOM)],
+  ["fit", "f", (explorer) => explorer.camera.fit()],
   ["save-svg", "", (explorer) => save(explorer, "svg")],
   ["save-png", "", (explorer) => save(explorer, "png")],
   ["", "x", (explorer) => explorer.toggleFault()],
@@ -40,23 +41,12 @@ export function fillSelect(select, texts, values = texts) {
   select.replaceChildren(...texts.map((text, at) => new Option(text, values[at])));
 }
 
-/**
- * Fill the list of trees, with a check box for each tree.
- *
- * @param {number} count @param {number[]} visible
- * @param {(trees: number[] | null) => void} onChange receives the visible trees, null for all
- */
-export function fillTreeList(count, visible, onChange) {
-  const now = new Set(visible);
+/** Fill the list of trees, with a check box for each tree. @param {number} count @param {number[]} visible */
+export function fillTreeList(count, visible) {
   const labels = Array.from({ length: count }, (_, tree) => {
     const input = /** @type {HTMLInputElement} */ (element("input", { type: "checkbox" }));
-    input.checked = now.has(tree);
-    input.addEventListener("change", () => {
-      if (input.checked) now.add(tree);
-      else now.delete(tree);
-      onChange(now.size === count ? null : [...now].sort((left, right) => left - right));
-    });
-    return element("label", {}, input, element("span", { class: `swatch tree-${(tree % 8) + 1}` }), `tree ${tree}`);
+    input.checked = visible.includes(tree);
+    return element("label", {}, input, swatch({ background: treeColour(tree) }), `tree ${tree}`);
   });
   byId("tree-list").replaceChildren(...labels);
 }
@@ -93,27 +83,29 @@ export function listen(explorer) {
     else if (name) await explorer.setForest(name);
     explorer.refresh();
   });
-  for (const radio of document.querySelectorAll("input[name=links]")) {
-    radio.addEventListener("change", () => {
-      explorer.state.links = /** @type {any} */ (radio).value;
-      explorer.refresh();
-    });
-  }
+  byId("trees").addEventListener("change", (/** @type {Event} */ { target }) => {
+    const { name, value } = /** @type {any} */ (target);
+    const boxes = [...byId("tree-list").querySelectorAll("input")];
+    const trees = boxes.flatMap((box, tree) => (box.checked ? [tree] : []));
+    if (name === "links") explorer.state.links = value;
+    else explorer.state.trees = trees.length === boxes.length ? null : trees;
+    explorer.refresh();
+  });
   on("step", "input", (value) => {
-    explorer.player.stop();
+    stopPlaying(explorer);
     explorer.goTo(Number(value));
   });
   for (const [button, , action] of COMMANDS) if (button) on(button, "click", () => action(explorer));
   for (const button of document.querySelectorAll("[data-pan]")) {
     const [across, down] = /** @type {HTMLElement} */ (button).dataset.pan?.split(",").map(Number) ?? [0, 0];
-    button.addEventListener("click", () => explorer.pan(across, down));
+    button.addEventListener("click", () => pan(explorer, across, down));
   }
   byId("find").addEventListener("submit", () => {
     const text = byId("find-text").value;
     const node = explorer.network.find(text);
-    explorer.problems = node < 0 ? [`${explorer.network.data.spec} has no node '${text}'`] : [];
-    explorer.showProblems();
-    if (node >= 0) explorer.select(node);
+    byId("notices").replaceChildren();
+    if (node < 0) report(`${explorer.network.data.spec} has no node '${text}'`);
+    else explorer.select(node);
   });
   addEventListener("keydown", (event) => onKey(explorer, event));
   // These events mean that the user has edited the address or gone back.
@@ -122,8 +114,9 @@ export function listen(explorer) {
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => explorer.refresh());
   new ResizeObserver(() => {
-    if (explorer.camera.isFitted && explorer.drawing) explorer.fit();
-    else explorer.camera.recentre();
+    const { camera, drawing } = explorer;
+    if (camera.isFitted && drawing) camera.fit();
+    else camera.show(...camera.centre, camera.scale, camera.isFitted); // keeps the centre of the view
   }).observe(explorer.stage);
   // A self-contained page has no home page, so the link is removed. On a published site the link is not "../".
   const home = document.querySelector(".home");
@@ -142,7 +135,7 @@ function onKey(explorer, event) {
   const command = key ? COMMANDS.find(([, each]) => each === key) : undefined;
   if (key in ARROWS && isInside) {
     const [dx, dy] = ARROWS[key];
-    if (event.shiftKey) explorer.pan(-dx, -dy);
+    if (event.shiftKey) pan(explorer, -dx, -dy);
     else move(explorer, dx, dy);
   } else if (/^[1-9]$/.test(key)) cross(explorer, Number(key));
   else if (command) command[2](explorer);
@@ -150,6 +143,11 @@ function onKey(explorer, event) {
     explorer.select(explorer.network.find(target.dataset.node));
   } else return;
   event.preventDefault();
+}
+
+/** @param {Explorer} explorer @param {number} across @param {number} down how far the picture moves, in quarters of the window */
+function pan({ camera, stage }, across, down) {
+  camera.move((across * stage.clientWidth) / 4, (down * stage.clientHeight) / 4);
 }
 
 /** @param {Explorer} explorer @returns {number} the selected node, or else the focused node, or else -1 after selecting the root */
@@ -191,125 +189,97 @@ function move(explorer, dx, dy) {
   else explorer.announce("no link leads that way");
 }
 
-/** Playing a schedule: steps follow each other, and packets move along the links. */
-export class Player {
-  /** @param {Explorer} explorer */
-  constructor(explorer) {
-    this.explorer = explorer;
-    this.progress = PACKET_AT_REST;
-    this.isPlaying = false;
-    this.frame = 0;
-  }
+/** Show whether a schedule is played. @param {Explorer} explorer @param {number} frame the requested animation frame, or 0 */
+function setFrame(explorer, frame) {
+  explorer.playing = frame;
+  byId("play").textContent = frame ? "⏸" : "▶";
+  byId("play").setAttribute("aria-label", frame ? "Pause" : "Play");
+}
 
-  /** Move the packets to their positions at rest. */
-  rest() {
-    this.progress = PACKET_AT_REST;
+/** Play the steps of a schedule, with packets that move along the links, or pause. @param {Explorer} explorer */
+function togglePlaying(explorer) {
+  if (explorer.playing) {
+    stopPlaying(explorer);
+    return explorer.refresh();
   }
-
-  /** @param {boolean} isPlaying */
-  setPlaying(isPlaying) {
-    this.isPlaying = isPlaying;
-    byId("play").textContent = isPlaying ? "⏸" : "▶";
-    byId("play").setAttribute("aria-label", isPlaying ? "Pause" : "Play");
-  }
-
-  play() {
-    const { explorer } = this;
-    if (!explorer.replay?.steps) return;
-    if (explorer.state.step >= explorer.replay.steps) explorer.goTo(0);
-    this.setPlaying(true);
-    const isReduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const started = { step: 0, time: 0 };
-    /** @param {number} time */
-    const frame = (time) => {
-      if (!this.isPlaying || !explorer.replay) return;
-      if (!started.step) {
-        if (explorer.state.step >= explorer.replay.steps) {
-          this.stop();
-          return;
-        }
-        started.step = explorer.state.step + 1;
-        started.time = time;
-        if (!isReduced) explorer.paint(started.step, started.step - 1);
-      }
-      const seconds = STEP_SECONDS / Number(byId("speed").value);
-      const progress = (time - started.time) / 1000 / seconds;
-      if (progress >= 1) {
-        explorer.goTo(started.step);
-        started.step = 0;
-      } else if (!isReduced) {
-        this.progress = progress;
-        explorer.draw();
-      }
-      this.frame = requestAnimationFrame(frame);
-    };
-    this.frame = requestAnimationFrame(frame);
-  }
-
-  stop() {
-    cancelAnimationFrame(this.frame); // otherwise two loops run after a quick stop and start
-    this.rest();
-    this.setPlaying(false);
-  }
-
-  toggle() {
-    if (!this.isPlaying) this.play();
-    else {
-      this.stop();
-      this.explorer.refresh();
+  const steps = explorer.replay?.steps ?? 0;
+  if (!steps) return;
+  if (explorer.state.step >= steps) explorer.goTo(0);
+  const isReduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  let step = 0; // the step that is played, or 0 before its first frame
+  let start = 0;
+  /** @param {number} time */
+  const frame = (time) => {
+    if (!step) {
+      if (explorer.state.step >= steps) return stopPlaying(explorer);
+      step = explorer.state.step + 1;
+      start = time;
+      if (!isReduced) explorer.paint(step, step - 1);
     }
-  }
+    const seconds = STEP_SECONDS / Number(byId("speed").value);
+    const progress = (time - start) / 1000 / seconds;
+    if (progress >= 1) {
+      explorer.goTo(step);
+      step = 0;
+    } else if (!isReduced) {
+      explorer.progress = progress;
+      explorer.draw();
+    }
+    explorer.playing = requestAnimationFrame(frame);
+  };
+  setFrame(explorer, requestAnimationFrame(frame));
+}
+
+/** @param {Explorer} explorer */
+export function stopPlaying(explorer) {
+  cancelAnimationFrame(explorer.playing); // otherwise two loops run after a quick stop and start
+  setFrame(explorer, 0);
 }
 
 /** Save the visible picture in a file. @param {Explorer} explorer @param {"svg" | "png"} kind */
 async function save(explorer, kind) {
-  const { scene, view, state } = explorer;
+  const { scene, view, state, stage } = explorer;
   if (!scene) return;
   const parts = [explorer.network.data.spec, state.schedule || state.forest, state.step ? `step-${state.step}` : ""];
   const name = parts.filter(Boolean).join("-").replace(/[^A-Za-z0-9,=-]+/g, "-");
-  const link = document.createElement("a");
-  link.download = `${name}.${kind}`;
+  let blob = null;
   if (kind === "png" && view && !(view instanceof SvgView)) {
     explorer.draw(); // the browser may clear a canvas after showing it, so its content is drawn again
-    link.href = await pngOf(view.canvas);
+    blob = await pngOf(view.canvas);
   } else {
-    const picture = svgOf(explorer, scene);
-    link.href = kind === "svg" ? picture : await pngOf(await rasterize(picture, explorer.stage));
+    blob = svgOf(explorer, scene);
+    if (kind === "png") blob = await pngOf(await rasterize(blob, stage));
   }
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  if (!blob) throw new Error("the picture is too large");
+  const href = URL.createObjectURL(blob);
+  element("a", { href, download: `${name}.${kind}` }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 10_000);
 }
 
-/** @param {Explorer} explorer @param {Scene} scene @returns {string} the URL of the picture as SVG, with all colours in it */
-function svgOf({ camera, player, stage: { clientWidth: width, clientHeight: height } }, scene) {
+/** @param {Explorer} explorer @param {Scene} scene @returns {Blob} the picture as SVG, with all colours in it */
+function svgOf({ camera, progress, stage: { clientWidth: width, clientHeight: height } }, scene) {
   const view = new SvgView(document.createElement("div"));
   const { svg } = view;
-  view.draw(scene, camera, player.progress);
+  view.draw(scene, camera, progress);
   svg.prepend(svgElement("rect", { width: "100%", height: "100%", fill: css(scene.theme.paper) }));
   update(svg, { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}`, role: "img" });
   for (const each of svg.querySelectorAll("[tabindex]")) {
     for (const name of ["role", "tabindex", "aria-pressed", "aria-label", "class"]) each.removeAttribute(name);
   }
-  return URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(svg)], { type: "image/svg+xml" }));
+  return new Blob([new XMLSerializer().serializeToString(svg)], { type: "image/svg+xml" });
 }
 
-/** @param {string} picture a URL @param {HTMLElement} stage @returns {Promise<HTMLCanvasElement>} the picture in double size */
+/** @param {Blob} picture as SVG @param {HTMLElement} stage @returns {Promise<HTMLCanvasElement>} the picture in double size */
 async function rasterize(picture, { clientWidth: width, clientHeight: height }) {
   const image = new Image();
-  image.src = picture;
+  image.src = URL.createObjectURL(picture);
   await image.decode();
   const canvas = document.createElement("canvas");
   Object.assign(canvas, { width: 2 * width, height: 2 * height });
   canvas.getContext("2d")?.drawImage(image, 0, 0, 2 * width, 2 * height);
-  URL.revokeObjectURL(picture);
+  URL.revokeObjectURL(image.src);
   return canvas;
 }
 
-/** @param {HTMLCanvasElement} canvas @returns {Promise<string>} the URL of its content as PNG */
-function pngOf(canvas) {
-  return new Promise((resolve, reject) => {
-    const onBlob = (/** @type {Blob | null} */ blob) =>
-      blob ? resolve(URL.createObjectURL(blob)) : reject(new Error("the picture is too large"));
-    canvas.toBlob(onBlob, "image/png");
-  });
-}
+/** @param {HTMLCanvasElement} canvas @returns {Promise<Blob | null>} its content, or null if it is too large */
+const pngOf = (canvas) => new Promise((resolve) => canvas.toBlob(resolve));

@@ -1,11 +1,12 @@
 /** The texts next to the picture: the legend, the selection, the faults, and the units missing because of faults. */
 
-import { byId, element } from "../elements.js";
+import { byId, element, treeColour } from "../elements.js";
 import { faultText } from "./state.js";
 
 /** @import { Explorer } from "./main.js" */
 /** @import { Replay } from "./replay.js" */
 /** @import { Scene } from "./scene.js" */
+/** @import { State } from "./state.js" */
 
 const MOST_UNITS = 24;
 
@@ -27,6 +28,15 @@ export function pathsText(paths) {
   return `${countOf(paths.length, "disjoint path")} of ${list} hops`;
 }
 
+/** @param {Int16Array} load how many trees use each arc @returns {string} such as `Directed links by load: 0: 3, 1: 69` */
+export function loadText(load) {
+  /** @type {number[]} */
+  const counts = [];
+  for (const trees of load) counts[trees] = (counts[trees] ?? 0) + 1;
+  const parts = counts.flatMap((links, trees) => `${trees}: ${links.toLocaleString("en")}`); // skips loads without links
+  return `Directed links by load: ${parts.join(", ")}`;
+}
+
 /** @param {string} text @param {() => void} action @param {Record<string, string>} [attributes] @returns {HTMLElement} */
 function button(text, action, attributes = {}) {
   const created = element("button", { ...attributes, type: "button" }, text);
@@ -40,13 +50,21 @@ const linkButton = (text, action, attributes = {}) => button(text, action, { cla
 /** @param {string} text */
 const note = (text) => element("p", { class: "note" }, text);
 
+/** Show a sentence above the picture. @param {string} problem */
+export function report(problem) {
+  byId("notices").append(element("p", {}, problem));
+}
+
+/** @param {Record<string, string>} style @returns {HTMLElement} a sample of a line or node */
+export function swatch(style) {
+  const created = element("span", { class: "swatch" });
+  Object.assign(created.style, style); // the security policy of the page permits no style attributes
+  return created;
+}
+
 /** Describe the colours, widths and outlines of a picture. @param {Scene | null} scene */
 export function showLegend(scene) {
-  const entries = (scene?.legend ?? []).map(([text, sample]) => {
-    const swatch = element("span", { class: "swatch" });
-    Object.assign(swatch.style, sample); // the security policy of the page permits no style attributes
-    return element("span", {}, swatch, text);
-  });
+  const entries = (scene?.legend ?? []).map(([text, sample]) => element("span", {}, swatch(sample), text));
   byId("legend").replaceChildren(...entries);
 }
 
@@ -75,7 +93,7 @@ function describeSelection(explorer) {
     element("p", {}, "Node ", element("code", {}, network.labels[node]), ` (rank ${node}) `, fail),
     element("p", { class: "note" }, "Ports: ", ...ports),
   ];
-  if (replay) parts.push(describeUnits(node, explorer));
+  if (replay) parts.push(describeUnits(node, replay, explorer.state));
   parts.push(...describeDisjointPaths(explorer));
   if (forest) {
     const hops = explorer.visibleTrees.map((tree) => {
@@ -93,9 +111,8 @@ function crossButton(explorer, arc) {
   return linkButton(network.labels[other], () => explorer.select(other, network.portOf(arc)));
 }
 
-/** @param {number} node @param {Explorer} explorer @returns {HTMLElement} */
-function describeUnits(node, { replay, state: { step, unit } }) {
-  if (!replay) return element("p");
+/** @param {number} node @param {Replay} replay @param {State} state @returns {HTMLElement} */
+function describeUnits(node, replay, { step, unit }) {
   const units = replay.unitsAt(node, step);
   const few = units.slice(0, MOST_UNITS).join(", ") + (units.length > MOST_UNITS ? " and more" : "");
   let text = units.length ? `Holds ${countOf(units.length, "unit")}: ${few}` : "Holds no units";
@@ -125,7 +142,7 @@ function describeDisjointPaths(explorer) {
  */
 function hopLine(explorer, colour, name, start, path) {
   const { network } = explorer;
-  const line = element("li", {}, element("span", { class: `swatch tree-${(colour % 8) + 1}` }), name);
+  const line = element("li", {}, swatch({ background: treeColour(colour) }), name);
   if (!path) line.append("not in this tree");
   else {
     const hops = path.flatMap((arc) => [` –${network.portOf(arc)}→ `, crossButton(explorer, arc)]);
@@ -142,9 +159,9 @@ export function showFaults(explorer) {
     byId("faults").replaceChildren(note("None. Select a node or a link and let it fail."));
     return;
   }
-  const lines = state.faults.map((fault, at) => {
+  const lines = state.faults.map((fault) => {
     const text = faultText(network, fault);
-    const remove = linkButton("repair", () => explorer.removeFault(at), { "aria-label": `repair ${text}` });
+    const remove = linkButton("repair", () => explorer.setFaults(state.faults.filter((each) => each !== fault)), { "aria-label": `repair ${text}` });
     return element("li", {}, element("code", {}, text), " ", remove);
   });
   const parts = [element("ul", { class: "hops" }, ...lines)];

@@ -1,7 +1,7 @@
 /** The drawing of a topology: positions of nodes, or of groups of nodes, and of links, in its own units and in pixels. */
 
-/** @import { Camera } from "./camera.js" */
 /** @import { Network } from "./network.js" */
+/** @typedef {{scale: number, x: number, y: number}} View the position of the drawing's origin, in pixels, and the scale */
 
 /** Up to this number of nodes, links are bent around nodes that they would cross. */
 const MOST_BENT = 200;
@@ -74,10 +74,9 @@ export class Drawing {
       const to = this.itemOf[network.neighbors[arc]];
       if (from === to) return;
       const key = Math.min(from, to) * this.count + Math.max(from, to);
-      const earlier = this.isQuotient ? known.get(key) : undefined;
-      const drawn = earlier ?? this.a.push(from) - 1;
-      if (earlier === undefined) this.b.push(to);
+      const drawn = known.get(key) ?? this.a.push(from) - 1;
       if (this.isQuotient) known.set(key, drawn);
+      this.b[drawn] ??= to;
       this.weight[drawn] = (this.weight[drawn] ?? 0) + 1;
       this.drawnLink[link] = drawn;
       this.port[drawn] = arc % network.portCount;
@@ -92,14 +91,9 @@ export class Drawing {
     for (let link = 0; link < this.linkCount; link++) {
       const dx = this.x[this.b[link]] - this.x[this.a[link]];
       const dy = this.y[this.b[link]] - this.y[this.a[link]];
-      let nearest = Math.hypot(dx, dy);
-      for (const [sx, sy] of shifts) {
-        const length = Math.hypot(dx + sx, dy + sy);
-        if (length >= nearest - 1e-3) continue;
-        nearest = length;
-        this.shiftX[link] = sx;
-        this.shiftY[link] = sy;
-      }
+      const length = (/** @type {number[]} */ [sx, sy]) => Math.hypot(dx + sx, dy + sy);
+      const nearest = shifts.reduce((best, shift) => (length(shift) < length(best) - 1e-3 ? shift : best), [0, 0]);
+      [this.shiftX[link], this.shiftY[link]] = nearest;
     }
   }
 
@@ -127,25 +121,10 @@ export class Drawing {
   }
 
   findBounds() {
-    const { x, y } = this;
-    const box = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
-    /** @param {number} px @param {number} py */
-    const include = (px, py) => {
-      box.left = Math.min(box.left, px);
-      box.right = Math.max(box.right, px);
-      box.top = Math.min(box.top, py);
-      box.bottom = Math.max(box.bottom, py);
-    };
-    x.forEach((px, item) => include(px, y[item]));
-    for (let link = 0; link < this.linkCount; link++) {
-      if (!this.isWrapped(link)) continue;
-      const [a, b] = [this.a[link], this.b[link]];
-      const dx = STUB * (x[b] + this.shiftX[link] - x[a]);
-      const dy = STUB * (y[b] + this.shiftY[link] - y[a]);
-      include(x[a] + dx, y[a] + dy);
-      include(x[b] - dx, y[b] - dy);
-    }
-    return box;
+    const stubs = this.a.flatMap((_, link) => (this.isWrapped(link) ? this.pieces({ scale: 1, x: 0, y: 0 }, link) : []));
+    const xs = [...this.x, ...stubs.flatMap(([x1, , x2]) => [x1, x2])];
+    const ys = [...this.y, ...stubs.flatMap(([, y1, , y2]) => [y1, y2])];
+    return { left: Math.min(...xs), top: Math.min(...ys), right: Math.max(...xs), bottom: Math.max(...ys) };
   }
 
   /** @returns {number} the smallest distance from one of about 64 items to another item, 1 if there is none */
@@ -179,17 +158,17 @@ export class Drawing {
     return `*${labels[this.first[item]].slice(-symbols)}`;
   }
 
-  /** @param {number} item @param {Camera} camera @returns {[number, number]} its position in pixels */
+  /** @param {number} item @param {View} camera @returns {[number, number]} its position in pixels */
   place(item, camera) {
     return [this.x[item] * camera.scale + camera.x, this.y[item] * camera.scale + camera.y];
   }
 
-  /** @param {Camera} camera @returns {number} the radius of items in pixels */
+  /** @param {View} camera @returns {number} the radius of items in pixels */
   radius(camera) {
     return Math.min(Math.max(this.spacing * camera.scale * 0.26, 0.8), this.isQuotient ? 22 : 11);
   }
 
-  /** @param {Camera} camera @returns {number} the factor of widths: small nodes have thin strokes, which would cover everything otherwise */
+  /** @param {View} camera @returns {number} the factor of widths: small nodes have thin strokes, which would cover everything otherwise */
   strokeScale(camera) {
     return Math.min(Math.max(this.radius(camera) / 8, 0.3), 1);
   }
@@ -197,7 +176,7 @@ export class Drawing {
   /**
    * The pieces of a link in pixels: one piece, several if it is bent, or two stubs if it crosses the border of the torus.
    *
-   * @param {Camera} camera @param {number} link @param {boolean} [back] @param {number} [shift] to the left, in pixels
+   * @param {View} camera @param {number} link @param {boolean} [back] @param {number} [shift] to the left, in pixels
    * @returns {number[][]} per piece x1, y1, x2, y2, and the fractions of the link at which it begins and ends
    */
   pieces(camera, link, back = false, shift = 0) {
@@ -229,7 +208,7 @@ export class Drawing {
     });
   }
 
-  /** @param {Camera} camera @param {number} x @param {number} y @returns {{node: number, link: number}} the item or drawn link at a position in pixels, or -1 */
+  /** @param {View} camera @param {number} x @param {number} y @returns {{node: number, link: number}} the item or drawn link at a position in pixels, or -1 */
   pick(camera, x, y) {
     const picked = { node: -1, link: -1 };
     let nearest = Math.max(this.radius(camera) * 1.3, 9);

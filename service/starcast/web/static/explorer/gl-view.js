@@ -1,7 +1,4 @@
-/**
- * The renderer of large topologies: WebGL2 without a library. Positions are uploaded once per
- * drawing, and links are drawn once per view; a step uploads and draws only nodes and strokes.
- */
+/** The renderer of large topologies: WebGL2 without a library. Links are drawn once per view, nodes and strokes in each step. */
 
 import { Canvas } from "./canvas-view.js";
 

@@ -1,26 +1,29 @@
 /** The explorer: a page that shows a topology, a forest on it, and a schedule step by step. */
 
-import { byId, element, update } from "../elements.js";
+import { byId, update } from "../elements.js";
 import { Camera } from "./camera.js";
 import { CanvasView } from "./canvas-view.js";
 import { drawCharts, moveCursors } from "./charts.js";
-import { Player, fillSelect, fillTreeList, listen } from "./controls.js";
-import { missingText, pathsText, showFaults, showLegend, showSelection } from "./details.js";
+import { PACKET_AT_REST, fillSelect, fillTreeList, listen, stopPlaying } from "./controls.js";
+import { loadText, missingText, pathsText, report, showFaults, showLegend, showSelection } from "./details.js";
 import { Drawing } from "./drawing.js";
 import { GlView, hasWebGl } from "./gl-view.js";
 import { Forest, Network, findDisjointPaths } from "./network.js";
 import { Replay, expandRows, splitRows, whyNotAllSources } from "./replay.js";
 import { Scene, paintForest, paintPaths, paintPorts, paintStep } from "./scene.js";
-import { SourceError, openSource } from "./source.js";
+import { Source, SourceError } from "./source.js";
 import { emptyState, faultText, formatState, parseState } from "./state.js";
 import { SvgView } from "./svg-view.js";
 
-/** @import { Rows } from "./replay.js" */
-/** @import { ScheduleData, Source } from "./source.js" */
+/** @import { Fault, Rows } from "./replay.js" */
+/** @import { ScheduleData } from "./source.js" */
 
 /** Up to this number of nodes, a topology is drawn as SVG: S_5 has 120. */
 const MOST_SVG_NODES = 200;
 const MOST_UNITS_LISTED = 256;
+const VIEWS = { svg: SvgView, webgl2: GlView, canvas: CanvasView };
+/** The controls that have the names and the values of parts of the state. */
+const CONTROLS = /** @type {const} */ (["layout", "forest", "schedule", "source", "unit", "step"]);
 
 export class Explorer {
   /** @param {Source} source @param {Network} network */
@@ -29,24 +32,23 @@ export class Explorer {
     this.network = network;
     this.stage = byId("stage");
     this.state = emptyState();
-    this.problems = /** @type {string[]} */ ([]);
     this.drawing = /** @type {Drawing | null} */ (null);
     this.forest = /** @type {Forest | null} */ (null);
     this.schedule = /** @type {{data: ScheduleData, rows: Rows} | null} */ (null);
     /** the execution of the schedule's rows, of one source or of all @type {Replay | null} */
     this.replay = null;
-    /** the replay that the charts show @type {Replay | null} */
-    this.charted = null;
     this.view = /** @type {SvgView | CanvasView | GlView | null} */ (null);
     this.scene = /** @type {Scene | null} */ (null);
     this.selectedLink = -1;
     /** the arcs of the disjoint paths from the marked node to the selected node @type {number[][] | null} */
     this.paths = null;
-    this.player = new Player(this);
-    this.ownAddress = "";
+    /** the animation frame that was requested last, or 0 while nothing is played */
+    this.playing = 0;
+    /** the positions of packets on their links, from 0 to 1 */
+    this.progress = PACKET_AT_REST;
     /** settled when the user's last action has finished @type {Promise<void>} */
     this.last = Promise.resolve();
-    this.camera = new Camera(this.stage, (isFinal) => this.onCamera(isFinal), (x, y) => this.onClick(x, y));
+    this.camera = new Camera(this);
   }
 
   /** @returns {string} the part of the address that holds the state */
@@ -63,56 +65,30 @@ export class Explorer {
     fillSelect(byId("layout"), data.layouts.map(({ name }) => name));
     await Promise.all([this.fillChoices("forests", byId("forest")), this.fillChoices("schedules", byId("schedule"))]);
     byId("add").hidden = this.source.isComplete;
-    await this.attempt(() => this.open(this.address));
+    await attempt(() => this.open(this.address));
   }
 
   /** @param {"forests" | "schedules"} kind @param {HTMLSelectElement} select */
   async fillChoices(kind, select) {
-    const entries = (await this.attempt(() => this.source.list(kind, this.network.data.spec))) ?? [];
+    const entries = (await attempt(() => this.source.list(kind, this.network.data.spec))) ?? [];
     const names = entries.map(({ name }) => name);
     fillSelect(select, ["none", ...names], ["", ...names]);
   }
 
-  /**
-   * @template Result
-   * @param {() => Result | Promise<Result>} action
-   * @returns {Promise<Result | null>} its result, or null after reporting its error
-   */
-  async attempt(action) {
-    try {
-      return await action();
-    } catch (error) {
-      this.problems.push(problemText(error));
-      this.showProblems();
-      return null;
-    }
-  }
-
-  showProblems() {
-    showNotices(this.problems);
-  }
-
-  /**
-   * Perform a user's action after all earlier actions have finished, so that the slow response to an earlier
-   * action cannot replace the result of a later one.
-   *
-   * @param {() => unknown} action
-   */
+  /** Perform an action after all earlier ones, so that a slow response cannot replace a later result. @param {() => unknown} action */
   inOrder(action) {
     this.last = this.last.then(async () => {
-      this.problems = [];
-      this.showProblems();
-      await this.attempt(action);
-      this.showProblems();
+      byId("notices").replaceChildren();
+      await attempt(action);
     });
   }
 
   /** Show a state, as far as it is possible. @param {string} text */
   async open(text) {
     const { network } = this;
-    this.player.stop();
+    stopPlaying(this);
     const { state, problems } = parseState(text, network);
-    this.problems.push(...problems);
+    problems.forEach(report);
     this.state = state;
     const { view } = state;
     this.selectedLink = -1;
@@ -121,10 +97,7 @@ export class Explorer {
     await this.setSchedule(state.schedule, state.source, state.step);
     this.buildScene();
     // The view is set last, because the player and the legend reduce the size of the picture.
-    if (view && !this.camera.fromText(view)) {
-      this.problems.push(`view is '${view}', which is not a centre and a scale`);
-    }
-    this.showProblems();
+    if (view && !this.camera.fromText(view)) report(`view is '${view}', which is not a centre and a scale`);
     this.refresh();
   }
 
@@ -132,30 +105,21 @@ export class Explorer {
   async setLayout(name) {
     const { network } = this;
     const load = async () => new Drawing(network, await this.source.layout(network.data.spec, name), name);
-    const drawing = await this.attempt(load);
+    const drawing = await attempt(load);
     if (!drawing) return;
     this.drawing = drawing;
     this.state.layout = name;
-    byId("layout").value = name;
     byId("layout-text").textContent = network.data.layouts.find((layout) => layout.name === name)?.description ?? "";
-    this.chooseView(drawing.count);
-    this.fit();
-  }
-
-  fit() {
-    if (this.drawing) this.camera.fit(this.drawing.bounds);
-  }
-
-  /** @param {number} count of items */
-  chooseView(count) {
-    const kind = count <= MOST_SVG_NODES ? SvgView : hasWebGl() ? GlView : CanvasView;
-    if (this.view instanceof kind) return;
-    this.view?.destroy();
-    this.view = new kind(this.stage);
-    const name = `${this.network.data.spec}: move with the arrow keys; the selection is described below`;
-    const canvas = this.stage.querySelector("canvas");
-    if (canvas) update(canvas, { tabindex: 0, role: "img", "aria-label": name });
-    document.body.dataset.renderer = kind === SvgView ? "svg" : kind === GlView ? "webgl2" : "canvas";
+    const renderer = drawing.count <= MOST_SVG_NODES ? "svg" : hasWebGl() ? "webgl2" : "canvas";
+    if (document.body.dataset.renderer !== renderer) {
+      document.body.dataset.renderer = renderer;
+      this.view?.destroy();
+      this.view = new VIEWS[renderer](this.stage);
+      const label = `${network.data.spec}: move with the arrow keys; the selection is described below`;
+      const canvas = this.stage.querySelector("canvas");
+      if (canvas) update(canvas, { tabindex: 0, role: "img", "aria-label": label });
+    }
+    this.camera.fit();
   }
 
   /**
@@ -168,7 +132,7 @@ export class Explorer {
    */
   async load(kind, name, request) {
     this.state[kind] = "";
-    const loaded = name ? await this.attempt(() => request(`${this.network.data.spec}:${name}`)) : null;
+    const loaded = name ? await attempt(() => request(`${this.network.data.spec}:${name}`)) : null;
     if (!loaded) return null;
     this.state[kind] = name;
     this.addChoice(byId(kind), name);
@@ -186,11 +150,12 @@ export class Explorer {
     if (trees && this.forest) {
       const { treeCount } = this.forest;
       const missing = trees.filter((tree) => tree >= treeCount);
-      if (missing.length) this.problems.push(`${name} has no tree ${missing.join(", ")}: trees are 0 to ${treeCount - 1}`);
+      if (missing.length) report(`${name} has no tree ${missing.join(", ")}: trees are 0 to ${treeCount - 1}`);
       this.state.trees = trees.filter((tree) => tree < treeCount);
     }
-    byId("forest").value = this.state.forest;
-    this.showTrees();
+    byId("trees").hidden = !this.forest;
+    fillTreeList(this.forest?.treeCount ?? 0, this.visibleTrees);
+    /** @type {HTMLInputElement} */ (document.querySelector(`input[name=links][value=${this.state.links}]`)).checked = true;
   }
 
   /** @param {HTMLSelectElement} select @param {string} name */
@@ -204,19 +169,9 @@ export class Explorer {
     return Array.from({ length: this.forest?.treeCount ?? 0 }, (_, tree) => tree);
   }
 
-  showTrees() {
-    byId("trees").hidden = !this.forest;
-    fillTreeList(this.forest?.treeCount ?? 0, this.visibleTrees, (trees) => {
-      this.state.trees = trees;
-      this.refresh();
-    });
-    const radio = /** @type {HTMLInputElement} */ (document.querySelector(`input[name=links][value=${this.state.links}]`));
-    radio.checked = true;
-  }
-
   /** @param {string} name @param {"one" | "all"} source @param {number} step */
   async setSchedule(name, source = "one", step = 0) {
-    this.player.stop();
+    stopPlaying(this);
     this.schedule = null;
     this.replay = null;
     this.state.step = 0;
@@ -224,10 +179,9 @@ export class Explorer {
       const { data, values } = await this.source.schedule(id);
       return { data, rows: splitRows(values, data.row_count) };
     });
-    byId("schedule").value = this.state.schedule;
     if (this.schedule) this.setSource(source);
     const steps = this.schedule?.data.steps ?? 0;
-    if (step > steps && this.schedule) this.problems.push(`step ${step} is after the last: ${name} has ${steps} steps`);
+    if (step > steps && this.schedule) report(`step ${step} is after the last: ${name} has ${steps} steps`);
     this.state.step = Math.min(step, steps);
     for (const id of ["player", "schedule-options", "chart-box"]) byId(id).hidden = !this.schedule;
     byId("step").max = String(steps);
@@ -238,11 +192,9 @@ export class Explorer {
     const { network } = this;
     const schedule = /** @type {NonNullable<typeof this.schedule>} */ (this.schedule);
     const reason = whyNotAllSources(network, schedule.data);
-    if (source === "all" && reason) this.problems.push(`all sources cannot be shown: ${reason}`);
+    if (source === "all" && reason) report(`all sources cannot be shown: ${reason}`);
     this.state.source = source === "all" && !reason ? "all" : "one";
-    const select = byId("source");
-    select.value = this.state.source;
-    select.disabled = reason !== "";
+    byId("source").disabled = reason !== "";
     byId("source-text").textContent = schedule.data.symmetric
       ? reason || "The schedule is symmetric: translations of one source's rows are those of all sources."
       : "";
@@ -252,12 +204,17 @@ export class Explorer {
     const texts = [`all ${units.toLocaleString("en")} units`, ...listed.map((unit) => `unit ${unit}`)];
     fillSelect(byId("unit"), texts, ["-1", ...listed]);
     if (this.state.unit >= units) {
-      this.problems.push(`the schedule has no unit ${this.state.unit}: units are 0 to ${units - 1}`);
+      report(`the schedule has no unit ${this.state.unit}: units are 0 to ${units - 1}`);
       this.state.unit = -1;
     }
     if (this.state.unit >= MOST_UNITS_LISTED) this.addChoice(byId("unit"), String(this.state.unit));
-    byId("unit").value = String(this.state.unit);
-    this.replay = new Replay(network, data, rows, this.state.faults);
+    this.setReplay(data, rows);
+  }
+
+  /** Execute rows under the faults of the state. @param {ScheduleData} data @param {Rows} rows */
+  setReplay(data, rows) {
+    this.replay = new Replay(this.network, data, rows, this.state.faults);
+    drawCharts(byId("charts"), this.replay, (step) => this.goTo(step));
   }
 
   /** Show the state everywhere: picture, texts, charts, address. */
@@ -267,28 +224,15 @@ export class Explorer {
     this.buildScene();
     this.draw();
     const steps = this.replay?.steps ?? 0;
-    byId("step").value = String(state.step);
+    for (const name of CONTROLS) byId(name).value = state[name];
     byId("step").setAttribute("aria-valuetext", `step ${state.step} of ${steps}`);
     const links = this.replay?.figures.linksUsed[state.step - 1] ?? 0;
     byId("step-text").textContent = state.step ? `step ${state.step} of ${steps}: ${links} links busy` : `before step 1 of ${steps}`;
-    if (this.replay && this.charted !== this.replay) {
-      this.charted = this.replay;
-      drawCharts(byId("charts"), this.replay, (step) => this.goTo(step));
-    }
     moveCursors(byId("charts"), state.step, steps);
-    if (this.forest) this.describeLoad(this.forest);
+    if (this.forest) byId("load-text").textContent = loadText(this.forest.load(this.visibleTrees));
     showSelection(this);
     showFaults(this);
     this.writeAddress();
-  }
-
-  /** @param {Forest} forest */
-  describeLoad(forest) {
-    /** @type {Map<number, number>} */
-    const counts = new Map();
-    for (const load of forest.load(this.visibleTrees)) counts.set(load, (counts.get(load) ?? 0) + 1);
-    const parts = [...counts].sort(([left], [right]) => left - right).map(([load, links]) => `${load}: ${links.toLocaleString("en")}`);
-    byId("load-text").textContent = `Directed links by load: ${parts.join(", ")}`;
   }
 
   /** Build the scene and its legend, and fit the picture into the remaining space. */
@@ -296,9 +240,10 @@ export class Explorer {
     const { network, state } = this;
     const { from, node } = state;
     this.paths = from < 0 || node < 0 || from === node ? null : findDisjointPaths(network, from, node);
+    this.progress = PACKET_AT_REST;
     this.paint(state.step);
     showLegend(this.scene);
-    if (this.camera.isFitted) this.fit();
+    if (this.camera.isFitted) this.camera.fit();
   }
 
   /** @param {number} step @param {number} [heldStep] the step after which holdings are shown */
@@ -306,10 +251,8 @@ export class Explorer {
     const { drawing, forest, paths, replay, schedule, state } = this;
     if (!drawing) return;
     const dead = state.faults.filter((fault) => fault.step <= Math.max(step, 1));
-    let root = forest?.data.root ?? -1;
-    // All nodes are roots of an expanded schedule.
-    if (schedule) root = schedule.data.symmetric && state.source === "all" ? -1 : schedule.data.root;
-    if (schedule?.data.id.endsWith(":expanded")) root = -1;
+    let root = (replay ?? forest)?.data.root ?? -1;
+    if (schedule?.data.id.endsWith(":expanded")) root = -1; // all nodes are roots
     const scene = new Scene(drawing, {
       selected: state.node,
       selectedLink: this.selectedLink,
@@ -326,15 +269,15 @@ export class Explorer {
   }
 
   draw() {
-    if (this.scene && this.view) this.view.draw(this.scene, this.camera, this.player.progress);
+    if (this.scene && this.view) this.view.draw(this.scene, this.camera, this.progress);
   }
 
-  /** @param {boolean} isFinal */
-  onCamera(isFinal) {
+  onCamera() {
     if (!this.scene) return;
     cancelAnimationFrame(this.frame ?? 0);
     this.frame = requestAnimationFrame(() => this.draw());
-    if (isFinal || this.camera.isFitted) this.writeAddress();
+    // Browsers permit few changes of the address, so none are made while the picture is dragged.
+    if (!this.camera.pointers.size) this.writeAddress();
   }
 
   writeAddress() {
@@ -343,9 +286,7 @@ export class Explorer {
     const text = formatState({ ...this.state, layout: isDefault ? "" : this.state.layout }, this.network);
     const path = location.pathname;
     const address = this.source.isComplete ? `${path}#${text}` : `${path}${text && "?"}${text}`;
-    if (address === this.ownAddress) return;
-    this.ownAddress = address;
-    history.replaceState(null, "", address);
+    if (new URL(address, location.href).href !== location.href) history.replaceState(null, "", address);
   }
 
   /** @param {string} text for screen readers */
@@ -353,7 +294,7 @@ export class Explorer {
     byId("live").textContent = text;
   }
 
-  /** @param {number} x @param {number} y */
+  /** @param {number} x @param {number} y the position in the stage, in pixels */
   onClick(x, y) {
     const { drawing } = this;
     if (!drawing) return;
@@ -381,7 +322,8 @@ export class Explorer {
     const note = this.paths ? pathsText(this.paths) : this.scene?.note(this.scene.drawing.itemOf[node]);
     const way = port ? `port ${port} to ` : "";
     this.announce(`${way}${network.labels[node]}${note ? `, ${note}` : ""}`);
-    if (hadFocus && this.view instanceof SvgView) this.view.focus(network.labels[node]);
+    const label = CSS.escape(network.labels[node]);
+    if (hadFocus) this.stage.querySelector(`[data-node="${label}"]`)?.focus({ preventScroll: true });
   }
 
   /** Show the disjoint paths from the selected node to the next selection, or hide them. */
@@ -398,7 +340,6 @@ export class Explorer {
   goTo(step) {
     if (!this.replay) return;
     this.state.step = Math.min(Math.max(step, 0), this.replay.steps);
-    this.player.rest();
     this.refresh();
     this.announce(byId("step-text").textContent ?? "");
   }
@@ -406,41 +347,36 @@ export class Explorer {
   /** Make the selected node or link fail from the current step on, or repair it. */
   toggleFault() {
     const { node, faults, step } = this.state;
-    const link = this.selectedLink;
+    const link = node >= 0 ? -1 : this.selectedLink;
     if (node < 0 && link < 0) return;
-    const at = faults.findIndex((fault) => (node >= 0 ? fault.node === node : fault.link === link));
-    if (at >= 0) this.removeFault(at);
-    else {
-      faults.push({ node, link: node >= 0 ? -1 : link, step: Math.max(step, 1) });
-      this.afterFaults();
-    }
+    const at = faults.findIndex((fault) => fault.node === node && fault.link === link);
+    const changed = at < 0 ? [...faults, { node, link, step: Math.max(step, 1) }] : faults.filter((_, place) => place !== at);
+    this.setFaults(changed);
   }
 
-  /** @param {number} at */
-  removeFault(at) {
-    this.state.faults.splice(at, 1);
-    this.afterFaults();
-  }
-
-  afterFaults() {
-    const { network, replay } = this;
-    if (replay) this.replay = new Replay(network, replay.data, replay.rows, this.state.faults);
+  /** @param {Fault[]} changed */
+  setFaults(changed) {
+    const { network, replay, state } = this;
+    state.faults = changed;
+    if (replay) this.setReplay(replay.data, replay.rows);
     this.refresh();
-    const faults = this.state.faults.map((fault) => faultText(network, fault)).join(", ");
+    const faults = changed.map((fault) => faultText(network, fault)).join(", ");
     const missing = this.replay?.result ? `, ${missingText(this.replay.result.missing)}` : "";
     this.announce(faults ? `faults: ${faults}${missing}` : "no faults");
   }
+}
 
-  /** @param {number} factor */
-  zoom(factor) {
-    this.camera.zoom(factor);
-    this.writeAddress();
-  }
-
-  /** @param {number} across @param {number} down how far the picture moves, in quarters of the window */
-  pan(across, down) {
-    this.camera.move((across * this.stage.clientWidth) / 4, (down * this.stage.clientHeight) / 4);
-    this.writeAddress();
+/**
+ * @template Result
+ * @param {() => Result | Promise<Result>} action
+ * @returns {Promise<Result | null>} its result, or null after reporting its error
+ */
+async function attempt(action) {
+  try {
+    return await action();
+  } catch (error) {
+    report(problemText(error));
+    return null;
   }
 }
 
@@ -451,21 +387,16 @@ function problemText(error) {
   return hint ? `${message} (${hint})` : message;
 }
 
-/** @param {string[]} problems */
-function showNotices(problems) {
-  byId("notices").replaceChildren(...problems.map((problem) => element("p", {}, problem)));
-}
-
 /** Open the topology of the page, or show only the sentence that says why it cannot be shown. */
 async function start() {
-  const source = openSource();
+  const source = new Source();
   // Until the topology is loaded, submitting the form must not load the page again.
   byId("find").addEventListener("submit", (/** @type {SubmitEvent} */ event) => event.preventDefault());
   try {
     const { data, values } = await source.topology(source.spec);
     await new Explorer(source, new Network(data, values)).start();
   } catch (error) {
-    showNotices([problemText(error)]);
+    report(problemText(error));
     byId("title").textContent = source.spec;
     for (const element of document.querySelectorAll("main > *, .bar form, .bar .group")) {
       /** @type {HTMLElement} */ (element).hidden = true;

@@ -13,7 +13,7 @@ export class Network {
     this.nodeCount = data.node_count;
     this.portCount = data.port_count;
     this.neighbors = neighbors;
-    this.labels = data.labels ?? computeLabels(data);
+    this.labels = data.labels;
     /** @type {Map<string, number>} */
     this.ranks = new Map(this.labels.map((label, rank) => [label, rank]));
     /** the index of each port number, -1 for none */
@@ -71,21 +71,6 @@ export class Network {
     if (/^#\d+$/.test(label) && Number(label.slice(1)) < this.nodeCount) return Number(label.slice(1));
     return this.ranks.get(label) ?? -1;
   }
-}
-
-const SYMBOLS = "123456789abcdefghijklmnopqrstuvwxyz";
-
-/** @param {TopologyData} data @returns {string[]} */
-function computeLabels(data) {
-  if (data.family === "hypercube") {
-    return Array.from({ length: data.node_count }, (_, rank) => rank.toString(2).padStart(data.n, "0"));
-  }
-  let labels = [""];
-  for (let length = 0; length < (data.k ?? data.n); length++) {
-    const symbols = [...SYMBOLS.slice(0, data.n)];
-    labels = labels.flatMap((label) => symbols.flatMap((symbol) => (label.includes(symbol) ? [] : [label + symbol])));
-  }
-  return labels;
 }
 
 export class Forest {

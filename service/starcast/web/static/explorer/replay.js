@@ -1,7 +1,4 @@
-/**
- * The execution of a schedule's rows under faults, step by step, as `starcast.simulate` executes
- * them: a row whose link is down or whose sender does not hold the unit is dropped.
- */
+/** The execution of a schedule under faults, as by `starcast.simulate`: rows whose link is down, or whose sender lacks the unit, are dropped. */
 
 /** @import { Network } from "./network.js" */
 /** @import { ScheduleData } from "./source.js" */
@@ -24,39 +21,11 @@ const REDUCTIONS = ["reduce", "reduce-scatter", "allreduce"];
 
 /** @typedef {ReturnType<typeof splitRows>} Rows the rows of a schedule in the order of time, as columns */
 
-/**
- * @param {Int32Array} values `[columns, rows]`: step, sender, port, receiver, tree, unit and, in
- *   reductions, combine
- * @param {number} count the number of rows
- */
+/** @param {Int32Array} values `[columns, rows]`, in the order of the result @param {number} count the number of rows */
 export function splitRows(values, count) {
   const column = (/** @type {number} */ at) => values.subarray(at * count, (at + 1) * count);
   const [step, sender, port, receiver, tree, unit, combine] = [0, 1, 2, 3, 4, 5, 6].map(column);
   return { count, step, sender, port, receiver, tree, unit, combine };
-}
-
-/** A number for each (node, unit) pair, 0 at first: an array or, if that would be too large, a map. */
-class Counts {
-  /** @param {number} nodes @param {number} units @param {number} greatest the greatest number */
-  constructor(nodes, units, greatest) {
-    this.units = units;
-    const Kind = greatest < 256 ? Uint8Array : Uint16Array;
-    this.array = nodes * units <= MOST_PAIRS ? new Kind(nodes * units) : null;
-    this.map = /** @type {Map<number, number>} */ (new Map());
-  }
-
-  /** @param {number} node @param {number} unit @returns {number} */
-  get(node, unit) {
-    const key = node * this.units + unit;
-    return this.array ? this.array[key] : this.map.get(key) ?? 0;
-  }
-
-  /** @param {number} node @param {number} unit @param {number} more */
-  add(node, unit, more) {
-    const key = node * this.units + unit;
-    if (this.array) this.array[key] += more;
-    else this.map.set(key, this.get(node, unit) + more);
-  }
 }
 
 /** @param {Network} network @param {ScheduleData} data @returns {string} why the rows of all sources cannot be shown, or "" */
@@ -82,16 +51,18 @@ export function expandRows(network, data, rows) {
   const total = rows.count * nodes;
   const out = splitRows(new Int32Array((rows.combine.length ? 7 : 6) * total), total);
   const multiplicity = data.unit_count / nodes;
-  const arcs = spanningArcs(network, data.root);
-  const images = Array.from({ length: nodes }, (_, source) => {
-    const image = new Int32Array(nodes);
-    image[data.root] = source;
-    for (const arc of arcs) {
+  /** the images of all nodes for each source; at first, only that of the root is right */
+  const images = Array.from({ length: nodes }, (_, source) => new Int32Array(nodes).fill(source));
+  const seen = new Set([data.root]);
+  for (const node of seen) {
+    for (const arc of network.arcsFrom(node)) {
+      const next = network.neighbors[arc];
+      if (seen.has(next)) continue;
+      seen.add(next);
       const port = arc % network.portCount;
-      image[network.neighbors[arc]] = network.neighbors[image[network.sender(arc)] * network.portCount + port];
+      for (const image of images) image[next] = network.neighbors[image[node] * network.portCount + port];
     }
-    return image;
-  });
+  }
   // The inner loop is over the sources, so that the expanded rows stay in the order of time.
   for (let row = 0, at = 0; row < rows.count; row++) {
     const unit = rows.unit[row];
@@ -107,29 +78,12 @@ export function expandRows(network, data, rows) {
         : source * data.unit_count + unit;
     }
   }
-  const expanded = { ...data, symmetric: false, unit_count: data.unit_count * nodes, row_count: total };
+  const expanded = { ...data, root: -1, symmetric: false, unit_count: data.unit_count * nodes, row_count: total };
   return { data: expanded, rows: out };
 }
 
-/** @param {Network} network @param {number} root @returns {number[]} arcs of a tree, by level */
-function spanningArcs(network, root) {
-  const seen = new Set([root]);
-  const arcs = [];
-  for (const node of seen) {
-    for (const arc of network.arcsFrom(node)) {
-      if (seen.has(network.neighbors[arc])) continue;
-      seen.add(network.neighbors[arc]);
-      arcs.push(arc);
-    }
-  }
-  return arcs;
-}
-
 export class Replay {
-  /**
-   * @param {Network} network @param {ScheduleData} data @param {Rows} rows
-   * @param {Fault[]} faults
-   */
+  /** @param {Network} network @param {ScheduleData} data @param {Rows} rows @param {Fault[]} faults */
   constructor(network, data, rows, faults = []) {
     this.network = network;
     this.data = data;
@@ -152,31 +106,34 @@ export class Replay {
      * not summed up has one contribution, which its source holds from the start.
      */
     this.complete = this.reduces ? this.alive.reduce((sum, each) => sum + each, 0) : 1;
-    this.sources = Int32Array.from({ length: data.unit_count }, (_, unit) => this.source(unit));
+    const unitsOfSource = this.multiplicity * (this.collective === "alltoall" ? network.nodeCount : 1);
+    const hasManySources = MANY_SENDERS.includes(this.collective);
+    /** the node that holds each unit from the start */
+    this.sources = Int32Array.from({ length: data.unit_count }, (_, unit) => {
+      return hasManySources ? Math.floor(unit / unitsOfSource) : data.root;
+    });
     /** the contributions to all units that each node holds from the start */
     this.totals = Int32Array.from(this.alive, (alive) => (this.reduces ? alive * data.unit_count : 0));
     if (!this.reduces) for (const source of this.sources) this.totals[source]++;
-    /** the contributions that arrived at nodes, in addition to those that they hold from the start */
-    this.arrived = new Counts(network.nodeCount, data.unit_count, this.complete);
+    const pairs = network.nodeCount * data.unit_count;
+    /** the contributions that arrived for each (node, unit) pair @type {Record<number, number>} */
+    this.arrived = pairs > MOST_PAIRS ? {} : new Uint16Array(pairs); // most of very many pairs have none
     this.executed = new Uint8Array(rows.count);
     /** the contributions by which each row increases those of its receiver */
     this.gain = new Uint16Array(rows.count);
-    /** the first row of each step, and of the step after the last */
-    this.firstRow = new Int32Array(this.steps + 2).fill(rows.count);
-    for (let row = rows.count - 1; row >= 0; row--) this.firstRow[rows.step[row]] = row;
-    for (let step = this.steps; step > 0; step--) {
-      this.firstRow[step] = Math.min(this.firstRow[step], this.firstRow[step + 1]);
-    }
+    /** the number of rows up to each step, from step 0 on */
+    this.ends = new Int32Array(this.steps + 1);
+    for (const step of rows.step) this.ends[step]++;
+    for (let step = 1; step <= this.steps; step++) this.ends[step] += this.ends[step - 1];
     this.execute();
     this.figures = this.profile();
     /** the units that are missing after the last step, if there are faults */
     this.result = faults.length ? this.findMissing() : null;
     /** the most units that a node holds in the end, for a schedule that is not a reduction */
-    this.mostHeld = 1;
-    this.heldAfter(this.steps, -1).forEach((count, node) => {
+    this.mostHeld = this.heldAfter(this.steps, -1).reduce((most, count, node) => {
       // The source of a scatter holds all units from the start, so it would make other nodes pale.
-      if (this.toAll || !this.totals[node]) this.mostHeld = Math.max(this.mostHeld, count);
-    });
+      return this.toAll || !this.totals[node] ? Math.max(most, count) : most;
+    }, 1);
   }
 
   /**
@@ -207,7 +164,7 @@ export class Replay {
         const sum = own + sent[row - begin];
         if (this.reduces) sums.set(key(node, row), sum);
         this.gain[row] = Math.max(sum - this.count(node, unit), 0);
-        arrived.add(node, unit, this.gain[row]);
+        if (this.gain[row]) arrived[node * data.unit_count + unit] = sum - this.initial(node, unit);
       }
     }
   }
@@ -219,7 +176,7 @@ export class Replay {
 
   /** @param {number} node @param {number} unit @returns {number} the contributions that the node holds now or in the end */
   count(node, unit) {
-    return this.initial(node, unit) + this.arrived.get(node, unit);
+    return this.initial(node, unit) + (this.arrived[node * this.data.unit_count + unit] ?? 0);
   }
 
   /**
@@ -229,8 +186,7 @@ export class Replay {
   heldAfter(step, unit) {
     const { rows } = this;
     const held = unit < 0 ? this.totals.slice() : Int32Array.from(this.alive, (_, node) => this.initial(node, unit));
-    const end = this.endOf(step);
-    for (let row = 0; row < end; row++) {
+    for (let row = 0; row < this.ends[step]; row++) {
       if (unit < 0 || rows.unit[row] === unit) held[rows.receiver[row]] += this.gain[row];
     }
     return held;
@@ -250,15 +206,6 @@ export class Replay {
   describe(held, full, unit) {
     if (this.reduces) return held === full ? "complete" : `incomplete: ${held} of ${full} contributions`;
     return unit < 0 ? `holds ${held}` : held ? "holds it" : "lacks it";
-  }
-
-  /** @param {number} unit @returns {number} the node that holds the unit from the start */
-  source(unit) {
-    if (this.collective === "alltoall") {
-      return Math.floor(unit / (this.multiplicity * this.network.nodeCount));
-    }
-    if (MANY_SENDERS.includes(this.collective)) return Math.floor(unit / this.multiplicity);
-    return this.data.root;
   }
 
   /** @param {number} unit @returns {number} the destination of the unit, if it has one */
@@ -287,20 +234,13 @@ export class Replay {
 
   /** @param {number} step @returns {[number, number]} the rows of a step, from and to */
   span(step) {
-    if (step < 1 || step > this.steps) return [0, 0];
-    return [this.firstRow[step], this.firstRow[step + 1]];
-  }
-
-  /** @param {number} step @returns {number} the number of rows up to a step */
-  endOf(step) {
-    return this.span(Math.min(step, this.steps))[1];
+    return [this.ends[step - 1] ?? 0, this.ends[step]];
   }
 
   /** @param {number} node @param {number} step @returns {number[]} the complete units at a node, ascending */
   unitsAt(node, step) {
     const held = Int32Array.from(this.sources, (_, unit) => this.initial(node, unit));
-    const end = this.endOf(step);
-    for (let row = 0; row < end; row++) {
+    for (let row = 0; row < this.ends[step]; row++) {
       if (this.rows.receiver[row] === node) held[this.rows.unit[row]] += this.gain[row];
     }
     return [...held.keys()].filter((unit) => held[unit] === this.complete);
@@ -313,51 +253,45 @@ export class Replay {
    * @returns {{missing: number, undelivered: [number, number][], perNode: Int32Array}}
    */
   findMissing() {
-    const { network, data, alive } = this;
+    const { network, alive } = this;
     const perNode = new Int32Array(network.nodeCount);
     /** @type {[number, number][]} */
     const pairs = [];
-    const isOwed = (/** @type {number} */ unit) => !MANY_SENDERS.includes(this.collective) || alive[this.source(unit)];
-    const owed = Array.from({ length: data.unit_count }, (_, unit) => unit).filter(isOwed);
-    let missing = 0;
+    const isOwed = (/** @type {number} */ unit) => !MANY_SENDERS.includes(this.collective) || alive[this.sources[unit]];
+    const owed = [...this.sources.keys()].filter(isOwed);
     /** @param {number} node @param {number} unit */
     const check = (node, unit) => {
       if (!alive[node] || this.count(node, unit) === this.complete) return;
-      missing++;
       perNode[node]++;
       if (!this.toAll || pairs.length < MOST_EXAMPLES) pairs.push([node, unit]);
     };
-    if (this.toAll) {
-      for (let node = 0; node < network.nodeCount; node++) for (const unit of owed) check(node, unit);
-    } else {
-      for (const unit of owed) check(this.destination(unit), unit);
-      pairs.sort((left, right) => left[0] - right[0] || left[1] - right[1]);
-    }
+    if (this.toAll) perNode.forEach((_, node) => owed.forEach((unit) => check(node, unit)));
+    else for (const unit of owed) check(this.destination(unit), unit);
+    pairs.sort((left, right) => left[0] - right[0] || left[1] - right[1]);
+    const missing = perNode.reduce((sum, each) => sum + each, 0);
     return { missing, undelivered: pairs.slice(0, MOST_EXAMPLES), perNode };
   }
 
-  /**
-   * Figures of every step: arcs used, units by port, and the largest number of units that an arc has
-   * carried so far.
-   */
+  /** Figures of every step: arcs used, units by port, and the largest number of units that an arc has carried so far. */
   profile() {
     const { network, steps } = this;
     const linksUsed = new Int32Array(steps);
     const byPort = Array.from({ length: network.portCount }, () => new Int32Array(steps));
     const greatestLoad = new Int32Array(steps);
     const total = new Int32Array(network.neighbors.length);
-    const now = new Int32Array(network.neighbors.length);
+    /** the last step in which each arc was busy */
+    const lastStep = new Int32Array(network.neighbors.length);
     let greatest = 0;
     for (let step = 1; step <= steps; step++) {
       const [begin, end] = this.span(step);
       for (let row = begin; row < end; row++) {
         if (!this.executed[row]) continue;
         const arc = this.arcOf(row);
-        if (!now[arc]++) linksUsed[step - 1]++;
+        if (lastStep[arc] !== step) linksUsed[step - 1]++;
+        lastStep[arc] = step;
         greatest = Math.max(greatest, ++total[arc]);
         byPort[arc % network.portCount][step - 1]++;
       }
-      for (let row = begin; row < end; row++) now[this.arcOf(row)] = 0;
       greatestLoad[step - 1] = greatest;
     }
     return { linksUsed, byPort, greatestLoad };

@@ -1,7 +1,4 @@
-/**
- * The appearance of a drawing at one moment: the colour of every item, and strokes along links. All
- * renderers draw a scene in the same way.
- */
+/** The appearance of a drawing at one moment, for all renderers: the colour of every item, and strokes along links. */
 
 /** @import { Camera } from "./camera.js" */
 /** @import { Drawing } from "./drawing.js" */
@@ -113,8 +110,7 @@ export class Scene {
 
   /** @param {number} item @returns {Colour} */
   fillOf(item) {
-    const [red, green, blue] = this.fill.subarray(4 * item, 4 * item + 3);
-    return [red, green, blue];
+    return /** @type {Colour} */ ([...this.fill.subarray(4 * item, 4 * item + 3)]);
   }
 
   /** Fill the item of a node with the accent colour, and all others with that of the paper. @param {number} node */
@@ -219,11 +215,7 @@ export function paintForest(scene, forest, trees, mode) {
   }
 }
 
-/**
- * Draw the strokes of paths from one node, each path in its own colour.
- *
- * @param {Scene} scene @param {number[][]} paths the arcs of each path
- */
+/** Draw paths from one node, each in its own colour. @param {Scene} scene @param {number[][]} paths the arcs of each path */
 export function paintPaths(scene, paths) {
   const { theme, drawing, marks } = scene;
   scene.isFaint = true;

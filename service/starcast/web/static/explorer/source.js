@@ -1,38 +1,26 @@
-/**
- * The sources of the explorer's data: the HTTP API of `starcast serve`, or the JSON in a page of
- * `starcast explore`. Other modules need not know which source is used.
- */
+/** The data of the explorer, from the HTTP API of `starcast serve` or the JSON in a page of `starcast explore`. */
 
 /**
  * @typedef {Int32Array | Uint8Array | Int16Array | Float32Array} Numbers
  * @typedef {{name: string, description: string}} LayoutEntry
  * @typedef {{spec: string, family: string, n: number, k: number | null, node_count: number,
  *   port_count: number, ports: number[], reverse_ports: number[], diameter: number,
- *   translation_keeps_ports: boolean, layouts: LayoutEntry[], labels?: string[]}} TopologyData
+ *   translation_keeps_ports: boolean, layouts: LayoutEntry[], labels: string[]}} TopologyData
  * @typedef {{id: string, name: string, root: number, tree_count: number}} ForestData
  * @typedef {{id: string, name: string, collective: string, algorithm: string, ports: string,
- *   root: number, unit_count: number, steps: number, row_count: number, symmetric: boolean,
- *   forest_id: string | null}} ScheduleData
+ *   root: number, unit_count: number, steps: number, row_count: number, symmetric: boolean}} ScheduleData
  * @typedef {{id: string, name: string}} Entry
  */
 
 /** A request that failed, with the server's hint if there is one. */
 export class SourceError extends Error {
-  /** @param {string} message @param {string} [hint] */
-  constructor(message, hint = "") {
-    super(message);
-    this.hint = hint;
-  }
+  hint = "";
 }
 
-/** Families whose labels follow from the ranks; see `computeLabels`. */
-const LABELLED_FAMILIES = ["star", "nk-star", "hypercube"];
+/** @param {string} message @param {string} [hint] @returns {SourceError} */
+const failure = (message, hint = "") => Object.assign(new SourceError(message), { hint });
 
-/**
- * The array type of each dtype, in the names of the API and of self-contained pages.
- *
- * @type {Record<string, new (buffer: ArrayBuffer) => Numbers>}
- */
+/** The array type of each dtype, as the API and pages name it. @type {Record<string, new (buffer: ArrayBuffer) => Numbers>} */
 const NUMBER_TYPES = {
   int32: Int32Array, uint8: Uint8Array, int16: Int16Array, float32: Float32Array,
   "<i4": Int32Array, "|u1": Uint8Array, "<i2": Int16Array, "<f4": Float32Array,
@@ -41,7 +29,7 @@ const NUMBER_TYPES = {
 /** @param {string} dtype @param {ArrayBuffer} buffer @returns {Numbers} */
 function toArray(dtype, buffer) {
   const type = NUMBER_TYPES[dtype];
-  if (!type) throw new SourceError(`the server sent an array of ${dtype}`);
+  if (!type) throw failure(`the server sent an array of ${dtype}`);
   return new type(buffer);
 }
 
@@ -51,11 +39,11 @@ async function request(path) {
   try {
     response = await fetch(`../api/v1/${path}`);
   } catch {
-    throw new SourceError("the server does not answer", "start it again: starcast serve");
+    throw failure("the server does not answer", "start it again: starcast serve");
   }
   if (response.ok) return response;
   const problem = await response.json().catch(() => ({}));
-  throw new SourceError(problem.detail ?? problem.title ?? `${response.status}`, problem.hint);
+  throw failure(problem.detail ?? problem.title ?? `${response.status}`, problem.hint);
 }
 
 /** @param {{dtype: string, data: string}} stored @returns {Promise<Numbers>} */
@@ -67,12 +55,13 @@ async function unpack(stored) {
 
 /** The data of a self-contained page, or of the server's API. */
 export class Source {
-  /** @param {any} stored the JSON data in a self-contained page, or null */
-  constructor(stored) {
-    this.stored = stored;
+  constructor() {
+    const stored = document.getElementById("starcast-data");
+    /** the JSON data in a self-contained page, or null @type {any} */
+    this.stored = stored && JSON.parse(stored.textContent ?? "");
     this.isComplete = stored !== null;
     /** the state in which a self-contained page opens @type {string} */
-    this.state = stored?.state ?? "";
+    this.state = this.stored?.state ?? "";
   }
 
   /** @returns {string} the spec of the page's topology */
@@ -96,33 +85,36 @@ export class Source {
     if (named) return named;
     const names = Object.values(entries).map((/** @type {any} */ entry) => entry.name ?? entry.spec);
     const hint = names.length ? `it holds ${names.join(", ")}` : "it holds none";
-    throw new SourceError(`this page does not hold ${id}`, hint);
+    throw failure(`this page does not hold ${id}`, hint);
   }
 
   /**
    * @param {string} kind @param {string} id @param {string} path of the array in the API, below its owner
-   * @param {(entry: any) => any} pick returns the array in the data of a self-contained page
+   * @param {(entry: any) => any} [pick] returns the array in the data of a self-contained page
    * @returns {Promise<any>} the values
    */
-  async array(kind, id, path, pick) {
+  async array(kind, id, path, pick = (entry) => entry[path.replace("-", "_")]) {
     if (this.stored) return unpack(pick(await this.describe(kind, id)));
     const response = await request(`${kind}/${encodeURIComponent(id)}/${path}`);
     return toArray(response.headers.get("X-Array-Dtype") ?? "", await response.arrayBuffer());
   }
 
-  /** @param {string} kind @param {string} id @param {string} path @param {(entry: any) => any} pick see `array` */
-  async withArray(kind, id, path, pick) {
-    const [data, values] = await Promise.all([this.describe(kind, id), this.array(kind, id, path, pick)]);
+  /** @param {string} kind @param {string} id @param {string} path see `array` */
+  async withArray(kind, id, path) {
+    const [data, values] = await Promise.all([this.describe(kind, id), this.array(kind, id, path)]);
     return { data, values };
   }
 
-  /** @param {string} spec @returns {Promise<{data: TopologyData, values: Int32Array}>} */
+  /** @param {string} spec @returns {Promise<{data: TopologyData, values: Int32Array}>} the values are neighbours */
   async topology(spec) {
-    const { data, values } = await this.withArray("topologies", spec, "neighbors", (entry) => entry.neighbors);
-    if (!this.stored && !LABELLED_FAMILIES.includes(data.family)) {
-      data.labels = (await (await request(`topologies/${encodeURIComponent(spec)}/labels`)).json()).labels;
-    }
-    return { data, values };
+    const [topology, labels] = await Promise.all([this.withArray("topologies", spec, "neighbors"), this.labels(spec)]);
+    return { ...topology, data: { ...topology.data, labels } };
+  }
+
+  /** @param {string} spec @returns {Promise<string[]>} the labels of the nodes, by rank */
+  async labels(spec) {
+    if (this.stored) return new TextDecoder().decode(await this.array("topologies", spec, "labels")).split(" ");
+    return (await (await request(`topologies/${encodeURIComponent(spec)}/labels`)).json()).labels;
   }
 
   /** @param {string} spec @param {string} name @returns {Promise<Float32Array>} */
@@ -132,12 +124,12 @@ export class Source {
 
   /** @param {string} id @returns {Promise<{data: ForestData, values: Uint8Array}>} the values are parent ports */
   forest(id) {
-    return this.withArray("forests", id, "parent-ports", (entry) => entry.parent_ports);
+    return this.withArray("forests", id, "parent-ports");
   }
 
   /** @param {string} id @returns {Promise<{data: ScheduleData, values: Int32Array}>} the values are rows */
   schedule(id) {
-    return this.withArray("schedules", id, "rows", (entry) => entry.rows);
+    return this.withArray("schedules", id, "rows");
   }
 
   /** @param {"forests" | "schedules"} kind @param {string} spec @returns {Promise<Entry[]>} */
@@ -145,10 +137,4 @@ export class Source {
     if (this.stored) return Object.values(this.stored[kind]);
     return (await (await request(`topologies/${encodeURIComponent(spec)}/${kind}`)).json()).items;
   }
-}
-
-/** @returns {Source} */
-export function openSource() {
-  const stored = document.getElementById("starcast-data");
-  return new Source(stored && JSON.parse(stored.textContent ?? ""));
 }

@@ -22,7 +22,6 @@ export class SvgView {
     this.svg = svgElement("svg", { ...roles, ...font }, this.base, this.strokes, this.nodes, this.packets);
     this.host = host;
     host.append(this.svg);
-    this.drawing = /** @type {Drawing | null} */ (null);
     this.scene = /** @type {Scene | null} */ (null);
     this.place = "";
   }
@@ -33,8 +32,7 @@ export class SvgView {
 
   /** @param {Scene} scene */
   prepare({ drawing }) {
-    if (this.drawing === drawing) return;
-    this.drawing = drawing;
+    if (this.scene?.drawing === drawing) return;
     this.base.replaceChildren();
     this.nodes.replaceChildren();
     for (let link = 0; link < drawing.linkCount; link++) {
@@ -62,21 +60,15 @@ export class SvgView {
       const { clientWidth, clientHeight } = this.host;
       const viewBox = `0 0 ${clientWidth} ${clientHeight}`; // lets a printer scale the picture
       update(this.svg, { "aria-label": `${drawing.network.data.spec}, ${drawing.layout}`, viewBox });
-      this.drawBase(scene, camera);
+      [...this.base.children].forEach((line, link) => {
+        const width = drawing.isQuotient ? 0.5 + 0.4 * Math.log10(drawing.weight[link]) : scene.isFaint ? 1 : 1.6;
+        const stroke = css(scene.baseColour(link, scene.theme.faint));
+        update(line, { d: pathOf(drawing.pieces(camera, link)), stroke, "stroke-width": width });
+      });
       this.drawStrokes(scene, camera);
       this.drawNodes(scene, camera);
     }
     this.drawPackets(scene, camera, progress);
-  }
-
-  /** @param {Scene} scene @param {Camera} camera */
-  drawBase(scene, camera) {
-    const { drawing, theme, isFaint } = scene;
-    [...this.base.children].forEach((line, link) => {
-      const width = drawing.isQuotient ? 0.5 + 0.4 * Math.log10(drawing.weight[link]) : isFaint ? 1 : 1.6;
-      const stroke = css(scene.baseColour(link, theme.faint));
-      update(line, { d: pathOf(drawing.pieces(camera, link)), stroke, "stroke-width": width });
-    });
   }
 
   /** @param {Scene} scene @param {Camera} camera */
@@ -151,20 +143,13 @@ export class SvgView {
   /** @param {Scene} scene @param {Camera} camera @param {number} progress */
   drawPackets(scene, camera, progress) {
     const dots = [];
+    const outline = { stroke: css(scene.theme.paper), "stroke-width": 1.2 };
     for (const { stroke, parts, width, colour } of scene.placeStrokes(camera)) {
       const place = stroke.packet && placePacket(parts, progress);
-      if (place) dots.push({ cx: place[0], cy: place[1], r: Math.min(width + 1, 4), fill: colour });
+      const radius = Math.min(width + 1, 4);
+      if (place) dots.push(svgElement("circle", { cx: place[0], cy: place[1], r: radius, fill: colour, ...outline }));
     }
-    while (this.packets.childElementCount > dots.length) this.packets.lastElementChild?.remove();
-    while (this.packets.childElementCount < dots.length) this.packets.append(svgElement("circle"));
-    const outline = { stroke: css(scene.theme.paper), "stroke-width": 1.2 };
-    dots.forEach((dot, at) => update(this.packets.children[at], { ...dot, ...outline }));
-  }
-
-  /** @param {string} label */
-  focus(label) {
-    const group = /** @type {SVGElement | null} */ (this.nodes.querySelector(`[data-node="${CSS.escape(label)}"]`));
-    group?.focus({ preventScroll: true });
+    this.packets.replaceChildren(...dots);
   }
 }
 
@@ -176,10 +161,8 @@ function pathOf(parts) {
 }
 
 /**
- * Return an arrowhead in front of the node at the end of a line.
- *
- * @param {number[]} line x1, y1, x2, y2 @param {number} half @param {number} high of the node
- * @param {number} width @param {string} colour @returns {SVGElement}
+ * @param {number[]} line x1, y1, x2, y2 @param {number} half @param {number} high of the node at its end
+ * @param {number} width @param {string} colour @returns {SVGElement} an arrowhead in front of the node
  */
 function arrowHead([x1, y1, x2, y2], half, high, width, colour) {
   const length = Math.hypot(x2 - x1, y2 - y1) || 1;
