@@ -12,7 +12,7 @@ import secrets
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import count
@@ -50,10 +50,11 @@ def _run(servers: Servers, options: argparse.Namespace, kinds: list[str]) -> int
     end = time.monotonic() + 60 * options.minutes
     print(f"seed {options.seed}, journal {options.journal}", flush=True)
     entries = []
+    numbers: Iterable[int] = count() if options.action is None else [options.action]
     options.journal.parent.mkdir(parents=True, exist_ok=True)
     with options.journal.open("a", encoding="utf-8") as journal:
         try:
-            for number in count() if options.action is None else [options.action]:
+            for number in numbers:
                 if time.monotonic() > end:
                     break
                 assert servers.home is not None

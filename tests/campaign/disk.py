@@ -60,7 +60,7 @@ def full_output(servers: Servers, draw: Random) -> Outcome:
 @contextmanager
 def memory_disk(folder: Path, size: str) -> Iterator[bool]:
     """Mount a file system in memory if run by root; yield whether it was mounted."""
-    command = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "none", folder]
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "none", str(folder)]
     is_mounted = os.geteuid() == 0 and subprocess.run(command, check=False).returncode == 0
     try:
         yield is_mounted

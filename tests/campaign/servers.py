@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,12 +89,17 @@ class Servers:
         return str(path)
 
     def start(
-        self, *words: str, environment: Mapping[str, str] | None = None, **options: Any
+        self,
+        *words: str,
+        environment: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        preexec_fn: Callable[[], None] | None = None,
     ) -> subprocess.Popen[str]:
-        """Start a command in a separate session, as from a terminal; ``options`` are Popen's."""
+        """Start a command in a separate session, as from a terminal."""
         return subprocess.Popen(
             [sys.executable, "-m", "starcast.cli.app", *words],
-            **options,
+            cwd=cwd,
+            preexec_fn=preexec_fn,  # noqa: PLW1509 - only `full_output` passes one, without threads
             env={**self.environment, **(environment or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -116,7 +116,7 @@ def test_compose_and_the_embedded_stack_run_the_same_neo4j_version() -> None:
 
 def test_compose_confines_neo4j_with_the_settings_of_the_embedded_stack() -> None:
     """Every setting that confines the embedded server has the same value in the container."""
-    lines = CONFIGURATION.format_map(defaultdict(str)).splitlines()
+    lines = CONFIGURATION.format_map(defaultdict[str, str](str)).splitlines()
     embedded = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
     expected = {
         "dbms.security.procedures.allowlist": ",".join(PROCEDURES),
