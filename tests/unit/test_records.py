@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise, permutations
 from math import ceil, gcd, log2
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -185,13 +186,13 @@ GREEDY = np.stack([forest("S4", "greedy").parent_port[0]] * 3)
 SHARING = forest("S5", "edge-disjoint").parent_port[:2]
 CYCLE = shipped_record("hamiltonian-decomposition", "S5").witness["ports"][0]
 TREE = shipped_record("independent-trees", "S5").witness["parent_port"][0]
-NO_INTEGERS = "does not contain every numbers"
+NO_INTEGERS = "does not contain whole numbers"
 
 
 def test_a_changed_witness_is_rejected() -> None:
     """An entry of an array is changed, or the array is replaced."""
     every = None
-    for problem, spec, name, place, value, reason in [
+    cases: list[tuple[str, str, str, Any, Any, str]] = [
         ("one-port-broadcast", "S4", "round", 5, 1, "sends"),
         ("one-port-broadcast", "S4", "parent_port", 5, 9, "not a port"),
         ("one-port-broadcast", "S4", "round", 0, 1, "root is informed"),
@@ -218,7 +219,8 @@ def test_a_changed_witness_is_rejected() -> None:
         ("bisection-width", "S4", "vectors", every, np.zeros((3, 24)), NO_INTEGERS),
         ("bisection-width", "S4", "vectors", every, np.zeros((3, 23), np.int64), "wrong shape"),
         ("bisection-width", "S4", "denominator", every, np.zeros(0, np.int64), "wrong shape"),
-    ]:
+    ]
+    for problem, spec, name, place, value, reason in cases:
         record = shipped_record(problem, spec)
         array = value
         if place is not every:
