@@ -290,7 +290,8 @@ def lost_nodes(trees: Forest, row: list[int]) -> list[str]:
 
     If the root has a port, it is one of them.
     """
-    across, lost = around(trees.topology.spec), []
+    across = around(trees.topology.spec)
+    lost = list[str]()
     for start in range(len(row)):
         node, steps = start, 0
         while row[node] in across and steps <= len(row):

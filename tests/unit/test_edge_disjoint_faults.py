@@ -30,8 +30,7 @@ class Case(NamedTuple):
     def build(self) -> Schedule:
         """Return the schedule along edge-disjoint trees."""
         name = "edge-disjoint-binomial" if self.spec[0] == "Q" else "edge-disjoint"
-        arguments = {"messages": self.messages, "copies": self.copies}
-        return build(self.spec, self.collective, name, **arguments)
+        return build(self.spec, self.collective, name, messages=self.messages, copies=self.copies)
 
     def destinations(self, schedule: Schedule) -> Iterator[tuple[int, int]]:
         """Yield the (unit, node) pairs that must be delivered."""

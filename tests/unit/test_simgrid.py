@@ -133,7 +133,10 @@ CUT: list[tuple[str, Collective, str, dict[str, Any]]] = [
 def test_simgrid_takes_the_computed_times(execution: ExecutionModel, simgrid: Path | None) -> None:
     """All algorithms on S_5 would take minutes: `python -m benchmarks.simgrid S5`."""
     schedules = [built(base) for base in bases("S2", "S3", "S4", "S3,1", "S4,2", "Q1", "Q3")]
-    schedules += [schedule(*words, **arguments) for *words, arguments in CUT]
+    schedules += [
+        schedule(spec, collective, algorithm, **arguments)
+        for spec, collective, algorithm, arguments in CUT
+    ]
     assert_same_clocks(requests_of(schedules, [execution]), simgrid)
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from starcast import Fault, simulate
 from starcast import schedule as build
+from starcast.judges.simulator import FaultLike
 from starcast.topologies import as_topology
 from support.meeting import refused
 from support.simulator_cases import assert_same_verdict, built, fault_sets
@@ -192,7 +193,8 @@ def test_units_of_dead_nodes_are_not_required(
 
 def test_columns_may_have_any_integer_type() -> None:
     """Results with and without faults do not depend on the integer type of the columns."""
-    schedule, faults = build("S4", "broadcast", "multiple", segments=2), [3, ("1234", "2134")]
+    schedule = build("S4", "broadcast", "multiple", segments=2)
+    faults: list[FaultLike] = [3, ("1234", "2134")]
     for kind in (np.int64, np.uint64, np.int16, np.uint16):
         columns = {name: column.astype(kind) for name, column in schedule.columns.present().items()}
         other = replace(schedule, **columns)
