@@ -58,9 +58,13 @@ def test_the_best_whole_number_of_pieces_is_found(
 
     def price(pieces: int) -> costs.Cost:
         given = {**others, str(algorithm.split_argument): pieces}
-        return costs.closed_form(topology, *key, ports, m, UNIT_MACHINE, **given)
+        return costs.closed_form(
+            topology, algorithm.collective, algorithm.name, ports, m, UNIT_MACHINE, **given
+        )
 
-    _, integer = costs.optimal_pieces(topology, *key, ports, m, UNIT_MACHINE, **others)
+    _, integer = costs.optimal_pieces(
+        topology, algorithm.collective, algorithm.name, ports, m, UNIT_MACHINE, **others
+    )
     assert integer == tried(price)
 
 

@@ -101,7 +101,7 @@ def test_an_option_replaces_its_axis_in_every_grid(file: Callable[[str], str]) -
         ({"topology": ["S5"]}, [("S5", 1)]),
     ):
         points = read_design(named, change).points()
-        assert [(point.topology, point.message_bytes) for point in points] == expected
+        assert [(point.topology, int(point.message_bytes)) for point in points] == expected
 
 
 @pytest.mark.parametrize(
