@@ -34,6 +34,18 @@ from support.plans import plan
 
 pytestmark = pytest.mark.usefixtures("registries")
 
+#: The beginnings of plug-ins named f; the body of the function follows.
+BODIES = {
+    "construction": "@starcast.construction('f', source='x')\ndef f(topology, root): ",
+    "algorithm": "@starcast.algorithm('gather', 'f', source='x')\ndef f(topology, root, ports): ",
+    "family": "@starcast.family('f', pattern=r'F(\\d+)', source='x')\ndef f(n): ",
+}
+#: Functions that use the plug-ins.
+BUILDS: dict[str, Callable[[], object]] = {
+    "construction": lambda: forest("S4", "f"),
+    "algorithm": lambda: schedule("S4", "gather", "f"),
+    "family": lambda: topology("F4"),
+}
 NOT_A_VALUE = "the parameter 'x' of 'f' is not an int or a str"
 
 
@@ -161,7 +173,7 @@ def test_mistakes_in_declarations_are_refused(
 def test_results_that_are_not_arrays_of_parent_ports_are_refused(
     load: Callable[[str], None], result: str, sentence: str
 ) -> None:
-    load(f"@starcast.construction('f', source='x')\ndef f(topology, root): return {result}")
+    load(f"{BODIES['construction']}return {result}")
     with refused(sentence):
         forest("S4", "f")
 
@@ -187,18 +199,15 @@ def test_results_that_are_not_arrays_of_parent_ports_are_refused(
 def test_schedule_columns_with_impossible_values_are_refused(
     load: Callable[[str], None], result: str, sentence: str
 ) -> None:
-    load(
-        "@starcast.algorithm('broadcast', 'f', source='x')\n"
-        f"def f(topology, root, ports): return {result}"
-    )
+    load(f"{BODIES['algorithm']}return {result}")
     with refused("mine.py:2", sentence):
-        schedule("S4", "broadcast", "f")
+        schedule("S4", "gather", "f")
 
 
 def test_an_invalid_forest_of_a_plug_in_is_built_and_then_fails_verification(
     load: Callable[[str], None],
 ) -> None:
-    load("@starcast.construction('f', source='x')\ndef f(topology, root): return [0] + [2] * 23")
+    load(f"{BODIES['construction']}return [0] + [2] * 23")
     with pytest.raises(starcast.StarcastError):
         forest("S4", "f").verify()
 
@@ -232,17 +241,6 @@ ENDS = {
     "raise SystemExit": "SystemExit",
     "raise GeneratorExit": "GeneratorExit",
     "raise BaseException": "BaseException",
-}
-BODIES = {
-    "construction": "@starcast.construction('f', source='x')\ndef f(topology, root): ",
-    "algorithm": "@starcast.algorithm('gather', 'f', source='x')\ndef f(topology, root, ports): ",
-    "family": "@starcast.family('f', pattern=r'F(\\d+)', source='x')\ndef f(n): ",
-}
-#: Functions that use the plug-ins.
-BUILDS: dict[str, Callable[[], object]] = {
-    "construction": lambda: forest("S4", "f"),
-    "algorithm": lambda: schedule("S4", "gather", "f"),
-    "family": lambda: topology("F4"),
 }
 
 

@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 from matplotlib.image import imread
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from oracles.reductions import Sums
 from starcast.collectives import Schedule
@@ -540,8 +540,8 @@ def test_labels_remain_visible_when_the_page_is_zoomed(
     shown = "[...document.querySelectorAll('.node text')].map(each => each.getAttribute('display'))"
     labels = topology(spec).nodes * ["inline"]
     assert open_page(spec).evaluate(shown) == labels
-    half = {"width": 600, "height": 380}
-    with browser.new_context(viewport=half, device_scale_factor=2) as window:  # type: ignore[arg-type]
+    half = ViewportSize(width=600, height=380)
+    with browser.new_context(viewport=half, device_scale_factor=2) as window:
         page = window.new_page()
         page.goto(f"file://{write_page(spec)}")
         page.wait_for_selector("body[data-ready]")
