@@ -48,6 +48,7 @@ def test_the_error_for_a_global_option_after_a_command_says_only_where_it_belong
         result = starcast(f"experiment show {option} x mine")
         error = f"{option} belongs before the command: starcast {option} ... experiment show\n"
         assert (result.code, result.err.partition("Error: ")[2]) == (2, error)
+    assert "No such option: --hom " in starcast("experiment show --hom x mine").err
 
 
 def test_verbose_prints_the_log_entries(starcast: Starcast, log_file: Path) -> None:
@@ -57,6 +58,13 @@ def test_verbose_prints_the_log_entries(starcast: Starcast, log_file: Path) -> N
         assert "info: command started command=starcast config" in result.err
         assert "info: command ended exit_code=0 seconds=" in result.err
     assert len(entries(log_file)) == 9
+
+
+def test_quiet_and_verbose_exclude_each_other(starcast: Starcast) -> None:
+    for words in ("-q -v config", "-q config -v", "config -q -v"):
+        result = starcast(words)
+        assert (result.code, result.out) == (2, "")
+        assert "--quiet and --verbose cannot be combined" in result.err
 
 
 def test_commands_are_logged_with_arguments_exit_code_and_errors(

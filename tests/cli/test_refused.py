@@ -13,11 +13,6 @@ from support.fix_cli import Starcast
 REFUSED = {
     2: {
         "confog": "config",
-        "serve --host 192.0.2.1 --port 0": "'192.0.2.1' is not an address of this machine",
-        "-q -v config": "--quiet and --verbose cannot be combined",
-        "-q config -v": "--quiet and --verbose cannot be combined",
-        "config -q -v": "--quiet and --verbose cannot be combined",
-        "experiment show --hom x mine": "No such option: --hom",
         "forest show S5 multipel": "multipel",
         "forest show S13 multiple": "S13",
         "forest show S5,2 multiple": "multiple",

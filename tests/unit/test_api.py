@@ -15,6 +15,9 @@ LARGE = """
     rich sqlalchemy typer
 """
 
+#: Names that must be public.
+CORE = "Forest Schedule StarcastError forest schedule simulate topology"
+
 
 def test_importing_starcast_loads_no_large_library() -> None:
     program = [sys.executable, "-c", "import sys, starcast; print(*sys.modules)"]
@@ -23,6 +26,7 @@ def test_importing_starcast_loads_no_large_library() -> None:
 
 
 def test_every_listed_name_can_be_imported_and_is_documented() -> None:
+    assert set(starcast.__all__) >= set(CORE.split())
     for name in starcast.__all__:
         assert getattr(starcast, name).__doc__
         assert name in dir(starcast)

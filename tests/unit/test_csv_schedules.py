@@ -141,6 +141,7 @@ def test_columns_with_invalid_values_are_refused() -> None:
         assert refusal.value.hint
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("content", "message"),
     [

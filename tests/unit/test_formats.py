@@ -383,6 +383,7 @@ def expected_chunks(built: Schedule, rank: int) -> list[tuple[list[int], int]]:
     return chunks if rank == built.root or built.collective not in ("gather", "reduce") else []
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("case", [*CASES, *REDUCTIONS])
 def test_an_executed_msccl_file_delivers_and_adds_every_chunk(case: Any) -> None:
     """The oracle executes the file itself; it does not rely on starcast's reader."""

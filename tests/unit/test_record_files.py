@@ -98,6 +98,14 @@ def test_a_record_file_without_a_json_object_is_refused(tmp_path: Path, text: st
         load_record(path)
 
 
+def test_a_witness_that_differs_from_its_checksum_is_refused(tmp_path: Path) -> None:
+    path = save_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
+    (witness,) = path.parent.glob("*.npz")
+    witness.write_bytes(witness.read_bytes() + b"\0")
+    with pytest.raises(InputError, match="is damaged: its SHA-256 is not that of the record"):
+        load_record(path)
+
+
 def _packed(*members: tuple[str, bytes], compression: int = zipfile.ZIP_STORED) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", compression) as archive:

@@ -208,7 +208,7 @@ INVALID = {
     "no runs": (shard("experiment", []), "no runs"),
     "a grid in words": (shard("experiment", job={"name": "a", "grid": "S3"}), "grid: Input"),
     "a record as text": (shard("search", "record"), "the result of task 0"),
-    "a witness that is not base64": (shard("search", {"witness": "x"}), "base64"),
+    "a witness that is not base64": (shard("search", {"witness": "*"}), "base64"),
     "an empty witness": (shard("search", {"witness": ""}), "cannot be read"),
     "a witness as a number": (shard("search", {"witness": 1}), "witness"),
     "blocks as text": (shard("forest", {"blocks": "01"}), "blocks"),
@@ -265,6 +265,7 @@ REJECTED = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.usefixtures("registries")
 @pytest.mark.parametrize("name", INVALID | REJECTED)
 def test_an_input_is_refused_in_one_sentence(name: str, tmp_path: Path) -> None:

@@ -179,6 +179,7 @@ def test_a_client_that_stops_reading_is_disconnected(
 ) -> None:
     monkeypatch.setattr(serving, "READ_SECONDS", 0.2)
     with connect(large, request(large)) as connection:
+        connection.recv(12)  # the server has accepted the connection
         wait_for_loss(connection)
         assert len(read_all(connection)) < len(LARGE)
 
