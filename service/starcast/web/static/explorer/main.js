@@ -111,7 +111,7 @@ export class Explorer {
     this.state.layout = name;
     byId("layout-text").textContent = network.data.layouts.find((layout) => layout.name === name)?.description ?? "";
     const renderer = drawing.count <= MOST_SVG_NODES ? "svg" : hasWebGl() ? "webgl2" : "canvas";
-    if (document.body.dataset.renderer !== renderer) {
+    if (!(this.view instanceof VIEWS[renderer])) {
       document.body.dataset.renderer = renderer;
       this.view?.destroy();
       this.view = new VIEWS[renderer](this.stage);
