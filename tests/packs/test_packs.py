@@ -263,6 +263,17 @@ def missing(case: Case, messages: int, copies: int) -> int:
     return simulate(sent, [*case["dead_nodes"], *links]).missing
 
 
+def test_the_sends_of_an_allreduce_show_which_units_are_combined(graph: Graph) -> None:
+    plan = next(plan for plan in STAR if plan.collective == "allreduce")
+    combined = set()
+    for step in range(1, plan.steps + 1):
+        case = {"schedule": plan.id, "step": step}
+        rows = query_rows(graph, "sends", **case)
+        assert rows == ORACLES["schedules/sends"].rows(**case)
+        combined |= {row["combine"] for row in rows}
+    assert combined == {True, False}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", FAULTS, ids=str)
 def test_nodes_that_a_tree_does_not_reach_miss_its_message(graph: Graph, case: Case) -> None:
