@@ -38,11 +38,16 @@ class Cluster:
     def kill_worker(self) -> None:
         """Wait until a worker process is running, then kill the busiest one."""
 
-        def workers() -> list[psutil.Process]:
-            return [worker for nanny in self._processes[1:] for worker in workers_of(nanny.pid)]
+        def kill() -> bool:
+            # A worker may end between these calls.
+            with suppress(psutil.Error):
+                workers = [each for nanny in self._processes[1:] for each in workers_of(nanny.pid)]
+                if workers:
+                    max(workers, key=lambda worker: worker.cpu_times().user).kill()
+                    return True
+            return False
 
-        wait_until(workers)
-        max(workers(), key=lambda worker: worker.cpu_times().user).kill()
+        wait_until(kill)
 
     def close(self) -> None:
         """End all processes."""

@@ -59,7 +59,9 @@ def oracle(
     The function maps parameters to tuples of values. It is replaced by a function that returns
     rows.
 
-    Args (for the others, see `Oracle`):
+    `Oracle` describes the other arguments.
+
+    Args:
         name: the name of the query.
         columns: the names of the columns, in the order of the values.
         order: the columns by which the rows are sorted; after a minus, in descending order.
