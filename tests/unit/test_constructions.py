@@ -23,7 +23,7 @@ from starcast.topologies import Topology, topology
 from starcast.topologies.necklaces import displacements
 from starcast.trees import Forest, constructions, forest
 from starcast.trees.construction import CONSTRUCTIONS, count_edges, translate_ports
-from starcast.trees.multinode import cycle_word, path_word, phase_2_ports
+from starcast.trees.multinode import cycle_word, path_word, phase_2_ports, walk
 from support.meeting import places, refused
 
 #: Trees as dictionaries of parents, given the root and the n of the topology.
@@ -199,3 +199,11 @@ def test_hamiltonian_paths_and_cycles_follow_the_definitions() -> None:
         first = [x for x in star_graph.nodes(n) if x[0] == 1]
         for symbol in range(2, n + 1):
             assert phase_2_ports(n, symbol).tolist() == [x.index(symbol) + 1 for x in first]
+
+
+def test_hamiltonian_paths_and_cycles_of_s9_visit_every_node_once() -> None:
+    path, cycle = walk(9, path_word(9)), walk(9, cycle_word(9))
+    every = np.arange(topology("S9").nodes)
+    assert np.array_equal(np.sort(path), every)
+    assert np.array_equal(np.sort(cycle[:-1]), every)
+    assert cycle[0] == cycle[-1] == 0
