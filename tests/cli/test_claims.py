@@ -5,7 +5,9 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
+import numpy as np
 import pytest
 from neo4j import Driver
 from sqlalchemy import URL
@@ -21,6 +23,7 @@ from starcast.support.errors import UnavailableError
 from starcast.support.progress import Silent
 from support.fix_cli import Result, Starcast, name_store, refused
 from support.fix_servers import empty, new_database
+from support.stored_runs import cells
 
 LOOK = ("claims", "check", "TS.L5", "TS.h", "--sizes", "S4,S3")
 
@@ -36,9 +39,9 @@ def alone(starcast: Starcast, tmp_path: Path) -> Starcast:
 
 
 @pytest.fixture
-def stored(clean_database: URL, starcast: Starcast, monkeypatch: pytest.MonkeyPatch) -> Starcast:
+def stored(database: URL, starcast: Starcast) -> Starcast:
     """Return a function that runs commands on an empty database with the current schema."""
-    name_store(monkeypatch, clean_database)
+    del database
     return starcast
 
 
@@ -51,15 +54,10 @@ def rows(result: Result) -> dict[str, dict[str, Any]]:
 def test_list_has_every_claim_in_the_order_of_the_papers(alone: Starcast) -> None:
     listed = rows(alone("claims list -f json"))
     assert list(listed) == list(claims())
-    five = listed["TS.L5"]
-    assert (five["paper"], five["number"], five["verdict"]) == (
-        "Tseng & Sheu 1997",
-        "Lemma 5",
-        None,
-    )
-    assert list(rows(alone("claims list TS -f json"))) == [
-        name for name in claims() if name.startswith("TS.")
-    ]
+    expected = {"paper": "Tseng & Sheu 1997", "number": "Lemma 5", "verdict": None}
+    assert expected.items() <= listed["TS.L5"].items()
+    some = rows(alone("claims list TS -f json"))
+    assert list(some) == [name for name in claims() if name.startswith("TS.")]
 
 
 def test_show_prints_a_claim_and_the_sizes_on_which_it_is_verified(alone: Starcast) -> None:
@@ -87,27 +85,18 @@ def test_check_works_without_a_server_and_says_once_that_nothing_is_stored(alone
     assert (quiet.out, quiet.err.strip().splitlines()) == (result.out, notes)
 
 
-def test_check_prints_the_details_if_there_are_few_claims(alone: Starcast) -> None:
-    result = alone("claims check TS.h --sizes S3 --no-store")
-    assert f"TS.h: {check('TS.h', sizes=['S3']).detail}\n" in result.err
-
-
-def test_check_reports_how_many_claims_are_omitted_because_of_the_given_sizes(
+def test_check_prints_the_details_of_few_claims_and_how_many_are_not_about_the_sizes(
     alone: Starcast,
 ) -> None:
     result = alone("claims check TS.h EDT.Tab3.broadcast-time --sizes S3 --no-store")
     assert result.code == 0
+    assert f"TS.h: {check('TS.h', sizes=['S3']).detail}\n" in result.err
     assert "1 claim is omitted: it, or one of its parts, is not about these sizes" in result.err
 
 
 def test_show_computes_the_cypher_query_if_no_verdict_is_stored(alone: Starcast) -> None:
     assert alone("claims show TS.L5 --cypher").out == to_cypher(check("TS.L5")) + "\n"
-    holds = next(
-        verdict
-        for verdict in map(check, ("TS.size", "TS.L3", "TS.h"))
-        if verdict.verdict != "fails"
-    )
-    shown = alone(f"claims show {holds.claim} --cypher")
+    shown = alone("claims show TS.size --cypher")
     assert "has no counterexample" in refused(shown, 3, remarks=True)[0]
 
 
@@ -119,10 +108,8 @@ def test_verdicts_are_stored_listed_shown_and_reported(stored: Starcast, tmp_pat
     assert (facts["verdict"], facts["run"], facts["verified_on"]) == ("fails", 1, ["S3", "S4"])
     assert facts["counterexample"] == "n = 3, i = 2: found 4, stated 5"
     assert facts["verified_by"].startswith("starcast ")
-    assert (
-        stored("claims", "show", "TS.L5", "--cypher").out
-        == to_cypher(check("TS.L5", sizes=["S3", "S4"])) + "\n"
-    )
+    query = to_cypher(check("TS.L5", sizes=["S3", "S4"]))
+    assert stored("claims", "show", "TS.L5", "--cypher").out == f"{query}\n"
     page = stored("claims", "report").out
     assert page.startswith("# Claims\n\nVerification run: 1 (TS.L5 TS.h, S3 S4)")
     assert all(f"| {name} | " in page for name in rows(first))
@@ -135,11 +122,8 @@ def test_verdicts_that_cannot_be_stored_are_still_printed(
     stored: Starcast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """If the connection is lost, nothing is stored, but the computed verdicts are printed."""
-
-    def lost(*_: object) -> None:
-        raise UnavailableError("the connection was lost", hint="start the server")
-
-    monkeypatch.setattr(storage, "save_claim_run", lost)
+    lost = UnavailableError("the connection was lost", hint="start the server")
+    monkeypatch.setattr(storage, "save_claim_run", Mock(side_effect=lost))
     result = stored(*LOOK, "-f", "json")
     assert result.code == 4
     assert [row["id"] for row in result.json] == ["TS.L5", "TS.h"]
@@ -159,13 +143,10 @@ def test_changed_lists_the_verdicts_that_differ_between_verification_runs(stored
     reverse = stored("claims", "changed", "2", "1", "-f", "json")
     assert reverse.json == [{"id": "TS.L5", "before": "", "after": "fails"}]
     listed = stored("claims", "runs", "-f", "json").json
-    assert [(row["run"], row["claims"], row["at"], row["fails"]) for row in listed] == [
-        (1, "TS.L5 TS.h", "S3 S4", 1),
-        (2, "TS.L1 TS.h", "S3", 0),
-    ]
-    assert (
-        refused(stored("claims", "report", "--run", "9"), 3)[0] == "no verification run 9 is stored"
-    )
+    found = cells(listed, "run", "claims", "at", "fails")
+    assert found == [(1, "TS.L5 TS.h", "S3 S4", 1), (2, "TS.L1 TS.h", "S3", 0)]
+    unknown = refused(stored("claims", "report", "--run", "9"), 3)
+    assert unknown[0] == "no verification run 9 is stored"
     assert "no differences" in stored("claims", "changed", "1", "1").err
 
 
@@ -184,14 +165,8 @@ def test_without_a_database_schema_the_error_names_the_upgrade_command(
 
 def failed(place: dict[str, int | str], of: str = "") -> Verdict:
     """Return the verdict ``fails`` with a counterexample at a place in S4, S4,2 or Q3."""
-    return Verdict(
-        "TS.L5",
-        "fails",
-        ("S4", "S4,2", "Q3"),
-        {**place, "found": "it's \\ so", "stated": 2},
-        "",
-        of=of,
-    )
+    counterexample = {**place, "found": "it's \\ so", "stated": 2}
+    return Verdict("TS.L5", "fails", ("S4", "S4,2", "Q3"), counterexample, "", of=of)
 
 
 FOREST = "S4:multiple:4321"
@@ -201,10 +176,8 @@ SCHEDULE = "S4:broadcast:multiple:all:segments=2:1234"
 def sends(**columns: int) -> int:
     """Return the number of rows of SCHEDULE that have these column values."""
     planned = schedule("S4", "broadcast", "multiple", ports="all", segments=2)
-    return sum(
-        all(getattr(planned, name)[row] == value for name, value in columns.items())
-        for row in range(len(planned.step))
-    )
+    matches = [getattr(planned, name) == value for name, value in columns.items()]
+    return int(np.all(matches, axis=0).sum())
 
 
 PLACES: dict[str, tuple[dict[str, int | str], str, int]] = {

@@ -2,6 +2,7 @@
 
 import json
 import re
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from sqlalchemy import URL
 
 from starcast.support.text import format_value
-from support.fix_cli import Starcast
+from support.fix_cli import Starcast, refused
 from support.fix_store import FilledDatabase
 from support.latex_tables import compile_latex, read_table
 
@@ -42,9 +43,8 @@ def test_the_best_time_is_bold_for_people_and_its_experiment_is_named_for_progra
 ) -> None:
     rows = starcast(f"compare {SIDES} -f json").json
     best = [format_value(row[f"time_{row['best']}"]) if row["best"] else None for row in rows]
-    assert [row["best"] for row in rows if row["best"]] == [
-        min(("ours", "theirs"), key=lambda name: row[f"time_{name}"]) for row in rows if row["best"]
-    ]
+    for row in filter(itemgetter("best"), rows):
+        assert row[f"time_{row['best']}"] == min(row["time_ours"], row["time_theirs"])
     written = starcast(f"compare {SIDES} -f csv")
     assert "**" not in written.out
     assert [row["best"] for row in written.rows] == [row["best"] or "" for row in rows]
@@ -80,13 +80,8 @@ def test_crossovers_are_reported_with_the_table_and_listed_on_request(starcast: 
     (best,) = [
         row for row in rows if row["segments"].startswith("best") and "simulated" in row["figures"]
     ]
-    lines = [
-        line
-        for line in starcast(f"compare {SWEEP}").err.splitlines()
-        if line.startswith("crossover")
-    ]
-    assert len(lines) == 1
-    assert f"{best['message_bytes']}: {best['better_below']} is better below" in lines[0]
+    (line,) = re.findall("^crossover.*", starcast(f"compare {SWEEP}").err, re.MULTILINE)
+    assert f"{best['message_bytes']}: {best['better_below']} is better below" in line
     table = starcast(f"compare {SWEEP} --crossovers").out
     assert "better_below" in table
     assert best["message_bytes"] in table
@@ -117,11 +112,7 @@ def test_the_html_page_contains_rows_curves_crossovers_and_commands(
     for row in starcast(f"compare {SWEEP} -f json").json:
         times = [row[f"time_sweep_{name.replace('-', '_')}"] for name in ALGORITHMS]
         assert {format_value(time) for time in times} <= words
-    repeat, elsewhere = [
-        line.strip()
-        for line in result.err.splitlines()
-        if line.strip().startswith("starcast experiment")
-    ]
+    repeat, elsewhere = re.findall(r"^ *(starcast experiment.*?) *$", result.err, re.MULTILINE)
     assert repeat == "starcast experiment reproduce sweep"
     assert elsewhere.startswith("starcast experiment run sweep")
     assert {repeat, elsewhere} <= words
@@ -139,9 +130,8 @@ def test_the_html_page_shows_the_stored_steps(starcast: Starcast) -> None:
     profiles = [{name: each[name] for name in ("run", "links_used")} for each in panel["profiles"]]
     for name in ("ours", "theirs"):
         runs = starcast(f"run list --experiment {name} -f json").json
-        fastest = min(
-            (run for run in runs if run["message_bytes"] == 4096), key=lambda run: run["time"]
-        )
+        large = [run for run in runs if run["message_bytes"] == 4096]
+        fastest = min(large, key=itemgetter("time"))
         steps = starcast("run", "steps", str(fastest["run"]), "-f", "json").json
         used = [step["links_used"] for step in steps]
         assert {"run": fastest["run"], "links_used": used} in profiles
@@ -153,16 +143,13 @@ def test_the_html_page_shows_the_stored_steps(starcast: Starcast) -> None:
 def test_option_out_requires_html_and_leaves_no_partial_file(
     starcast: Starcast, tmp_path: Path
 ) -> None:
-    refused = starcast(f"compare {SIDES} --out {tmp_path / 'page.html'}")
-    assert refused.code == 2
-    assert "--out writes only html, but the format is table" in refused.err
-    assert "add --format html" in refused.err
-    file = tmp_path / "none" / "page.html"
-    nowhere = starcast(f"compare {SIDES} -f html --out {file}")
-    plot = starcast(f"compare {SIDES} --plot {tmp_path / 'none' / 'plot.svg'}")
-    for result in (nowhere, plot):
-        assert result.code == 2
-        assert "cannot be written" in result.err
+    error, hint = refused(starcast(f"compare {SIDES} --out {tmp_path / 'page.html'}"), 2)
+    assert "--out writes only html, but the format is table" in error
+    assert "add --format html" in hint
+    folder = tmp_path / "none"
+    for options in (f"-f html --out {folder / 'page.html'}", f"--plot {folder / 'plot.svg'}"):
+        result = starcast(f"compare {SIDES} {options}")
+        assert (result.code, "cannot be written" in result.err) == (2, True)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -183,15 +170,11 @@ def test_option_across_compares_topologies_that_option_where_selects(starcast: S
     rows = result.json
     assert [row["message_bytes"] for row in rows] == [16, 4096]
     for row in rows:
-        for side, values in (
-            ("S4_greedy", ["S4", 24, 3, 36]),
-            ("Q5_binomial", ["Q5", 32, 5, 80]),
-        ):
+        star, cube = "sizes_S4_greedy", "sizes_Q5_binomial"
+        for side, values in ((star, ["S4", 24, 3, 36]), (cube, ["Q5", 32, 5, 80])):
             names = ("topology", "nodes", "degree", "links")
-            assert [row[f"{name}_sizes_{side}"] for name in names] == values
-        assert row["change"] == pytest.approx(
-            row["time_sizes_Q5_binomial"] - row["time_sizes_S4_greedy"]
-        )
+            assert [row[f"{name}_{side}"] for name in names] == values
+        assert row["change"] == pytest.approx(row[f"time_{cube}"] - row[f"time_{star}"])
         assert row["verdict"] == "worse"
         assert not any("Q4" in name for name in row)
     assert "across topology: networks of different size" in result.err
@@ -209,21 +192,14 @@ def test_option_across_compares_topologies_that_option_where_selects(starcast: S
 
 
 @pytest.mark.usefixtures("networks")
-@pytest.mark.parametrize(
-    ("words", "code", "error"),
-    [
+def test_invalid_columns_and_conditions_are_refused_in_one_sentence(starcast: Starcast) -> None:
+    for words, code, message in (
         ("--sort speed", 2, "'speed' is not a column of this comparison"),
         ("--where topology=S9", 3, "no run of this comparison has topology = S9"),
         ("--where topology=S4 --where algorithm=binomial", 3, "'sizes' has no run with"),
         ("--where topology=S4", 2, "nothing to compare"),
-    ],
-)
-def test_invalid_axes_columns_and_conditions_are_refused_in_one_sentence(
-    starcast: Starcast, words: str, code: int, error: str
-) -> None:
-    result = starcast(f"compare sizes {words}")
-    assert (result.code, result.out) == (code, "")
-    assert error in result.err.splitlines()[0]
+    ):
+        assert message in refused(starcast(f"compare sizes {words}"), code)[0]
 
 
 @pytest.mark.usefixtures("networks")
@@ -289,9 +265,7 @@ def test_the_example_on_the_page_for_papers_compiles_in_latex(
     starcast: Starcast, tmp_path: Path
 ) -> None:
     """The figure has the width of a column, and the tables and figures stay within the page."""
-    compared = starcast(
-        "compare", "ours", "theirs", "-f", "latex", "--plot", str(tmp_path / "figure.pdf")
-    )
+    compared = starcast(f"compare ours theirs -f latex --plot {tmp_path / 'figure.pdf'}")
     costs = starcast("cost table S5 --collective broadcast -f latex")
     assert (compared.code, costs.code) == (0, 0)
     wide = (
@@ -329,9 +303,8 @@ def test_an_experiment_on_the_grid_of_a_paper_table_reproduces_the_table(
     monkeypatch.setenv("COLUMNS", "200")
     assert "Misic [13]" in starcast("cost table --experiment ts1").out
     assert "| Misic [13] |" in starcast("cost table --experiment ts1 -f markdown").out
-    refused = starcast("cost table --experiment ours")
-    assert refused.code == 2
-    assert "does not belong to a table of a paper" in refused.err
+    error, _ = refused(starcast("cost table --experiment ours"), 2)
+    assert "does not belong to a table of a paper" in error
     given = starcast(f"cost table --experiment ours --table {name} -f json")
     executed = {row["basis"].split(",")[0] for row in given.json}
     assert executed == {"multiple", "not executed", "cited"}

@@ -2,13 +2,11 @@
 
 import os
 import pty
-import re
 import select
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,6 @@ from sqlalchemy import URL
 
 from starcast.ingest import Stores, ingest
 from starcast.stores.graph.connection import Graph
-from support.fix_cli import name_store
 from support.plans import plan
 
 #: A construction with arguments, whose ids contain characters that shells interpret.
@@ -58,56 +55,49 @@ def shell_home(installed: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Pa
     return Path(installed["HOME"])
 
 
-class Terminal:
-    """A shell in a pseudo-terminal, to which tests send keys."""
+def assert_completed(lines: dict[str, str], *shell: str) -> None:
+    """Type each line and Tab in a shell, and check that it completes the line as expected."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execvp(shell[0], shell)  # noqa: S606
 
-    def __init__(self, *command: str) -> None:
-        self.pid, self._terminal = pty.fork()
-        if self.pid == 0:
-            os.execvp(command[0], command)  # noqa: S606
-        self.send("PS1='READY> '\n")
-
-    def send(self, keys: str) -> None:
-        """Send keys to the shell."""
-        os.write(self._terminal, keys.encode())
-
-    def read_until(self, pattern: str, seconds: float = 60) -> str:
-        """Return the output up to a pattern."""
+    def send(keys: str, expected: str) -> None:
+        os.write(terminal, keys.encode())
         output = ""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + 60
         while time.monotonic() < end:
-            if select.select([self._terminal], [], [], 0.2)[0]:
-                output += os.read(self._terminal, 65_536).decode(errors="replace")
-            if re.search(pattern, output):
-                return output
-        raise AssertionError(f"{pattern!r} did not appear in {output!r}")
+            if select.select([terminal], [], [], 0.2)[0]:
+                output += os.read(terminal, 65_536).decode(errors="replace")
+            if expected in output:
+                return
+        raise AssertionError(f"{expected!r} did not appear in {output!r}")
 
-    def close(self) -> None:
-        """End the shell."""
-        os.kill(self.pid, 9)
-        os.waitpid(self.pid, 0)
-        os.close(self._terminal)
+    try:
+        send("PS1='READY> '\n", "READY> ")
+        for typed, completed in lines.items():
+            send("\x15\n", "READY> ")  # Ctrl-U deletes the typed line
+            send(f"{typed}\t", completed)
+    finally:
+        os.kill(pid, 9)
+        os.waitpid(pid, 0)
+        os.close(terminal)
 
 
 @pytest.fixture
-def bash(shell_home: Path) -> Iterator[Terminal]:
-    """An interactive bash that has read the installed completion."""
-    terminal = Terminal("bash", "--noprofile", "--rcfile", str(shell_home / ".bashrc"), "-i")
-    yield terminal
-    terminal.close()
+def stored(database: URL, stores: Stores, graph: Graph) -> None:
+    """Store S4, two forests and a schedule in the databases that the environment names."""
+    del database, graph
+    ingest(stores, plan("S4", TREES, "broadcast:multiple", segments=2))
 
 
-def assert_completed(terminal: Terminal, lines: dict[str, str]) -> None:
-    """Type each line and Tab, and check that the shell completes it as expected."""
-    for typed, completed in lines.items():
-        terminal.send("\x15\n")  # Ctrl-U deletes the typed line
-        terminal.read_until("READY> ")
-        terminal.send(f"{typed}\t")
-        terminal.read_until(re.escape(completed))
+ID = "S4:multiple:1234"
+SCHEDULE = "S4:broadcast:multiple:all:segments=2:1234"
 
 
 @pytest.mark.slow
-def test_bash_completes_catalogue_names(bash: Terminal) -> None:
+@pytest.mark.usefixtures("stored")
+def test_bash_completes_catalogue_names_and_stored_ids(shell_home: Path) -> None:
+    """Ids contain colons and equal signs, at which bash splits words."""
     lines = {
         "starcast forest constr": "starcast forest constructions ",
         "starcast forest build S5 mult": "starcast forest build S5 multiple ",
@@ -118,29 +108,6 @@ def test_bash_completes_catalogue_names(bash: Terminal) -> None:
         "starcast query run overlap/load-h": "overlap/load-histogram ",
         "starcast query list ove": "query list overlap ",
         "starcast claims show TS.S62-e": "TS.S62-equal ",
-    }
-    assert_completed(bash, lines)
-
-
-@pytest.fixture
-def stored(
-    clean_database: URL, stores: Stores, graph: Graph, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Store S4, two forests and a schedule in the databases that the environment names."""
-    del graph
-    ingest(stores, plan("S4", TREES, "broadcast:multiple", segments=2))
-    name_store(monkeypatch, clean_database)
-
-
-ID = "S4:multiple:1234"
-SCHEDULE = "S4:broadcast:multiple:all:segments=2:1234"
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("stored")
-def test_bash_completes_stored_ids(bash: Terminal) -> None:
-    """Ids contain colons and equal signs, at which bash splits words."""
-    lines = {
         "starcast forest show S4:mul": f"show {ID} ",
         "starcast forest drop 'S4:mul": f"drop '{ID}' ",
         "starcast forest show S4:dim": r"S4:dimension-change\(base=greedy,i=1\):1234 ",
@@ -149,7 +116,7 @@ def test_bash_completes_stored_ids(bash: Terminal) -> None:
         "starcast query run load-histogram forest=S4:mul": f"forest={ID} ",
         "starcast graph verify S4:b": f"verify {SCHEDULE} ",
     }
-    assert_completed(bash, lines)
+    assert_completed(lines, "bash", "--noprofile", "--rcfile", str(shell_home / ".bashrc"), "-i")
 
 
 def candidates(shell: str, words: str) -> list[str]:
@@ -173,40 +140,28 @@ def test_the_program_passes_stored_ids_to_fish_and_zsh() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("stored")
-def test_fish_completes_stored_ids(shell_home: Path) -> None:
-    if shutil.which("fish") is None:
-        pytest.skip("fish is not installed")
-    assert (shell_home / ".config/fish/completions/starcast.fish").is_file()
-    for typed, completed in (
-        ("starcast forest show S4:mul", ID),
-        ("starcast forest build S5 mult", "multiple"),
-        ("starcast schedule show S4:br", SCHEDULE),
-    ):
-        script = f"complete --do-complete '{typed}'"
-        result = subprocess.run(
-            ["fish", "-c", script], capture_output=True, text=True, check=True, timeout=60
-        )
-        assert result.stdout.split() == [completed]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("stored")
-def test_zsh_completes_stored_ids(shell_home: Path) -> None:
-    if shutil.which("zsh") is None:
-        pytest.skip("zsh is not installed")
-    assert (shell_home / ".zfunc/_starcast").is_file()
-    for typed, completed in (
-        ("starcast forest show S4:mul", ID),
-        ("starcast forest build S5 mult", "build S5 multiple"),
-        ("starcast schedule show S4:br", SCHEDULE),
-    ):
-        terminal = Terminal("zsh", "-i")
-        try:
-            terminal.read_until("READY> ")
-            terminal.send(f"{typed}\t")
-            terminal.read_until(re.escape(completed))
-        finally:
-            terminal.close()
+@pytest.mark.parametrize(
+    ("shell", "file"),
+    [("fish", ".config/fish/completions/starcast.fish"), ("zsh", ".zfunc/_starcast")],
+)
+def test_fish_and_zsh_complete_names_and_stored_ids(
+    shell_home: Path, shell: str, file: str
+) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    assert (shell_home / file).is_file()
+    lines = {
+        "starcast forest show S4:mul": ID,
+        "starcast forest build S5 mult": "build S5 multiple",
+        "starcast schedule show S4:br": SCHEDULE,
+    }
+    if shell == "zsh":
+        assert_completed(lines, "zsh", "-i")
+        return
+    for typed, completed in lines.items():
+        words = ["fish", "-c", f"complete --do-complete '{typed}'"]
+        result = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+        assert result.stdout.split() == [completed.split()[-1]]
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ import pytest
 
 from starcast.ingest import Plan, Stores, ingest
 from support.checks import assert_stored
-from support.fix_cli import Starcast
+from support.fix_cli import Starcast, refused
 from support.plans import plan
 
 TREES = "S4:multiple:1234"
@@ -22,15 +22,31 @@ def what(stores: Stores) -> Plan:
 
 
 @pytest.mark.slow
-def test_verify_accepts_a_correct_graph(starcast: Starcast, what: Plan) -> None:
+@pytest.mark.usefixtures("what")
+def test_verify_accepts_a_correct_graph_and_reports_the_seed_of_its_sample(
+    starcast: Starcast,
+) -> None:
     """One line is printed to stderr. With ``--format json``, stdout has an empty list."""
-    del what
     done = starcast("graph verify")
     assert (done.code, done.out) == (0, "")
     assert done.err.startswith("the graph matches newly built artifacts in a sample of 500 nodes")
     for words in ("S4", f"{TREES} --all", "--sample 3 --seed 5"):
         assert starcast(f"graph verify {words}").code == 0
     assert starcast("graph verify --format json").json == []
+    line = starcast("graph verify --sample 2").err.splitlines()[0]
+    assert "a sample of 2 nodes of each topology, drawn with --seed " in line
+    seed = line.rpartition(" ")[2]
+    assert starcast(f"graph verify --sample 2 --seed {seed}").err.splitlines()[0] == line
+
+
+@pytest.mark.usefixtures("what")
+def test_bad_input_is_refused(starcast: Starcast) -> None:
+    for words, code, sentence in (
+        ("verify S5", 3, "no artifact 'S5' is stored"),
+        ("rebuild S5", 3, "no artifact 'S5' is stored"),
+        ("rebuild --method import", 2, "an offline import stops Neo4j"),
+    ):
+        assert sentence in refused(starcast(f"graph {words}"), code, remarks=True)[0]
 
 
 def test_verify_lists_differences_and_rebuild_fixes_them(
@@ -47,9 +63,8 @@ def test_verify_lists_differences_and_rebuild_fixes_them(
     assert "with 'starcast graph rebuild'" in found.err
     rows = starcast("graph verify S4 --all --format csv").rows
     assert [row["artifact"] for row in rows] == ["S4", "S4", "S4"]
-    assert (
-        rows[0]["problem"] == "its rows in the graph differ from those of the newly built artifact"
-    )
+    problem = "its rows in the graph differ from those of the newly built artifact"
+    assert rows[0]["problem"] == problem
     assert "checksum" in rows[0]["found"]
     assert rows[0]["found"] != rows[0]["expected"]
     rebuilt = starcast("graph rebuild S4 --format json")
@@ -58,32 +73,3 @@ def test_verify_lists_differences_and_rebuild_fixes_them(
     assert "rebuilt 2 artifacts" in rebuilt.err
     assert starcast("graph verify --all").code == 0
     assert_stored(stores, what)
-
-
-@pytest.mark.slow
-def test_the_seed_of_a_random_sample_is_reported(starcast: Starcast, what: Plan) -> None:
-    """The same nodes can be compared again with this seed."""
-    del what
-    line = starcast("graph verify --sample 2").err.splitlines()[0]
-    assert "a sample of 2 nodes of each topology, drawn with --seed " in line
-    seed = line.rpartition(" ")[2]
-    assert starcast(f"graph verify --sample 2 --seed {seed}").err.splitlines()[0] == line
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "sentence"),
-    [
-        ("verify S5", 3, "no artifact 'S5' is stored"),
-        ("rebuild S5", 3, "no artifact 'S5' is stored"),
-        ("rebuild --method import", 2, "an offline import stops Neo4j"),
-    ],
-)
-def test_bad_input_is_refused(
-    starcast: Starcast, what: Plan, words: str, code: int, sentence: str
-) -> None:
-    """An error is one sentence with a hint."""
-    del what
-    done = starcast(f"graph {words}")
-    assert (done.code, done.out) == (code, "")
-    assert sentence in done.err
-    assert "\nhint: " in done.err

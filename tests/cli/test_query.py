@@ -1,6 +1,7 @@
 """`starcast query`: packs, statements and templates; stdout, stderr and exit codes."""
 
 import io
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from starcast.queries.picture import PATH
 from starcast.stores import GraphAddress
 from starcast.stores.graph.connection import Graph, Notice, QueryResult
 from starcast.support.settings import Settings
-from support.fix_cli import Result, Starcast
+from support.fix_cli import Result, Starcast, refused
 from support.latex_tables import read_table
 from support.packs.stored_data import loaded, without_indexes
 
@@ -77,11 +78,9 @@ def test_list_has_every_query_with_its_question_and_parameters(starcast: Starcas
     result = starcast("query list -f json")
     rows = {row["query"]: row for row in result.json}
     assert set(rows) == set(load_queries())
-    assert (
-        rows["overlap/shared-links"]["parameters"]
-        == "forest (forest); min_load (int >= 1, default 2)"
-    )
-    assert rows["overlap/shared-links"]["question"] == find("shared-links").header.question
+    row = rows["overlap/shared-links"]
+    assert row["parameters"] == "forest (forest); min_load (int >= 1, default 2)"
+    assert row["question"] == find("shared-links").header.question
     assert result.err == ""
 
 
@@ -96,11 +95,8 @@ def test_list_and_show_print_cost_and_measured_seconds(
     )
     rows = {row["query"]: row for row in starcast("query list -f json").json}
     assert rows[query.name]["cost"] == query.header.cost != ""
-    assert [rows[query.name][f"seconds_{spec.lower()}"] for spec in measured.SIZES] == [
-        "0.012",
-        "0.25",
-        "> 30",
-    ]
+    times = [rows[query.name][f"seconds_{spec.lower()}"] for spec in measured.SIZES]
+    assert times == ["0.012", "0.25", "> 30"]
     assert rows["paths/tree-path"]["seconds_s6"] == ""
     assert "numpy 0.005 s" in starcast(f"query show {query.name}").err
     assert starcast("query show tree-path").err == ""
@@ -113,13 +109,6 @@ def test_list_and_show_print_cost_and_measured_seconds(
     assert "not shown" not in everything
 
 
-@pytest.mark.usefixtures("packs")
-def test_packs_of_the_user_are_listed_shown_and_checked(starcast: Starcast) -> None:
-    assert "mine/nodes" in starcast("query list -f csv").out
-    assert starcast("query show mine/nodes").out == OWN
-    assert "mine/nodes" in starcast("query check mine").out
-
-
 def test_check_without_a_server_checks_only_the_files(starcast: Starcast) -> None:
     result = starcast("query check -f json")
     assert result.code == 0
@@ -128,10 +117,12 @@ def test_check_without_a_server_checks_only_the_files(starcast: Starcast) -> Non
 
 
 def test_check_accepts_a_query_a_pack_a_file_or_a_folder_of_packs(
-    starcast: Starcast, tmp_path: Path
+    starcast: Starcast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path / "folder" / "other" / "nodes.cypher")
+    monkeypatch.setenv("STARCAST_PACKS", str(path.parents[1]))
     for target, names in {
+        "other": {"other/nodes"},
         "overlap/shared-links": {"overlap/shared-links"},
         "shared-links": {"overlap/shared-links"},
         "topology": {q for q in load_queries() if q.startswith("topology/")},
@@ -149,8 +140,9 @@ def test_an_invalid_query_does_not_affect_the_others(starcast: Starcast, packs: 
     listed = starcast("query list -f json")
     assert {row["query"] for row in listed.json} == {*load_queries(), "mine/nodes"}
     assert listed.err.startswith(f"skipped: {words}")
-    shown = starcast("query show shared-links")
-    assert (shown.code, shown.out) == (0, find("shared-links").text)
+    for name, text in (("shared-links", find("shared-links").text), ("mine/nodes", OWN)):
+        shown = starcast(f"query show {name}")
+        assert (shown.code, shown.out) == (0, text)
     assert starcast("query check overlap").code == 0
     asked_by_path = (f"run {path} topology=S4", f"check {path}", f"show {path}")
     asked_by_name = ("check mine", "check evil", "show mine/evil", "run evil topology=S4")
@@ -215,12 +207,15 @@ def test_check_before_the_first_ingest_reports_missing_indexes(
     assert bad.code == 6
 
 
-def test_a_query_runs_although_another_is_invalid(
-    starcast: Starcast, packs: Path, home: Path
+def test_queries_of_the_user_run_by_path_or_name_although_another_query_is_invalid(
+    starcast: Starcast, packs: Path, home: Path, tmp_path: Path
 ) -> None:
+    path = write(tmp_path / "Some Folder" / "My question.cypher")
     write(packs / "mine" / "evil.cypher", "no query")
-    result = starcast("query run nodes topology=S4 -f json", home=home)
-    assert (result.code, result.json, result.err) == (0, [{"nodes": 24}], "")
+    for query in (path, "nodes"):
+        for value, nodes in (("topology=S4", 24), ('topology:="S3"', 6)):
+            result = starcast("query run", query, value, "-f", "json", home=home)
+            assert (result.code, result.json, result.err) == (0, [{"nodes": nodes}], "")
 
 
 def test_a_path_is_two_lists_in_json_and_csv(starcast: Starcast, home: Path) -> None:
@@ -250,16 +245,11 @@ def test_the_shown_parameters_are_valid_cypher(
 ) -> None:
     words = "query run shared-links forest=S4:multiple:1234 --show-cypher"
     result = starcast(f"{words} -f json", home=home)
-    given = [
-        line.removeprefix(":param ").split(" => ")
-        for line in result.err.splitlines()
-        if line.startswith(":param")
-    ]
-    assert dict(given) == {"forest": '"S4:multiple:1234"', "min_load": "2"}
+    given = dict(re.findall(r"^:param (\w+) => (.*)$", result.err, re.MULTILINE))
+    assert given == {"forest": '"S4:multiple:1234"', "min_load": "2"}
     with Graph.open(graph_address) as graph:
-        values = {
-            name: graph.read(f"RETURN {literal} AS value")[0]["value"] for name, literal in given
-        }
+        literals = ", ".join(f"{literal} AS {name}" for name, literal in given.items())
+        (values,) = graph.read(f"RETURN {literals}")
         assert graph.read(find("shared-links").cypher, values) == result.json
 
 
@@ -288,24 +278,25 @@ def test_several_paths_are_printed_hop_by_hop(starcast: Starcast, home: Path) ->
 def test_columns_path_and_ports_that_hold_no_paths_are_printed_unchanged(
     starcast: Starcast, home: Path, tmp_path: Path
 ) -> None:
-    """The column `ports` holds a number, a list of the wrong length, or null."""
-    text = OWN.replace("//   nodes: how many", f"//   {PATH}: how many\n//   ports: too")
-    for ports, printed in {"3": "24 3", "[1, 2]": "24 1 2", "null": "24"}.items():
-        path = write(
-            tmp_path / "some.cypher",
-            text.replace("count(n) AS nodes", f"count(n) AS {PATH}, {ports} AS ports"),
-        )
-        result = starcast(f"query run {path} topology=S4", home=home)
+    """The column `ports` holds a number, a list of the wrong length, or null.
+
+    A missing path is an empty cell.
+    """
+    file = tmp_path / "some.cypher"
+    text = OWN.replace("//   nodes: how many", f"//   least: a\n//   {PATH}: b\n//   ports: c")
+    for path, ports, printed in (
+        ("count(n)", "3", "0 24 3"),
+        ("count(n)", "[1, 2]", "0 24 1 2"),
+        ("count(n)", "null", "0 24"),
+        ("null", "null", "0"),
+    ):
+        columns = f"min(n.rank) AS least, {path} AS {PATH}, {ports} AS ports"
+        write(file, text.replace("count(n) AS nodes", columns))
+        result = starcast(f"query run {file} topology=S4", home=home)
         assert result.code == 0
         assert result.out.split("\n")[3].split() == printed.split()
-
-
-def test_a_missing_path_is_an_empty_cell(starcast: Starcast, home: Path, tmp_path: Path) -> None:
-    text = OWN.replace("//   nodes: how many", f"//   least: a\n//   {PATH}: b\n//   ports: c")
-    text = text.replace("count(n) AS nodes", f"min(n.rank) AS least, null AS {PATH}, null AS ports")
-    path = write(tmp_path / "some.cypher", text)
-    result = starcast(f"query run {path} topology=S4 -f markdown", home=home)
-    assert result.out.splitlines()[-1] == "| 0 |  |"
+    missing = starcast(f"query run {file} topology=S4 -f markdown", home=home)
+    assert missing.out.splitlines()[-1] == "| 0 |  |"
 
 
 def test_a_picture_is_written_to_stdout_or_to_a_file(
@@ -343,41 +334,6 @@ def test_a_picture_can_be_drawn_in_levels_or_as_a_ring(starcast: Starcast, home:
     refused = starcast(f"{words} --layout levels", home=home)
     assert (refused.code, refused.out) == (2, "")
     assert "use --layout ring" in refused.err
-
-
-def test_a_file_runs_like_a_query_of_a_pack(starcast: Starcast, home: Path, tmp_path: Path) -> None:
-    path = write(tmp_path / "Some Folder" / "My question.cypher")
-    result = starcast("query run", path, "topology=S4", "-f", "json", home=home)
-    assert result.json == [{"nodes": 24}]
-
-
-@pytest.mark.usefixtures("packs")
-def test_queries_in_packs_of_the_user_run_by_name(starcast: Starcast, home: Path) -> None:
-    result = starcast("query", "run", "nodes", 'topology:="S3"', "-f", "json", home=home)
-    assert result.json == [{"nodes": 6}]
-
-
-def test_an_unknown_schedule_is_not_found(starcast: Starcast, home: Path) -> None:
-    """This also holds for a query without a parameter ``topology``."""
-    words = "query run schedules/deliveries schedule=nothing node=2134"
-    result = starcast(words, home=home)
-    assert result.code == 3
-    assert "the schedule 'nothing' is not in the graph" in result.err
-    forest = starcast("query run load-histogram forest=S4:multiple:2134", home=home)
-    assert "ingest S4 --trees multiple --root 2134'" in forest.err
-
-
-def test_a_slow_query_reports_the_time_limit(
-    starcast: Starcast, home: Path, tmp_path: Path
-) -> None:
-    many = ", ".join(f"(n{number}:Node)" for number in range(6))
-    body = OWN.replace("MATCH (n:Node", f"MATCH {many} WITH sum(n5.rank) AS much\nMATCH (n:Node")
-    path = write(tmp_path / "slow.cypher", body)
-    result = starcast(f"query run {path} topology=S4 --timeout 0.3", home=home)
-    assert result.code == 7
-    assert result.out == ""
-    assert "took longer than 0.3 s" in result.err
-    assert "choose a smaller topology" in result.err
 
 
 @pytest.mark.slow
@@ -442,19 +398,14 @@ def test_queries_are_listed_by_pack_or_word(starcast: Starcast) -> None:
 
 def test_parameter_values_are_text_or_json(starcast: Starcast, home: Path) -> None:
     assert ask(starcast, home, COUNT, "topology=S4", "most:=7") == [{"nodes": 7}]
+    digits = starcast("query ask -f json", COUNT, "topology=S4", "most=7", home=home)
+    assert digits.json == [{"nodes": 0}]
+    assert "$most is the text '7'; write most:=7 for a number" in digits.err
     lists = "RETURN $list AS list, $flag AS flag, $none AS none, $text AS text"
     values = ("list:=[1, 2]", "flag:=true", "none:=null", "text=a=b")
     assert ask(starcast, home, lists, *values) == [
         {"list": [1, 2], "flag": True, "none": None, "text": "a=b"}
     ]
-
-
-def test_a_text_value_that_consists_of_digits_causes_a_remark(
-    starcast: Starcast, home: Path
-) -> None:
-    result = starcast("query ask -f json", COUNT, "topology=S4", "most=7", home=home)
-    assert result.json == [{"nodes": 0}]
-    assert "$most is the text '7'; write most:=7 for a number" in result.err
 
 
 def test_a_statement_comes_from_a_file_or_from_stdin(
@@ -466,24 +417,43 @@ def test_a_statement_comes_from_a_file_or_from_stdin(
     assert ask(starcast, home, "count.cypher", *values) == [{"nodes": 6}]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert ask(starcast, home, "-", *values) == [{"nodes": 6}]
+    shown = starcast("claims show TS.L5 --cypher").out
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(shown.encode())))
+    assert ask(starcast, home, "-")
 
 
-def test_errors_name_the_file_and_the_line(starcast: Starcast, home: Path) -> None:
+def test_unknown_names_in_a_statement_and_its_errors_are_reported(
+    starcast: Starcast, home: Path
+) -> None:
+    for statement, name in (
+        ("MATCH (t:Topolgy) RETURN t.spec AS spec", "Topolgy"),
+        ("MATCH (:Node)-[:LINKED]->(n:Node) RETURN n.label AS label LIMIT 1", "LINKED"),
+        ("MATCH (t:Topology) RETURN t.order AS nodes LIMIT 1", "order"),
+    ):
+        assert f"`{name}`" in starcast("query ask", statement, home=home).err
     Path("bad.cypher").write_text("MATCH (n)\nSET n.rank = 1\nRETURN n\n")
-    assert "bad.cypher:2: queries must be read-only" in starcast("query ask bad.cypher").err
-    refused = starcast("query ask 'MATCH (n RETURN n'", home=home)
-    assert (refused.code, refused.out) == (2, "")
-    assert "Neo4j refuses the statement" in refused.err
+    error, _ = refused(starcast("query ask bad.cypher"), 2)
+    assert "bad.cypher:2: queries must be read-only" in error
+    error, _ = refused(starcast("query ask 'MATCH (n RETURN n'", home=home), 2)
+    assert "Neo4j refuses the statement" in error
 
 
-def test_the_number_of_rows_and_the_time_are_limited(starcast: Starcast, home: Path) -> None:
+def test_the_number_of_rows_and_the_time_are_limited(
+    starcast: Starcast, home: Path, tmp_path: Path
+) -> None:
     words = "query ask 'MATCH (n:Node) RETURN n.key AS key' --limit 2 -f csv"
     limited = starcast(words, home=home)
     assert len(limited.out.splitlines()) == 3
     assert "only the first 2 rows are shown" in limited.err
-    endless = "UNWIND range(1, 100000000) AS i UNWIND range(1, 1000) AS j RETURN count(*) AS all"
-    slow = starcast("query ask --timeout 0.5", endless, home=home)
-    assert (slow.code, slow.out) == (7, "")
+    endless = "UNWIND range(1, 100000000) AS i UNWIND range(1, 1000) AS j WITH count(*) AS many"
+    path = write(tmp_path / "slow.cypher", OWN.replace("MATCH (n", f"{endless} MATCH (n"))
+    for command, *given in (
+        ("query ask", f"{endless} RETURN many"),
+        ("query run", path, "topology=S4"),
+    ):
+        slow = starcast(f"{command} --timeout 0.5", *given, home=home)
+        assert (slow.code, slow.out) == (7, "")
+        assert "took longer than 0.5 s" in slow.err
 
 
 def test_nodes_relationships_and_paths_are_shown(starcast: Starcast, home: Path) -> None:
@@ -504,20 +474,6 @@ def test_nodes_relationships_and_paths_are_shown(starcast: Starcast, home: Path)
     assert table.rstrip().endswith("123 213")
 
 
-CLAIMS = ("TS.L5", "TS.S62-equal", "EDT.twice", "FA.D13", "EDT.SNB.links")
-
-
-@pytest.mark.parametrize("claim", CLAIMS)
-def test_the_cypher_query_for_a_counterexample_can_be_run(
-    starcast: Starcast, home: Path, claim: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The output of `claims show --cypher` can be piped in unchanged."""
-    shown = starcast(f"claims show {claim} --cypher")
-    assert shown.code == 0, shown.err
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(shown.out.encode())))
-    assert ask(starcast, home, "-")
-
-
 def test_a_query_created_from_the_template_runs(starcast: Starcast, home: Path) -> None:
     path = starcast("query new mine/neighbours").out.strip()
     assert starcast("query new mine/others").code == 0
@@ -525,21 +481,6 @@ def test_a_query_created_from_the_template_runs(starcast: Starcast, home: Path) 
     words = f"query run {path} topology=S4 node=1234 -f json"
     rows = starcast(words, home=home).json
     assert [row["neighbour"] for row in rows] == ["2134", "3214", "4231"]
-
-
-@pytest.mark.parametrize(
-    ("statement", "name"),
-    [
-        ("MATCH (t:Topolgy) RETURN t.spec AS spec", "Topolgy"),
-        ("MATCH (:Node)-[:LINKED]->(n:Node) RETURN n.label AS label LIMIT 1", "LINKED"),
-        ("MATCH (t:Topology) RETURN t.order AS nodes LIMIT 1", "order"),
-    ],
-)
-def test_names_in_a_statement_that_the_graph_does_not_have_are_reported(
-    starcast: Starcast, home: Path, statement: str, name: str
-) -> None:
-    result = starcast("query ask", statement, home=home)
-    assert f"`{name}`" in result.err
 
 
 def test_names_of_the_schema_that_are_not_stored_yet_are_not_reported() -> None:

@@ -237,7 +237,7 @@ def test_a_drawn_result_shows_every_node_in_it(query: Query) -> None:
         assert all(f">{label}<" in text for label in drawn)
 
 
-def as_list(value: Any) -> list[str]:
+def as_list(value: Any) -> list[Any]:
     if value is None:
         return []
     return value if isinstance(value, list) else [value]

@@ -65,7 +65,7 @@ def test_the_newest_verdict_of_each_claim_is_returned(engine: Engine) -> None:
 def test_a_killed_run_leaves_no_rows_and_no_processes(
     engine: Engine, clean_database: URL, tmp_path: Path, how: signal.Signals
 ) -> None:
-    words = ("claims", "check", "TS.L5", "TS.h", "TS.L3", "--sizes", "S9", "--jobs", "2")
+    words = ("claims", "check", "TS.L5", "TS.h", "TS.L3", "--sizes", "S8,S9", "--jobs", "2")
     with running_command(environment_for(clean_database, tmp_path), *words) as process:
         wait_until(lambda: len(workers_of(process.pid)) == 2)
         code, errors = end_by(partial(process.send_signal, how), process)

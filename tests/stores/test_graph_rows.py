@@ -65,7 +65,8 @@ def test_tree_edges_lead_from_parents_to_children(spec: str, construction: str, 
     tree, child = np.nonzero(built_forest.parent_port)
     parent, level = built_forest.parents()[tree, child], built_forest.levels()[tree, child]
     port = [topology.reverse_port(int(port)) for port in built_forest.parent_port[tree, child]]
-    expected = sorted(zip(parent, child, tree, level, port, strict=True))
+    table = np.stack([parent, child, tree, level, port])
+    expected = sorted(map(tuple, table.T.tolist()))
     assert listed(graph_artifact(built_forest).rows) == expected
     assert len(expected) == built_forest.trees * (topology.nodes - 1)
     for sender, receiver, *_, number in expected:

@@ -5,7 +5,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from typing import Any
 from unittest.mock import Mock
 
@@ -300,7 +299,7 @@ def test_a_second_concurrent_ingest_is_refused_or_waits(stores: Stores) -> None:
 
     with ThreadPoolExecutor() as pool:
         with lock_stores(stores, wait=False, reporter=Silent(), task="dropping Q3"):
-            for call in (partial(ingest, stores, PLAN), partial(drop, stores, "topology", "S4")):
+            for call in (lambda: ingest(stores, PLAN), lambda: drop(stores, "topology", "S4")):
                 with pytest.raises(BusyError) as caught:
                     call()
                 assert re.fullmatch(activity, caught.value.message)

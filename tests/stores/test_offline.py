@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -202,11 +202,13 @@ def test_ctrl_c_ends_the_import_and_keeps_the_server(own: Settings) -> None:
     before, stored_before = Home(own.home).published(), in_graph(own)
 
     class Interrupting(Recorder):
-        def task(self, text: str, total: int, unit: str = "") -> AbstractContextManager[Task]:
+        @contextmanager
+        def task(self, text: str, total: int, unit: str = "") -> Iterator[Task]:
             """Raise an interrupt when the import tool starts."""
             if text.startswith("import "):
                 raise KeyboardInterrupt
-            return super().task(text, total, unit)
+            with super().task(text, total, unit) as task:
+                yield task
 
     with open_stores(own) as stores:
         with pytest.raises(KeyboardInterrupt):

@@ -18,6 +18,7 @@ from starcast.stores.graph import reader
 from starcast.stores.graph.artifacts import Rows, graph_artifact
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.schema import TREE_EDGE
+from starcast.topologies import as_topology
 from starcast.trees import Forest
 from support import readback
 
@@ -36,10 +37,8 @@ def counts(graph: Graph) -> tuple[int, int]:
 
 def same_rows(one: Rows, other: Rows) -> bool:
     """Return whether two objects describe the same relationships in the same order."""
-    return (one.relationship, one.artifact_id) == (
-        other.relationship,
-        other.artifact_id,
-    ) and np.array_equal(one.table, other.table)
+    names = [(rows.relationship, rows.artifact_id) for rows in (one, other)]
+    return names[0] == names[1] and np.array_equal(one.table, other.table)
 
 
 def states(stores: Stores) -> dict[str, str]:
@@ -75,17 +74,11 @@ def only_verified_is_complete(stores: Stores) -> None:
     assert complete >= {name for name, row in recorded.items() if row.state == "complete"}
     for kind, artifact_id in complete:
         row = recorded[kind, artifact_id]
-        content = reader.read_content(stores.graph, kind, artifact_id, rows_topology(artifact_id))
+        topology = as_topology(artifact_id.partition(":")[0])
+        content = reader.read_content(stores.graph, kind, artifact_id, topology)
         assert content.nodes == row.expected_nodes
         assert content.relationships == row.expected_relationships
         assert content.checksum == row.expected_checksum
-
-
-def rows_topology(artifact_id: str) -> Any:
-    """Return the topology to which an artifact with this id belongs."""
-    from starcast.topologies import topology
-
-    return topology(artifact_id.partition(":")[0])
 
 
 def assert_stored(stores: Stores, stored_plan: Plan) -> None:

@@ -54,9 +54,11 @@ def runs(engine: Engine, name: str) -> list[models.Run]:
 
 def cut_off_lock_holder(engine: Engine) -> None:
     """End the connection that holds an advisory lock on the server, as a failing network does."""
-    held = "where locktype = 'advisory' and granted"
-    ended = scalars(engine, f"select pg_terminate_backend(pid, 5000) from pg_locks {held}")  # noqa: S608
-    assert ended == [True]
+    ended = (
+        "select pg_terminate_backend(pid, 5000) from pg_locks"
+        " where locktype = 'advisory' and granted"
+    )
+    assert scalars(engine, ended) == [True]
 
 
 def figures(engine: Engine, name: str) -> dict[Point, tuple[Any, ...]]:

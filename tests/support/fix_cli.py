@@ -86,6 +86,13 @@ def starcast(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.fixture
+def database(clean_database: URL, monkeypatch: pytest.MonkeyPatch) -> URL:
+    """Name a database with the current schema in the settings, and return its URL."""
+    name_store(monkeypatch, clean_database)
+    return clean_database
+
+
+@pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Run a test in its own folder, where no server can be reached."""
     monkeypatch.chdir(tmp_path)

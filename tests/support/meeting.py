@@ -1,35 +1,19 @@
 """Forests and schedules built by both starcast and the oracles, for comparison."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from oracles import (
-    hypercube,
-    nk_star,
-    recursive_substar,
-    rooted_trees,
-    star_graph,
-    tseng_sheu,
-)
+from oracles import hypercube, nk_star, rooted_trees, star_graph
 from oracles.schedule_rows import Row
 from starcast.collectives import Schedule, schedule
 from starcast.judges.simulator import Simulation, simulate
 from starcast.support.errors import StarcastError
 from starcast.topologies import Topology
-from starcast.trees import Forest, forest
-
-#: The oracles' implementations of constructions on S_n, by name.
-PAGES: dict[str, Callable[[star_graph.Node], Sequence[rooted_trees.Tree]]] = {
-    "greedy": lambda root: [tseng_sheu.greedy(root)],
-    "multiple": tseng_sheu.multiple,
-    "recursive-substar": lambda root: [recursive_substar.broadcast_tree(root)],
-}
+from starcast.trees import Forest
 
 
 @contextmanager
@@ -43,41 +27,10 @@ def refused(*words: str, exit_code: int = 2) -> Iterator[pytest.ExceptionInfo[St
         assert word in refusal.value.message
 
 
-class Pair(NamedTuple):
-    """A forest as built by the oracle (``trees``) and by starcast (``forest``)."""
-
-    n: int
-    root: star_graph.Node
-    trees: Sequence[rooted_trees.Tree]
-    forest: Forest
-
-
-def pair(n: int, construction: str, root: star_graph.Node | None = None) -> Pair:
-    """Build a forest on S_n both with the oracle and with starcast."""
-    root = root or star_graph.identity(n)
-    return Pair(n, root, PAGES[construction](root), built(n, construction, root))
-
-
-def built(n: int, construction: str, root: star_graph.Node | None = None) -> Forest:
-    """Return the forest on S_n that starcast builds."""
-    return forest(f"S{n}", construction, root=star_graph.label(root or star_graph.identity(n)))
-
-
 def roots(n: int) -> list[star_graph.Node]:
     """Return all cyclic shifts of the identity, and two other roots."""
     every = star_graph.nodes(n)
     return list(dict.fromkeys([*star_graph.cyclic_roots(n), every[-1], every[len(every) // 3]]))
-
-
-def ports_of(tree: rooted_trees.Tree, root: star_graph.Node) -> NDArray[np.uint8]:
-    """Return a tree as an array of parent ports, with 0 at the root and outside the tree."""
-    return np.array(
-        [
-            star_graph.dimension_between(x, tree[x]) if x in tree else 0
-            for x in star_graph.nodes(len(root))
-        ],
-        dtype=np.uint8,
-    )
 
 
 def tree_of(row: Iterable[int], n: int) -> rooted_trees.Tree:

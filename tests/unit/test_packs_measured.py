@@ -113,7 +113,7 @@ def test_cypher_is_the_wrong_tool_if_it_is_slow_and_another_library_much_faster(
         (None, {"numpy": 0.1, "networkx": 0.01}, ("networkx", 3000.0)),
         (100 * SLOW, {}, None),
     ]:
-        expected = faster and (faster[0], pytest.approx(faster[1]))
+        expected: object = faster and (faster[0], pytest.approx(faster[1]))
         assert faster_library(figures(1, largest, **others), 30.0) == expected
 
 

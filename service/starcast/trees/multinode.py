@@ -89,7 +89,7 @@ def rotated_hamiltonian(topology: Topology, root: int) -> Forest:
     for turns in range(n - 1):
         row[0, path] = rotated_dimension(word, turns, n)
         path = turn[path]
-    row[0, : topology.nodes // n] = phase_2_ports(n, n)
+    row[0, : topology.nodes // n] = phase_2_ports(n)
     row[0, 0] = 0
     return Forest(topology, translate_ports(topology, row, root), root, "rotated-hamiltonian")
 
@@ -102,15 +102,14 @@ def phase_1_word(n: int) -> Word:
     return np.concatenate([np.array([2], dtype=np.uint8), path_word(n - 1) + np.uint8(1)])
 
 
-def phase_2_ports(n: int, symbol: int) -> NDArray[np.uint8]:
-    """Return the position of a symbol 2..n in every node that starts with 1, uint8 ``[(n-1)!]``.
+def phase_2_ports(n: int) -> NDArray[np.uint8]:
+    """Return the position of symbol n in every node that starts with 1, uint8 ``[(n-1)!]``.
 
-    In phase 2, this position is the port towards the node's parent. Rule 1 uses symbol n; further
-    copies of a message may use other symbols. The entry of the identity, rank 0, has no meaning,
-    because the root has no parent.
+    By rule 1, this position is the port towards the node's parent in phase 2. The entry of the
+    identity, rank 0, has no meaning, because the root has no parent.
     """
     others = permutations.arrangements(n - 1, n - 1) + np.uint8(1)
-    return np.asarray(np.argmax(others == symbol, axis=1) + 2, dtype=np.uint8)
+    return np.asarray(np.argmax(others == n, axis=1) + 2, dtype=np.uint8)
 
 
 class Generator(NamedTuple):

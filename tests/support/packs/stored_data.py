@@ -6,10 +6,11 @@ from functools import cache
 from typing import Any
 
 from starcast.collectives import Schedule, schedule
+from starcast.ingest.artifacts import Structure
 from starcast.stores.graph.artifacts import graph_artifact
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.writer import BoltWriter, refresh_plans
-from starcast.topologies import Topology, topology
+from starcast.topologies import topology
 from starcast.trees import Forest, forest, plain_constructions
 from support.fix_servers import empty
 
@@ -113,7 +114,8 @@ def loaded(graph: Graph, specs: Sequence[str] = SPECS) -> Iterator[None]:
         writer = BoltWriter(graph, 20_000)
         writer.prepare()
         for spec in specs:
-            for structure in (topology(spec), *forests(spec), *schedules(spec)):
+            structures: list[Structure] = [topology(spec), *forests(spec), *schedules(spec)]
+            for structure in structures:
                 write(writer, structure)
         refresh_plans(graph)
         yield
@@ -136,7 +138,7 @@ def without_indexes(graph: Graph) -> Iterator[None]:
         BoltWriter(graph, 20_000).prepare()
 
 
-def write(writer: BoltWriter, structure: Topology | Forest | Schedule) -> None:
+def write(writer: BoltWriter, structure: Structure) -> None:
     """Write the rows of an artifact, and the node that describes it."""
     artifact = graph_artifact(structure)
     writer.begin(artifact)
