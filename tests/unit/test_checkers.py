@@ -278,7 +278,7 @@ def corrupt(case: Case, data: st.DataObject) -> Corrupted:
     t = topology(case.spec)
     trees = case.build(data.draw(st.sampled_from(few_roots(case.spec))))
     tree, node = data.draw(st.integers(0, trees.trees - 1)), data.draw(st.integers(0, t.nodes - 1))
-    entry = data.draw(st.sampled_from([0, *t.ports, t.ports[-1] + 1, 255]))
+    entry = data.draw(st.sampled_from([0, 1, *t.ports, t.ports[-1] + 1, 255]))
     assume(entry != trees.parent_port[tree, node])
     ports = trees.parent_port.copy()
     ports[tree, node] = entry

@@ -54,7 +54,9 @@ def test_every_link_and_every_node_except_the_root_can_be_drawn(
 
 
 def test_more_faults_than_nodes_or_links_are_refused() -> None:
-    """S3 has 5 nodes besides the root, and 6 links."""
+    """S3 has 5 nodes besides the root, and 6 links, all of which can be drawn."""
+    for seed in range(20):
+        assert len(resolve_faults(topology("S3"), "6 links", seed)) == 6
     for words in ["6 nodes", "7 links", "99999999 nodes"]:
         with refused(f"S3 has fewer than {words}"):
             resolve_faults(topology("S3"), words, 0)

@@ -62,6 +62,8 @@ def test_the_error_for_an_invalid_label_names_the_wrong_symbol_or_length() -> No
     for label, culprit in [("12344", "'4'"), ("12346", "'6'"), ("1234A", "'A'"), ("123", " 3 ")]:
         with refused(label, culprit):
             topology("S5").rank(label)
+    with refused("repeats the symbol 'a'"):
+        topology("S11,2").rank("Aa")
 
 
 @pytest.mark.parametrize("first", [2, -1])

@@ -25,6 +25,11 @@ def test_metrics_equal_those_computed_node_by_node(spec: str) -> None:
         assert_metrics(forest(spec, construction, topology(spec).nodes // 3))
 
 
+def test_loads_on_an_nk_star_are_those_of_the_parents_ports() -> None:
+    """The two ends of a residual link have different ports."""
+    assert_metrics(forest("S4,2", "nk-multiple", root=4))
+
+
 def assert_metrics(own: Forest) -> None:
     """Compare the methods of a forest, and its metrics, with counts along all parents."""
     network, every = own.topology, range(own.topology.nodes)
