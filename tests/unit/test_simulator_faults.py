@@ -166,6 +166,7 @@ def test_faults_away_from_the_root_add_no_remark_to_the_result() -> None:
         assert simulate(schedule).remarks == ()
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("dead", "subject", "them"),
     [
