@@ -8,6 +8,9 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from playwright.sync_api import Page
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from support.fix_browser import served
@@ -75,7 +78,9 @@ def test_sphinx_takes_no_text_of_a_docstring_for_a_type(pages: dict[Path, HtmlPa
 def address(pages: dict[Path, HtmlPage]) -> Iterator[str]:
     """Serve the site on the loopback interface."""
     assert pages
-    with served(StaticFiles(directory=SITE)) as url:
+    # Browsers also ask for an icon, which the site does not have.
+    icon = Route("/favicon.ico", lambda _: Response())
+    with served(Starlette(routes=[icon, Mount("/", StaticFiles(directory=SITE))])) as url:
         yield url
 
 
