@@ -24,7 +24,7 @@ from starcast.judges.blockwise import (
     verify_blocks,
 )
 from starcast.judges.blockwise.formulas import build_tables
-from starcast.judges.blockwise.verification import RangeResult, examine_range
+from starcast.judges.blockwise.verification import Description, RangeResult, examine_range
 from starcast.records import checkers
 from starcast.support import shards
 from starcast.support.errors import InputError, LimitError, RejectedError
@@ -257,7 +257,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     for index in (1, 2, 3):
         shard = shards.Shard(index, 3)
         results = {
-            number: examine_range(source, blocks)._asdict()
+            number: examine_range(source, blocks).model_dump()
             for number, blocks in shard.select(ranges)
         }
         files.append(folder / f"part-{index}.json{'.gz' if index == 3 else ''}")
@@ -267,14 +267,14 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 def merged(
     files: list[Path], kind: shards.Kind = "forest"
-) -> tuple[dict[str, str], list[RangeResult]]:
-    return shards.merge_shards(files, kind, dict, RangeResult)
+) -> tuple[Description, list[RangeResult]]:
+    return shards.merge_shards(files, kind, Description, RangeResult)
 
 
 def test_merging_the_shards_gives_the_results_of_all_tasks(written: list[Path]) -> None:
     source = closed_form("S6", "multiple", m=4)
     job, results = merged([written[2], *written[:2]])
-    assert (len(results), job) == (6, {"id": source.id})
+    assert (len(results), job.id) == (6, source.id)
     found = combine(source, results)
     assert found == verify_blocks(source, jobs=1)
 

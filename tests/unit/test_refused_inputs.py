@@ -211,6 +211,8 @@ INVALID = {
     "a witness that is not base64": (shard("search", {"witness": "*"}), "base64"),
     "an empty witness": (shard("search", {"witness": ""}), "cannot be read"),
     "a witness as a number": (shard("search", {"witness": 1}), "witness"),
+    "searches without a list": (shard("search", job={}), "searches: Field required"),
+    "a result without names": (shard("forest", [[0, 1], [], [], [], []]), "valid dictionary"),
     "blocks as text": (shard("forest", {"blocks": "01"}), "blocks"),
     "a third end of blocks": (shard("forest", {"blocks": [0, 1, 2]}), "damaged"),
     "an argument named as a parameter": (

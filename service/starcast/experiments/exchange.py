@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from pydantic import RootModel
@@ -45,7 +45,7 @@ from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, RejectedError
-from starcast.support.json_files import Many
+from starcast.support.json_files import Many, StrictRecord
 from starcast.support.progress import Reporter
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.support.text import pluralize
@@ -54,7 +54,7 @@ from starcast.support.text import pluralize
 _RUN_COLUMNS = tuple(name for name in RunRecord.model_fields if name not in {"costs", "profile"})
 
 
-class _Description(NamedTuple):
+class _Description(StrictRecord):
     """The description of an experiment in the file of a shard: its name, and its design as JSON."""
 
     name: str
@@ -267,8 +267,8 @@ def run_shard(
         InputError: the name is not valid, ``jobs`` is less than 1, or the file cannot be written.
         LimitError: a point does not fit into memory; no file is written.
     """
-    description = _Description(check_name(name), design.as_json())
-    job = Job("experiment", description._asdict(), len(design.groups))
+    description = {"name": check_name(name), "grid": design.as_json()}
+    job = Job("experiment", description, len(design.groups))
     numbers = {point: number for number, group in shard.select(design.groups) for point in group}
     results: dict[int, list[dict[str, Any]]] = {}
     with (

@@ -15,7 +15,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 from starcast.records import Attempt, Record, verify, witness_value
 from starcast.records.checks import MAX_NODES
@@ -32,6 +32,7 @@ from starcast.search.problem import Decision, Method, SearchProblem, find_proble
 from starcast.search.proofs import check_record, make_proof
 from starcast.support import parallel
 from starcast.support.errors import InputError, LimitError
+from starcast.support.json_files import Number, StrictRecord
 from starcast.support.progress import Silent
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import Topology, as_topology, memory
@@ -380,7 +381,7 @@ def merge_searches(files: Sequence[Path]) -> list[Record]:
         InputError: the files are not all shards of one list of searches, or are damaged.
         RejectedError: the shards were computed by other code, or a witness or bound is wrong.
     """
-    _, results = merge_shards(files, "search", dict, _SearchResult)
+    _, results = merge_shards(files, "search", _Description, _SearchResult)
     groups: dict[str, list[Record]] = {}
     for number, values in enumerate(results):
         record = _from_json(values, f"the record of search {number}")
@@ -423,7 +424,15 @@ def _require_memory(needed: int, item: tuple[SearchTask, Record | None], free: i
         )
 
 
-class _SearchResult(NamedTuple):
+class _Description(StrictRecord):
+    """The description of some searches in the file of a shard: the searches, and their budget."""
+
+    searches: list[Any]
+    seconds: Number
+    engine: str
+
+
+class _SearchResult(StrictRecord):
     """A record in the file of a shard, with the packed arrays of its witness as base64."""
 
     record: dict[str, Any]
@@ -432,7 +441,7 @@ class _SearchResult(NamedTuple):
 
 def _to_json(record: Record) -> dict[str, Any]:
     packed = base64.b64encode(pack_witness(record.witness)).decode("ascii")
-    return _SearchResult(record.fields(), packed)._asdict()
+    return {"record": record.fields(), "witness": packed}
 
 
 def _from_json(result: _SearchResult, source: str) -> Record:

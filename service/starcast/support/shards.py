@@ -24,15 +24,14 @@ from starcast.support.installation import source_digest
 from starcast.support.json_files import (
     Count,
     StrictRecord,
-    check_keys,
     describe_error,
     parse_json,
 )
 from starcast.support.limited import MB, read_bytes
 
 Task = TypeVar("Task")
-Description = TypeVar("Description")
-Result = TypeVar("Result")
+Description = TypeVar("Description", bound=pydantic.BaseModel)
+Result = TypeVar("Result", bound=pydantic.BaseModel)
 
 #: The kinds of jobs that can be divided into shards.
 Kind = Literal["forest", "experiment", "search"]
@@ -173,8 +172,8 @@ def merge_shards(
     Args:
         files: the files of all shards.
         kind: the kind of the job.
-        description: the type of the job's description, which pydantic reads from JSON values.
-        result: the type of a task's result, likewise.
+        description: the type of the job's description.
+        result: the type of a task's result.
 
     Raises:
         InputError: a file cannot be read, is damaged or has another kind, or the files are not
@@ -215,7 +214,7 @@ def merge_shards(
 def _convert(file: Path, kind: type[Result], value: object, name: str) -> Result:
     """Convert a JSON value of a shard to a type."""
     try:
-        return pydantic.TypeAdapter(kind).validate_python(check_keys(value))
+        return kind.model_validate(value)
     except ValueError as error:
         raise _damaged(file, f"{name} is not valid: {describe_error(error)}") from None
 

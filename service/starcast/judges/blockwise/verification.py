@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import factorial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +36,7 @@ from starcast.judges.blockwise.sources import Address, Source, closed_form
 from starcast.support import parallel
 from starcast.support.compiled import announced
 from starcast.support.errors import LimitError, RejectedError
-from starcast.support.json_files import Count, Many
+from starcast.support.json_files import Count, Many, StrictRecord
 from starcast.support.progress import Reporter, Silent
 from starcast.support.shards import Job, Shard, merge_shards, write_shard
 from starcast.topologies import memory
@@ -57,13 +56,13 @@ _FEW = 6
 Range = tuple[Count, Count]
 
 
-class _Description(NamedTuple):
+class Description(StrictRecord):
     """The description of a verification in the file of a shard: the id of the forest."""
 
     id: str
 
 
-class RangeResult(NamedTuple):
+class RangeResult(StrictRecord):
     """Results for a range of blocks.
 
     Attributes:
@@ -201,7 +200,13 @@ def examine_range(source: Source, blocks: Range) -> RangeResult:
         for block, index in found.witnesses[tree, :count].tolist()
     ]
     load, largest = tuple(found.load.tolist()), tuple(found.largest.tolist())
-    return RangeResult(blocks, load, largest, tuple(witnesses), exceptions)
+    return RangeResult(
+        blocks=blocks,
+        load=load,
+        largest=largest,
+        witnesses=tuple(witnesses),
+        exceptions=exceptions,
+    )
 
 
 def combine(source: Source, results: Iterable[RangeResult]) -> BlockVerification:
@@ -411,9 +416,9 @@ def verify_shard(
     chosen = list(numbered.values())
     with run_ranges(source, chosen, jobs, reporter or Silent(), executor) as results:
         # Results arrive in any order, so they are stored by their ranges of blocks.
-        found = {result.blocks: result._asdict() for result in results}
+        found = {result.blocks: result.model_dump() for result in results}
     parts = {number: found[blocks] for number, blocks in numbered.items()}
-    write_shard(file, Job("forest", _Description(source.id)._asdict(), len(ranges)), shard, parts)
+    write_shard(file, Job("forest", {"id": source.id}, len(ranges)), shard, parts)
     return len(parts)
 
 
@@ -425,7 +430,7 @@ def merge_blocks(files: Sequence[Path]) -> BlockVerification:
         RejectedError: the shards were computed by other code, or do not prove the forest.
         LimitError: the heights are not proved.
     """
-    job, results = merge_shards(files, "forest", _Description, RangeResult)
+    job, results = merge_shards(files, "forest", Description, RangeResult)
     spec, _, rest = job.id.partition(":")
     construction, _, root = rest.rpartition(":")
     return combine(closed_form(spec, construction, root), results)
