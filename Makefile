@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-alone test-servers lint types types-service sweep $(SWEEPS) coverage \
-    mutants test-lts campaign wheel-test bench compose-test docs site release-check upload lock clean
+    mutants test-lts test-lowest campaign wheel-test bench compose-test docs site release-check upload lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -76,6 +76,13 @@ sweep: $(VENV)/.dev ## all sizes, all faults, all pages: before a release, about
 
 coverage: $(VENV)/.dev ## coverage of the unit tests, as a table and in htmlcov/, with its floor
 	$(BIN)/pytest --sweep -m unit --cov --cov-report=term --cov-report=html
+
+# With the oldest version of each dependency that pyproject.toml accepts.
+test-lowest: $(VENV)/bin/uv ## the tests without servers, with the lowest versions of the dependencies
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(VENV)/.lowest
+	$(BIN)/uv pip install --quiet --system-certs --python $(VENV)/.lowest --resolution lowest-direct \
+	    --editable '.[all]' --group dev
+	$(VENV)/.lowest/bin/pytest -m 'unit or claims'
 
 # Tests with these are skipped if the package cannot be had; FOLDER/reason says why.
 $(VENV)/.simgrid/unpacked: $(VENV)/.dev

@@ -3,7 +3,7 @@
 ``pytest --sweep`` runs everything. Without it
 
 * a parametrised test keeps two cases: its first, which is the smallest, and one chosen by a hash
-  of the commit, so that other commits run other cases;
+  of the test's name, so that every commit runs the same cases;
 * a test marked ``whole`` keeps all its cases;
 * a test or case marked ``slow`` does not run;
 * property tests try fewer examples, and numba's kernels are interpreted.
@@ -14,11 +14,8 @@ A test that is named on the command line (``tests/unit/test_x.py::test_y``) runs
 import gc
 import os
 import signal
-import subprocess
-import time
 import zlib
 from collections.abc import Generator
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -38,14 +35,6 @@ pytest_plugins = [
     "support.markers",
 ]
 
-#: Maximum processor time in seconds of a test that is not marked ``slow``. Waiting for servers and
-#: commands is not counted, because it depends on what else runs. The sweep allows twice as much,
-#: because Hypothesis tries more examples there, and three sessions share the processor's caches.
-MAX_SECONDS = 2.0
-
-#: Seconds that `_slowness` takes on the machine for which MAX_SECONDS was chosen, when idle.
-STANDARD_SECONDS = 0.06
-
 #: Hypothesis's time limit per example is off, since the machine can be slow.
 settings.register_profile(
     "sweep",
@@ -53,24 +42,17 @@ settings.register_profile(
     max_examples=SWEEP_EXAMPLES,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("quick", settings.get_profile("sweep"), max_examples=10)
+# `derandomize` makes every run try the same examples.
+settings.register_profile("quick", settings.get_profile("sweep"), max_examples=10, derandomize=True)
 
 # A shell makes background processes ignore Ctrl-C. Programs started by tests would inherit this.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options that choose the cases."""
+    """Add the option that chooses the cases."""
     group = parser.getgroup("starcast")
     group.addoption("--sweep", action="store_true", help="run all cases and the tests marked slow")
-    group.addoption(
-        "--sample", default=_commit(), help="text that picks the second case (default: the commit)"
-    )
-
-
-def _commit() -> str:
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -89,7 +71,7 @@ def pytest_report_header(config: pytest.Config) -> str:
     """Return the header line that says how the cases are chosen."""
     if config.option.sweep:
         return "cases: all"
-    return f"cases: two of each test (--sample={config.option.sample}); --sweep runs all"
+    return "cases: two of each test; --sweep runs all"
 
 
 def _runs_whole(config: pytest.Config) -> bool:
@@ -108,9 +90,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> Generator[None, None, No
     # If all cases are slow, keep them: they are deselected later. Without any case, pytest would
     # call the function without its parameters.
     if quick_calls:
-        name = f"{metafunc.definition.nodeid} {metafunc.config.option.sample}"
         first, *others = quick_calls
-        drawn = [others[zlib.crc32(name.encode()) % len(others)]] if others else []
+        number = zlib.crc32(metafunc.definition.name.encode())
+        drawn = [others[number % len(others)]] if others else []
         metafunc._calls = [first, *drawn]
 
 
@@ -127,26 +109,3 @@ def pytest_collection_finish() -> None:
     """Exclude the modules and the thousands of collected tests from garbage collection."""
     gc.collect()
     gc.freeze()
-
-
-def _slowness() -> float:
-    """Return how many times slower than the reference machine this machine is now, at least 1."""
-    begin = time.process_time()
-    sum(number * number % 7 for number in range(1_000_000))
-    return max(1.0, (time.process_time() - begin) / STANDARD_SECONDS)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """Fail a test that takes too long and is not marked slow."""
-    begin = time.process_time()
-    result = yield
-    used = time.process_time() - begin
-    most = 2 * MAX_SECONDS if pyfuncitem.config.getoption("--sweep") else MAX_SECONDS
-    if used > most and not pyfuncitem.get_closest_marker("slow") and used > most * _slowness():
-        pytest.fail(
-            f"the test took {used:.1f} s of processor time; at most {most:g} are allowed: "
-            "make it smaller, or mark it slow",
-            pytrace=False,
-        )
-    return result

@@ -31,6 +31,8 @@ SMOKE = (
 EXTRAS = "embedded,web"
 #: The lowest accepted pyroma rating, out of 10.
 RATING = "9"
+#: The version of actionlint, a linter of workflows.
+ACTIONLINT = "v1.7.12"
 _IMAGE = re.compile(r"^(?:    image: |ARG PYTHON=)(?!\$)(\S+)$", re.MULTILINE)
 _CONTACT = re.compile(r'^authors = .*email = "(.*?)"', re.MULTILINE)
 
@@ -161,6 +163,14 @@ def check_images() -> str:
     return f"{len(images)} images have digests"
 
 
+def check_workflows() -> str:
+    """Check the workflows by actionlint, which is a Go program."""
+    if not shutil.which("go"):
+        raise NotCheckedError("actionlint is not built, because Go is not installed")
+    run("go", "run", f"github.com/rhysd/actionlint/cmd/actionlint@{ACTIONLINT}")
+    return f"actionlint {ACTIONLINT} finds nothing"
+
+
 def check_contact() -> str:
     """Check that the authors' address is not a placeholder."""
     (contact,) = _CONTACT.findall((ROOT / "pyproject.toml").read_text())
@@ -188,6 +198,7 @@ def checks() -> Iterator[tuple[str, Callable[[], str]]]:
     yield "pip-audit", audit
     for version in PYTHONS:
         yield f"Python {version}", try_wheel(version)
+    yield "workflows", check_workflows
     yield "images", check_images
     yield "contact", check_contact
 

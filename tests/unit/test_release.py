@@ -23,6 +23,18 @@ def test_workflows_run_only_make_targets_and_pin_their_actions() -> None:
         assert [each for each in actions if not re.search(r"@[0-9a-f]{40} # v", each)] == []
 
 
+def test_the_workflow_tests_every_python_of_the_classifiers() -> None:
+    prefix = "Programming Language :: Python :: "
+    classified = [
+        each.removeprefix(prefix)
+        for each in PROJECT["project"]["classifiers"]
+        if each.startswith(prefix)
+    ]
+    workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
+    (matrix,) = re.findall(r"^ +python: \[(.*)\]$", workflow, re.MULTILINE)
+    assert matrix == ", ".join(f'"{version}"' for version in classified)
+
+
 def test_developer_dependency_groups_are_not_extras() -> None:
     groups = PROJECT["dependency-groups"]
     assert {"bench", "dev", "docs", "release"} == groups.keys()

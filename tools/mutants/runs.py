@@ -39,8 +39,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if selection["only"]:
         kept = [item for item in kept if rank(item) < len(ranks)]
     items[:] = sorted(kept, key=rank)
-    for item in items:
-        item.add_marker("slow")  # raises the time limit: coverage and other jobs slow tests
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:
