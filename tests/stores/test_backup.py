@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from campaign.proxy import Proxy
 from neo4j import Driver
 from sqlalchemy import URL, Engine, text
 
@@ -368,9 +369,7 @@ def test_a_backup_of_the_first_format_is_restored_without_executing_its_dump(
             (extended, "the tables of its dump are not those of its manifest.json"),
         ):
             with pytest.raises(InputError, match=message):
-                backup.restore(
-                    target, changed, keep=tmp_path / "kept.backup", decoder=PG_RESTORE
-                )
+                backup.restore(target, changed, keep=tmp_path / "kept.backup", decoder=PG_RESTORE)
             assert all_rows(target) == before
         target.dispose()
 

@@ -27,8 +27,7 @@ from uuid import UUID
 
 import pydantic
 from psycopg import sql
-from sqlalchemy import Connection, Engine, inspect, text
-from sqlalchemy.dialects.postgresql import BYTEA
+from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
 from starcast.stores.database import migrations, sessions
@@ -62,6 +61,11 @@ _FORMATS = (
 )
 #: SQLSTATEs of rows that a table does not accept: wrong data, a constraint, a limit of the server.
 _BAD_ROWS = ("22", "23", "54")
+_COLUMNS = text(
+    "select attname as name, attgenerated <> '' as generated, atttypid::regtype::text as type"
+    " from pg_attribute where attrelid = to_regclass(:table) and attnum > 0 and not attisdropped"
+    " order by attnum"
+)
 #: Seconds without output after which pg_restore is ended.
 _DECODER_SECONDS = sessions.SILENT_SECONDS
 #: An entry in the table of contents of a dump: its kind, schema and name.
@@ -312,8 +316,8 @@ def _copy_in(connection: Connection, file: Path, name: str, rows: _Rows) -> None
 
 def _columns(connection: Connection, table: str) -> list[str]:
     """Return the columns of a table that a backup holds, sorted: all that are not computed."""
-    columns = inspect(connection).get_columns(table)
-    return sorted(column["name"] for column in columns if "computed" not in column)
+    columns = connection.execute(_COLUMNS, {"table": table})
+    return sorted(column.name for column in columns if not column.generated)
 
 
 @contextmanager
@@ -449,10 +453,8 @@ def _content(connection: Connection, table: str) -> TableContent:
     """Return the row count and the sum of all row hashes, which does not depend on row order."""
     # A bytea is hashed first, because its text is twice as long as its bytes.
     values = [
-        sql.SQL("md5({})" if isinstance(column["type"], BYTEA) else "{}").format(
-            sql.Identifier(column["name"])
-        )
-        for column in inspect(connection).get_columns(table)
+        sql.SQL("md5({})" if column.type == "bytea" else "{}").format(sql.Identifier(column.name))
+        for column in connection.execute(_COLUMNS, {"table": table})
     ]
     # Only 60 bits of the hash are used, so that the bigint is never negative. PostgreSQL sums
     # bigints as numeric, which cannot overflow.
