@@ -152,7 +152,7 @@ def test_owner_writer_and_reader_of_a_schema_do_what_they_may(
     file = str(tmp_path / "own.backup")
     assert starcast("backup", file).code == 0
     assert starcast("restore", file, "--no-graph").code == 6
-    assert starcast("restore", file, "--no-graph", "--replace", "--yes").code == 0
+    assert starcast("restore", file, "--no-graph", "--replace").code == 0
     assert starcast(*run[:2], "f", *run[3:]).code == 0
     admin(shared, f"grant starcast_reader to {ROLES[3]}")
     name_store(monkeypatch, login(shared, ROLES[3]))
