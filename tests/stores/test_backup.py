@@ -25,7 +25,7 @@ from starcast.ingest.rebuilding import back_up, rebuild, restore
 from starcast.ingest.stores import Stores
 from starcast.ingest.verification import verify
 from starcast.stores import GraphAddress, Role
-from starcast.stores.database import backup, migrations, sessions
+from starcast.stores.database import backup, dumps, migrations, sessions
 from starcast.stores.database.backup import REBUILDING
 from starcast.stores.graph.reader import read_artifact_nodes
 from starcast.support.errors import BusyError, InputError, RejectedError, UnavailableError
@@ -368,7 +368,7 @@ def test_a_backup_of_the_first_format_is_restored_without_executing_its_dump(
         extended = write_dump(migrated, tmp_path / "table.backup", TABLES.format("|invoice"))
         for changed, message in (
             (triggered, "its dump holds the trigger public experiment"),
-            (extended, "the tables of its dump are not those of its manifest.json"),
+            (extended, "the tables of its dump are not those of its manifest"),
         ):
             with pytest.raises(InputError, match=message):
                 backup.restore(target, changed, keep=tmp_path / "kept.backup", decoder=PG_RESTORE)
@@ -415,7 +415,7 @@ def test_a_dump_without_columns_or_with_a_stuck_program_is_refused(
 ) -> None:
     file = write_dump(migrated, tmp_path / "first.backup", TABLES.format(""))
     stuck = tmp_path / "pg_restore"
-    monkeypatch.setattr(backup, "_DECODER_SECONDS", 0.2)
+    monkeypatch.setattr(dumps, "_DECODER_SECONDS", 0.2)
     for script, error, message in (
         ("exec sleep 60", UnavailableError, "pg_restore has written nothing for"),
         ("echo 'pg_restore: error: no'>&2; exit 1", InputError, "cannot read the dump .* no"),

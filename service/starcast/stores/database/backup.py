@@ -9,18 +9,14 @@ A backup holds rows only. The tables come from the migrations, and nothing of th
 a dump is only decoded. A restored database is accepted only if its tables have the checksums.
 """
 
-import os
 import re
-import select
-import subprocess
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -30,11 +26,12 @@ from psycopg import sql
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from starcast.stores.database import migrations, sessions
+from starcast.stores.database import dumps, migrations, sessions
+from starcast.stores.database.dumps import Rows, not_a_backup
 from starcast.stores.database.models import Base
 from starcast.stores.database.sessions import execute_sql, open_copy
 from starcast.support.atomic import atomic_write
-from starcast.support.errors import InputError, RejectedError, StarcastError, UnavailableError
+from starcast.support.errors import InputError, RejectedError, StarcastError
 from starcast.support.limited import open_archive, read_member
 from starcast.support.progress import Reporter, Silent
 from starcast.support.text import pluralize
@@ -66,26 +63,12 @@ _COLUMNS = text(
     " from pg_attribute where attrelid = to_regclass(:table) and attnum > 0 and not attisdropped"
     " order by attnum"
 )
-#: Seconds without output after which pg_restore is ended.
-_DECODER_SECONDS = sessions.SILENT_SECONDS
-#: An entry in the table of contents of a dump: its kind, schema and name.
-_ENTRY = re.compile(r"^\d+; \d+ \d+ ([A-Z ]+) (\S+) (\S+)", re.MULTILINE)
-#: The kinds of entries in a dump of starcast's tables.
-_EXPECTED_KINDS = {
-    "TABLE", "TABLE DATA", "DEFAULT", "CONSTRAINT", "FK CONSTRAINT", "INDEX", "COMMENT",
-    "SEQUENCE", "SEQUENCE SET", "SEQUENCE OWNED BY",
-}  # fmt: skip
 #: The statement after which no artifact counts as complete in the graph.
 _FORGET_GRAPH = text(
     "update materialization set state = 'failed', error = :error, finished_at = now(),"
     " found_nodes = null, found_relationships = null, found_checksum = null"
     " where state = 'complete'"
 )
-#: The statement of pg_restore's output that precedes the rows of a table.
-_COPY = re.compile(rb"^COPY public\.\S+ \(([^\n]*)\) FROM stdin;\n", re.MULTILINE)
-#: The rows of a table in a backup: their columns in order, if the text does not name them itself in
-#: a header line, and the text of COPY in pieces.
-_Rows = tuple[list[str] | None, Iterable[bytes]]
 
 #: A time that is far enough from datetime's limits to be converted to every time zone.
 _Moment = Annotated[
@@ -203,7 +186,7 @@ def read_manifest(file: Path) -> Manifest:
         manifest = _manifest(archive, file)
         damaged = archive.testzip()
         if damaged is not None:
-            raise _not_a_backup(file, f"its part {damaged} is damaged")
+            raise not_a_backup(file, f"its part {damaged} is damaged")
         return manifest
 
 
@@ -279,7 +262,7 @@ def _fill(connection: Connection, file: Path, manifest: Manifest, decoder: Path 
     schema = migrations.enter_schema(connection)
     tables = [table.name for table in migrations.find_tables(connection)]
     if {*tables} != {*manifest.tables}:
-        raise _not_a_backup(file, f"its tables are not those of revision {manifest.revision}")
+        raise not_a_backup(file, f"its tables are not those of revision {manifest.revision}")
     # The migrations have inserted a few rows.
     execute_sql(connection, sql.SQL("truncate {}").format(migrations.join_names(schema, tables)))
     with _open_rows(file, manifest, decoder) as rows_of:
@@ -289,14 +272,14 @@ def _fill(connection: Connection, file: Path, manifest: Manifest, decoder: Path 
             except DBAPIError as error:
                 if not sessions.sqlstate(error).startswith(_BAD_ROWS):
                     raise
-                raise _not_a_backup(file, f"table {name}: {sessions.first_line(error)}") from None
+                raise not_a_backup(file, f"table {name}: {sessions.first_line(error)}") from None
 
 
-def _copy_in(connection: Connection, file: Path, name: str, rows: _Rows) -> None:
+def _copy_in(connection: Connection, file: Path, name: str, rows: Rows) -> None:
     columns = _columns(connection, name)
     given, chunks = rows
     if given is not None and sorted(given) != columns:
-        raise _not_a_backup(file, f"the columns of its table {name} are {', '.join(given)}")
+        raise not_a_backup(file, f"the columns of its table {name} are {', '.join(given)}")
     statement = sql.SQL("copy {} ({}) from stdin with (encoding 'UTF8', header {})").format(
         sql.Identifier(name),
         sql.SQL(", ").join(map(sql.Identifier, given or columns)),
@@ -323,7 +306,7 @@ def _columns(connection: Connection, table: str) -> list[str]:
 @contextmanager
 def _open_rows(
     file: Path, manifest: Manifest, decoder: Path | None
-) -> Iterator[Callable[[str], _Rows]]:
+) -> Iterator[Callable[[str], Rows]]:
     """Open a backup, and yield a function that returns the rows of a table."""
     with _open(file) as archive, tempfile.TemporaryDirectory() as folder:
         if manifest.dumped_by is None:
@@ -332,83 +315,13 @@ def _open_rows(
             dump = archive.extract(_DUMP, folder)
             if decoder is None:
                 raise ValueError("a dump needs a decoder")
-            _check_contents(file, manifest, b"".join(_run(decoder, "--list", dump)))
-            yield partial(_read_dump, file, decoder, dump)
+            dumps.check_contents(file, decoder, dump, manifest.tables)
+            yield partial(dumps.read_rows, file, decoder, dump)
 
 
-def _read_member(archive: zipfile.ZipFile, table: str) -> _Rows:
+def _read_member(archive: zipfile.ZipFile, table: str) -> Rows:
     member = archive.open(_MEMBER.format(table))
     return None, iter(partial(member.read, _CHUNK), b"")
-
-
-def _check_contents(file: Path, manifest: Manifest, listing: bytes) -> None:
-    """Check that the table of contents of a dump has the manifest's tables and nothing foreign."""
-    entries = _ENTRY.findall(listing.decode(errors="replace"))
-    for kind, schema, name in entries:
-        if kind not in _EXPECTED_KINDS or schema != "public":
-            raise _not_a_backup(file, f"its dump holds the {kind.lower()} {schema} {name}")
-    tables = {name for kind, _, name in entries if kind == "TABLE DATA"}
-    if tables - {migrations.VERSION_TABLE} != {*manifest.tables}:
-        raise _not_a_backup(file, f"the tables of its dump are not those of its {_MANIFEST}")
-
-
-def _read_dump(file: Path, decoder: Path, dump: str, table: str) -> _Rows:
-    output = _run(decoder, "--data-only", f"--table={table}", "--file=-", dump)
-    text = b""
-    for chunk in output:
-        text += chunk
-        if match := _COPY.search(text):
-            columns = [name.strip('"') for name in match[1].decode(errors="replace").split(", ")]
-            # The server ignores what follows the end mark of the rows.
-            return columns, chain([text[match.end() :]], output)
-        if len(text) > _CHUNK:
-            break
-    raise _not_a_backup(file, f"its dump holds no rows of the table {table}")
-
-
-def _run(program: Path, *options: str) -> Iterator[bytes]:
-    """Yield the output of pg_restore, which connects to no server and executes nothing.
-
-    Raises:
-        InputError: the program cannot read the dump.
-        UnavailableError: the program does not continue.
-    """
-    # The messages go to a file, because they are read only at the end, and a full pipe would block
-    # the program.
-    with (
-        tempfile.TemporaryFile() as messages,
-        subprocess.Popen(
-            [program, *options],
-            bufsize=0,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=messages,
-            env=os.environ | {"LC_ALL": "C"},
-        ) as process,
-    ):
-        try:
-            yield from iter(partial(_read_output, process.stdout), b"")
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(_DECODER_SECONDS)
-        finally:
-            process.kill()
-        messages.seek(0)
-        reason = messages.read(_CHUNK).decode(errors="replace").strip()
-    if process.returncode != 0:
-        line = next(iter(reason.splitlines()), f"exit code {process.returncode}")
-        raise InputError(
-            f"pg_restore cannot read the dump of the backup: {line.removeprefix('pg_restore: ')}",
-            hint="nothing was changed; name another backup",
-        )
-
-
-def _read_output(output: Any) -> bytes:
-    if not select.select([output], [], [], _DECODER_SECONDS)[0]:
-        raise UnavailableError(
-            f"pg_restore has written nothing for {_DECODER_SECONDS:.0f} seconds",
-            hint="nothing was changed; try again",
-        )
-    return bytes(output.read(_CHUNK))
 
 
 def _verify(connection: Connection, manifest: Manifest) -> None:
@@ -473,7 +386,7 @@ def _open(file: Path) -> Iterator[zipfile.ZipFile]:
             yield archive
     except (zipfile.BadZipFile, EOFError, NotImplementedError, UnicodeDecodeError) as error:
         reason = "it is incomplete or damaged" if _begins_as_zip(file) else str(error).lower()
-        raise _not_a_backup(file, reason) from None
+        raise not_a_backup(file, reason) from None
     except OSError as error:
         raise InputError(
             f"{file} cannot be read: {(error.strerror or str(error)).lower()}",
@@ -489,29 +402,22 @@ def _begins_as_zip(file: Path) -> bool:
 def _manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
     names = sorted(archive.namelist())
     if _MANIFEST not in names:
-        raise _not_a_backup(file, f"it contains no {_MANIFEST}")
+        raise not_a_backup(file, f"it contains no {_MANIFEST}")
     # `create` compresses no member of the archive, and a compressed member could expand without
     # limit.
     for part in archive.infolist():
         if part.compress_type != zipfile.ZIP_STORED or part.flag_bits & 1:
-            raise _not_a_backup(file, f"its part {part.filename} is compressed or encrypted")
+            raise not_a_backup(file, f"its part {part.filename} is compressed or encrypted")
     try:
         text = read_member(archive, _MANIFEST, _MAX_MANIFEST, f"the manifest of {file}")
         manifest = Manifest.model_validate_json(text)
     except pydantic.ValidationError as error:
         details: Any = error.errors()[0]
         place = ".".join(map(str, details["loc"])) or "the text"
-        raise _not_a_backup(file, f"{place} of its {_MANIFEST} is not valid") from None
+        raise not_a_backup(file, f"{place} of its {_MANIFEST} is not valid") from None
     # The first format has the table of the revision, which the manifest names as well.
     tables = {key: each for key, each in manifest.tables.items() if key != migrations.VERSION_TABLE}
     members = [_MEMBER.format(table) for table in tables] if manifest.dumped_by is None else [_DUMP]
     if names != sorted([_MANIFEST, *members]):
-        raise _not_a_backup(file, f"its parts are not those that its {_MANIFEST} names")
+        raise not_a_backup(file, f"its parts are not those that its {_MANIFEST} names")
     return manifest.model_copy(update={"tables": tables})
-
-
-def _not_a_backup(file: Path, reason: str) -> StarcastError:
-    return InputError(
-        f"{file} is not a complete backup of starcast: {reason}",
-        hint="name a file that 'starcast backup' has written; nothing was changed",
-    )
