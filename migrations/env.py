@@ -8,7 +8,7 @@ from alembic import context
 from alembic.runtime.migration import MigrationContext, MigrationInfo
 from sqlalchemy import Connection
 
-from starcast.stores.database.migrations import declare
+from starcast.stores.database.migrations import declare, enter_schema
 from starcast.stores.database.models import Base
 
 
@@ -16,10 +16,11 @@ def declare_at_head(*, ctx: MigrationContext, step: MigrationInfo, **_: object) 
     """Write comments, create views and grant rights after an upgrade to the newest revision."""
     newest = context.script.get_current_head()
     if step.is_upgrade and step.up_revision_id == newest and ctx.connection is not None:
-        declare(ctx.connection)
+        declare(ctx.connection, context.config.attributes.get("writer"))
 
 
 def migrate(connection: Connection) -> None:
+    enter_schema(connection)
     context.configure(
         connection=connection,
         target_metadata=Base.metadata,
@@ -30,11 +31,13 @@ def migrate(connection: Connection) -> None:
 
 
 def migrate_configured() -> None:
-    from starcast.embedded.endpoints import migration_url  # noqa: PLC0415 - a connection needs no settings
+    from starcast.embedded.endpoints import migration_url, store_url  # noqa: PLC0415 - a connection needs no settings
     from starcast.stores.database.sessions import connect  # noqa: PLC0415
     from starcast.support.settings import Settings  # noqa: PLC0415
 
-    with connect(migration_url(Settings.load())).begin() as connection:
+    settings = Settings.load()
+    context.config.attributes["writer"] = store_url(settings).username
+    with connect(migration_url(settings)).begin() as connection:
         migrate(connection)
 
 

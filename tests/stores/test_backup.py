@@ -1,8 +1,10 @@
 """Backups restore everything into empty stores; damaged files are refused."""
 
 import json
+import shutil
 import subprocess
 import threading
+import time
 import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,10 +13,11 @@ from typing import Any
 
 import pytest
 from neo4j import Driver
-from sqlalchemy import URL, Engine
+from sqlalchemy import URL, Engine, text
 
+from campaign.proxy import Proxy
 from starcast.catalogue.plugins import PluginMissingError
-from starcast.embedded.programs import find_client_programs
+from starcast.embedded.programs import find_pg_restore
 from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import ingest, open_stores, parse_request
@@ -22,18 +25,28 @@ from starcast.ingest.rebuilding import back_up, rebuild, restore
 from starcast.ingest.stores import Stores
 from starcast.ingest.verification import verify
 from starcast.stores import GraphAddress, Role
-from starcast.stores.database import backup, migrations, sessions
+from starcast.stores.database import backup, dumps, migrations, sessions
+from starcast.stores.database.backup import REBUILDING
 from starcast.stores.graph.reader import read_artifact_nodes
-from starcast.support.errors import InputError, RejectedError, UnavailableError
+from starcast.support.errors import BusyError, InputError, RejectedError, UnavailableError
 from starcast.support.progress import ProgressLines, Silent
 from support.claim_runs import check_and_store
 from support.fix_cli import Starcast, name_store
 from support.fix_plugins import load_examples
-from support.fix_servers import empty, execute, plain_url, scalars, settings_for
+from support.fix_servers import (
+    empty,
+    environment_for,
+    execute,
+    new_database,
+    plain_url,
+    scalars,
+    settings_for,
+)
 from support.fix_store import HEAD, NEXT, all_rows
 from support.plans import plan
+from support.workers import running_command, wait_until
 
-PROGRAMS = find_client_programs(18)
+PG_RESTORE = find_pg_restore(18)
 STORED = ("S4", "S4:multiple:1234", "S4:broadcast:multiple:all:segments=1:1234")
 
 
@@ -116,7 +129,7 @@ def test_a_backup_of_an_old_revision_is_restored_and_upgraded(
     file: Path, target: Engine, add_revision: Callable[[], None]
 ) -> None:
     add_revision()
-    manifest = backup.restore(target, file, PROGRAMS)
+    manifest = backup.restore(target, file)
     assert (manifest.revision, migrations.current(target)) == (HEAD, NEXT)
     migrations.check(target)
     assert scalars(target, "select count(*) from run_summary") == [4]
@@ -183,7 +196,7 @@ def artifact_ids(stores: Stores) -> set[str]:
 def test_a_database_of_another_program_is_refused(bare: Engine, file: Path) -> None:
     execute(bare, "create table invoice as select 1 as id")
     with pytest.raises(RejectedError, match="another program, such as 'invoice'"):
-        backup.restore(bare, file, PROGRAMS)
+        backup.restore(bare, file)
     assert list(all_rows(bare)) == ["invoice"]
 
 
@@ -223,8 +236,9 @@ def rewrite(file: Path, changed: Path, change: Callable[[dict[str, Any]], None])
     with zipfile.ZipFile(file) as old, zipfile.ZipFile(changed, "w") as new:
         manifest = json.loads(old.read("manifest.json"))
         change(manifest)
-        new.writestr("postgres.dump", old.read("postgres.dump"))
-        new.writestr("manifest.json", json.dumps(manifest))
+        for name in old.namelist():
+            content = json.dumps(manifest) if name == "manifest.json" else old.read(name)
+            new.writestr(name, content)
     return changed
 
 
@@ -238,7 +252,6 @@ def other_checksum(manifest: dict[str, Any]) -> None:
         (other_checksum, "the restored rows differ from the backup in run"),
         (lambda manifest: manifest.update(revision="9999"), "newer than this starcast"),
         (lambda manifest: manifest.update(revision="0003"), "too old: this starcast upgrades from"),
-        (lambda manifest: manifest.update(postgres="99.1"), "comes from PostgreSQL 99.1"),
     ],
 )
 def test_a_failed_restore_leaves_an_empty_store(
@@ -249,9 +262,9 @@ def test_a_failed_restore_leaves_an_empty_store(
     message: str,
 ) -> None:
     with pytest.raises(RejectedError, match=message):
-        backup.restore(target, rewrite(file, tmp_path / "changed", change), PROGRAMS)
-    backup.check_empty(target)
-    backup.restore(target, file, PROGRAMS)
+        backup.restore(target, rewrite(file, tmp_path / "changed", change))
+    assert migrations.current(target) is None or backup.count_rows(target) == {}
+    backup.restore(target, file)
     assert backup.count_rows(target)["run"] == 4
 
 
@@ -259,39 +272,31 @@ def test_a_failed_replacement_restores_the_previous_content(
     file: Path, bare: Engine, role_url: Callable[[URL, Role], URL], tmp_path: Path
 ) -> None:
     """Afterwards the rows and the access rights are as before."""
-    backup.restore(bare, file, PROGRAMS)
+    backup.restore(bare, file)
     before, keep = all_rows(bare), tmp_path / "all before.backup"
     changed = rewrite(file, tmp_path / "changed", other_checksum)
     with pytest.raises(RejectedError, match="differ from the backup in run"):
-        backup.restore(bare, changed, PROGRAMS, keep=keep)
+        backup.restore(bare, changed, keep=keep)
     assert all_rows(bare) == before
     assert migrations.differences(bare) == []
     reader = sessions.connect(role_url(bare.url, "reader"))
     assert backup.count_rows(reader) == backup.count_rows(bare)
     reader.dispose()
-    # If the previous content cannot be restored, the error names the file and the command.
-    (tmp_path / "pg_dump").symlink_to(PROGRAMS / "pg_dump")
-    (tmp_path / "pg_restore").symlink_to("/bin/false")
-    with pytest.raises(UnavailableError, match="could not be put back: pg_restore failed") as error:
-        backup.restore(bare, file, tmp_path, keep=keep)
-    assert f"starcast restore '{keep}' --replace" in error.value.hint
-    backup.restore(bare, keep, PROGRAMS, keep=tmp_path / "nothing.backup")
+    backup.restore(bare, keep, keep=tmp_path / "nothing.backup")
     assert all_rows(bare) == before
     assert not (tmp_path / "nothing.backup").exists()
 
 
-def test_an_interrupted_backup_keeps_the_earlier_file(stored: Engine, tmp_path: Path) -> None:
+def test_an_interrupted_backup_keeps_the_earlier_file(migrated: Engine, tmp_path: Path) -> None:
     target = tmp_path / "store.backup"
     target.write_bytes(b"an earlier backup")
-    failing = tmp_path / "pg_dump"
-    failing.write_text("#!/bin/sh\nhead -c 100000 /dev/zero\nexit 1\n", encoding="utf-8")
-    failing.chmod(0o755)
-    with pytest.raises(UnavailableError, match="pg_dump failed"):
-        backup.create(stored, target, tmp_path)
+    execute(migrated, "drop table record")
+    with pytest.raises(RejectedError, match="the database lacks record, so a backup would be"):
+        backup.create(migrated, target)
     assert target.read_bytes() == b"an earlier backup"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["pg_dump", "store.backup"]
+    assert list(tmp_path.iterdir()) == [target]
     with pytest.raises(InputError, match="cannot be written"):
-        backup.create(stored, tmp_path / "missing" / "x", PROGRAMS)
+        backup.create(migrated, tmp_path / "missing" / "x")
 
 
 @pytest.mark.slow
@@ -308,21 +313,199 @@ def test_a_backup_is_one_snapshot_even_if_others_write_meanwhile(
     with ThreadPoolExecutor() as pool:
         pool.submit(keep_writing)
         try:
-            manifests = [backup.create(stored, tmp_path / str(i), PROGRAMS) for i in range(3)]
+            manifests = [backup.create(stored, tmp_path / str(i)) for i in range(3)]
         finally:
             stop.set()
     assert manifests[2].tables["experiment"].rows > manifests[0].tables["experiment"].rows
     assert backup.read_manifest(tmp_path / "2") == manifests[2]
 
 
-def test_a_dump_can_be_read_without_starcast(file: Path, bare: Engine, tmp_path: Path) -> None:
-    with zipfile.ZipFile(file) as archive:
-        dump = archive.extract("postgres.dump", tmp_path)
-    target = f"--dbname={plain_url(bare.url)}"
-    subprocess.run([PROGRAMS / "pg_restore", "--no-owner", target, dump], check=True)
-    assert scalars(bare, "select name from experiment") == ["e"]
+def write_dump(engine: Engine, file: Path, tables: str = "public.*") -> Path:
+    """Write a backup in the first format, in which starcast 0.1.0.dev wrote a dump by pg_dump."""
+    with engine.connect() as connection:
+        manifest = json.loads(backup._describe(connection).model_dump_json())
+    manifest["format"] = "starcast backup 1"
+    manifest["tables"]["alembic_version"] = {"rows": 1, "checksum": "1"}
+    command = [PG_RESTORE.with_name("pg_dump"), "--format=custom", "--no-owner", "--no-privileges"]
+    command += [f"--table={tables}", f"--dbname={plain_url(engine.url)}"]
+    dump = subprocess.run(command, check=True, capture_output=True).stdout
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("postgres.dump", dump)
+        archive.writestr("manifest.json", json.dumps(manifest))
+    return file
 
 
-def test_the_client_programs_must_have_the_version_of_the_server() -> None:
-    with pytest.raises(UnavailableError, match="the server is PostgreSQL 11, but pg_dump"):
-        find_client_programs(11)
+#: The views of a store are not part of a dump of its tables.
+TABLES = "public.(store|family|topology|forest|tree|schedule*|materialization|experiment|run|cost"
+TABLES += "|step_profile|claim_run|claim_evidence|claim_verdict|record|alembic_version{})"
+
+
+def test_a_backup_of_the_first_format_is_restored_without_executing_its_dump(
+    migrated: Engine, store_url: URL, tmp_path: Path
+) -> None:
+    """A dump with a trigger, a function or another table is refused; nothing of it is executed."""
+    execute(
+        migrated,
+        "insert into experiment (name) values ('e')",
+        r"insert into family values ('odd', E'\\\\.\\n\\\\.\\té')",
+    )
+    file = write_dump(migrated, tmp_path / "first.backup", TABLES.format(""))
+    before = all_rows(migrated)
+    with new_database(store_url) as url:
+        target = sessions.connect(url)
+        backup.restore(target, file, decoder=PG_RESTORE)
+        assert all_rows(target) == before
+        assert migrations.differences(target) == []
+        execute(
+            migrated,
+            "create function strike() returns trigger language plpgsql as"
+            " 'begin drop table if exists record; return new; end'",
+            "create trigger strike before insert on experiment"
+            " for each row execute function strike()",
+        )
+        triggered = write_dump(migrated, tmp_path / "trigger.backup", TABLES.format(""))
+        execute(migrated, "drop trigger strike on experiment", "create table invoice (id int)")
+        extended = write_dump(migrated, tmp_path / "table.backup", TABLES.format("|invoice"))
+        for changed, message in (
+            (triggered, "its dump holds the trigger public experiment"),
+            (extended, "the tables of its dump are not those of its manifest"),
+        ):
+            with pytest.raises(InputError, match=message):
+                backup.restore(target, changed, keep=tmp_path / "kept.backup", decoder=PG_RESTORE)
+            assert all_rows(target) == before
+        target.dispose()
+
+
+EXPERIMENT = b"created_at\tgrid\tid\tname\tpoints\n"
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (EXPERIMENT.replace(b"\tpoints", b""), "table experiment: wrong number of fields"),
+        (EXPERIMENT.replace(b"grid", b"mine"), "table experiment: column name mismatch"),
+        (EXPERIMENT + b"now\t{}\t1\te\t\\N\nnow\t{}\t2\tf\t\\N\n", "differ from the backup in exp"),
+        (EXPERIMENT + b"now\t{}\tx\te\t\\N\n", "table experiment: invalid input syntax"),
+        (EXPERIMENT + b"now\t{}\t1\t';drop table run\t\\N\n", "violates check constraint"),
+        (b"", "table experiment: wrong number of fields"),
+        (None, "its parts are not those that its manifest.json names"),
+    ],
+)
+def test_a_forged_backup_is_refused_and_the_store_is_unchanged(
+    migrated: Engine, tmp_path: Path, content: bytes | None, message: str
+) -> None:
+    execute(migrated, "insert into experiment (name) values ('e')")
+    file, before = tmp_path / "own.backup", all_rows(migrated)
+    backup.create(migrated, file)
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(tmp_path / "forged", "w") as new:
+        for name in old.namelist():
+            changed = name == "experiment.copy" and content is not None
+            new.writestr(name, content if changed else old.read(name))  # type: ignore[arg-type]
+        if content is None:
+            new.writestr("invoice.copy", b"id\n")
+    with pytest.raises((InputError, RejectedError), match=message):
+        backup.restore(migrated, tmp_path / "forged", keep=tmp_path / "kept.backup")
+    assert all_rows(migrated) == before
+    assert migrations.differences(migrated) == []
+
+
+def test_a_dump_without_columns_or_with_a_stuck_program_is_refused(
+    migrated: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write_dump(migrated, tmp_path / "first.backup", TABLES.format(""))
+    stuck = tmp_path / "pg_restore"
+    monkeypatch.setattr(dumps, "_DECODER_SECONDS", 0.2)
+    for script, error, message in (
+        ("exec sleep 60", UnavailableError, "pg_restore has written nothing for"),
+        ("echo 'pg_restore: error: no'>&2; exit 1", InputError, "cannot read the dump .* no"),
+    ):
+        stuck.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        stuck.chmod(0o755)
+        with pytest.raises(error, match=message):
+            backup.restore(migrated, file, decoder=stuck)
+    migrations.check(migrated)
+
+
+def test_a_backup_of_the_first_format_needs_a_pg_restore_of_its_version() -> None:
+    with pytest.raises(UnavailableError, match="a dump of PostgreSQL 99, and no pg_restore"):
+        find_pg_restore(99)
+
+
+def test_a_store_with_rows_is_locked_before_it_is_replaced(
+    migrated: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row that another program has not committed yet is in neither file nor store, or waits."""
+    monkeypatch.setattr(migrations, "UPGRADE_SECONDS", 1)
+    file = tmp_path / "own.backup"
+    execute(migrated, "insert into experiment (name) values ('e')")
+    backup.create(migrated, file)
+    with migrated.connect() as other:
+        other.execute(text("insert into experiment (name) values ('late')"))
+        with pytest.raises(BusyError, match="another program is using the tables"):
+            backup.restore(migrated, file, keep=tmp_path / "kept.backup")
+        other.commit()
+    backup.restore(migrated, file, keep=tmp_path / "kept.backup")
+    assert backup.read_manifest(tmp_path / "kept.backup").tables["experiment"].rows == 2
+    assert scalars(migrated, "select name from experiment") == ["e"]
+
+
+def test_no_artifact_is_complete_after_a_restore_without_the_graph(
+    stored: Engine, bare: Engine, tmp_path: Path
+) -> None:
+    backup.create(stored, tmp_path / "own.backup")
+    backup.restore(bare, tmp_path / "own.backup")
+    states = scalars(bare, "select distinct state || ': ' || error from materialization")
+    assert states == [f"failed: {REBUILDING}"]
+
+
+@pytest.mark.slow
+def test_a_killed_restore_leaves_the_store_as_before(migrated: Engine, tmp_path: Path) -> None:
+    """Later kills find the restored rows; no kill finds anything else."""
+    insert = "insert into experiment (name) select 'e' || i from generate_series(1, 20000) as i"
+    execute(migrated, insert)
+    restored = all_rows(migrated)
+    backup.create(migrated, tmp_path / "own.backup")
+    execute(migrated, "insert into experiment (name) values ('late')")
+    before = all_rows(migrated)
+    words = ("restore", str(tmp_path / "own.backup"), "--no-graph", "--replace")
+    environment = environment_for(migrated.url, tmp_path) | {"STARCAST_HOME": str(tmp_path)}
+    found = []
+    for delay in range(8):
+        with running_command(environment, *words) as process:
+            kept = tmp_path / "backups"
+            wait_until(lambda: process.poll() is not None or kept.exists())  # noqa: B023
+            time.sleep(delay / 5)
+            process.kill()
+        shutil.rmtree(kept)
+        found.append(all_rows(migrated))
+        if found[-1] != before:
+            break
+    assert found[0] == before
+    assert found[-1] in (before, restored)
+
+
+@pytest.mark.slow
+def test_a_backup_of_a_silent_server_fails_with_one_sentence(
+    migrated: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server stops answering while it sends the rows."""
+    monkeypatch.setattr(sessions, "SILENT_SECONDS", 2.0)
+    monkeypatch.setattr(sessions, "PROBE_SECONDS", 1)
+    execute(migrated, "insert into experiment (name) values ('e')")
+    proxy = Proxy(migrated.url.port or 0)
+    through = sessions.connect(migrated.url.set(port=proxy.port))
+    content = backup._content
+
+    def fall_silent(*given: Any) -> backup.TableContent:
+        proxy.is_silent = given[1] == "tree"
+        return content(*given)
+
+    monkeypatch.setattr(backup, "_content", fall_silent)
+    began = time.monotonic()
+    with pytest.raises(UnavailableError, match="has not answered"):
+        backup.create(through, tmp_path / "x")
+    assert time.monotonic() - began < 20
+    assert list(tmp_path.iterdir()) == []
+    through.dispose()
+    proxy.close()

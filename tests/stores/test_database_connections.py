@@ -6,7 +6,7 @@ connections open.
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -15,14 +15,13 @@ from sqlalchemy import URL, Engine, text
 
 from campaign.proxy import Proxy
 from starcast.embedded.doctor import Verdict, examine
-from starcast.embedded.programs import find_client_programs
 from starcast.experiments.design import Grid
 from starcast.experiments.running import run_experiment
 from starcast.ingest import Stores, ingest, parse_request
 from starcast.stores import GraphAddress
 from starcast.stores.database import backup, migrations, sessions
 from starcast.stores.graph.connection import Graph
-from starcast.support.errors import BusyError, InputError, UnavailableError
+from starcast.support.errors import BusyError, UnavailableError
 from starcast.support.progress import Silent
 from support.claim_runs import check_and_store
 from support.fix_cli import Starcast, name_store
@@ -115,24 +114,16 @@ def test_an_ingest_and_a_verification_of_claims_work_behind_the_pooler(
     assert starcast("claims", "show", "TS.L1").code == 0
 
 
-def test_backup_and_restore_are_refused_and_change_no_session(
-    pooled_engine: Engine, engine: Engine, tmp_path: Path
+def test_backup_and_restore_work_behind_the_pooler_and_change_no_session(
+    pooled: URL, pooled_engine: Engine, engine: Engine, tmp_path: Path
 ) -> None:
-    """pg_dump and pg_restore would empty the search path of the sessions that they use."""
-    programs = find_client_programs(backup.server_major(engine))
-    file, own = tmp_path / "store.backup", tmp_path / "own.backup"
-    backup.create(engine, own, programs)
-    before = migrations.current(engine)
-    calls: tuple[Callable[[], object], ...] = (
-        lambda: backup.create(pooled_engine, file, programs),
-        lambda: backup.restore(pooled_engine, own, programs),
-    )
-    for call in calls:
-        with pytest.raises(InputError, match="is behind a connection pooler") as refused:
-            call()
-        assert "STARCAST_POSTGRES_URI" in refused.value.hint
-    assert not file.exists()
-    assert migrations.current(engine) == before
+    file = tmp_path / "store.backup"
+    execute(engine, "insert into experiment (name) values ('e')")
+    backup.create(pooled_engine, file)
+    owner = sessions.connect(pooled)
+    backup.restore(owner, file)
+    assert scalars(owner, "select name from experiment") == ["e"]
+    owner.dispose()
     for _ in range(6):
         assert scalars(pooled_engine, "show search_path") == ['"$user", public']
 

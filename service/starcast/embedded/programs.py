@@ -1,8 +1,8 @@
 """Programs of the servers: packages of ``starcast[embedded]``, PostgreSQL's clients, Neo4j's jars.
 
 Only the extra installs the packages with the servers. If the account that runs the servers cannot
-read their folder, they are copied to ``/var/cache/starcast``. The clients ``pg_dump`` and
-``pg_restore`` must have the server's version, which may differ from that of the embedded server.
+read their folder, they are copied to ``/var/cache/starcast``. The client ``pg_restore`` decodes
+backups of the first format.
 
 All homes of a machine share Neo4j's jars. ``jars.lock`` lists every file with its size and SHA-256;
 ``tools/lockfile.py`` writes it. A jar gets its final name only after its checksum has been
@@ -159,33 +159,31 @@ def create_readable(folder: Path) -> None:
             path.chmod(0o755)
 
 
-def find_client_programs(major: int) -> Path:
-    """Return the folder of PostgreSQL's client programs of a major version.
+def find_pg_restore(major: int) -> Path:
+    """Return the program pg_restore of this major version of PostgreSQL, or of a newer one.
 
-    It belongs to a package of the extra or to the system.
-
-    A newer ``pg_dump`` could dump the database, but the server cannot always restore such a dump.
+    It belongs to a package of the extra or to the system, and decodes backups of the first format.
 
     Raises:
-        UnavailableError: the client programs are not installed.
+        UnavailableError: no such program is installed.
     """
-    for folder in _client_folders(major):
-        if _major(folder / "pg_dump") == major and (folder / "pg_restore").exists():
-            return folder
+    for program in _find_pg_restores(major):
+        if (_major(program) or 0) >= major:
+            return program
     raise UnavailableError(
-        f"the server is PostgreSQL {major}, but pg_dump and pg_restore of this version are not"
+        f"the backup holds a dump of PostgreSQL {major}, and no pg_restore that reads it is"
         " installed",
         hint=f"install the package postgresql-client-{major}"
-        + (", or 'starcast[backup]'" if major == 18 else ""),
+        + (", or 'starcast[backup]'" if major <= 18 else ""),
     )
 
 
-def _client_folders(major: int) -> Iterator[Path]:
+def _find_pg_restores(major: int) -> Iterator[Path]:
     with suppress(UnavailableError):
-        yield locate(POSTGRES.parts[0]).parent / POSTGRES / "bin"
-    if found := shutil.which("pg_dump"):
-        yield Path(found).parent
-    yield Path(_DEBIAN_CLIENTS.format(major))
+        yield locate(POSTGRES.parts[0]).parent / POSTGRES / "bin" / "pg_restore"
+    if found := shutil.which("pg_restore"):
+        yield Path(found)
+    yield Path(_DEBIAN_CLIENTS.format(major), "pg_restore")
 
 
 def _major(program: Path) -> int | None:

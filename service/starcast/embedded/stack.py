@@ -188,10 +188,9 @@ def prepare_store(home: Home, reporter: Reporter) -> None:
         from starcast.stores.database import backup  # noqa: PLC0415
 
         if revision in migrations.revisions() and backup.count_rows(engine):
-            clients = programs.find_client_programs(backup.server_major(engine))
             file = home.backup_file(f"revision-{revision}")
             reporter.say(f"backing up the database before its upgrade: {file}")
-            backup.create(engine, file, clients)
+            backup.create(engine, file)
         migrations.upgrade(engine, reporter)
     finally:
         engine.dispose()

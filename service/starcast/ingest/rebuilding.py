@@ -19,15 +19,15 @@ from sqlalchemy import select
 from starcast.catalogue.plugins import PluginMissingError
 from starcast.embedded.endpoints import graph_address, migration_url, store_url
 from starcast.embedded.home import Home
-from starcast.embedded.programs import find_client_programs
+from starcast.embedded.programs import find_pg_restore
 from starcast.ingest.artifacts import Artifact, artifact_from_id, recorded_artifacts
 from starcast.ingest.ingestion import ignore_stage
 from starcast.ingest.loading import LOST, Loaded, discard, find_artifacts, load, recover
 from starcast.ingest.offline import import_all, share_seconds
 from starcast.ingest.planning import choose_method
 from starcast.ingest.stores import LoadState, Stores, lock_stores, open_engine, open_stores
-from starcast.stores.database import backup, migrations, models
-from starcast.stores.database.backup import Manifest
+from starcast.stores.database import backup, models
+from starcast.stores.database.backup import REBUILDING, Manifest
 from starcast.stores.graph import audit
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.reader import read_artifact_nodes
@@ -38,9 +38,6 @@ from starcast.support.progress import Reporter, Silent
 from starcast.support.settings import Settings
 from starcast.support.text import pluralize
 from starcast.support.vocabulary import LoadMethod
-
-#: Error recorded for an artifact that a rebuild has deleted and not yet recreated.
-REBUILDING = "'starcast graph rebuild' has not recreated it yet"
 
 
 def rebuild(
@@ -209,12 +206,11 @@ def back_up(settings: Settings, file: Path) -> Manifest:
 
     Raises:
         InputError: the file cannot be written.
-        UnavailableError: the server, or its program ``pg_dump``, is not available.
+        UnavailableError: the server is not available.
         RejectedError: the database does not hold a starcast store.
     """
     with open_engine(store_url(settings)) as engine:
-        migrations.known_revision(engine)
-        return backup.create(engine, file, find_client_programs(backup.server_major(engine)))
+        return backup.create(engine, file)
 
 
 def restore(
@@ -244,7 +240,8 @@ def restore(
         UnavailableError: a server is not available.
     """
     # The file is read in full before a server is contacted, so a damaged file changes nothing.
-    backup.read_manifest(file)
+    dumped_by = backup.read_manifest(file).dumped_by
+    decoder = None if dumped_by is None else find_pg_restore(dumped_by)
     # The graph is checked first, so that nothing is restored if it is in use.
     if rebuild_graph:
         with Graph.open(graph_address(settings)) as graph:
@@ -258,9 +255,15 @@ def restore(
                         "--replace",
                     )
     with open_engine(migration_url(settings)) as engine:
-        programs = find_client_programs(backup.server_major(engine))
         keep = Home(settings.home).backup_file("before-restore") if replace else None
-        manifest = backup.restore(engine, file, programs, reporter, keep=keep)
+        manifest = backup.restore(
+            engine,
+            file,
+            reporter,
+            keep=keep,
+            decoder=decoder,
+            writer=store_url(settings).username,
+        )
     reporter.say(f"restored and verified {manifest.rows:,} rows of {len(manifest.tables)} tables")
     if rebuild_graph:
         reporter.say("rebuilding the graph")

@@ -289,10 +289,14 @@ class Administration(Connection):
     def schema(self) -> Facts:
         """Check that the schema has the newest revision and that its tables match the models.
 
-        In a shell, the exit code is 6 if a check fails.
+        Triggers, rules, row-security policies, foreign keys and child tables that are not
+        starcast's, on its tables or views, are differences too. Other tables, views and functions
+        in the same schema are only listed: they do not change the rows. In a shell, the exit code
+        is 6 if a check fails.
 
         Returns:
-            The revision of the tables, the newest revision, and the differences from the models.
+            The revision of the tables, the newest revision, the differences from the models, and
+            the other objects in the schema.
 
         Raises:
             UnavailableError: the server cannot be reached.
@@ -300,7 +304,13 @@ class Administration(Connection):
         from starcast.stores.database import migrations
 
         current, newest = migrations.current(self.database), migrations.head()
-        values: dict[str, Any] = {"revision": current, "newest": newest, "differences": []}
+        others = migrations.find_others(self.database)
+        values: dict[str, Any] = {
+            "revision": current,
+            "newest": newest,
+            "differences": [],
+            "others": others,
+        }
         if current != newest:
             sentence = f"the schema is {current or 'missing'}, the newest is {newest}"
             failure = RejectedError(
@@ -315,16 +325,18 @@ class Administration(Connection):
             )
             sentence = f"the schema has the newest revision ({newest})"
             return Facts(values | {"differences": found}, sentence, failure)
-        return Facts(
-            values, f"the schema has the newest revision ({newest}) and its tables match the models"
-        )
+        sentence = f"the schema has the newest revision ({newest}) and its tables match the models"
+        if others:
+            sentence += f"; not starcast's: {', '.join(others)}"
+        return Facts(values, sentence)
 
     def upgrade(self) -> Facts:
         """Create the tables, or upgrade them to the newest revision.
 
         Comments, views, and the rights of the roles starcast_writer and starcast_reader are
-        recreated. On your own server, the connecting role must have the rights of the tables'
-        owner: see the setting postgres_owner. In Python, ``connect(start=True)`` upgrades the
+        recreated. The role that the settings name gets the rights of the writer. On your own
+        server, the connecting role must have the rights of the tables' owner: see the setting
+        postgres_owner. In Python, ``connect(start=True)`` upgrades the
         embedded stack.
 
         Returns:
@@ -335,7 +347,7 @@ class Administration(Connection):
                 belong to starcast.
             UnavailableError: the server cannot be reached, or refuses the owner of the tables.
         """
-        from starcast.embedded.endpoints import migration_url
+        from starcast.embedded.endpoints import migration_url, store_url
         from starcast.stores.database import migrations, sessions
 
         self._check_open()
@@ -343,7 +355,7 @@ class Administration(Connection):
         owner = sessions.connect(migration_url(self.settings))
         try:
             before = migrations.current(owner)
-            migrations.upgrade(owner, self.reporter)
+            migrations.upgrade(owner, self.reporter, store_url(self.settings).username)
             return Facts({"previous": before, "revision": migrations.current(owner)})
         finally:
             owner.dispose()
@@ -351,8 +363,8 @@ class Administration(Connection):
     def backup(self, file: BackupFile) -> Facts:
         """Write all stored data to a file: artifacts, experiments, runs, verdicts and records.
 
-        The file holds a dump by PostgreSQL's pg_dump, which must have the same version as the
-        server, and a checksum of each table. The graph is not included: ``restore`` rebuilds it.
+        The file holds the rows and a checksum of each table. The graph is not included:
+        ``restore`` rebuilds it.
 
         Args:
             file: path of the backup file.
@@ -362,7 +374,7 @@ class Administration(Connection):
 
         Raises:
             InputError: the file cannot be written.
-            UnavailableError: the server, or its program pg_dump, is not available.
+            UnavailableError: the server is not available.
 
         Example:
             $ starcast backup monday.backup
@@ -386,8 +398,8 @@ class Administration(Connection):
         """Restore a backup into running, empty stores; verify it and rebuild the graph.
 
         Without ``replace``, both stores must be empty. The rows are compared with the checksums of
-        the backup, and an older schema is upgraded. If the restoration fails, the store keeps its
-        previous contents.
+        the backup, and an older schema is upgraded. If the restoration fails or is killed, the
+        store keeps its previous contents. No part of the file is executed.
 
         Args:
             file: path of the backup file.

@@ -1,42 +1,46 @@
-"""Backups of the relational store: dumps by pg_dump, with checksums of all tables.
+"""Backups of the relational store: the rows of all tables as text, with checksums.
 
-A backup is a zip archive with two members: ``postgres.dump`` in the custom format of ``pg_dump``,
-which ``pg_restore`` reads without starcast as well, and ``manifest.json`` with the schema revision
-and, for each table, the number of rows and a checksum. The dump and the checksums are taken from
-the same snapshot of the database. A restored database is accepted only if its tables have these
-checksums.
+A backup is a zip archive of ``manifest.json``, which has the schema revision and, for each table,
+the number of rows and a checksum, and a member ``TABLE.copy`` for each table, which is the text of
+PostgreSQL's COPY with a header line. Rows and checksums are taken from the same snapshot of the
+database. In the first format, a dump by ``pg_dump`` takes the place of the texts.
+
+A backup holds rows only. The tables come from the migrations, and nothing of the file is executed:
+a dump is only decoded. A restored database is accepted only if its tables have the checksums.
 """
 
-import os
 import re
-import shlex
-import subprocess
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from shutil import copyfileobj
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import pydantic
 from psycopg import sql
-from psycopg.conninfo import make_conninfo
-from sqlalchemy import URL, Connection, Engine, inspect, text
-from sqlalchemy.dialects.postgresql import BYTEA
+from sqlalchemy import Connection, Engine, text
+from sqlalchemy.exc import DBAPIError
 
-from starcast.stores.database import migrations, sessions
-from starcast.stores.database.sessions import TCP_OPTIONS, is_pooled
+from starcast.stores.database import dumps, migrations, sessions
+from starcast.stores.database.dumps import Rows, not_a_backup
+from starcast.stores.database.models import Base
+from starcast.stores.database.sessions import execute_sql, open_copy
 from starcast.support.atomic import atomic_write
-from starcast.support.errors import InputError, RejectedError, StarcastError, UnavailableError
+from starcast.support.errors import InputError, RejectedError, StarcastError
 from starcast.support.limited import open_archive, read_member
 from starcast.support.progress import Reporter, Silent
 from starcast.support.text import pluralize
 
+#: Error recorded for an artifact that a rebuild or a restore has not recreated in the graph yet.
+REBUILDING = "'starcast graph rebuild' has not recreated it yet"
+
 _DUMP, _MANIFEST = "postgres.dump", "manifest.json"
+_MEMBER = "{}.copy"
 #: Number of bytes copied at a time.
 _CHUNK = 1 << 20
 #: Maximum size of a manifest, in bytes.
@@ -44,10 +48,27 @@ _MAX_MANIFEST = 2**18
 #: Maximum number of tables named in a message.
 _LISTED = 3
 #: Tables that have rows even in an empty store.
-_ALWAYS_FILLED = {"store", "family", migrations.VERSION_TABLE}
-#: Server settings on which the conversion of values to text depends.
-_FORMATS = "set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex'"
-
+_ALWAYS_FILLED = {"store", "family"}
+#: Server settings on which the conversion of values to text depends. A policy that would hide rows
+#: is an error, because a backup without them would not be one.
+_FORMATS = (
+    "set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex';"
+    " set local extra_float_digits = 1; set local client_encoding = 'UTF8';"
+    " set local row_security = off"
+)
+#: SQLSTATEs of rows that a table does not accept: wrong data, a constraint, a limit of the server.
+_BAD_ROWS = ("22", "23", "54")
+_COLUMNS = text(
+    "select attname as name, attgenerated <> '' as generated, atttypid::regtype::text as type"
+    " from pg_attribute where attrelid = to_regclass(:table) and attnum > 0 and not attisdropped"
+    " order by attnum"
+)
+#: The statement after which no artifact counts as complete in the graph.
+_FORGET_GRAPH = text(
+    "update materialization set state = 'failed', error = :error, finished_at = now(),"
+    " found_nodes = null, found_relationships = null, found_checksum = null"
+    " where state = 'complete'"
+)
 
 #: A time that is far enough from datetime's limits to be converted to every time zone.
 _Moment = Annotated[
@@ -80,7 +101,7 @@ class Manifest(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
-    format: Literal["starcast backup 1"]
+    format: Literal["starcast backup 1", "starcast backup 2"]
     created_at: _Moment
     starcast: str
     postgres: Annotated[str, pydantic.Field(pattern=r"^[1-9][0-9]{0,3}([^0-9]|$)")]
@@ -89,60 +110,68 @@ class Manifest(pydantic.BaseModel):
     tables: dict[str, TableContent]
 
     @property
+    def dumped_by(self) -> int | None:
+        """Major version of the pg_dump that wrote the rows, or None if they are texts of COPY."""
+        is_dump = self.format == "starcast backup 1"
+        return int(re.split("[^0-9]", self.postgres)[0]) if is_dump else None
+
+    @property
     def rows(self) -> int:
         """Total number of rows."""
         return sum(table.rows for table in self.tables.values())
 
 
-def server_major(engine: Engine) -> int:
-    """Return the major version of the server."""
-    major, *_ = engine.dialect.server_version_info or (0,)
-    return int(major)
-
-
 def count_rows(engine: Engine) -> dict[str, int]:
     """Return the number of rows of each nonempty table, except tables that are never empty."""
-    counts = {}
     with sessions.translated_errors(engine.url), engine.connect() as connection:
-        for table in _tables(connection):
-            if table not in _ALWAYS_FILLED:
-                query = sql.SQL("select count(*) from {}").format(sql.Identifier(table))
-                counts[table] = int(connection.exec_driver_sql(query.as_string()).scalar_one())
+        return _count_rows(connection)
+
+
+def _count_rows(connection: Connection) -> dict[str, int]:
+    schema = migrations.enter_schema(connection)
+    counts = {}
+    for table in migrations.find_tables(connection):
+        if table.name not in _ALWAYS_FILLED:
+            query = sql.SQL("select count(*) from {}").format(sql.Identifier(schema, table.name))
+            counts[table.name] = int(execute_sql(connection, query).scalar_one())
     return {table: rows for table, rows in counts.items() if rows}
 
 
-def create(engine: Engine, file: Path, programs: Path) -> Manifest:
+def create(engine: Engine, file: Path) -> Manifest:
     """Write a backup of the database to a file, which appears only when it is complete.
 
     Args:
         engine: the database; any role that may read all tables is sufficient.
         file: the file to write; an existing one is replaced.
-        programs: the folder of PostgreSQL's client programs of the server's major version.
 
     Raises:
-        InputError: the file cannot be written, or the server is behind a connection pooler.
+        InputError: the file cannot be written.
         RejectedError: the database does not hold a starcast store.
-        UnavailableError: the server failed or refused the dump.
+        UnavailableError: the server failed.
     """
-    _check_direct(engine)
-    # All statements of the transaction see the same snapshot of the database, which pg_dump uses
-    # too.
+    # All statements of the transaction see the same snapshot of the database.
     snapshots = engine.execution_options(isolation_level="REPEATABLE READ")
-    with (
-        sessions.translated_errors(engine.url),
-        snapshots.connect() as connection,
-        atomic_write(file) as output,
-        zipfile.ZipFile(output, "w") as archive,
-    ):
+    with sessions.translated_errors(engine.url), snapshots.connect() as connection:
+        return _write(connection, file)
+
+
+def _write(connection: Connection, file: Path) -> Manifest:
+    # Compressed members could expand to a thousand times their size when they are read.
+    with atomic_write(file) as output, zipfile.ZipFile(output, "w") as archive:
         manifest = _describe(connection)
-        snapshot = str(connection.scalar(text("select pg_export_snapshot()")))
-        # The server that restores the backup may lack the owner and the roles of this one.
-        command = [str(programs / "pg_dump"), "--format=custom", "--no-owner", "--no-privileges"]
-        command += [f"--snapshot={snapshot}"]
-        command += [f'--table=public."{table}"' for table in manifest.tables]
-        # The dump's size is not known in advance and may exceed the 4 GB limit of plain zip.
-        with archive.open(_DUMP, "w", force_zip64=True) as member:
-            _run(command, engine.url, lambda pg_dump: copyfileobj(pg_dump.stdout, member, _CHUNK))
+        for name in manifest.tables:
+            statement = sql.SQL(
+                "copy (select {} from only {}) to stdout with (encoding 'UTF8', header)"
+            ).format(
+                sql.SQL(", ").join(map(sql.Identifier, _columns(connection, name))),
+                sql.Identifier(name),
+            )
+            # The size is not known in advance and may exceed the 4 GB limit of plain zip.
+            with (
+                archive.open(_MEMBER.format(name), "w", force_zip64=True) as member,
+                open_copy(connection, statement) as copy,
+            ):
+                member.writelines(copy)
         archive.writestr(_MANIFEST, manifest.model_dump_json(indent=2))
     return manifest
 
@@ -157,145 +186,146 @@ def read_manifest(file: Path) -> Manifest:
         manifest = _manifest(archive, file)
         damaged = archive.testzip()
         if damaged is not None:
-            raise _not_a_backup(file, f"its part {damaged} is damaged")
+            raise not_a_backup(file, f"its part {damaged} is damaged")
         return manifest
 
 
 def restore(
     engine: Engine,
     file: Path,
-    programs: Path,
     reporter: Reporter | None = None,
     *,
     keep: Path | None = None,
+    decoder: Path | None = None,
+    writer: str | None = None,
 ) -> Manifest:
-    """Restore a backup into a store, verify it, and upgrade its schema.
+    """Restore a backup into a store, verify it, and upgrade its schema, in one transaction.
 
-    If any of this fails, the store keeps its previous content.
+    If any of this fails, or the process is killed, the store keeps its previous content. No
+    artifact is complete afterwards, because the graph does not hold the restored ones.
 
     Args:
         engine: the database, as its owner.
         file: the backup.
-        programs: the folder of PostgreSQL's client programs of the server's major version.
         reporter: receives messages.
         keep: file to which existing data are backed up before they are replaced. If it is None, a
             store that holds data is refused.
+        decoder: the program pg_restore, which reads a backup of the first format.
+        writer: another role that gets the rights of the writer.
 
     Raises:
-        InputError: the file is not a complete backup, ``keep`` cannot be written, or the server
-            is behind a connection pooler.
+        InputError: the file is not a complete backup, or ``keep`` cannot be written.
         RejectedError: the store is not empty, belongs to another program, or is too old for the
             backup; or the restored tables differ from the backup.
+        BusyError: another program is using the tables.
         UnavailableError: the server failed.
     """
     listener = reporter or Silent()
     manifest = read_manifest(file)
-    _check_direct(engine)
-    _check_target(engine, manifest)
-    if keep is None:
-        check_empty(engine)
-    elif count_rows(engine):
-        listener.say(f"backing up the existing rows: {keep}")
-        create(engine, keep, programs)
-    else:
-        keep = None
-    # The tables are dropped, because the dump creates them.
-    migrations.drop(engine)
-    try:
-        _restore_dump(engine, file, programs)
-        _verify(engine, manifest)
-        migrations.upgrade(engine, listener)
-    except BaseException as error:
-        _put_back(engine, keep, programs, error)
-        raise
+    migrations.check_known(manifest.revision, f"the backup has schema {manifest.revision}, which")
+    with migrations.migrating(engine) as connection:
+        if migrations.check_owner(connection) is not None:
+            _lock_tables(connection)
+            rows = _count_rows(connection)
+            if rows and keep is None:
+                raise _not_empty(rows)
+            if rows and keep is not None:
+                listener.say(f"backing up the existing rows: {keep}")
+                _write(connection, keep)
+            migrations.drop_tables(connection)
+        migrations.upgrade_to(connection, manifest.revision, writer)
+        _fill(connection, file, manifest, decoder)
+        _verify(connection, manifest)
+        migrations.upgrade_to(connection, "head", writer)
+        connection.execute(_FORGET_GRAPH, {"error": REBUILDING})
     return manifest
 
 
-def _put_back(engine: Engine, kept: Path | None, programs: Path, cause: BaseException) -> None:
-    """Undo a failed restore: restore the backup taken before it, or empty the store.
-
-    Raises:
-        UnavailableError: the server fails; the backup remains.
-    """
-    try:
-        migrations.drop(engine)
-        if kept is not None:
-            _restore_dump(engine, kept, programs)
-        migrations.upgrade(engine, Silent())
-    except StarcastError as error:
-        if kept is None:
-            raise
-        raise UnavailableError(
-            f"the restore failed ({str(cause) or 'interrupted'}), and the previous rows could not"
-            f" be put back: {error.message}",
-            hint=f"once the server is running again, run 'starcast restore"
-            f" {shlex.quote(str(kept))} --replace': this backup contains the previous rows",
-        ) from None
+def _lock_tables(connection: Connection) -> None:
+    """Wait until no other transaction changes rows, and let none change them until the end."""
+    names = [table.name for table in migrations.find_tables(connection)]
+    tables = migrations.join_names(migrations.enter_schema(connection), names)
+    execute_sql(connection, sql.SQL("lock table {} in exclusive mode").format(tables))
 
 
-def check_empty(engine: Engine) -> None:
-    """Check that a starcast store holds no data.
-
-    Raises:
-        RejectedError: the store holds data, or the database belongs to another program.
-    """
-    if migrations.known_revision(engine) is None:
-        return
-    if rows := count_rows(engine):
-        found = [f"{pluralize(count, 'row')} in {name}" for name, count in rows.items()]
-        listed = ", ".join(found if len(found) <= _LISTED else [*found[:_LISTED], "..."])
-        raise RejectedError(
-            f"the store is not empty: it has {listed}",
-            hint="name another database or --home, or delete the stored data with --replace",
-        )
+def _not_empty(rows: dict[str, int]) -> StarcastError:
+    found = [f"{pluralize(count, 'row')} in {name}" for name, count in rows.items()]
+    listed = ", ".join(found if len(found) <= _LISTED else [*found[:_LISTED], "..."])
+    return RejectedError(
+        f"the store is not empty: it has {listed}",
+        hint="name another database or --home, or delete the stored data with --replace",
+    )
 
 
-def _check_direct(engine: Engine) -> None:
-    """Check that the server is not behind a connection pooler.
-
-    pg_dump and pg_restore empty the search path of their session. Behind a pooler in transaction
-    mode, the next client of that session would not find its tables.
-
-    Raises:
-        InputError: the server is behind a connection pooler.
-    """
-    with sessions.translated_errors(engine.url), engine.connect() as connection:
-        if is_pooled(connection):
-            raise InputError(
-                f"PostgreSQL at {engine.url.host}:{engine.url.port} is behind a connection pooler,"
-                " and pg_dump and pg_restore would change the settings of other sessions",
-                hint="for this command, set STARCAST_POSTGRES_URI to the address of the server "
-                "itself",
-            )
-
-
-def _check_target(engine: Engine, manifest: Manifest) -> None:
-    migrations.check_known(manifest.revision, f"the backup has schema {manifest.revision}, which")
-    major = server_major(engine)
-    if int(re.split("[^0-9]", manifest.postgres)[0]) > major:
-        raise RejectedError(
-            f"the backup comes from PostgreSQL {manifest.postgres}, but this server is"
-            f" PostgreSQL {major}",
-            hint="restore it into a server that is at least as new",
-        )
-    migrations.known_revision(engine)
+def _fill(connection: Connection, file: Path, manifest: Manifest, decoder: Path | None) -> None:
+    """Replace the rows of freshly created tables by those of a backup."""
+    schema = migrations.enter_schema(connection)
+    tables = [table.name for table in migrations.find_tables(connection)]
+    if {*tables} != {*manifest.tables}:
+        raise not_a_backup(file, f"its tables are not those of revision {manifest.revision}")
+    # The migrations have inserted a few rows.
+    execute_sql(connection, sql.SQL("truncate {}").format(migrations.join_names(schema, tables)))
+    with _open_rows(file, manifest, decoder) as rows_of:
+        for name in tables:
+            try:
+                _copy_in(connection, file, name, rows_of(name))
+            except DBAPIError as error:
+                if not sessions.sqlstate(error).startswith(_BAD_ROWS):
+                    raise
+                raise not_a_backup(file, f"table {name}: {sessions.first_line(error)}") from None
 
 
-def _restore_dump(engine: Engine, file: Path, programs: Path) -> None:
-    command = [
-        str(programs / "pg_restore"),
-        "--single-transaction",
-        "--exit-on-error",
-        "--no-owner",
-    ]
-    command += ["--no-privileges"]
-    with _open(file) as archive, archive.open(_DUMP) as member:
-        _run(command, engine.url, lambda restore: copyfileobj(member, restore.stdin, _CHUNK))
+def _copy_in(connection: Connection, file: Path, name: str, rows: Rows) -> None:
+    columns = _columns(connection, name)
+    given, chunks = rows
+    if given is not None and sorted(given) != columns:
+        raise not_a_backup(file, f"the columns of its table {name} are {', '.join(given)}")
+    statement = sql.SQL("copy {} ({}) from stdin with (encoding 'UTF8', header {})").format(
+        sql.Identifier(name),
+        sql.SQL(", ").join(map(sql.Identifier, given or columns)),
+        sql.SQL("false" if given else "match"),
+    )
+    with open_copy(connection, statement) as copy:
+        for chunk in chunks:
+            copy.write(chunk)
+    for column in Base.metadata.tables[name].columns:
+        if column.identity is not None:
+            # New rows are numbered from the next number on.
+            numbers = "select setval(pg_get_serial_sequence({}, {}), max({})) from {}"
+            literals = map(sql.Literal, (name, column.name))
+            identifiers = map(sql.Identifier, (column.name, name))
+            execute_sql(connection, sql.SQL(numbers).format(*literals, *identifiers))
 
 
-def _verify(engine: Engine, manifest: Manifest) -> None:
-    with sessions.translated_errors(engine.url), engine.begin() as connection:
-        restored = _describe(connection)
+def _columns(connection: Connection, table: str) -> list[str]:
+    """Return the columns of a table that a backup holds, sorted: all that are not computed."""
+    columns = connection.execute(_COLUMNS, {"table": table})
+    return sorted(column.name for column in columns if not column.generated)
+
+
+@contextmanager
+def _open_rows(
+    file: Path, manifest: Manifest, decoder: Path | None
+) -> Iterator[Callable[[str], Rows]]:
+    """Open a backup, and yield a function that returns the rows of a table."""
+    with _open(file) as archive, tempfile.TemporaryDirectory() as folder:
+        if manifest.dumped_by is None:
+            yield partial(_read_member, archive)
+        else:
+            dump = archive.extract(_DUMP, folder)
+            if decoder is None:
+                raise ValueError("a dump needs a decoder")
+            dumps.check_contents(file, decoder, dump, manifest.tables)
+            yield partial(dumps.read_rows, file, decoder, dump)
+
+
+def _read_member(archive: zipfile.ZipFile, table: str) -> Rows:
+    member = archive.open(_MEMBER.format(table))
+    return None, iter(partial(member.read, _CHUNK), b"")
+
+
+def _verify(connection: Connection, manifest: Manifest) -> None:
+    restored = _describe(connection)
     different = {table for table, _ in manifest.tables.items() ^ restored.tables.items()}
     if different:
         raise RejectedError(
@@ -305,90 +335,48 @@ def _verify(engine: Engine, manifest: Manifest) -> None:
 
 
 def _describe(connection: Connection) -> Manifest:
-    # Checksums are computed from text, which must not depend on the server's configuration.
-    connection.exec_driver_sql(_FORMATS, execution_options={"no_parameters": True})
-    revision = migrations.revision_of(connection)
+    revision = migrations.check_owner(connection)
     if revision is None:
         raise RejectedError(
             "the database has no schema yet, so there is nothing to back up",
             hint="run 'starcast db upgrade'",
         )
+    tables = [table.name for table in migrations.find_tables(connection)]
+    store = connection.scalar(text("select id from store"))
+    if store is None or (revision == migrations.head() and {*tables} != {*Base.metadata.tables}):
+        lost = sorted({*Base.metadata.tables} - {*tables}) or ["the row of store"]
+        raise RejectedError(
+            f"the database lacks {', '.join(lost)}, so a backup would be incomplete",
+            hint="'starcast db check' describes the differences; restore an earlier backup",
+        )
+    # Checksums are computed from text, which must not depend on the server's configuration.
+    execute_sql(connection, sql.SQL(_FORMATS))
     return Manifest(
-        format="starcast backup 1",
+        format="starcast backup 2",
         created_at=datetime.now(UTC),
         starcast=version("starcast"),
         postgres=str(connection.scalar(text("select current_setting('server_version')"))),
         revision=revision,
-        store=connection.scalar(text("select id from store")),
-        tables={table: _content(connection, table) for table in _tables(connection)},
+        store=store,
+        tables={table: _content(connection, table) for table in sorted(tables)},
     )
-
-
-def _tables(connection: Connection) -> list[str]:
-    return sorted(inspect(connection).get_table_names("public"))
 
 
 def _content(connection: Connection, table: str) -> TableContent:
     """Return the row count and the sum of all row hashes, which does not depend on row order."""
     # A bytea is hashed first, because its text is twice as long as its bytes.
     values = [
-        sql.SQL("md5({})" if isinstance(column["type"], BYTEA) else "{}").format(
-            sql.Identifier(column["name"])
-        )
-        for column in inspect(connection).get_columns(table, "public")
+        sql.SQL("md5({})" if column.type == "bytea" else "{}").format(sql.Identifier(column.name))
+        for column in connection.execute(_COLUMNS, {"table": table})
     ]
     # Only 60 bits of the hash are used, so that the bigint is never negative. PostgreSQL sums
     # bigints as numeric, which cannot overflow.
     query = sql.SQL(
         "select count(*), coalesce(sum(('x' || left(md5(row({})::text), 15))::bit(60)::bigint), 0)"
-        " from public.{}"
+        " from only {}"
     ).format(sql.SQL(", ").join(values), sql.Identifier(table))
-    rows, checksum = connection.exec_driver_sql(query.as_string()).one()
+    rows, checksum = execute_sql(connection, query).one()
     return TableContent(rows=rows, checksum=f"{int(checksum):x}")
-
-
-def _run(command: list[str], url: URL, copy: Callable[[Any], None]) -> None:
-    """Run a PostgreSQL program on a database.
-
-    The password is passed in the environment, because every user can read command-line arguments.
-
-    Args:
-        command: the program and its options.
-        url: the database.
-        copy: writes to the standard input of the running process, or reads its standard output.
-    """
-    plain = url._replace(drivername="postgresql", password=None).render_as_string()
-    target = make_conninfo(plain, connect_timeout=sessions.CONNECT_SECONDS, **TCP_OPTIONS)
-    # The locale makes messages English, so that their prefixes can be removed below.
-    environment = os.environ | {"LC_ALL": "C", "PGPASSWORD": str(url.password or "")}
-    # The messages go to a file, because they are read only at the end, and a full pipe would block
-    # the program.
-    with tempfile.TemporaryFile() as messages:
-        with subprocess.Popen(
-            # Without a terminal, a program that asks for a password would read its standard input.
-            [*command, "--no-password", f"--dbname={target}"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=messages,
-            env=environment,
-        ) as process:
-            try:
-                # A broken pipe means that the program has ended; its messages explain why.
-                with suppress(BrokenPipeError):
-                    copy(process)
-                process.communicate()
-            except BaseException:
-                process.kill()
-                raise
-        messages.seek(0)
-        reason = messages.read().decode(errors="replace").strip()
-    if process.returncode != 0:
-        name = Path(command[0]).name
-        line = next(iter(reason.splitlines()), f"exit code {process.returncode}")
-        raise UnavailableError(
-            f"{name} failed: {line.removeprefix(f'{name}: ').removeprefix('error: ')}",
-            hint="check the server with 'starcast doctor'; nothing was changed",
-        )
 
 
 @contextmanager
@@ -398,7 +386,7 @@ def _open(file: Path) -> Iterator[zipfile.ZipFile]:
             yield archive
     except (zipfile.BadZipFile, EOFError, NotImplementedError, UnicodeDecodeError) as error:
         reason = "it is incomplete or damaged" if _begins_as_zip(file) else str(error).lower()
-        raise _not_a_backup(file, reason) from None
+        raise not_a_backup(file, reason) from None
     except OSError as error:
         raise InputError(
             f"{file} cannot be read: {(error.strerror or str(error)).lower()}",
@@ -412,24 +400,24 @@ def _begins_as_zip(file: Path) -> bool:
 
 
 def _manifest(archive: zipfile.ZipFile, file: Path) -> Manifest:
-    if sorted(archive.namelist()) != [_MANIFEST, _DUMP]:
-        raise _not_a_backup(file, f"it must contain exactly {_MANIFEST} and {_DUMP}")
-    # `create` compresses neither member of the archive, and a compressed member could expand
-    # without limit.
+    names = sorted(archive.namelist())
+    if _MANIFEST not in names:
+        raise not_a_backup(file, f"it contains no {_MANIFEST}")
+    # `create` compresses no member of the archive, and a compressed member could expand without
+    # limit.
     for part in archive.infolist():
         if part.compress_type != zipfile.ZIP_STORED or part.flag_bits & 1:
-            raise _not_a_backup(file, f"its part {part.filename} is compressed or encrypted")
+            raise not_a_backup(file, f"its part {part.filename} is compressed or encrypted")
     try:
         text = read_member(archive, _MANIFEST, _MAX_MANIFEST, f"the manifest of {file}")
-        return Manifest.model_validate_json(text)
+        manifest = Manifest.model_validate_json(text)
     except pydantic.ValidationError as error:
         details: Any = error.errors()[0]
         place = ".".join(map(str, details["loc"])) or "the text"
-        raise _not_a_backup(file, f"{place} of its {_MANIFEST} is not valid") from None
-
-
-def _not_a_backup(file: Path, reason: str) -> StarcastError:
-    return InputError(
-        f"{file} is not a complete backup of starcast: {reason}",
-        hint="name a file that 'starcast backup' has written; nothing was changed",
-    )
+        raise not_a_backup(file, f"{place} of its {_MANIFEST} is not valid") from None
+    # The first format has the table of the revision, which the manifest names as well.
+    tables = {key: each for key, each in manifest.tables.items() if key != migrations.VERSION_TABLE}
+    members = [_MEMBER.format(table) for table in tables] if manifest.dumped_by is None else [_DUMP]
+    if names != sorted([_MANIFEST, *members]):
+        raise not_a_backup(file, f"its parts are not those that its {_MANIFEST} names")
+    return manifest.model_copy(update={"tables": tables})

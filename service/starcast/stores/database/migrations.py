@@ -6,26 +6,27 @@ functions that need it. Comments, views and rights hold no data, so they are not
 columns of a view drops the view first.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
 import psycopg
 from psycopg import sql
-from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy import Connection, Engine, Table, inspect, text
 from sqlalchemy.exc import DBAPIError
 
 from starcast.stores import ROLE_NAMES
 from starcast.stores.database.models import Base
 from starcast.stores.database.sessions import (
+    execute_sql,
     first_line,
     sqlstate,
     translated_errors,
     wait_for_lock,
 )
 from starcast.stores.database.views import VIEWS, View
-from starcast.support.errors import BusyError, RejectedError, StarcastError
+from starcast.support.errors import BusyError, RejectedError, StarcastError, UnavailableError
 from starcast.support.installation import data_folder
 from starcast.support.progress import Reporter
 
@@ -37,19 +38,100 @@ UPGRADE_SECONDS = 60
 #: The advisory lock that serializes migrations.
 UPGRADE_LOCK = "migration"
 
+#: SQLSTATEs of a lock that was not released in time, and of a deadlock.
+_LOCKED = {"55P03", "40P01"}
 #: SQLSTATEs of migrations that fail because of existing rows or other programs' views.
 _OBSTACLES = ("23", "2BP01", "0A000")
 #: Tables that only migrations change.
 _OWNED = ("store", VERSION_TABLE)
+# The temporary schema comes last, because PostgreSQL searches it first if it is not in the path.
+_ENTER = text(
+    "select current_schema() as schema, current_setting('search_path') as path,"
+    " set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true)"
+)
 _TABLES = text(
     "select relname from pg_class where relkind in ('r', 'p')"
     " and relnamespace = current_schema()::regnamespace"
 )
 _REVISION = text("select version_num from alembic_version")
-_ROLES = text("select rolname from pg_roles where rolname = any(:names)")
-#: The roles that get rights, and whether they may write.
-_GRANTED = {ROLE_NAMES["reader"]: False, ROLE_NAMES["writer"]: True}
+_MAY_CREATE = text("select has_schema_privilege(current_schema(), 'create')")
+_ROLES = text(
+    "select rolname from pg_roles where rolname = any(:names) and rolname <> current_user"
+)
+# In a database of PostgreSQL 14 or older, every role may create tables in the schema public.
+_OWNS_SCHEMA = text(
+    "select nspowner = current_user::regrole"
+    " or nspowner = 'pg_database_owner'::regrole and datdba = current_user::regrole"
+    " from pg_namespace, pg_database"
+    " where nspname = current_schema() and datname = current_database()"
+)
+# Whatever changes the tables, fires when rows change, or hides rows, and is not starcast's.
+_TOUCHING = text("""
+    with own as (
+        select oid from pg_class
+        where relnamespace = current_schema()::regnamespace and relname = any(:names)
+    ), found (class, oid) as (
+        select 'pg_trigger'::regclass, oid from pg_trigger
+            where tgrelid in (table own) and not tgisinternal
+        union all select 'pg_rewrite'::regclass, oid from pg_rewrite
+            where ev_class in (table own) and rulename <> '_RETURN'
+        union all select 'pg_policy'::regclass, oid from pg_policy where polrelid in (table own)
+        union all select 'pg_constraint'::regclass, oid from pg_constraint
+            where confrelid in (table own) and conrelid not in (table own)
+        union all select 'pg_class'::regclass, inhrelid from pg_inherits
+            where inhparent in (table own)
+    )
+    select type || ' ' || identity from found, pg_identify_object(class, oid, 0)
+    union all select 'row security on ' || oid::regclass from pg_class
+        where oid in (table own) and relrowsecurity
+    order by 1
+""")
+# Other objects in the schema, except those of extensions.
+_OTHERS = text("""
+    select type || ' ' || identity from (
+        select 'pg_class'::regclass as class, oid from pg_class
+        where relnamespace = current_schema()::regnamespace and relname <> all(:names)
+            and relkind in ('r', 'p', 'v', 'm', 'f')
+        union all select 'pg_proc'::regclass, oid from pg_proc
+        where pronamespace = current_schema()::regnamespace
+    ) as found, pg_identify_object(class, oid, 0)
+    where not exists (select from pg_depend
+        where classid = class and objid = oid and deptype = 'e')
+    order by 1
+""")
 _INVALID_TABLE_DEFINITION = "42P16"
+
+
+def enter_schema(connection: Connection) -> str:
+    """Return the schema of the store, and search names only there until the transaction ends.
+
+    Every function that reads or changes tables by their names calls this first. So a name never
+    means a table of another store or program in the same database.
+
+    Raises:
+        RejectedError: the search path names no schema that exists and that the role may use.
+    """
+    schema, path, _ = connection.execute(_ENTER).one()
+    if schema is None:
+        user = connection.engine.url.username
+        raise RejectedError(
+            f"the search path of the role '{user}' ({path}) names no schema that exists and that"
+            " it may use",
+            hint=f"as an administrator of the database: create schema NAME authorization {user};"
+            f" or: alter role {user} set search_path = NAME; grant usage on schema NAME to {user}",
+        )
+    return str(schema)
+
+
+def find_tables(connection: Connection) -> list[Table]:
+    """Return starcast's tables in the current schema, each after those that it refers to."""
+    present = set(connection.scalars(_TABLES))
+    return [table for table in Base.metadata.sorted_tables if table.name in present]
+
+
+def join_names(schema: str, names: Iterable[str]) -> sql.Composed:
+    """Return tables or views with their schema, for a statement."""
+    return sql.SQL(", ").join(sql.Identifier(schema, name) for name in names)
 
 
 def current(engine: Engine) -> str | None:
@@ -136,6 +218,7 @@ def check_owner(connection: Connection) -> str | None:
     Raises:
         RejectedError: the tables belong to another program, or to a newer or much older starcast.
     """
+    schema = enter_schema(connection)
     tables = set(connection.scalars(_TABLES))
     revision = connection.scalar(_REVISION) if VERSION_TABLE in tables else None
     foreign = tables - {VERSION_TABLE}
@@ -143,8 +226,8 @@ def check_owner(connection: Connection) -> str | None:
     # If alembic's version table is the only table, another program's migrations created it.
     if not ours and (foreign or revision is not None):
         raise RejectedError(
-            f"the database '{connection.engine.url.database}' holds tables of another program,"
-            f" such as '{min(foreign, default=VERSION_TABLE)}'",
+            f"the schema {schema} of the database '{connection.engine.url.database}' holds tables"
+            f" of another program, such as '{min(foreign, default=VERSION_TABLE)}'",
             hint="create an empty database for starcast and name it in STARCAST_POSTGRES_URI",
         )
     if revision is not None:
@@ -154,13 +237,19 @@ def check_owner(connection: Connection) -> str | None:
 
 def revision_of(connection: Connection) -> str | None:
     """Return the schema revision over an open connection, or None if there is no schema."""
+    enter_schema(connection)
     return connection.scalar(_REVISION) if VERSION_TABLE in connection.scalars(_TABLES) else None
 
 
-def upgrade(engine: Engine, reporter: Reporter) -> bool:
+def upgrade(engine: Engine, reporter: Reporter, writer: str | None = None) -> bool:
     """Upgrade the schema to the newest revision in one transaction.
 
     Comments, views and rights are written again even if the revision is already the newest.
+
+    Args:
+        engine: the database, as the owner of the tables.
+        reporter: receives a message.
+        writer: another role that gets the rights of the writer.
 
     Returns:
         True if the revision changed.
@@ -171,18 +260,36 @@ def upgrade(engine: Engine, reporter: Reporter) -> bool:
         BusyError: another process has been migrating the database for a minute.
         UnavailableError: the role may not change the schema.
     """
-    from alembic import command  # noqa: PLC0415 - see the module's docstring
-
-    with _migrating(engine) as connection:
+    with migrating(engine) as connection:
         revision = check_owner(connection)
         if revision == head():
             # The revision does not cover comments, views and rights, which may be outdated.
-            declare(connection)
+            declare(connection, writer)
             reporter.say(f"the schema is up to date ({revision})")
             return False
-        command.upgrade(_config(connection), "head")
+        upgrade_to(connection, "head", writer)
     reporter.say(f"the schema was upgraded from {revision or 'nothing'} to {head()}")
     return True
+
+
+def upgrade_to(connection: Connection, revision: str, writer: str | None = None) -> None:
+    """Run the migrations up to a revision, in the connection's transaction.
+
+    Raises:
+        UnavailableError: the role may not create tables in the schema.
+    """
+    from alembic import command  # noqa: PLC0415 - see the module's docstring
+
+    schema = enter_schema(connection)
+    if not connection.scalar(_MAY_CREATE):
+        url = connection.engine.url
+        raise UnavailableError(
+            f"the role '{url.username}' lacks the right CREATE on the schema {schema} of the"
+            f" database '{url.database}'",
+            hint="name the owner of the tables in STARCAST_POSTGRES_OWNER; or, as an administrator:"
+            f" grant create on schema {schema} to {url.username}",
+        )
+    command.upgrade(_config(connection, writer), revision)
 
 
 def drop(engine: Engine) -> None:
@@ -191,27 +298,41 @@ def drop(engine: Engine) -> None:
     Raises:
         RejectedError, BusyError, UnavailableError: as for `upgrade`; nothing is changed.
     """
-    with _migrating(engine) as connection:
+    with migrating(engine) as connection:
         check_owner(connection)
-        # PostgreSQL refuses to drop a table that a view reads.
-        for view in VIEWS:
-            connection.exec_driver_sql(f"drop view if exists {view.name}")
-        Base.metadata.drop_all(connection)
-        connection.exec_driver_sql(f"drop table if exists {VERSION_TABLE}")
+        drop_tables(connection)
+
+
+def drop_tables(connection: Connection) -> None:
+    """Drop starcast's views and tables in the current schema, in the connection's transaction."""
+    schema = enter_schema(connection)
+    tables = [*(table.name for table in Base.metadata.sorted_tables), VERSION_TABLE]
+    # PostgreSQL refuses to drop a table that a view reads.
+    for kind, names in (("view", [view.name for view in VIEWS]), ("table", tables)):
+        dropped = sql.SQL("drop {} if exists ").format(sql.SQL(kind)) + join_names(schema, names)
+        execute_sql(connection, dropped)
 
 
 @contextmanager
-def _migrating(engine: Engine) -> Iterator[Connection]:
-    """Open a transaction that holds the migration lock."""
+def migrating(engine: Engine) -> Iterator[Connection]:
+    """Open a transaction that holds the migration lock. After an error, it has changed nothing."""
     busy = BusyError(
         f"another process has been migrating the database for {UPGRADE_SECONDS} s",
         hint="try again when it has finished",
     )
     try:
-        with translated_errors(engine.url), engine.begin() as connection:
+        # At a higher level, possibly the server's default, statements after the wait for a lock
+        # would not see the rows that its last holder has stored.
+        committed = engine.execution_options(isolation_level="READ COMMITTED")
+        with translated_errors(engine.url), committed.begin() as connection:
             wait_for_lock(connection, UPGRADE_LOCK, UPGRADE_SECONDS, busy)
             yield connection
     except DBAPIError as error:
+        if sqlstate(error) in _LOCKED:
+            raise BusyError(
+                f"another program is using the tables: {first_line(error)}",
+                hint="nothing was changed; end its transactions, then try again",
+            ) from None
         if not sqlstate(error).startswith(_OBSTACLES):
             raise
         # The message about a view does not name it; the detail does.
@@ -223,27 +344,53 @@ def _migrating(engine: Engine) -> Iterator[Connection]:
         ) from None
 
 
-def _config(connection: Connection) -> "Config":
+def _config(connection: Connection, writer: str | None = None) -> "Config":
     from alembic.config import Config  # noqa: PLC0415 - see the module's docstring
 
     config = Config()
     # Alembic's configuration interpolates %, which a path may contain.
     config.set_main_option("script_location", str(data_folder("migrations")).replace("%", "%%"))
-    config.attributes["connection"] = connection
+    config.attributes |= {"connection": connection, "writer": writer}
     return config
 
 
 def differences(engine: Engine) -> list[str]:
-    """Describe each difference between the tables and the models, and each missing view."""
+    """Describe differences between the tables and the models, missing views, and foreign objects.
+
+    Foreign objects are those that change or hide starcast's rows, such as triggers, rules and
+    policies. See `find_others` for objects that are only next to the tables.
+    """
     # Imported only here; see the module's docstring.
     from alembic.autogenerate import compare_metadata  # noqa: PLC0415
     from alembic.migration import MigrationContext  # noqa: PLC0415
 
     with translated_errors(engine.url), engine.connect() as connection:
-        changes = compare_metadata(MigrationContext.configure(connection), Base.metadata)
+        enter_schema(connection)
+        options = {"include_name": lambda name, kind, _: kind != "table" or name in _names()}
+        context = MigrationContext.configure(connection, opts=options)
+        changes = compare_metadata(context, Base.metadata)
         present = inspect(connection).get_view_names()
+        touching = connection.scalars(_TOUCHING, {"names": _names()}).all()
     missing = [view.name for view in VIEWS if view.name not in present]
-    return [*map(_describe_change, changes), *(f"add view {name}" for name in missing)]
+    return [
+        *map(_describe_change, changes),
+        *(f"add view {name}" for name in missing),
+        *(f"remove {name}" for name in touching),
+    ]
+
+
+def find_others(engine: Engine) -> list[str]:
+    """Describe the tables, views and functions in the store's schema that are not starcast's.
+
+    They do not change starcast's rows. Members of extensions are omitted.
+    """
+    with translated_errors(engine.url), engine.connect() as connection:
+        enter_schema(connection)
+        return list(connection.scalars(_OTHERS, {"names": _names()}))
+
+
+def _names() -> list[str]:
+    return [*Base.metadata.tables, VERSION_TABLE, *(view.name for view in VIEWS)]
 
 
 def _describe_change(change: object) -> str:
@@ -255,22 +402,28 @@ def _describe_change(change: object) -> str:
     return " ".join([verb, *(str(part) for part in first[1:] if part is not None)])
 
 
-def declare(connection: Connection) -> None:
+def declare(connection: Connection, writer: str | None = None) -> None:
     """Write all comments, create all views, and grant rights to the writer and the reader.
 
     A role that does not exist on the server gets no rights: create it and upgrade again.
+
+    Args:
+        connection: an open transaction of the owner.
+        writer: another role that gets the rights of the writer.
     """
+    schema = sql.Identifier(enter_schema(connection)).as_string()
     for view in VIEWS:
         _create(connection, view)
     statements = [*_comments()]
-    present = set(connection.scalars(_ROLES, {"names": [*_GRANTED]}))
-    for role, writes in _GRANTED.items():
-        if role in present:
-            statements += _grants(role, writes=writes)
+    # Whether each role may write. The reader stays a reader, even if the settings name it.
+    granted = {writer: True, ROLE_NAMES["reader"]: False, ROLE_NAMES["writer"]: True}
+    for role in connection.scalars(_ROLES, {"names": [*filter(None, granted)]}):
+        statements += _grants(sql.Identifier(role).as_string(), schema, writes=granted[role])
+    if connection.scalar(_OWNS_SCHEMA):
+        statements.append(f"revoke create on schema {schema} from public")
     # All statements are sent at once. If parameters were passed, even an empty list, the server
     # would accept only one statement.
-    no_parameters = {"no_parameters": True}
-    connection.exec_driver_sql("; ".join(statements), execution_options=no_parameters)
+    execute_sql(connection, sql.SQL("; ".join(statements)))
 
 
 def _create(connection: Connection, view: View) -> None:
@@ -299,13 +452,11 @@ def _comments() -> Iterator[str]:
             yield f'comment on column {name}."{column}" is {sql.quote(comment)}'
 
 
-def _grants(role: str, *, writes: bool) -> Iterator[str]:
+def _grants(role: str, schema: str, *, writes: bool) -> Iterator[str]:
     tables = [table.name for table in Base.metadata.sorted_tables]
     readable = [*tables, VERSION_TABLE, *(view.name for view in VIEWS)]
-    yield f"grant usage on schema public to {role}"
+    yield f"grant usage on schema {schema} to {role}"
     yield f"grant select on {', '.join(readable)} to {role}"
-    # pg_dump also reads the sequences of identity columns.
-    yield f"grant select on all sequences in schema public to {role}"
     if writes:
         written = [table for table in tables if table not in _OWNED]
         yield f"grant insert, update, delete on {', '.join(written)} to {role}"

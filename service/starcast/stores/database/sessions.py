@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg import errors, sql, waiting
 from psycopg.conninfo import make_conninfo
-from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, text
+from sqlalchemy import URL, Connection, CursorResult, Engine, Table, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
@@ -343,12 +343,33 @@ def copy_rows(
     statement = sql.SQL("copy {} ({}) from stdin (format binary)").format(
         sql.Identifier(table.name), sql.SQL(", ").join(map(sql.Identifier, names))
     )
-    driver: Any = session.connection().connection.driver_connection
-    with driver.cursor().copy(statement) as copy:
+    with open_copy(session.connection(), statement) as copy:
         # Binary COPY converts nothing, so psycopg has to know the type of each column.
         copy.set_types(types)
         for row in rows:
             copy.write_row(row)
+
+
+@contextmanager
+def open_copy(connection: Connection, statement: sql.Composed) -> Iterator[psycopg.Copy]:
+    """Open a COPY in the connection's transaction; its errors are those of other statements.
+
+    Raises:
+        DBAPIError: the server refused the rows, or the connection was lost.
+    """
+    driver: Any = connection.connection.driver_connection
+    try:
+        with driver.cursor().copy(statement) as copy:
+            yield copy
+    # SQLAlchemy knows nothing of the copy, so it does not convert the driver's errors.
+    except psycopg.Error as error:
+        raise DBAPIError.instance(statement.as_string(), None, error, psycopg.Error) from error
+
+
+def execute_sql(connection: Connection, statement: sql.Composable) -> CursorResult[Any]:
+    """Execute a statement without parameters, in which a percent sign is only itself."""
+    options = {"no_parameters": True}
+    return connection.exec_driver_sql(statement.as_string(), execution_options=options)
 
 
 def sqlstate(error: DBAPIError) -> str:

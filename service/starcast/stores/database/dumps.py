@@ -1,0 +1,134 @@
+"""Dumps by pg_dump in backups of the first format: pg_restore decodes them to text.
+
+It connects to no server, and nothing of its output is executed. The rows of the expected tables are
+copied, and everything else is refused.
+"""
+
+import os
+import re
+import select
+import subprocess
+import tempfile
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from starcast.stores.database import sessions
+from starcast.stores.database.migrations import VERSION_TABLE
+from starcast.support.errors import InputError, UnavailableError
+
+#: Number of bytes read at a time.
+_CHUNK = 1 << 20
+#: Seconds without output after which pg_restore is ended.
+_DECODER_SECONDS = sessions.SILENT_SECONDS
+#: An entry in the table of contents of a dump: its kind, schema and name.
+_ENTRY = re.compile(r"^\d+; \d+ \d+ ([A-Z ]+) (\S+) (\S+)", re.MULTILINE)
+#: The kinds of entries in a dump of starcast's tables.
+_EXPECTED_KINDS = {
+    "TABLE", "TABLE DATA", "DEFAULT", "CONSTRAINT", "FK CONSTRAINT", "INDEX", "COMMENT",
+    "SEQUENCE", "SEQUENCE SET", "SEQUENCE OWNED BY",
+}  # fmt: skip
+#: The statement of pg_restore's output that precedes the rows of a table.
+_COPY = re.compile(rb"^COPY public\.\S+ \(([^\n]*)\) FROM stdin;\n", re.MULTILINE)
+#: The rows of a table in a backup: their columns in order, if the text does not name them itself in
+#: a header line, and the text of COPY in pieces.
+Rows = tuple[list[str] | None, Iterable[bytes]]
+
+
+def check_contents(file: Path, decoder: Path, dump: str, tables: Collection[str]) -> None:
+    """Check that the table of contents of a dump has these tables and nothing foreign.
+
+    Args:
+        file: the backup, for messages.
+        decoder: the program pg_restore.
+        dump: the dump of the backup.
+        tables: the tables that the manifest names.
+
+    Raises:
+        InputError: the dump holds something else, or cannot be read.
+        UnavailableError: the program does not continue.
+    """
+    listing = b"".join(_run(decoder, "--list", dump))
+    entries = _ENTRY.findall(listing.decode(errors="replace"))
+    for kind, schema, name in entries:
+        if kind not in _EXPECTED_KINDS or schema != "public":
+            raise not_a_backup(file, f"its dump holds the {kind.lower()} {schema} {name}")
+    found = {name for kind, _, name in entries if kind == "TABLE DATA"}
+    if found - {VERSION_TABLE} != {*tables}:
+        raise not_a_backup(file, "the tables of its dump are not those of its manifest")
+
+
+def read_rows(file: Path, decoder: Path, dump: str, table: str) -> Rows:
+    """Return the columns and rows of a table in a dump; see `check_contents`.
+
+    Raises:
+        InputError: the dump holds no rows of the table, or cannot be read.
+        UnavailableError: the program does not continue.
+    """
+    output = _run(decoder, "--data-only", f"--table={table}", "--file=-", dump)
+    text = b""
+    for chunk in output:
+        text += chunk
+        if match := _COPY.search(text):
+            columns = [name.strip('"') for name in match[1].decode(errors="replace").split(", ")]
+            # The server ignores what follows the end mark of the rows.
+            return columns, chain([text[match.end() :]], output)
+        if len(text) > _CHUNK:
+            break
+    raise not_a_backup(file, f"its dump holds no rows of the table {table}")
+
+
+def _run(program: Path, *options: str) -> Iterator[bytes]:
+    """Yield the output of pg_restore, which connects to no server and executes nothing.
+
+    Raises:
+        InputError: the program cannot read the dump.
+        UnavailableError: the program does not continue.
+    """
+    # The messages go to a file, because they are read only at the end, and a full pipe would block
+    # the program.
+    with (
+        tempfile.TemporaryFile() as messages,
+        subprocess.Popen(
+            [program, *options],
+            bufsize=0,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=messages,
+            env=os.environ | {"LC_ALL": "C"},
+        ) as process,
+    ):
+        try:
+            yield from iter(partial(_read_output, process.stdout), b"")
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_DECODER_SECONDS)
+        finally:
+            process.kill()
+        messages.seek(0)
+        reason = messages.read(_CHUNK).decode(errors="replace").strip()
+    if process.returncode != 0:
+        line = next(iter(reason.splitlines()), f"exit code {process.returncode}")
+        raise InputError(
+            f"pg_restore cannot read the dump of the backup: {line.removeprefix('pg_restore: ')}",
+            hint="nothing was changed; name another backup",
+        )
+
+
+def _read_output(output: Any) -> bytes:
+    if not select.select([output], [], [], _DECODER_SECONDS)[0]:
+        raise UnavailableError(
+            f"pg_restore has written nothing for {_DECODER_SECONDS:.0f} seconds",
+            hint="nothing was changed; try again",
+        )
+    return bytes(output.read(_CHUNK))
+
+
+def not_a_backup(file: Path, reason: str) -> InputError:
+    """Return the error for a file that is not a backup, or not a complete one."""
+    return InputError(
+        f"{file} is not a complete backup of starcast: {reason}",
+        hint="name a file that 'starcast backup' has written; nothing was changed",
+    )
