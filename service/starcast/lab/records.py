@@ -392,6 +392,7 @@ class Records(Connection):
         proofs: bool = True,
         proof_timeout: Seconds = _PROOF_SECONDS,
         folder: Folder = None,
+        wait: bool = False,
     ) -> Facts:
         """Verify all records, and store them in PostgreSQL. Better stored records are kept.
 
@@ -402,21 +403,26 @@ class Records(Connection):
             proofs: generate the proofs of bounds again.
             proof_timeout: time limit of each proof in seconds.
             folder: folder of your own records.
+            wait: wait for a restore instead of failing.
 
         Returns:
             The number of verified records, and of those that were stored because they are better.
 
         Raises:
             RejectedError: a record is wrong; nothing is stored.
+            BusyError: another process is restoring a backup.
         """
         from starcast.records.files import load_files
         from starcast.search import Budget
         from starcast.search.proofs import check_records, tabulate_checks
         from starcast.stores.database.records import store_all
+        from starcast.stores.database.sessions import open_session
 
         records = load_files(self._folders(folder))
         budget = Budget(proof_timeout) if proofs else None
-        checked = list(check_records(records, budget, self.reporter))
+        task = "storing records"
+        with self._writing(task, wait=wait):
+            checked = list(check_records(records, budget, self.reporter))
         verification = tabulate_checks(checked)
         # Only a wrong record is an error. If the proof of a record ran out of time, the record is
         # stored together with this result.
@@ -425,7 +431,8 @@ class Records(Connection):
         states = [
             (each.record, each.verification) for each in checked if each.verification != "rejected"
         ]
-        with self._session() as session:
+        # A restart of the server during the checks releases the first lock.
+        with self._writing(task, wait=True) as engine, open_session(engine) as session:
             written = store_all(session, states)
         sentence = f"stored {written} of {len(records)} records; the others were stored before"
         return Facts(

@@ -19,7 +19,9 @@ from sqlalchemy.exc import DBAPIError
 from starcast.stores import ROLE_NAMES
 from starcast.stores.database.models import Base
 from starcast.stores.database.sessions import (
+    STORE_LOCK,
     first_line,
+    holds_store,
     sqlstate,
     translated_errors,
     wait_for_lock,
@@ -202,13 +204,15 @@ def drop(engine: Engine) -> None:
 
 @contextmanager
 def _migrating(engine: Engine) -> Iterator[Connection]:
-    """Open a transaction that holds the migration lock."""
+    """Open a transaction that holds the migration lock, while no other process restores."""
     busy = BusyError(
-        f"another process has been migrating the database for {UPGRADE_SECONDS} s",
+        f"another process has been migrating or restoring the database for {UPGRADE_SECONDS} s",
         hint="try again when it has finished",
     )
     try:
         with translated_errors(engine.url), engine.begin() as connection:
+            if not holds_store(engine):
+                wait_for_lock(connection, STORE_LOCK, UPGRADE_SECONDS, busy, shared=True)
             wait_for_lock(connection, UPGRADE_LOCK, UPGRADE_SECONDS, busy)
             yield connection
     except DBAPIError as error:
