@@ -24,6 +24,7 @@ from starcast.stores.database.sessions import (
     holds_store,
     sqlstate,
     translated_errors,
+    verify_store_lock,
     wait_for_lock,
 )
 from starcast.stores.database.views import VIEWS, View
@@ -215,6 +216,7 @@ def _migrating(engine: Engine) -> Iterator[Connection]:
                 wait_for_lock(connection, STORE_LOCK, UPGRADE_SECONDS, busy, shared=True)
             wait_for_lock(connection, UPGRADE_LOCK, UPGRADE_SECONDS, busy)
             yield connection
+            verify_store_lock(engine, connection)
     except DBAPIError as error:
         if not sqlstate(error).startswith(_OBSTACLES):
             raise

@@ -196,7 +196,6 @@ def open_session(engine: Engine) -> Iterator[Session]:
     Raises:
         UnavailableError: the connection was lost, or the store's lock that the engine carries.
     """
-    options = engine.get_execution_options()
     with (
         translated_errors(engine.url),
         # Objects keep their values after the commit, because callers then read them without a
@@ -204,9 +203,8 @@ def open_session(engine: Engine) -> Iterator[Session]:
         Session(engine, expire_on_commit=False) as session,
         session.begin(),
     ):
-        if lock := options.get(_HELD):
-            lock.verify(session)
-        elif _HELD in options:
+        verify_store_lock(engine, session)
+        if engine.get_execution_options().get(_HELD, True) is None:
             session.execute(text("set transaction read only"))
         yield session
 
@@ -222,6 +220,12 @@ def read_only(engine: Engine) -> Engine:
 def holds_store(engine: Engine) -> bool:
     """Return whether the engine carries the store's lock; see `lock_store`."""
     return engine.get_execution_options().get(_HELD) is not None
+
+
+def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
+    """Check that the store's lock is still held, if the engine carries it; see `Lock.verify`."""
+    if lock := engine.get_execution_options().get(_HELD):
+        lock.verify(session)
 
 
 def share_lock(holder: Engine, engine: Engine) -> Engine:
@@ -269,7 +273,7 @@ class Lock:
     name: str
     pid: int
 
-    def verify(self, session: Session) -> None:
+    def verify(self, session: Session | Connection) -> None:
         """Check on the server that the lock is still held; it is lost with its connection.
 
         Raises:
