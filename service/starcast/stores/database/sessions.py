@@ -403,12 +403,16 @@ def wait_for_lock(
     """Take the advisory lock with this name for the rest of the transaction.
 
     Raises:
-        BusyError: the given error, if the lock is not released in time.
+        BusyError: the given error, if the lock is not released in time. No seconds: at once.
     """
+    function = "advisory_xact_lock_shared" if shared else "advisory_xact_lock"
+    if not seconds:
+        if not session.scalar(text(f"select pg_try_{function}({_KEY})"), {"key": name}):
+            raise busy
+        return
     session.execute(text(f"set local lock_timeout = '{seconds}s'"))
-    function = "pg_advisory_xact_lock_shared" if shared else "pg_advisory_xact_lock"
     try:
-        session.execute(text(f"select {function}({_KEY})"), {"key": name})
+        session.execute(text(f"select pg_{function}({_KEY})"), {"key": name})
     except DBAPIError as error:
         if sqlstate(error) != _LOCK_NOT_AVAILABLE:
             raise
