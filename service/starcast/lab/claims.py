@@ -193,7 +193,6 @@ class Claims(Connection):
             $ starcast claims check TS.L5 --sizes S4,S5 --no-store
         """
         from starcast.claims import report, select_claims, storage, verify
-        from starcast.stores.database.sessions import open_session
 
         if level is not None and sizes is not None:
             raise InputError("--level and --sizes cannot be combined", hint="remove one")
@@ -213,7 +212,7 @@ class Claims(Connection):
             return report.list_verdicts(verdicts, claims, specs)
         try:
             # A restart of the server during the computation releases the first lock.
-            with self._writing(task, wait=True) as engine, open_session(engine) as session:
+            with self._writing(task, wait=True) as engine, self._session(engine) as session:
                 number = storage.save_claim_run(session, names, chosen, specs, verdicts).id
         except StarcastError as error:
             # The verdicts took time to compute, so they are shown together with the error.

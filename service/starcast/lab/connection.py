@@ -164,10 +164,11 @@ class Connection:
         return self._graph
 
     @contextmanager
-    def _session(self) -> "Iterator[Session]":
+    def _session(self, engine: "Engine | None" = None) -> "Iterator[Session]":
+        """Open a session, which may write only on the engine that `_writing` yields."""
         from starcast.stores.database.sessions import open_session
 
-        with open_session(self.engine) as session:
+        with open_session(engine or self.engine) as session:
             yield session
 
     @contextmanager

@@ -73,7 +73,6 @@ class Experiments(Connection):
             InputError: a value is wrong.
             RejectedError: the schedule violates its model or leaves units undelivered.
             LimitError: the schedule does not fit into memory.
-            BusyError: another process is restoring a backup.
 
         Example:
             >>> lab.run("S5", "broadcast", "multiple", message_bytes=1024)["cost"]
@@ -227,14 +226,9 @@ class Experiments(Connection):
             )
         with self._writing(f"running the experiment '{name}'", wait=wait) as engine:
             outcome = run_experiment(
-                engine,
-                name,
-                design,
-                self.reporter,
-                replace=replace,
-                jobs=processes,
-                executor=executor,
-            )
+                engine, name, design, self.reporter,
+                replace=replace, jobs=processes, executor=executor,
+            )  # fmt: skip
         outcome.require_success()
         return _count_runs(outcome, "executed and stored")
 
@@ -253,7 +247,6 @@ class Experiments(Connection):
         Raises:
             InputError: the files are not all shards of one experiment, or are damaged.
             RejectedError: the shards were computed by other code, or contradict stored runs.
-            BusyError: another process is using the experiment, or restoring a backup.
 
         Example:
             $ starcast experiment merge part-*.json
@@ -377,12 +370,9 @@ class Experiments(Connection):
         return Facts({"file": str(out), "runs": runs}, f"{out}: {pluralize(runs, 'run')}")
 
     def import_experiment(
-        self,
-        file: Annotated["str | Path", Shell(Path)],
-        *,
-        name: NewName = None,
-        wait: bool = False,
-    ) -> Table:
+        self, file: Annotated["str | Path", Shell(Path)], *,
+        name: NewName = None, wait: bool = False,
+    ) -> Table:  # fmt: skip
         """Store the experiments of a file, and keep the runs that are already stored.
 
         If a run of the file has different results in this store, nothing is stored (exit code 6).
@@ -395,7 +385,6 @@ class Experiments(Connection):
         Raises:
             InputError: the file is not valid, or an experiment of this name has another grid.
             RejectedError: a run of the file has different results from the same run in this store.
-            BusyError: another process is using an experiment, or restoring a backup.
         """
         from starcast.experiments.exchange import import_experiments
 
@@ -489,11 +478,7 @@ class Experiments(Connection):
                 return load_profiles(session, comparison)
 
         return ComparisonTable(
-            table.columns,
-            table.rows,
-            table.note,
-            comparison=comparison,
-            _load_profiles=profiles,
+            table.columns, table.rows, table.note, comparison=comparison, _load_profiles=profiles
         )
 
 

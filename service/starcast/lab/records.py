@@ -410,29 +410,25 @@ class Records(Connection):
 
         Raises:
             RejectedError: a record is wrong; nothing is stored.
-            BusyError: another process is restoring a backup.
         """
         from starcast.records.files import load_files
         from starcast.search import Budget
         from starcast.search.proofs import check_records, tabulate_checks
         from starcast.stores.database.records import store_all
-        from starcast.stores.database.sessions import open_session
 
         records = load_files(self._folders(folder))
         budget = Budget(proof_timeout) if proofs else None
-        task = "storing records"
-        with self._writing(task, wait=wait):
+        with self._writing("storing records", wait=wait):
             checked = list(check_records(records, budget, self.reporter))
         verification = tabulate_checks(checked)
-        # Only a wrong record is an error. If the proof of a record ran out of time, the record is
-        # stored together with this result.
+        # If a proof ran out of time, its record is stored together with this result.
         if isinstance(verification.failure, RejectedError):
             raise verification.failure
         states = [
             (each.record, each.verification) for each in checked if each.verification != "rejected"
         ]
         # A restart of the server during the checks releases the first lock.
-        with self._writing(task, wait=True) as engine, open_session(engine) as session:
+        with self._writing("storing records", wait=True) as held, self._session(held) as session:
             written = store_all(session, states)
         sentence = f"stored {written} of {len(records)} records; the others were stored before"
         return Facts(

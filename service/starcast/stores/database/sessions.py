@@ -63,7 +63,7 @@ _KEY = "hashtextextended(concat(current_schema(), '.', cast(:key as text)), 0)"
 # for exclusive access comes first, because shared locks are refused while it waits.
 _HOLDERS_OF = text(
     "select pid, granted, mode, application_name,"  # noqa: S608 - only constants
-    " extract(epoch from clock_timestamp() - state_change) as seconds"
+    " extract(epoch from clock_timestamp() - state_change)::float8 as seconds"
     " from pg_locks left join pg_stat_activity using (pid)"
     " where locktype = 'advisory' and objsubid = 1"
     " and database = (select oid from pg_database where datname = current_database())"
@@ -375,18 +375,11 @@ def _list_holders(
     connection: Connection, name: str, *, shared: bool = False
 ) -> list[tuple[str, float | None]]:
     """Return task and seconds of the processes that exclude others from a lock and state a task."""
-    holders = [
-        row
+    return [
+        (row.application_name.removeprefix(_HOLDER), row.seconds)
         for row in connection.execute(_HOLDERS_OF, {"key": name})
         if str(row.application_name).startswith(_HOLDER)
         and not (shared and row.mode == "ShareLock")
-    ]
-    return [
-        (
-            row.application_name.removeprefix(_HOLDER),
-            None if row.seconds is None else float(row.seconds),
-        )
-        for row in holders
     ]
 
 
