@@ -19,7 +19,14 @@ from starcast.comparison.presentation import describe
 from starcast.comparison.sides import load_side
 from starcast.experiments.design import Design, Grid, as_toml
 from starcast.experiments.exchange import export_experiments, import_experiments
-from starcast.experiments.running import Outcome, exclusive, reproduce, run_experiment, run_once
+from starcast.experiments.running import (
+    Outcome,
+    drop_experiment,
+    exclusive,
+    reproduce,
+    run_experiment,
+    run_once,
+)
 from starcast.stores.database import models, repository
 from starcast.stores.database.sessions import open_session
 from starcast.support.errors import BusyError, InputError, NotFoundError, RejectedError
@@ -150,6 +157,18 @@ def test_an_experiment_with_another_grid_is_refused(file: Path, colleague: Engin
 def test_an_experiment_that_another_process_runs_is_busy(file: Path, colleague: Engine) -> None:
     with exclusive(colleague, "a"), pytest.raises(BusyError, match="using the experiment 'a'"):
         import_experiments(colleague, file)
+
+
+def test_many_experiments_of_a_file_are_stored_at_once(engine: Engine, tmp_path: Path) -> None:
+    """Their locks need no connections of their own."""
+    names = [f"part {number}" for number in range(20)]
+    for name in names:
+        run_experiment(engine, name, SMALL, Silent(), jobs=1)
+    export_experiments(engine, names, tmp_path / "all.json")
+    for name in names[:10]:
+        drop_experiment(engine, name)
+    imported = import_experiments(engine, tmp_path / "all.json")
+    assert [each.created for each in imported] == [1] * 10 + [0] * 10
 
 
 def test_an_unknown_experiment_is_not_found(stored: Engine, tmp_path: Path) -> None:

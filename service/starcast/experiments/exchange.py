@@ -8,7 +8,6 @@ same figures (costs and step profile).
 import gzip
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -37,8 +36,8 @@ from starcast.experiments.running import (
     Steps,
     check_design,
     compare_figures,
-    exclusive,
     load_steps,
+    lock_experiment,
 )
 from starcast.judges.simulator.simulation import Profile
 from starcast.stores.database import models, repository
@@ -126,16 +125,11 @@ def _first_line(error: DBAPIError) -> str:
 
 
 def _import(engine: Engine, experiments: Sequence[ExperimentRecord]) -> list[Outcome]:
-    with ExitStack() as stack:
-        locks = [
-            stack.enter_context(exclusive(engine, each.name))
-            for each in sorted(experiments, key=lambda each: each.name)
-        ]
-        with open_session(engine) as session:
-            for lock in locks:
-                lock.verify(session)
-            _refuse_contradictions(session, experiments)
-            return [_store(session, each) for each in experiments]
+    with open_session(engine) as session:
+        for each in experiments:
+            lock_experiment(session, each.name)
+        _refuse_contradictions(session, experiments)
+        return [_store(session, each) for each in experiments]
 
 
 def _read_stored(session: Session, name: str) -> ExperimentRecord:

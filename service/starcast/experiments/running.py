@@ -127,7 +127,7 @@ def run_once(
         _check_collection(session, check_name(name))
     execution = execute(point)
     with open_session(engine) as session:
-        wait_for_lock(session, _lock_name(name), SAVE_SECONDS, _busy(name))
+        lock_experiment(session, name, SAVE_SECONDS)
         _check_collection(session, name)
         experiment = _ensure_experiment(session, name)
         for earlier in repository.load_runs(session, experiment):
@@ -163,6 +163,15 @@ def exclusive(engine: Engine, name: str) -> AbstractContextManager[Lock]:
         BusyError: another process holds the lock.
     """
     return advisory_lock(engine, _lock_name(name), _busy(name))
+
+
+def lock_experiment(session: Session, name: str, seconds: int = 0) -> None:
+    """Hold the lock of an experiment until the end of the session's transaction.
+
+    Raises:
+        BusyError: another process holds the lock, and does not release it within the seconds.
+    """
+    wait_for_lock(session, _lock_name(name), seconds, _busy(name))
 
 
 def _lock_name(name: str) -> str:

@@ -10,11 +10,12 @@ reason `REBUILDING`, until it has been recreated. After an interruption, the nex
 all remaining artifacts, and an ingest recreates those that it requests.
 """
 
+import dataclasses
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from sqlalchemy import select
+from sqlalchemy import Engine, select
 
 from starcast.catalogue.plugins import PluginMissingError
 from starcast.embedded.endpoints import graph_address, migration_url, store_url
@@ -28,6 +29,7 @@ from starcast.ingest.planning import choose_method
 from starcast.ingest.stores import LoadState, Stores, lock_stores, open_engine, open_stores
 from starcast.stores.database import backup, models
 from starcast.stores.database.backup import REBUILDING, Manifest
+from starcast.stores.database.sessions import lock_store, share_lock
 from starcast.stores.graph import audit
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.reader import read_artifact_nodes
@@ -220,8 +222,12 @@ def restore(
     *,
     rebuild_graph: bool = True,
     replace: bool = False,
+    wait: bool = False,
 ) -> Manifest:
     """Restore a backup into empty stores, or replace their content, and rebuild the graph.
+
+    No other process can write to the stores meanwhile, so the kept backup contains everything that
+    is replaced, and no process changes the graph while it is emptied.
 
     Args:
         settings: the settings that name the stores.
@@ -230,8 +236,10 @@ def restore(
         rebuild_graph: if False, the graph is neither checked nor changed.
         replace: replace the content of the stores, after backing up the rows to the folder
             ``backups`` of the home.
+        wait: wait for processes that write to the stores instead of raising BusyError.
 
     Raises:
+        BusyError: another process is writing to the stores; nothing was changed.
         InputError: the file is not a complete backup; nothing was changed.
         RejectedError: a store is not empty, and nothing was changed; or the restored rows differ
             from the backup, and the store has its previous content.
@@ -242,19 +250,13 @@ def restore(
     # The file is read in full before a server is contacted, so a damaged file changes nothing.
     dumped_by = backup.read_manifest(file).dumped_by
     decoder = None if dumped_by is None else find_pg_restore(dumped_by)
-    # The graph is checked first, so that nothing is restored if it is in use.
-    if rebuild_graph:
-        with Graph.open(graph_address(settings)) as graph:
-            if not replace:
-                audit.find_owner(graph)
-                if nodes := read_artifact_nodes(graph):
-                    _, artifact_id = next(iter(nodes))
-                    raise RejectedError(
-                        f"the graph store is not empty: it holds {artifact_id}",
-                        hint="name another server or --home, or delete the stored data with "
-                        "--replace",
-                    )
-    with open_engine(migration_url(settings)) as engine:
+    with (
+        open_engine(migration_url(settings)) as owner,
+        lock_store(owner, "restoring a backup", reporter, wait=wait, exclusive=True) as engine,
+    ):
+        # The graph is checked first, so that nothing is restored if it is in use.
+        if rebuild_graph:
+            _check_graph(settings, replace=replace)
         keep = Home(settings.home).backup_file("before-restore") if replace else None
         manifest = backup.restore(
             engine,
@@ -264,19 +266,40 @@ def restore(
             decoder=decoder,
             writer=store_url(settings).username,
         )
-    reporter.say(f"restored and verified {manifest.rows:,} rows of {len(manifest.tables)} tables")
-    if rebuild_graph:
-        reporter.say("rebuilding the graph")
-        with open_stores(settings) as stores:
-            # The database now has the id from the backup; the graph may be paired with another id.
-            if audit.read_owner(stores.graph) is not None:
-                empty_graph(stores, reporter)
-            try:
-                rebuilt = rebuild(stores, reporter=reporter)
-            except PluginMissingError as error:
-                raise PluginMissingError(
-                    f"the rows were restored, but the graph was not rebuilt: {error.message}",
-                    hint="run 'starcast graph rebuild' with --plugin and the file of the plug-in",
-                ) from None
-        reporter.say(f"rebuilt {len(rebuilt)} artifacts in the graph")
+        rows = f"{manifest.rows:,} rows of {len(manifest.tables)} tables"
+        reporter.say(f"restored and verified {rows}")
+        if rebuild_graph:
+            _rebuild_restored(settings, engine, reporter)
     return manifest
+
+
+def _check_graph(settings: Settings, *, replace: bool) -> None:
+    """Check that Neo4j can be reached, and that it holds no artifacts unless they are replaced."""
+    with Graph.open(graph_address(settings)) as graph:
+        if replace:
+            return
+        audit.find_owner(graph)
+        if nodes := read_artifact_nodes(graph):
+            _, artifact_id = next(iter(nodes))
+            raise RejectedError(
+                f"the graph store is not empty: it holds {artifact_id}",
+                hint="name another server or --home, or delete the stored data with --replace",
+            )
+
+
+def _rebuild_restored(settings: Settings, holder: Engine, reporter: Reporter) -> None:
+    """Rebuild the graph from restored rows, under the lock that ``holder`` carries."""
+    reporter.say("rebuilding the graph")
+    with open_stores(settings) as opened:
+        stores = dataclasses.replace(opened, engine=share_lock(holder, opened.engine))
+        # The database now has the id from the backup; the graph may be paired with another id.
+        if audit.read_owner(stores.graph) is not None:
+            empty_graph(stores, reporter)
+        try:
+            rebuilt = rebuild(stores, reporter=reporter)
+        except PluginMissingError as error:
+            raise PluginMissingError(
+                f"the rows were restored, but the graph was not rebuilt: {error.message}",
+                hint="run 'starcast graph rebuild' with --plugin and the file of the plug-in",
+            ) from None
+    reporter.say(f"rebuilt {len(rebuilt)} artifacts in the graph")

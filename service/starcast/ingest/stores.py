@@ -1,6 +1,5 @@
 """Both stores, the lock for changing them, and the states of artifacts in PostgreSQL."""
 
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,10 +18,9 @@ from starcast.stores.graph.connection import Graph
 from starcast.support.errors import BusyError
 from starcast.support.progress import Reporter
 from starcast.support.settings import Settings
-from starcast.support.text import describe_activity
 
-LOCK = "starcast ingest"
-_RETRY_SECONDS = 0.5
+#: The advisory lock of the processes that change the graph.
+LOCK = "ingest"
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,8 @@ class Stores:
         batch: maximum number of rows per transaction in the graph.
         embedded: the settings, if the graph store is the embedded Neo4j, which may be stopped and
             whose data may be replaced; else None.
-        lock: the lock for changing the stores, if this process holds it.
+        lock: the lock for changing the graph, if this process holds it; the engine then carries the
+            lock of the relational store.
     """
 
     engine: Engine
@@ -94,7 +93,10 @@ def open_stores(settings: Settings) -> Iterator[Stores]:
 def lock_stores(
     stores: Stores, wait: bool, reporter: Reporter, task: str = "changing these stores"
 ) -> Iterator[Stores]:
-    """Hold the lock for changing the stores; PostgreSQL releases it when this process ends.
+    """Hold the locks for changing both stores; PostgreSQL releases them when this process ends.
+
+    Only one process at a time changes the graph. The lock of the relational store is shared with
+    processes that do not change the graph.
 
     What a killed import has left of the embedded Neo4j's files is deleted.
 
@@ -111,30 +113,18 @@ def lock_stores(
         BusyError: another process holds the lock, and ``wait`` is False.
         UnavailableError: the PostgreSQL role may only read; Neo4j is not changed either.
     """
-    # FOR UPDATE needs write permission even with LIMIT 0, so a read-only role fails here.
-    with stores.session() as session:
-        session.execute(select(models.Materialization).limit(0).with_for_update())
-    with ExitStack() as stack:
-        is_reported = False
-        while True:
-            try:
-                holding = sessions.advisory_lock(stores.engine, LOCK, BusyError(""), task)
-                lock = stack.enter_context(holding)
-                break
-            # PostgreSQL could wait for the lock itself, but would not report which process holds
-            # it.
-            except BusyError:
-                holder = sessions.read_lock_holder(stores.engine, LOCK)
-            activity = describe_activity(*(holder or ("changing these stores", None)))
-            if not wait:
-                raise BusyError(activity, hint="try again when it has finished, or add --wait")
-            if not is_reported:
-                reporter.say(f"waiting: {activity}")
-                is_reported = True
-            time.sleep(_RETRY_SECONDS)
+    waiting = reporter.say if wait else None
+    with (
+        sessions.lock_store(stores.engine, task, reporter, wait=wait) as engine,
+        sessions.advisory_lock(engine, LOCK, None, task, waiting=waiting) as lock,
+    ):
+        locked = replace(stores, engine=engine, lock=lock)
+        # FOR UPDATE needs write permission even with LIMIT 0, so a read-only role fails here.
+        with locked.session() as session:
+            session.execute(select(models.Materialization).limit(0).with_for_update())
         if stores.embedded is not None:
             rebuild.clean_up(stores.embedded, reporter)
-        yield replace(stores, lock=lock)
+        yield locked
 
 
 class LoadState(StrEnum):

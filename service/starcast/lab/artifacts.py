@@ -82,7 +82,7 @@ class Artifacts(Connection):
             forest: a forest file, written by Forest.save or ``starcast forest build``. The forest
                 is stored under the name that it has in the file. Can be repeated.
             method: load method: bolt, import (offline, embedded Neo4j only), or auto (the faster).
-            wait: wait for another ingest or drop instead of failing.
+            wait: wait for another ingest, drop or restore instead of failing.
             dry_run: only estimate the cost. No server is needed.
             options: `IngestOptions`.
 
@@ -115,7 +115,7 @@ class Artifacts(Connection):
         chosen = choose(LoadMethod, method, "load method")
         if dry_run:
             return self._estimate(plan, chosen)
-        with self._stores() as stores:
+        with self._stores(f"ingesting {plan.artifacts[0].id}", wait=wait) as stores:
             summary = ingest(stores, plan, wait, self.reporter, method=chosen)
         return list_loaded(summary.created, str(summary))
 
@@ -199,7 +199,7 @@ class Artifacts(Connection):
             artifact_id: the id of a stored topology, forest or schedule.
             kind: the kind that the artifact must have: topology, forest or schedule.
             cascade: also drop the artifacts that depend on it.
-            wait: wait for another ingest or drop instead of failing.
+            wait: wait for another ingest, drop or restore instead of failing.
             method: bolt (delete the rows), import (load the remaining rows into a new store;
                 embedded Neo4j only), or auto (the faster).
 
@@ -215,7 +215,7 @@ class Artifacts(Connection):
 
         name, kind = self._named(artifact_id, kind)
         chosen = choose(LoadMethod, method, "load method")
-        with self._stores() as stores:
+        with self._stores(f"dropping {name}", wait=wait) as stores:
             dropped = drop(stores, kind, name, cascade, wait, self.reporter, chosen)
         return Facts({"dropped": dropped}, f"dropped {pluralize(len(dropped), 'artifact')}")
 
@@ -414,7 +414,7 @@ class Artifacts(Connection):
             discard_foreign: delete nodes and relationships of other applications where necessary.
             replace: empty the graph first, whatever PostgreSQL database it belongs to, and rebuild
                 everything.
-            wait: wait for another ingest or drop instead of failing.
+            wait: wait for another ingest, drop or restore instead of failing.
 
         Returns:
             The rebuilt artifacts, with the load method and the seconds.
@@ -430,7 +430,7 @@ class Artifacts(Connection):
         from starcast.ingest.rebuilding import rebuild
 
         chosen = choose(LoadMethod, method, "load method")
-        with self._stores() as stores:
+        with self._stores("rebuilding the graph", wait=wait) as stores:
             rebuilt = rebuild(
                 stores,
                 ids,

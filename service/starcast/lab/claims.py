@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -157,6 +158,7 @@ class Claims(Connection):
         jobs: Jobs = None,
         executor: Executor | None = None,
         store: bool = True,
+        wait: bool = False,
     ) -> Table:
         """Verify claims by computation, and show their verdicts.
 
@@ -172,6 +174,7 @@ class Claims(Connection):
             jobs: number of processes.
             executor: runs the checks, instead of processes on this machine.
             store: store evidence and verdicts once all are computed; --no-store needs no server.
+            wait: wait for a restore instead of failing.
 
         Returns:
             The verdicts. If they could not be stored, ``failure`` is the reason.
@@ -179,6 +182,7 @@ class Claims(Connection):
         Raises:
             InputError: a claim, the level or a size is unknown, or options cannot be combined.
             LimitError: a size does not fit into memory.
+            BusyError: another process is restoring a backup.
 
         Example:
             >>> lab.check_claims("TS.L6", sizes=["S4", "S5"])["verdict"]
@@ -201,11 +205,14 @@ class Claims(Connection):
                 " ('starcast up' starts a server, --no-store needs none)"
             )
             store = False
-        verdicts = verify.verify_claims(claims, chosen, specs, jobs, self.reporter, executor)
+        task = "checking claims"
+        with self._writing(task, wait=wait) if store else nullcontext():
+            verdicts = verify.verify_claims(claims, chosen, specs, jobs, self.reporter, executor)
         if not store:
             return report.list_verdicts(verdicts, claims, specs)
         try:
-            with self._session() as session:
+            # A restart of the server during the computation releases the first lock.
+            with self._writing(task, wait=True) as engine, self._session(engine) as session:
                 number = storage.save_claim_run(session, names, chosen, specs, verdicts).id
         except StarcastError as error:
             # The verdicts took time to compute, so they are shown together with the error.

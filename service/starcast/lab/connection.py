@@ -1,7 +1,8 @@
 """The servers of a lab: connections to them, and operations on them, their schema and backups."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -126,18 +127,21 @@ class Connection:
     def engine(self) -> "Engine":
         """The SQLAlchemy engine for PostgreSQL, after a check of the schema.
 
+        Its sessions only read: operations that write use `_writing`.
+
         Raises:
             UnavailableError: the lab is closed, or the server is not running.
             RejectedError: the schema has another revision than this version needs.
         """
         from starcast.stores.database.migrations import check
+        from starcast.stores.database.sessions import read_only
 
         engine = self.database
         # The check needs a query, so it runs once per lab. Only an upgrade can change its result.
         if not self._is_schema_checked:
             check(engine)
             self._is_schema_checked = True
-        return engine
+        return read_only(engine)
 
     @property
     def graph(self) -> "Graph":
@@ -160,24 +164,47 @@ class Connection:
         return self._graph
 
     @contextmanager
-    def _session(self) -> "Iterator[Session]":
+    def _session(self, engine: "Engine | None" = None) -> "Iterator[Session]":
+        """Open a session, which may write only on the engine that `_writing` yields."""
         from starcast.stores.database.sessions import open_session
 
-        with open_session(self.engine) as session:
+        with open_session(engine or self.engine) as session:
             yield session
 
     @contextmanager
-    def _stores(self) -> "Iterator[Stores]":
-        """Connect to both stores to change them.
+    def _writing(self, task: str, *, wait: bool) -> "Iterator[Engine]":
+        """Hold the store's lock while an operation writes, so that no restore runs meanwhile.
+
+        Args:
+            task: activity shown to other processes, such as ``running the experiment 'a'``.
+            wait: wait for a restore instead of raising BusyError.
+
+        Yields:
+            The engine for PostgreSQL, whose sessions may write.
+        """
+        from starcast.stores.database.sessions import lock_store
+
+        # The lock comes first, because a restore blocks the check of the schema.
+        with lock_store(self.database, task, self.reporter, wait=wait) as engine:
+            self.engine  # noqa: B018 - checks the schema
+            yield engine
+
+    @contextmanager
+    def _stores(self, task: str | None = None, *, wait: bool = False) -> "Iterator[Stores]":
+        """Connect to both stores, to read them or, with a task, to change them as in `_writing`.
 
         The lab's graph connection is closed, since an offline import may replace the graph store.
         """
         from starcast.ingest import open_stores
+        from starcast.stores.database.sessions import share_lock
 
         self._check_open()
         self._close_graph()
-        with open_stores(self.settings) as stores:
-            yield stores
+        with (
+            self._writing(task, wait=wait) if task else nullcontext(self.engine) as engine,
+            open_stores(self.settings) as stores,
+        ):
+            yield replace(stores, engine=share_lock(engine, stores.engine))
 
     def _check_open(self) -> None:
         if self._is_closed:
@@ -394,23 +421,27 @@ class Administration(Connection):
         *,
         graph: bool = True,
         replace: Annotated[bool, Shell(confirm="replace everything that the stores hold?")] = False,
+        wait: bool = False,
     ) -> Facts:
         """Restore a backup into running, empty stores; verify it and rebuild the graph.
 
         Without ``replace``, both stores must be empty. The rows are compared with the checksums of
         the backup, and an older schema is upgraded. If the restoration fails or is killed, the
-        store keeps its previous contents. No part of the file is executed.
+        store keeps its previous contents. No part of the file is executed, and no other command can
+        write to the stores meanwhile.
 
         Args:
             file: path of the backup file.
             graph: rebuild the graph; otherwise no Neo4j is needed.
             replace: replace the contents of the stores, after a question on the terminal. The old
                 rows are backed up to the folder ``backups`` of the home.
+            wait: wait for commands that are writing to the stores instead of failing.
 
         Returns:
             The number of rows in each table, and when the backup was made.
 
         Raises:
+            BusyError: another process is writing to the stores; nothing was changed.
             InputError: the file is not a complete backup; nothing was changed.
             RejectedError: a store is not empty; nothing was changed. Or the restored rows differ
                 from the backup; the store is as it was before.
@@ -425,7 +456,12 @@ class Administration(Connection):
         # Rebuilding the graph may restart Neo4j on a new store, which would break the connection.
         self._close_graph()
         manifest = restore(
-            self.settings, Path(file), self.reporter, rebuild_graph=graph, replace=replace
+            self.settings,
+            Path(file),
+            self.reporter,
+            rebuild_graph=graph,
+            replace=replace,
+            wait=wait,
         )
         moment = f"{manifest.created_at.astimezone():%Y-%m-%d %H:%M}"
         return Facts(_facts_of(manifest), f"{file} of {moment} is restored")

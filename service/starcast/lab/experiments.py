@@ -50,6 +50,7 @@ class Experiments(Connection):
         message_bytes: MessageBytes,
         experiment: ExperimentName = "adhoc",
         store: bool = True,
+        wait: bool = False,
         **axes: SingleValues,
     ) -> RunTable:
         """Build, verify and simulate a schedule; show its exact costs and the lower bound.
@@ -65,6 +66,7 @@ class Experiments(Connection):
             message_bytes: size of the message in bytes: 1024, 2.5, 23/3.
             experiment: name of the collection of single runs in which the run is stored.
             store: store the run; otherwise no server is needed.
+            wait: wait for a restore instead of failing.
             axes: values of further axes (the parameters of runs), one value per axis.
 
         Raises:
@@ -95,7 +97,8 @@ class Experiments(Connection):
             )
         (point,) = Grid(given).points()
         if store:
-            run = run_once(self.engine, point, experiment, self.reporter)
+            with self._writing(f"running {algorithm} on {topology}", wait=wait) as engine:
+                run = run_once(engine, point, experiment, self.reporter)
             self.reporter.say(f"stored as run {run.id} in '{experiment}'")
         else:
             execution = execute(point)
@@ -164,6 +167,7 @@ class Experiments(Connection):
         executor: Executor | None = None,
         shard: ShardName = None,
         out: OptionalOutFile = None,
+        wait: bool = False,
         **axes: SeveralValues,
     ) -> Facts:
         """Execute and store the missing runs of an experiment, one per combination of axis values.
@@ -182,6 +186,7 @@ class Experiments(Connection):
             executor: executes the runs, instead of processes on this machine.
             shard: compute only part I of N and write it to ``out``; store nothing.
             out: output file of ``shard``, such as part.json or part.json.gz.
+            wait: wait for a restore instead of failing.
             axes: values of axes, each a value or a list.
 
         Returns:
@@ -190,7 +195,7 @@ class Experiments(Connection):
         Raises:
             InputError: the name, an axis or a value is wrong, or the experiment has another grid.
             RejectedError: some runs failed. They are stored as failed, and never compared.
-            BusyError: another process is using the experiment.
+            BusyError: another process is using the experiment, or restoring a backup.
             LimitError: a run does not fit into memory; earlier runs are stored.
 
         Example:
@@ -219,19 +224,17 @@ class Experiments(Connection):
                 {"experiment": name, "shard": str(part), "runs": runs, "file": str(out)},
                 f"shard {part} of '{name}': {pluralize(runs, 'run')} written to {out}",
             )
-        outcome = run_experiment(
-            self.engine,
-            name,
-            design,
-            self.reporter,
-            replace=replace,
-            jobs=processes,
-            executor=executor,
-        )
+        with self._writing(f"running the experiment '{name}'", wait=wait) as engine:
+            outcome = run_experiment(
+                engine, name, design, self.reporter,
+                replace=replace, jobs=processes, executor=executor,
+            )  # fmt: skip
         outcome.require_success()
         return _count_runs(outcome, "executed and stored")
 
-    def merge_experiment(self, *files: ShardFiles, name: NewName = None) -> Facts:
+    def merge_experiment(
+        self, *files: ShardFiles, name: NewName = None, wait: bool = False
+    ) -> Facts:
         """Store an experiment from the shards that ``starcast experiment run --shard`` wrote.
 
         Shards that are incomplete, overlapping, damaged or of another version are refused.
@@ -239,6 +242,7 @@ class Experiments(Connection):
         Args:
             files: the files of all shards.
             name: another name for the experiment.
+            wait: wait for a restore instead of failing.
 
         Raises:
             InputError: the files are not all shards of one experiment, or are damaged.
@@ -249,7 +253,8 @@ class Experiments(Connection):
         """
         from starcast.experiments.exchange import merge_experiment
 
-        merged = merge_experiment(self.engine, [Path(file) for file in files], name)
+        with self._writing("merging an experiment", wait=wait) as engine:
+            merged = merge_experiment(engine, [Path(file) for file in files], name)
         return _count_runs(merged, "stored")
 
     def reproduce(
@@ -365,8 +370,9 @@ class Experiments(Connection):
         return Facts({"file": str(out), "runs": runs}, f"{out}: {pluralize(runs, 'run')}")
 
     def import_experiment(
-        self, file: Annotated["str | Path", Shell(Path)], *, name: NewName = None
-    ) -> Table:
+        self, file: Annotated["str | Path", Shell(Path)], *,
+        name: NewName = None, wait: bool = False,
+    ) -> Table:  # fmt: skip
         """Store the experiments of a file, and keep the runs that are already stored.
 
         If a run of the file has different results in this store, nothing is stored (exit code 6).
@@ -374,6 +380,7 @@ class Experiments(Connection):
         Args:
             file: a file of ``starcast experiment export``.
             name: new name for the experiment, if the file holds only one.
+            wait: wait for a restore instead of failing.
 
         Raises:
             InputError: the file is not valid, or an experiment of this name has another grid.
@@ -381,23 +388,26 @@ class Experiments(Connection):
         """
         from starcast.experiments.exchange import import_experiments
 
-        imported = import_experiments(self.engine, Path(file), name)
+        with self._writing("importing experiments", wait=wait) as engine:
+            imported = import_experiments(engine, Path(file), name)
         rows = [_count_runs(each, "stored") for each in imported]
         return Table.of(rows, ("experiment", "created", "kept"))
 
-    def drop_experiment(self, name: ExperimentName) -> Facts:
+    def drop_experiment(self, name: ExperimentName, *, wait: bool = False) -> Facts:
         """Delete an experiment with its runs.
 
         Args:
             name: the experiment's name.
+            wait: wait for a restore instead of failing.
 
         Raises:
             NotFoundError: no such experiment is stored.
-            BusyError: another process is running it.
+            BusyError: another process is running it, or restoring a backup.
         """
         from starcast.experiments.running import drop_experiment
 
-        runs = drop_experiment(self.engine, name)
+        with self._writing(f"deleting the experiment '{name}'", wait=wait) as engine:
+            runs = drop_experiment(engine, name)
         sentence = f"deleted the experiment '{name}' with {pluralize(runs, 'run')}"
         return Facts({"experiment": name, "runs": runs}, sentence)
 
@@ -468,11 +478,7 @@ class Experiments(Connection):
                 return load_profiles(session, comparison)
 
         return ComparisonTable(
-            table.columns,
-            table.rows,
-            table.note,
-            comparison=comparison,
-            _load_profiles=profiles,
+            table.columns, table.rows, table.note, comparison=comparison, _load_profiles=profiles
         )
 
 

@@ -392,6 +392,7 @@ class Records(Connection):
         proofs: bool = True,
         proof_timeout: Seconds = _PROOF_SECONDS,
         folder: Folder = None,
+        wait: bool = False,
     ) -> Facts:
         """Verify all records, and store them in PostgreSQL. Better stored records are kept.
 
@@ -402,6 +403,7 @@ class Records(Connection):
             proofs: generate the proofs of bounds again.
             proof_timeout: time limit of each proof in seconds.
             folder: folder of your own records.
+            wait: wait for a restore instead of failing.
 
         Returns:
             The number of verified records, and of those that were stored because they are better.
@@ -416,16 +418,17 @@ class Records(Connection):
 
         records = load_files(self._folders(folder))
         budget = Budget(proof_timeout) if proofs else None
-        checked = list(check_records(records, budget, self.reporter))
+        with self._writing("storing records", wait=wait):
+            checked = list(check_records(records, budget, self.reporter))
         verification = tabulate_checks(checked)
-        # Only a wrong record is an error. If the proof of a record ran out of time, the record is
-        # stored together with this result.
+        # If a proof ran out of time, its record is stored together with this result.
         if isinstance(verification.failure, RejectedError):
             raise verification.failure
         states = [
             (each.record, each.verification) for each in checked if each.verification != "rejected"
         ]
-        with self._session() as session:
+        # A restart of the server during the checks releases the first lock.
+        with self._writing("storing records", wait=True) as held, self._session(held) as session:
             written = store_all(session, states)
         sentence = f"stored {written} of {len(records)} records; the others were stored before"
         return Facts(

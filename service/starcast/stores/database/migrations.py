@@ -19,10 +19,13 @@ from sqlalchemy.exc import DBAPIError
 from starcast.stores import ROLE_NAMES
 from starcast.stores.database.models import Base
 from starcast.stores.database.sessions import (
+    STORE_LOCK,
     execute_sql,
     first_line,
+    holds_store,
     sqlstate,
     translated_errors,
+    verify_store_lock,
     wait_for_lock,
 )
 from starcast.stores.database.views import VIEWS, View
@@ -315,9 +318,12 @@ def drop_tables(connection: Connection) -> None:
 
 @contextmanager
 def migrating(engine: Engine) -> Iterator[Connection]:
-    """Open a transaction that holds the migration lock. After an error, it has changed nothing."""
+    """Open a transaction that holds the migration lock, while no other process restores.
+
+    After an error, it has changed nothing.
+    """
     busy = BusyError(
-        f"another process has been migrating the database for {UPGRADE_SECONDS} s",
+        f"another process has been migrating or restoring the database for {UPGRADE_SECONDS} s",
         hint="try again when it has finished",
     )
     try:
@@ -325,8 +331,11 @@ def migrating(engine: Engine) -> Iterator[Connection]:
         # would not see the rows that its last holder has stored.
         committed = engine.execution_options(isolation_level="READ COMMITTED")
         with translated_errors(engine.url), committed.begin() as connection:
+            if not holds_store(engine):
+                wait_for_lock(connection, STORE_LOCK, UPGRADE_SECONDS, busy, shared=True)
             wait_for_lock(connection, UPGRADE_LOCK, UPGRADE_SECONDS, busy)
             yield connection
+            verify_store_lock(engine, connection)
     except DBAPIError as error:
         if sqlstate(error) in _LOCKED:
             raise BusyError(

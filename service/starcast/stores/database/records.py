@@ -6,7 +6,7 @@ commits.
 
 from collections.abc import Iterable
 
-from sqlalchemy import select, text
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from starcast.records import Record, is_better, verify
@@ -20,12 +20,13 @@ from starcast.records.files import (
 )
 from starcast.records.model import FIELDS, FORMAT, read_fields
 from starcast.stores.database.models import StoredRecord
-from starcast.support.errors import RejectedError
+from starcast.stores.database.sessions import wait_for_lock
+from starcast.support.errors import BusyError, RejectedError
 from starcast.support.table import Table
 from starcast.support.vocabulary import VERIFICATIONS, Verification
 
-#: Key of an advisory lock that no other part of starcast uses.
-_LOCK = 7_718
+#: Seconds to wait for another process that stores records.
+_LOCK_SECONDS = 600
 _ALL = select(StoredRecord).order_by(StoredRecord.problem, StoredRecord.topology)
 
 
@@ -42,9 +43,14 @@ def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) 
 
     Raises:
         RejectedError: a record is invalid; nothing is stored.
+        BusyError: another process has been storing records for ten minutes.
     """
     # Only one process at a time may compare a record with the stored one and replace it.
-    session.execute(text("select pg_advisory_xact_lock(:number)"), {"number": _LOCK})
+    busy = BusyError(
+        f"another process has been storing records for {_LOCK_SECONDS} s",
+        hint="try again when it has finished",
+    )
+    wait_for_lock(session, "records", _LOCK_SECONDS, busy)
     written = 0
     for record, state in records:
         verify(record)

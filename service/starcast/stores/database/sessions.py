@@ -7,7 +7,7 @@ the server still answers.
 """
 
 import logging
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from time import monotonic
@@ -22,7 +22,8 @@ from sqlalchemy.orm import Session
 
 from starcast.stores import ROLE_NAMES
 from starcast.support.errors import BusyError, UnavailableError
-from starcast.support.progress import caused_by_interrupt
+from starcast.support.progress import Reporter, caused_by_interrupt
+from starcast.support.text import describe_activity, pluralize
 
 #: Seconds of silence before the server is probed, and seconds allowed for its answer. Including one
 #: attempt to reconnect, a command ends after 30 seconds.
@@ -55,26 +56,36 @@ for _name in ("sqlalchemy", "psycopg"):
 #: SQLSTATEs of statements that the role has no right to run, or that a read-only server refuses.
 _NO_RIGHT = {"42501", "25006"}
 _LOCK_NOT_AVAILABLE = "55P03"
-_KEY = "hashtextextended(:key, 0)"
+# A database can hold several stores, each in its own schema; they must not block each other.
+_KEY = "hashtextextended(concat(current_schema(), '.', cast(:key as text)), 0)"
 # PostgreSQL shows the 64-bit key of an advisory lock as two numbers of 32 bits. The transaction
-# that holds a lock is idle, so its state last changed when it took the lock.
-_HOLDER_OF = text(
-    "select pid, application_name, extract(epoch from clock_timestamp() - state_change) as seconds"
+# that holds a lock is idle, so its state last changed when it took the lock. A process that waits
+# for exclusive access comes first, because shared locks are refused while it waits.
+_HOLDERS_OF = text(
+    "select pid, granted, mode, application_name,"  # noqa: S608 - only constants
+    " extract(epoch from clock_timestamp() - state_change)::float8 as seconds"
     " from pg_locks left join pg_stat_activity using (pid)"
-    " where locktype = 'advisory' and granted and objsubid = 1"
+    " where locktype = 'advisory' and objsubid = 1"
     " and database = (select oid from pg_database where datname = current_database())"
-    " and (classid::bigint << 32) | objid::bigint = hashtextextended(:key, 0)"
+    f" and (classid::bigint << 32) | objid::bigint = {_KEY}"
+    " order by mode = 'ExclusiveLock' desc, granted desc, state_change"
 )
 #: Prefix of the application name of connections that hold a lock and state their task.
 _HOLDER = "starcast: "
 #: Maximum length of an application name in PostgreSQL.
 _NAME_BYTES = 63
-# The transaction that holds a lock is idle on purpose. Servers before version 17 have only one of
-# these time limits.
-_NO_IDLE_LIMIT = text(
+# The transaction that waits for a lock or holds it is idle on purpose. Servers before version 17
+# have no transaction_timeout.
+_NO_TIME_LIMITS = text(
     "select set_config(name, '0', true) from pg_settings"
-    " where name in ('idle_in_transaction_session_timeout', 'transaction_timeout')"
+    " where name in ('idle_in_transaction_session_timeout', 'transaction_timeout',"
+    " 'statement_timeout', 'lock_timeout')"
 )
+#: The advisory lock of a store: every command that writes holds it shared, a restore exclusively.
+STORE_LOCK = "store"
+#: Execution option of an engine: the store's lock, which its sessions verify; or None if they may
+#: only read.
+_HELD = "starcast_store_lock"
 
 
 def is_pooled(connection: Connection) -> bool:
@@ -183,7 +194,7 @@ def open_session(engine: Engine) -> Iterator[Session]:
     """Open a session that commits at the end of the context, and rolls back after an error.
 
     Raises:
-        UnavailableError: the connection was lost.
+        UnavailableError: the connection was lost, or the store's lock that the engine carries.
     """
     with (
         translated_errors(engine.url),
@@ -192,7 +203,62 @@ def open_session(engine: Engine) -> Iterator[Session]:
         Session(engine, expire_on_commit=False) as session,
         session.begin(),
     ):
+        verify_store_lock(engine, session)
+        if engine.get_execution_options().get(_HELD, True) is None:
+            session.execute(text("set transaction read only"))
         yield session
+
+
+def read_only(engine: Engine) -> Engine:
+    """Return the engine with the restriction that `open_session` opens read-only sessions.
+
+    A command that writes without the store's lock therefore fails at its first attempt.
+    """
+    return engine.execution_options(**{_HELD: None})
+
+
+def holds_store(engine: Engine) -> bool:
+    """Return whether the engine carries the store's lock; see `lock_store`."""
+    return engine.get_execution_options().get(_HELD) is not None
+
+
+def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
+    """Check that the store's lock is still held, if the engine carries it; see `Lock.verify`."""
+    if lock := engine.get_execution_options().get(_HELD):
+        lock.verify(session)
+
+
+def share_lock(holder: Engine, engine: Engine) -> Engine:
+    """Return another engine for the same store, which carries the lock of ``holder``, if any."""
+    return engine.execution_options(**{_HELD: holder.get_execution_options()[_HELD]})
+
+
+@contextmanager
+def lock_store(
+    engine: Engine, task: str, reporter: Reporter, *, wait: bool = False, exclusive: bool = False
+) -> Iterator[Engine]:
+    """Hold the lock of a store: shared to write, exclusively to replace the whole store.
+
+    Args:
+        engine: the database. If it carries the lock, for example within a restore, it is yielded.
+        task: the activity shown to other processes, such as ``running the experiment 'a'``.
+        reporter: receives the activity of the process that is waited for.
+        wait: wait for other processes instead of raising BusyError.
+        exclusive: exclude all other processes that write.
+
+    Yields:
+        The engine, whose sessions check that the lock is still held.
+
+    Raises:
+        BusyError: another process restores the store, or writes if ``exclusive`` is True.
+    """
+    if holds_store(engine):
+        yield engine
+        return
+    waiting = reporter.say if wait else None
+    held = advisory_lock(engine, STORE_LOCK, None, task, shared=not exclusive, waiting=waiting)
+    with held as lock:
+        yield engine.execution_options(**{_HELD: lock})
 
 
 @dataclass(frozen=True)
@@ -207,14 +273,14 @@ class Lock:
     name: str
     pid: int
 
-    def verify(self, session: Session) -> None:
+    def verify(self, session: Session | Connection) -> None:
         """Check on the server that the lock is still held; it is lost with its connection.
 
         Raises:
             UnavailableError: the connection was lost.
         """
-        holder = session.execute(_HOLDER_OF, {"key": self.name}).one_or_none()
-        if holder is None or holder.pid != self.pid:
+        holders = session.execute(_HOLDERS_OF, {"key": self.name})
+        if not any(each.granted and each.pid == self.pid for each in holders):
             raise UnavailableError(
                 f"the connection to PostgreSQL that holds the lock '{self.name}' was lost",
                 hint="run the same command again; everything that it has stored is complete",
@@ -223,9 +289,15 @@ class Lock:
 
 @contextmanager
 def advisory_lock(
-    engine: Engine, name: str, busy: BusyError, task: str | None = None
+    engine: Engine,
+    name: str,
+    busy: BusyError | None,
+    task: str | None = None,
+    *,
+    shared: bool = False,
+    waiting: Callable[[str], None] | None = None,
 ) -> Iterator[Lock]:
-    """Hold the database's advisory lock with this name.
+    """Hold the advisory lock with this name in the current schema.
 
     An open transaction holds the lock, because a connection pooler may give each transaction
     another server process. The transaction has no snapshot and changes nothing, so it does not
@@ -235,25 +307,34 @@ def advisory_lock(
     Args:
         engine: the database.
         name: the text that the lock's key is computed from.
-        busy: the error to raise if another process holds the lock.
+        busy: the error to raise if another process holds the lock; None to name its activity.
         task: the activity of this process while it holds the lock, for `read_lock_holder`.
+        shared: let other processes hold the lock shared at the same time.
+        waiting: receives the activity of the process that holds the lock, and makes this process
+            wait for the lock instead of raising BusyError.
 
     Raises:
-        BusyError: the given error, if another process holds the lock.
+        BusyError: another process holds the lock, or waits for exclusive access.
     """
+    function = "advisory_xact_lock_shared" if shared else "advisory_xact_lock"
     key = {"key": name}
     # At a higher isolation level, possibly the server's default, the transaction would keep a
     # snapshot.
     unattended = engine.execution_options(isolation_level="READ COMMITTED")
     with translated_errors(engine.url), unattended.connect() as connection:
-        connection.execute(_NO_IDLE_LIMIT)
+        connection.execute(_NO_TIME_LIMITS)
         if task is not None:
             # The server shows this name to other processes until the lock is released.
             setting = {"value": f"{_HOLDER}{task}"[:_NAME_BYTES]}
             connection.execute(text("select set_config('application_name', :value, true)"), setting)
-        # Do not wait for the lock, because another process may hold it for a long time.
-        if not connection.scalar(text(f"select pg_try_advisory_xact_lock({_KEY})"), key):
-            raise busy
+        # Another process may hold the lock for a long time, so do not wait for it silently.
+        if not connection.scalar(text(f"select pg_try_{function}({_KEY})"), key):
+            activity = _describe_holder(connection, name, shared=shared)
+            if waiting is None:
+                hint = "try again when it has finished, or add --wait"
+                raise busy or BusyError(activity, hint=hint)
+            waiting(f"waiting: {activity}")
+            connection.execute(text(f"select pg_{function}({_KEY})"), key)
         # This last statement has no parameters: with parameters, its snapshot would stay open.
         query = "select pg_backend_pid()"
         pid = connection.exec_driver_sql(query, execution_options={"no_parameters": True}).scalar()
@@ -286,22 +367,45 @@ def read_lock_holder(engine: Engine, name: str) -> tuple[str, float | None] | No
         shows them only to the holder's role.
     """
     with translated_errors(engine.url), engine.connect() as connection:
-        holder = connection.execute(_HOLDER_OF, {"key": name}).one_or_none()
-    if holder is None or not str(holder.application_name).startswith(_HOLDER):
-        return None
-    seconds = None if holder.seconds is None else float(holder.seconds)
-    return holder.application_name.removeprefix(_HOLDER), seconds
+        holders = _list_holders(connection, name)
+    return holders[0] if holders else None
 
 
-def wait_for_lock(session: Session | Connection, name: str, seconds: int, busy: BusyError) -> None:
+def _list_holders(
+    connection: Connection, name: str, *, shared: bool = False
+) -> list[tuple[str, float | None]]:
+    """Return task and seconds of the processes that exclude others from a lock and state a task."""
+    return [
+        (row.application_name.removeprefix(_HOLDER), row.seconds)
+        for row in connection.execute(_HOLDERS_OF, {"key": name})
+        if str(row.application_name).startswith(_HOLDER)
+        and not (shared and row.mode == "ShareLock")
+    ]
+
+
+def _describe_holder(connection: Connection, name: str, *, shared: bool) -> str:
+    holders = _list_holders(connection, name, shared=shared) or [("changing these stores", None)]
+    others = len(holders) - 1
+    also = f" (and {pluralize(others, 'other process', 'other processes')})" if others else ""
+    return describe_activity(*holders[0]) + also
+
+
+def wait_for_lock(
+    session: Session | Connection, name: str, seconds: int, busy: BusyError, *, shared: bool = False
+) -> None:
     """Take the advisory lock with this name for the rest of the transaction.
 
     Raises:
-        BusyError: the given error, if the lock is not released in time.
+        BusyError: the given error, if the lock is not released in time. No seconds: at once.
     """
+    function = "advisory_xact_lock_shared" if shared else "advisory_xact_lock"
+    if not seconds:
+        if not session.scalar(text(f"select pg_try_{function}({_KEY})"), {"key": name}):
+            raise busy
+        return
     session.execute(text(f"set local lock_timeout = '{seconds}s'"))
     try:
-        session.execute(text(f"select pg_advisory_xact_lock({_KEY})"), {"key": name})
+        session.execute(text(f"select pg_{function}({_KEY})"), {"key": name})
     except DBAPIError as error:
         if sqlstate(error) != _LOCK_NOT_AVAILABLE:
             raise
