@@ -272,11 +272,13 @@ def _ask(ctx: typer.Context, statement: str, *values: str) -> list[str]:
 
     from starcast.embedded.endpoints import store_url
 
-    url = store_url(_settings(ctx)).translate_connect_args(username="user", database="dbname")
+    url = store_url(_settings(ctx)).set(drivername="postgresql")
+    target = url.render_as_string(hide_password=False)
     rows: list[str] = []
 
     def read() -> None:
-        with suppress(psycopg.Error), psycopg.connect(**url, connect_timeout=1) as connection:
+        options = {"connect_timeout": 1, "client_encoding": "UTF8"}
+        with suppress(psycopg.Error), psycopg.connect(target, **options) as connection:
             rows.extend(row[0] for row in connection.execute(statement, values))
 
     # `connect_timeout` does not limit the time of the statement, so a thread runs it, and the wait
