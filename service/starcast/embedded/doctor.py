@@ -16,6 +16,7 @@ from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.programs import JarSet
 from starcast.stores.database import migrations, sessions
+from starcast.stores.database.server_errors import describe_address
 from starcast.stores.database.sessions import is_pooled
 from starcast.stores.graph import audit
 from starcast.stores.graph.connection import Graph
@@ -212,7 +213,7 @@ def _postgres(settings: Settings) -> ServerFindings:
     try:
         with sessions.translated_errors(engine.url), engine.connect() as connection:
             reported = str(connection.scalar(text("SHOW server_version")))
-            address = f"{url.host}:{url.port or 5432}/{url.database}"
+            address = f"{describe_address(url)}/{url.database}"
             if is_pooled(connection):
                 address = f"{address}, behind a connection pooler"
             server = Finding("PostgreSQL", Verdict.OK, f"{reported} at {address}")

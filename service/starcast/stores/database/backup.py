@@ -29,6 +29,7 @@ from sqlalchemy import URL, Connection, Engine, inspect, text
 from sqlalchemy.dialects.postgresql import BYTEA
 
 from starcast.stores.database import migrations, sessions
+from starcast.stores.database.server_errors import describe_address
 from starcast.stores.database.sessions import TCP_OPTIONS, is_pooled
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, RejectedError, StarcastError, UnavailableError
@@ -262,7 +263,7 @@ def _check_direct(engine: Engine) -> None:
     with sessions.translated_errors(engine.url), engine.connect() as connection:
         if is_pooled(connection):
             raise InputError(
-                f"PostgreSQL at {engine.url.host}:{engine.url.port} is behind a connection pooler,"
+                f"PostgreSQL at {describe_address(engine.url)} is behind a connection pooler,"
                 " and pg_dump and pg_restore would change the settings of other sessions",
                 hint="for this command, set STARCAST_POSTGRES_URI to the address of the server "
                 "itself",

@@ -5,6 +5,7 @@ word in a sentence decides nothing, because a name may contain every word.
 """
 
 import re
+from itertools import zip_longest
 
 import psycopg
 from sqlalchemy import URL
@@ -152,6 +153,14 @@ def _name_target(url: URL | None, error: psycopg.Error) -> tuple[str, str, str]:
         return f"{host or 'localhost'}:{port}", user, database
     if url is None:
         return "its address", "the user", "the database"
-    host = url.host or url.query.get("host") or "localhost"
-    port = url.port or url.query.get("port") or 5432
-    return f"{host}:{port}", str(url.username), str(url.database)
+    return describe_address(url), str(url.username), str(url.database)
+
+
+def describe_address(url: URL) -> str:
+    """Return the hosts of a database with their ports, such as ``db.example:5432``.
+
+    A host that is a path is the folder of a socket.
+    """
+    hosts = str(url.host or url.query.get("host") or "localhost").split(",")
+    ports = str(url.port or url.query.get("port") or "").split(",")
+    return ",".join(f"{host}:{port or 5432}" for host, port in zip_longest(hosts, ports))
