@@ -5,12 +5,13 @@ from pathlib import Path
 import psycopg
 import pytest
 from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import URL
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from starcast.embedded.endpoints import store_url
 from starcast.embedded.home import Home
-from starcast.stores.database.server_errors import describe_address, describe_error
+from starcast.stores.database.server_errors import conninfo, describe_address, describe_error
 from starcast.stores.database.sessions import connect, translated_errors
 from starcast.support.errors import InputError, StarcastError, UnavailableError
 from starcast.support.settings import Settings
@@ -161,7 +162,7 @@ def test_the_hint_for_a_refused_statement_names_the_missing_right(sentence: str,
 def test_all_forms_of_a_uri_that_libpq_knows_are_understood(
     uri: str, address: str, user: str, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The driver receives the same values; a URI written from them means the same to libpq."""
+    """The programs of PostgreSQL receive the same values, however names are written."""
     if "env" in address + user:
         for name, value in {"HOST": "env", "PORT": "99"}.items():
             monkeypatch.setenv(f"PG{name}", value)
@@ -169,8 +170,9 @@ def test_all_forms_of_a_uri_that_libpq_knows_are_understood(
         monkeypatch.setenv("PGDATABASE", "env-database")
     url = store_url(Settings.load(postgres_uri=uri))
     assert (describe_address(url), url.username, url.database) == (address, user, database)
-    written = url.set(drivername="postgresql").render_as_string()
-    assert store_url(Settings.load(postgres_uri=written)) == url
+    given = conninfo_to_dict(conninfo(url, connect_timeout=5))
+    assert given["connect_timeout"] == "5"
+    assert (given["user"], given["dbname"]) == (user, database)
 
 
 def test_a_uri_without_a_user_names_the_user_of_libpq(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -224,11 +224,12 @@ def _postgres(settings: Settings) -> ServerFindings:
                 server = Finding("PostgreSQL", Verdict.WRONG, found, error.hint)
             findings = [server, _connections(connection)]
             try:
-                migrations.check(engine)
-            except RejectedError as error:
+                with sessions.translated_errors(engine.url):
+                    migrations.check(engine)
+                    store = str(connection.scalar(text("SELECT id FROM store")))
+            except StarcastError as error:
                 return [*findings, _problem("schema", error)], None
             schema = Finding("schema", Verdict.OK, f"{migrations.current(engine)}, the newest")
-            store = str(connection.scalar(text("SELECT id FROM store")))
             return [*findings, schema], store
     finally:
         engine.dispose()

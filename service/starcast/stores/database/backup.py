@@ -24,12 +24,11 @@ from uuid import UUID
 
 import pydantic
 from psycopg import sql
-from psycopg.conninfo import make_conninfo
 from sqlalchemy import URL, Connection, Engine, inspect, text
 from sqlalchemy.dialects.postgresql import BYTEA
 
 from starcast.stores.database import migrations, sessions
-from starcast.stores.database.server_errors import describe_address
+from starcast.stores.database.server_errors import conninfo, describe_address
 from starcast.stores.database.sessions import TCP_OPTIONS, is_pooled
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, RejectedError, StarcastError, UnavailableError
@@ -358,8 +357,8 @@ def _run(command: list[str], url: URL, copy: Callable[[Any], None]) -> None:
         url: the database.
         copy: writes to the standard input of the running process, or reads its standard output.
     """
-    plain = url._replace(drivername="postgresql", password=None).render_as_string()
-    target = make_conninfo(plain, connect_timeout=sessions.CONNECT_SECONDS, **TCP_OPTIONS)
+    public = url._replace(password=None)
+    target = conninfo(public, connect_timeout=sessions.CONNECT_SECONDS, **TCP_OPTIONS)
     # The locale makes messages English, so that their prefixes can be removed below.
     environment = os.environ | {"LC_ALL": "C", "PGPASSWORD": str(url.password or "")}
     # The messages go to a file, because they are read only at the end, and a full pipe would block

@@ -8,6 +8,7 @@ import re
 from itertools import zip_longest
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 from sqlalchemy import URL
 from sqlalchemy.exc import DataError, DBAPIError
 
@@ -154,6 +155,17 @@ def _name_target(url: URL | None, error: psycopg.Error) -> tuple[str, str, str]:
     if url is None:
         return "its address", "the user", "the database"
     return describe_address(url), str(url.username), str(url.database)
+
+
+def conninfo(url: URL, **options: str | int) -> str:
+    """Return a database as a connection string of libpq, in which every name is quoted.
+
+    Args:
+        url: the database.
+        options: further parameters of libpq.
+    """
+    parts = url.translate_connect_args(username="user", database="dbname") | url.query | options
+    return make_conninfo("", **parts)
 
 
 def describe_address(url: URL) -> str:
