@@ -27,7 +27,7 @@ UNLIKE_OURS = {
     "client_encoding": ("SQL_ASCII", "UTF8"),
     "default_transaction_isolation": ("serializable", None),
     "transaction_isolation": (None, "read committed"),
-    "idle_in_transaction_session_timeout": ("100", "0"),
+    "idle_in_transaction_session_timeout": ("30000", "0"),
 }
 RUN = "experiment run grid --topology S3 --algorithm greedy --message-bytes 64 --ports one"
 
