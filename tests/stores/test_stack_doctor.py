@@ -152,11 +152,11 @@ def test_a_server_that_is_down_or_refuses_the_login_is_reported(
 
 def test_an_old_postgres_is_reported(healthy: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """An old Neo4j is refused when the graph is opened."""
-    monkeypatch.setattr(doctor, "OLDEST_POSTGRES", 99)
+    monkeypatch.setattr(migrations, "OLDEST_POSTGRES", 99)
     finding = examine(healthy)[0]["PostgreSQL"]
     assert (finding.verdict, finding.found[:3]) == (Verdict.WRONG, "18.")
     assert finding.advice == "starcast needs PostgreSQL 99.0 or newer"
-    monkeypatch.setattr(doctor, "OLDEST_POSTGRES", int(finding.found[:2]))
+    monkeypatch.setattr(migrations, "OLDEST_POSTGRES", int(finding.found[:2]))
     assert examine(healthy)[0]["PostgreSQL"].verdict is Verdict.OK
 
 

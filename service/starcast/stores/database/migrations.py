@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from alembic.config import Config
 
 VERSION_TABLE = "alembic_version"
+#: The oldest major version of PostgreSQL that supports the SQL of starcast.
+OLDEST_POSTGRES = 14
 UPGRADE_SECONDS = 60
 #: The advisory lock that serializes migrations.
 UPGRADE_LOCK = "migration"
@@ -57,6 +59,10 @@ _TABLES = text(
     " and relnamespace = current_schema()::regnamespace"
 )
 _REVISION = text("select version_num from alembic_version")
+_SERVER = text(
+    "select current_setting('server_version_num')::int / 10000 as major,"
+    " current_setting('server_encoding') as encoding, current_database() as database"
+)
 _MAY_CREATE = text("select has_schema_privilege(current_schema(), 'create')")
 _ROLES = text(
     "select rolname from pg_roles where rolname = any(:names) and rolname <> current_user"
@@ -215,6 +221,26 @@ def check(engine: Engine) -> None:
         )
 
 
+def check_server(connection: Connection) -> None:
+    """Check what no session can change: the version of the server and the database's encoding.
+
+    Raises:
+        RejectedError: the server is too old, or the encoding is not UTF8.
+    """
+    server = connection.execute(_SERVER).one()
+    if server.major < OLDEST_POSTGRES:
+        raise RejectedError(
+            f"PostgreSQL {server.major} is too old",
+            hint=f"starcast needs PostgreSQL {OLDEST_POSTGRES}.0 or newer",
+        )
+    if server.encoding != "UTF8":
+        raise RejectedError(
+            f"the database '{server.database}' has the encoding {server.encoding}, but starcast"
+            " needs UTF8",
+            hint="create another database: createdb -E UTF8 -T template0 NAME",
+        )
+
+
 def check_owner(connection: Connection) -> str | None:
     """Return the schema revision after checking that the tables are starcast's.
 
@@ -259,11 +285,13 @@ def upgrade(engine: Engine, reporter: Reporter, writer: str | None = None) -> bo
 
     Raises:
         RejectedError: the schema is newer than this starcast, the database holds tables of another
-            program, or existing rows violate the new schema; nothing is changed.
+            program or has an encoding other than UTF8, the server is too old, or existing rows
+            violate the new schema; nothing is changed.
         BusyError: another process has been migrating the database for a minute.
         UnavailableError: the role may not change the schema.
     """
     with migrating(engine) as connection:
+        check_server(connection)
         revision = check_owner(connection)
         if revision == head():
             # The revision does not cover comments, views and rights, which may be outdated.

@@ -14,13 +14,19 @@ from time import monotonic
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg import errors, sql, waiting
+from psycopg import sql, waiting
 from psycopg.conninfo import make_conninfo
 from sqlalchemy import URL, Connection, CursorResult, Engine, Table, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from starcast.stores import ROLE_NAMES
+from starcast.stores.database.server_errors import (
+    LOCK_NOT_AVAILABLE,
+    TOO_MANY_CONNECTIONS,
+    describe_error,
+    is_about_values,
+    read_reason,
+)
 from starcast.support.errors import BusyError, UnavailableError
 from starcast.support.progress import Reporter, caused_by_interrupt
 from starcast.support.text import describe_activity, pluralize
@@ -53,9 +59,15 @@ CONNECT_SECONDS = 5
 for _name in ("sqlalchemy", "psycopg"):
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
-#: SQLSTATEs of statements that the role has no right to run, or that a read-only server refuses.
-_NO_RIGHT = {"42501", "25006"}
-_LOCK_NOT_AVAILABLE = "55P03"
+#: Settings on which the meaning of values and statements depends. Roles, databases and PGOPTIONS
+#: may set them otherwise. They are set in each transaction, because a pooler may give the next
+#: transaction another server process.
+_SETTINGS = (
+    "set local datestyle = 'ISO, MDY'; set local intervalstyle = 'postgres';"
+    " set local timezone = 'UTC'; set local standard_conforming_strings = on;"
+    " set local extra_float_digits = 1; set local bytea_output = 'hex';"
+    " set local idle_in_transaction_session_timeout = 0"
+)
 # A database can hold several stores, each in its own schema; they must not block each other.
 _KEY = "hashtextextended(concat(current_schema(), '.', cast(:key as text)), 0)"
 # PostgreSQL shows the 64-bit key of an advisory lock as two numbers of 32 bits. The transaction
@@ -154,11 +166,9 @@ class WatchedConnection(psycopg.Connection[Any]):
                 probe.patience = PROBE_SECONDS
                 # A pooler accepts connections even if its server does not answer.
                 probe.execute("select 1")
-        # A server that refuses another connection is still answering.
-        except errors.TooManyConnections:
-            return True
-        except psycopg.OperationalError:
-            return False
+        # A server that refuses another connection because of their number is still answering.
+        except psycopg.OperationalError as error:
+            return read_reason(error)[0] == TOO_MANY_CONNECTIONS
         return True
 
 
@@ -173,8 +183,10 @@ def connect(url: URL) -> Engine:
         url,
         # The server may have been restarted since a pooled connection was last used.
         pool_pre_ping=True,
+        isolation_level="READ COMMITTED",
         connect_args={
             "connect_timeout": CONNECT_SECONDS,
+            "client_encoding": "UTF8",
             "application_name": "starcast",
             # A pooler sends the next transaction to another server process, which does not know
             # the prepared statements.
@@ -185,8 +197,14 @@ def connect(url: URL) -> Engine:
     event.listen(
         engine, "do_connect", lambda *given: WatchedConnection.connect(*given[2], **given[3])
     )
+    event.listen(engine, "begin", _set_up_transaction)
     with translated_errors(engine.url), engine.connect():
         return engine
+
+
+def _set_up_transaction(connection: Connection) -> None:
+    # All settings are sent at once; see `migrations.declare`.
+    connection.exec_driver_sql(_SETTINGS, execution_options={"no_parameters": True})
 
 
 @contextmanager
@@ -355,7 +373,7 @@ def _release(connection: Connection) -> None:
         connection.rollback()
     except DBAPIError as error:
         # The server released the lock together with the lost connection.
-        if not _is_connection_error(error):
+        if not isinstance(describe_error(error), UnavailableError):
             raise
 
 
@@ -407,18 +425,19 @@ def wait_for_lock(
     try:
         session.execute(text(f"select pg_{function}({_KEY})"), {"key": name})
     except DBAPIError as error:
-        if sqlstate(error) != _LOCK_NOT_AVAILABLE:
+        if sqlstate(error) != LOCK_NOT_AVAILABLE:
             raise
         raise busy from None
 
 
 @contextmanager
 def translated_errors(url: URL) -> Iterator[None]:
-    """Turn the driver's connection errors into `UnavailableError`; other errors pass unchanged.
+    """Turn errors of the server and of the driver into starcast's errors, by their kind.
+
+    Errors about values and rows pass unchanged, because callers know what was stored.
 
     Raises:
-        UnavailableError: the server cannot be reached, refuses the login or a statement, or has no
-            such database.
+        StarcastError: see `describe_error`.
         KeyboardInterrupt: the driver turned a Ctrl-C into an error of its own.
     """
     try:
@@ -426,15 +445,10 @@ def translated_errors(url: URL) -> Iterator[None]:
     except Exception as error:
         if caused_by_interrupt(error):
             raise KeyboardInterrupt from None
-        if isinstance(error, DBAPIError) and _is_connection_error(error):
-            raise _unavailable(url, str(error.orig)) from None
-        if isinstance(error, DBAPIError) and sqlstate(error) in _NO_RIGHT:
-            raise UnavailableError(
-                f"PostgreSQL at {_place(url)} refuses '{url.username}': {first_line(error)}",
-                hint=f"log in as another role: {ROLE_NAMES['writer']} may store and delete,"
-                f" {ROLE_NAMES['owner']} may migrate",
-            ) from None
-        raise
+        described = describe_error(error, url)
+        if described is None or is_about_values(error):
+            raise
+        raise described from None
 
 
 def copy_rows(
@@ -481,41 +495,6 @@ def sqlstate(error: DBAPIError) -> str:
     return getattr(error.orig, "sqlstate", None) or ""
 
 
-def _is_connection_error(error: DBAPIError) -> bool:
-    if error.connection_invalidated:
-        return True
-    # A server's error, such as 57P01 for a shutdown, has a SQLSTATE. An error of libpq while
-    # connecting has none.
-    state = sqlstate(error)
-    name = type(error).__name__
-    return (name == "OperationalError" and not state) or state.startswith(("08", "57P"))
-
-
-def _place(url: URL) -> str:
-    return f"{url.host or url.query.get('host') or 'localhost'}:{url.port or 5432}"
-
-
 def first_line(error: DBAPIError) -> str:
     """Return the first line of a server's error message."""
     return str(error.orig).strip().partition("\n")[0]
-
-
-def _unavailable(url: URL, message: str) -> UnavailableError:
-    place = _place(url)
-    # Errors while connecting have no SQLSTATE, so the message text decides.
-    if "password" in message or "authentication failed" in message or "role" in message:
-        return UnavailableError(
-            f"PostgreSQL at {place} refuses the login of '{url.username}'",
-            hint="write the password to a file and name it in STARCAST_POSTGRES_PASSWORD_FILE",
-        )
-    if "database" in message and "does not exist" in message:
-        return UnavailableError(
-            f"PostgreSQL at {place} has no database '{url.database}'",
-            hint=f"create it: createdb {url.database}",
-        )
-    # libpq puts the address before the reason, but starcast's message already names the address.
-    reason = message.strip().partition("\n")[0].rpartition(": ")[2].strip()
-    return UnavailableError(
-        f"PostgreSQL at {place} cannot be reached: {reason}",
-        hint="start it ('starcast up' starts the embedded one)",
-    )

@@ -246,8 +246,12 @@ class Graph:
 
     def _check_server(self) -> None:
         with self._translate_errors(None), self._interruptible():
-            # Unlike a transaction, this is not retried, so a stopped server is reported at once.
-            self.driver.verify_connectivity()
+            try:
+                # Unlike a transaction, this is not retried, so a stopped server is reported at
+                # once.
+                self.driver.verify_connectivity()
+            except ValueError as error:  # Python cannot encode the name of the host
+                raise _malformed(self.uri, str(error)) from None
         self.version = self._read_version()
         if not new_enough(self.version):
             raise RejectedError(
@@ -280,7 +284,7 @@ class Graph:
             yield
         except neo4j.exceptions.AuthError as error:
             raise UnavailableError(
-                f"Neo4j at {self.uri} refuses the login of '{self.user}'",
+                f"Neo4j at {self.uri} refuses the login of '{self.user}': {error.message}",
                 hint="write the right password to a file and name it in "
                 "STARCAST_NEO4J_PASSWORD_FILE",
             ) from error
@@ -315,13 +319,15 @@ class Graph:
                 f"Neo4j at {self.uri} ran out of memory: {text}",
                 hint="narrow the statement, lower STARCAST_BATCH, or raise STARCAST_NEO4J_HEAP",
             )
-        # A full disk can be recognized only by the operating system's error text.
-        if "space left" in text or "disk" in text.lower():
+        # A full disk can be recognized only by the operating system's error text. Errors of the
+        # client quote names and values, which may contain the same words.
+        is_server_fault = not code.startswith("Neo.ClientError.")
+        if is_server_fault and ("space left" in text or "disk" in text.lower()):
             return LimitError(
                 f"Neo4j at {self.uri} ran out of disk space: {text}",
                 hint="free some space, then try again",
             )
-        if "needs to be restarted" in text:  # for example after a full disk
+        if is_server_fault and "needs to be restarted" in text:  # for example after a full disk
             return UnavailableError(
                 f"Neo4j at {self.uri} has to be restarted: {text}",
                 hint="free some space if its disk is full, then restart it: 'starcast down' and "
@@ -336,12 +342,15 @@ class Graph:
             )
         if "DatabaseNotFound" in code:
             return UnavailableError(
-                f"Neo4j at {self.uri} has no database '{self.database}'",
+                f"Neo4j at {self.uri} has no database '{self.database}': {text}",
                 hint="name another database in STARCAST_NEO4J_DATABASE",
             )
         if ".Security." in code:
+            is_locked_out = code.endswith("AuthenticationRateLimit")
+            hint = "wait some seconds, then use the right password"
             return UnavailableError(
-                f"Neo4j at {self.uri} refuses '{self.user}': {text}", hint="log in as another user"
+                f"Neo4j at {self.uri} refuses '{self.user}': {text}",
+                hint=hint if is_locked_out else "log in as another user",
             )
         # The server has detected a write in a read transaction.
         if "AccessMode" in code:
@@ -433,13 +442,8 @@ def _fetch(result: neo4j.Result, limit: int) -> list[neo4j.Record]:
 
 
 def _create_driver(address: GraphAddress) -> neo4j.Driver:
-    malformed = InputError(
-        f"'{address.uri}' is not the URI of a Neo4j server",
-        hint="write bolt://HOST:7687, or neo4j://HOST:7687 for a cluster; with TLS bolt+s:// or"
-        " neo4j+s://",
-    )
     if not _SCHEME.fullmatch(address.uri):
-        raise malformed
+        raise _malformed(address.uri, "its scheme is unknown")
     try:
         return neo4j.GraphDatabase.driver(
             address.uri,
@@ -453,8 +457,16 @@ def _create_driver(address: GraphAddress) -> neo4j.Driver:
             # Python warnings.
             warn_notification_severity=neo4j.NotificationMinimumSeverity.OFF,
         )
-    except (neo4j.exceptions.ConfigurationError, ValueError):
-        raise malformed from None
+    except (neo4j.exceptions.ConfigurationError, ValueError) as error:
+        raise _malformed(address.uri, str(error).partition(" Given URI")[0]) from None
+
+
+def _malformed(uri: str, reason: str) -> InputError:
+    return InputError(
+        f"'{uri}' is not the URI of a Neo4j server: {reason}",
+        hint="write bolt://HOST:7687, or neo4j://HOST:7687 for a cluster; with TLS bolt+s:// or"
+        " neo4j+s://",
+    )
 
 
 def new_enough(version: str) -> bool:

@@ -1,0 +1,178 @@
+"""Errors of PostgreSQL and of its driver, as errors of starcast.
+
+The SQLSTATE decides, or while connecting, when psycopg receives none, the form of the sentence. A
+word in a sentence decides nothing, because a name may contain every word.
+"""
+
+import re
+from itertools import zip_longest
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+from sqlalchemy import URL
+from sqlalchemy.exc import DataError, DBAPIError
+
+from starcast.stores import ROLE_NAMES
+from starcast.support.errors import (
+    BusyError,
+    InputError,
+    LimitError,
+    RejectedError,
+    StarcastError,
+    UnavailableError,
+)
+
+LOCK_NOT_AVAILABLE = "55P03"
+TOO_MANY_CONNECTIONS = "53300"
+_NO_RIGHT = "42501"
+_CONNECTION_FAILURE = "08006"
+_UNTRANSLATABLE = "22P05"
+_OTHER_TABLES = "has other tables than this starcast expects"
+_CHECK_TABLES = "run 'starcast db check'; another program or version has changed the tables"
+#: What psycopg and libpq put before the reason of a failed connection. A server's sentence follows
+#: its severity, in the language of the server, and two spaces.
+_ADDRESS = re.compile(
+    r"(connection (failed|is bad): )?"
+    r"(connection to server (at \".*?\"( \(.*?\))?, port \d+|on socket \".*?\") failed: )?"
+    r"([^\s:]+:  )?"
+)
+#: The sentences with which servers, poolers and libpq refuse a connection, by SQLSTATE.
+_LOGIN_FORMS = {
+    "28000": r"\S+ authentication failed.*|role \".*\" (does not exist|is not permitted to log in)"
+    r"|no pg_hba\.conf entry .*|pg_hba\.conf rejects .*|no such user.*"
+    r"|fe_sendauth: no password supplied",
+    "3D000": r"database \".*\" does not exist|no such database: .*",
+    _NO_RIGHT: r"permission denied for database .*",
+    TOO_MANY_CONNECTIONS: r"sorry, too many clients .*|too many connections for \w+ \".*"
+    r"|remaining connection slots .*|no more connections allowed.*",
+}
+#: The beginning of SQLSTATEs, the error's class, the words before the server's sentence, the hint.
+#: The first match decides.
+# fmt: off
+_KINDS: tuple[tuple[str, type[StarcastError], str, str], ...] = (
+    ("28", UnavailableError, "refuses the login of '{user}'",
+     "write the user's password to a file and name it in STARCAST_POSTGRES_PASSWORD_FILE"),
+    ("3D000", UnavailableError, "has no database '{database}'", "create it: createdb {database}"),
+    (_NO_RIGHT, UnavailableError, "refuses '{user}'",
+     "log in as another role: {writer} may store and delete, {owner} may migrate"),
+    ("25006", UnavailableError, "does not accept writes of '{user}'",
+     "name the primary server, or set default_transaction_read_only to off for the role"),
+    (TOO_MANY_CONNECTIONS, UnavailableError, "has no free connection for '{user}'",
+     "close connections, or raise max_connections or the role's or database's CONNECTION LIMIT"),
+    ("53100", UnavailableError, "has a full disk",
+     "free some space on the disk of the server, then run the same command again"),
+    ("53", LimitError, "ran out of memory", "ask for less, or give the server more memory"),
+    ("54", LimitError, "refuses a statement that exceeds its limits", "ask for less"),
+    ("57014", LimitError, "stopped a statement",
+     "run the same command again; the role's or database's statement_timeout may be too low"),
+    ("40", BusyError, "stopped a transaction because of another one", "run the same command again"),
+    (LOCK_NOT_AVAILABLE, BusyError, "stopped waiting for another transaction", "try again later"),
+    ("42P01", RejectedError, _OTHER_TABLES, _CHECK_TABLES),
+    ("42703", RejectedError, _OTHER_TABLES, _CHECK_TABLES),
+    ("3F000", RejectedError, "has no schema for the tables of '{user}'",
+     "create the schema that search_path names, or set search_path for the role"),
+    (_UNTRANSLATABLE, RejectedError, "cannot store a character in '{database}'",
+     "move the store to a database with the encoding UTF8: createdb -E UTF8 -T template0 NAME"),
+    ("22", InputError, "refuses a value", "correct the value"),
+    ("23", RejectedError, "refuses a row",
+     "run the same command again; another program may have changed the store meanwhile"),
+    *((state, UnavailableError, "failed", "see the log of the server")
+      for state in ("58", "F0", "XX")),
+    *((state, UnavailableError, "cannot be reached",
+       "start it ('starcast up' starts the embedded one), or correct STARCAST_POSTGRES_URI")
+      for state in ("08", "25P03", "25P04", "57P")),
+)
+# fmt: on
+#: Hints for a missing right, by the beginning of the server's sentence.
+_RIGHTS = {
+    "permission denied for schema": "grant usage on the schema to '{user}'; 'starcast db upgrade'"
+    " also needs create on the schema",
+    "permission denied for database": "grant connect on the database '{database}' to '{user}'",
+    "must be owner of": "name the role that owns the tables in STARCAST_POSTGRES_OWNER",
+}
+
+
+def describe_error(error: Exception, url: URL | None = None) -> StarcastError | None:
+    """Describe an error of PostgreSQL or of its driver, quoting the sentence of the server.
+
+    Args:
+        error: the error, as SQLAlchemy or psycopg raises it.
+        url: the database; needed for errors after connecting.
+
+    Returns:
+        None for an error of another kind, such as a wrong statement of starcast.
+    """
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    if not isinstance(cause, psycopg.Error):
+        return None
+    state, reason = read_reason(cause)
+    is_lost = isinstance(error, DBAPIError) and error.connection_invalidated
+    if is_lost or (isinstance(cause, psycopg.OperationalError) and not state):
+        state = state or _CONNECTION_FAILURE
+    for beginning, kind, words, hint in _KINDS:
+        if state.startswith(beginning):
+            place, user, database = _name_target(url, cause)
+            rights = (right for start, right in _RIGHTS.items() if reason.startswith(start))
+            advice = next(rights, hint) if state == _NO_RIGHT else hint
+            names = ROLE_NAMES | {"user": user, "database": database}
+            message = f"PostgreSQL at {place} {words.format(**names)}: {reason}"
+            return kind(message, hint=advice.format(**names))
+    return None
+
+
+def is_about_values(error: Exception) -> bool:
+    """Return whether the server refused a value or a row, which the caller can explain."""
+    state = getattr(getattr(error, "orig", error), "sqlstate", None) or ""
+    if state == _UNTRANSLATABLE:
+        return False
+    return isinstance(error, DataError | psycopg.DataError) or state.startswith("23")
+
+
+def read_reason(error: psycopg.Error) -> tuple[str, str]:
+    """Return the SQLSTATE of an error, if it is known, and the first line of the reason.
+
+    While connecting, psycopg receives only a text, in which libpq has put the address before the
+    server's sentence. The structure of this sentence decides, since names in it are quoted.
+    """
+    text = str(error).strip()
+    if error.sqlstate:
+        return error.sqlstate, (error.diag.message_primary or text).partition("\n")[0]
+    if isinstance(error, psycopg.DataError):
+        return "22000", text
+    address = _ADDRESS.match(text)
+    reason = text[address.end() if address else 0 :].partition("\n")[0]
+    states = (state for state, form in _LOGIN_FORMS.items() if re.fullmatch(form, reason))
+    return next(states, ""), reason
+
+
+def _name_target(url: URL | None, error: psycopg.Error) -> tuple[str, str, str]:
+    """Return address, user and database of a connection, as libpq found them if it failed."""
+    if error.pgconn is not None and error.pgconn.port:
+        known = error.pgconn
+        parts = (known.host, known.port, known.user, known.db)
+        host, port, user, database = (part.decode(errors="replace") for part in parts)
+        return f"{host or 'localhost'}:{port}", user, database
+    if url is None:
+        return "its address", "the user", "the database"
+    return describe_address(url), str(url.username), str(url.database)
+
+
+def conninfo(url: URL, **options: str | int) -> str:
+    """Return a database as a connection string of libpq, in which every name is quoted.
+
+    Args:
+        url: the database.
+        options: further parameters of libpq.
+    """
+    parts = url.translate_connect_args(username="user", database="dbname") | url.query | options
+    return make_conninfo("", **parts)
+
+
+def describe_address(url: URL) -> str:
+    """Return the hosts of a database with their ports, such as ``db.example:5432``.
+
+    A host that is a path is the folder of a socket.
+    """
+    hosts = str(url.host or url.query.get("host") or "localhost").split(",")
+    ports = str(url.port or url.query.get("port") or "").split(",")
+    return ",".join(f"{host}:{port or 5432}" for host, port in zip_longest(hosts, ports))
