@@ -15,7 +15,6 @@ from starcast.records import (
     PROBLEM_NAMES,
     Record,
     load_all,
-    save_record,
     shipped_folder,
     shipped_record,
 )
@@ -26,6 +25,7 @@ from starcast.support.errors import InputError, RejectedError
 from starcast.support.vocabulary import Verification
 from support.fix_cli import name_store
 from support.fix_servers import execute, scalars
+from support.record_files import put_record
 
 
 def store(engine: Engine, *records: Record, state: Verification = "verified") -> int:
@@ -135,7 +135,7 @@ def lab(clean_database: URL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "home"))
     shipped = tmp_path / "shipped"
     for problem in ("one-port-broadcast", "fault-diameter", "bisection-width"):
-        save_record(shipped, shipped_record(problem, "S4"))
+        put_record(shipped, shipped_record(problem, "S4"))
     monkeypatch.setattr("starcast.records.shipped_folder", lambda: shipped)
     with connect() as session:
         yield session
@@ -148,7 +148,7 @@ def test_a_lab_stores_built_in_records_and_better_ones_of_the_user(lab: Lab) -> 
     worse = replace(shipped_record("one-port-broadcast", "S4"), bound=4)
     other = shipped_record("one-port-broadcast", "S5")
     for record in (worse, other):
-        save_record(lab.settings.home / "records", record)
+        put_record(lab.settings.home / "records", record)
     assert lab.store_records()["stored"] == 1
     stored = lab.records("one-port-broadcast", stored=True)
     assert [(row["topology"], row["bound"]) for row in stored] == [("S4", 5), ("S5", 8)]
@@ -172,7 +172,7 @@ def test_records_stored_without_repeating_proofs_are_marked_as_such(lab: Lab) ->
 def test_a_lab_stores_nothing_if_a_bound_has_no_proof(lab: Lab) -> None:
     record = shipped_record("one-port-broadcast", "S7,3")
     unproven = replace(record, bound=record.value, proof=None, reason="belief")
-    save_record(lab.settings.home / "records", unproven)
+    put_record(lab.settings.home / "records", unproven)
     with pytest.raises(RejectedError, match="without a proof"):
         lab.store_records()
     assert len(lab.records(stored=True)) == 0

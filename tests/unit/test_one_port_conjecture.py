@@ -15,8 +15,9 @@ from starcast import schedule, simulate
 from starcast.collectives import doubling
 from starcast.lab import Lab
 from starcast.records import shipped_record
-from starcast.records.files import missing_reason, save_record
+from starcast.records.files import missing_reason
 from starcast.support.settings import Settings
+from support.record_files import put_record
 
 LEAN = Path(__file__).parents[2] / "docs" / "one-port-broadcast.lean"
 
@@ -102,7 +103,7 @@ def test_rounds_to_inform_all_nodes_from_a_substar_match_the_second_theorem(n: i
 def test_the_bounds_use_the_records_of_a_users_folder(tmp_path: Path) -> None:
     """A record of 23 rounds on S10 also improves the upper bound of S11."""
     record = shipped_record("one-port-broadcast", "S4")
-    save_record(tmp_path, replace(record, topology="S10", value=23, bound=22))
+    put_record(tmp_path, replace(record, topology="S10", value=23, bound=22))
     table = Lab(Settings.load).bound_broadcasts(most=11, folder=tmp_path)
     assert table["upper_bound"][-2:] == [23, 28]
 

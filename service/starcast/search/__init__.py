@@ -10,6 +10,7 @@ from starcast.search import broadcast, hamiltonian, forests, faults, bisection  
 # isort: on
 
 from starcast.search.engines import Budget
+from starcast.search.keeping import save_record
 from starcast.search.problem import PROBLEMS, SearchProblem, TheoryBound, find_problem
 from starcast.search.proofs import (
     CheckedRecord,
@@ -32,6 +33,7 @@ __all__ = [
     "find_problem",
     "make_proof",
     "prove_again",
+    "save_record",
     "search",
     "verify_bound",
 ]
