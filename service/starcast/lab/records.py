@@ -100,8 +100,7 @@ class Records(Connection):
             $ starcast search one-port-broadcast,bisection-width S6 S7 --seeds 4 --shard 1/8 --out part-1.json
         """  # noqa: E501 - a command to copy
         from starcast.records.files import as_table
-        from starcast.search import Budget
-        from starcast.search.keeping import find_trusted
+        from starcast.search import Budget, find_trusted
         from starcast.search.proofs import find_unsettled, proof_limits
         from starcast.search.running import plan_searches, run_searches, search_shard
         from starcast.support.integers import check_count
@@ -385,8 +384,7 @@ class Records(Connection):
         """
         from starcast.records.files import as_table
         from starcast.records.model import improve_record
-        from starcast.search import Budget
-        from starcast.search.keeping import find_trusted
+        from starcast.search import Budget, find_trusted
         from starcast.search.proofs import find_failure
         from starcast.search.running import merge_searches
 
@@ -435,9 +433,7 @@ class Records(Connection):
         # stored together with this result.
         if isinstance(verification.failure, RejectedError):
             raise verification.failure
-        states = [
-            (each.record, each.verification) for each in checked if each.verification != "rejected"
-        ]
+        states = [(record, state) for record, state, *_ in checked if state != "rejected"]
         with self._session() as session:
             written = store_all(session, states)
         sentence = f"stored {written} of {len(records)} records; the others were stored before"

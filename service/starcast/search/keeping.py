@@ -72,7 +72,13 @@ def find_trusted(
             continue
         # A bound that is not better than a verified bound needs no proof.
         is_needed = best is None or record.sign * (record.bound - best.bound) > 0
-        checked = trusted_part(record, budget if is_needed else None)
+        try:
+            checked = trusted_part(record, budget if is_needed else None)
+        except RejectedError as error:
+            raise RejectedError(
+                f"the record {record.id} in {folder} is wrong: {error.message}",
+                hint="remove its file; 'starcast records verify FILE' checks a file",
+            ) from None
         if is_needed and budget is not None and checked.verification != "verified":
             budget.reporter.say(
                 f"the bound {record.bound} of {record.id} in {folder} does not count:"
