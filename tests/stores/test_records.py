@@ -1,6 +1,7 @@
 """Records in PostgreSQL: verified before they are stored, and never replaced by worse ones."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from starcast.support.errors import InputError, RejectedError
 from starcast.support.vocabulary import Verification
 from support.fix_cli import name_store
 from support.fix_servers import execute, scalars
-from support.record_files import put_record
+from support.record_files import DIAMETERS, FORGED, FOUR_ROUNDS, put_record
 
 
 def store(engine: Engine, *records: Record, state: Verification = "verified") -> int:
@@ -112,11 +113,52 @@ def test_storing_an_equal_record_again_keeps_the_best_verification_state(engine:
         assert scalars(engine, "select verification from record") == [kept]
 
 
-def test_a_better_record_does_not_inherit_the_verification_state(engine: Engine) -> None:
-    best = shipped_record("one-port-broadcast", "S4")
-    store(engine, replace(best, bound=4))
-    store(engine, best, state="not checked")
-    assert scalars(engine, "select verification from record") == ["not checked"]
+def read_state(engine: Engine) -> tuple[int, int, str]:
+    """Return the value, the bound and the verification state of the only stored record."""
+    with open_session(engine) as session:
+        (row,) = session.scalars(select(StoredRecord))
+        return row.value, row.bound, row.verification
+
+
+def test_a_forged_record_does_not_become_verified_by_a_true_one(engine: Engine) -> None:
+    assert store(engine, FORGED, state="not made again") == 1
+    assert read_state(engine) == (5, 5, "not made again")
+    assert store(engine, FOUR_ROUNDS) == 1
+    assert read_state(engine) == (4, 4, "verified")
+    assert store(engine, FORGED, state="not made again") == 0
+    assert read_state(engine) == (4, 4, "verified")
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (((5, 21), "verified"), ((6, 6), "verified"), (6, 6, "verified")),
+        (((5, 6), "verified"), ((6, 21), "verified"), (6, 6, "verified")),
+        (((5, 21), "verified"), ((6, 6), "not made again"), (6, 21, "verified")),
+        (((6, 21), "verified"), ((5, 6), "not checked"), (6, 21, "verified")),
+        (((5, 21), "not checked"), ((6, 6), "not made again"), (6, 6, "not made again")),
+    ],
+)
+def test_neither_order_of_storing_loses_a_value_or_invents_a_state(
+    first: tuple[tuple[int, int], Verification],
+    second: tuple[tuple[int, int], Verification],
+    expected: tuple[int, int, str],
+    engine: Engine,
+) -> None:
+    for pairs in ([first, second], [second, first]):
+        execute(engine, "delete from record")
+        for pair, state in pairs:
+            store(engine, DIAMETERS[pair], state=state)
+        assert read_state(engine) == expected
+
+
+def test_records_stored_at_once_leave_the_best(engine: Engine) -> None:
+    for _ in range(5):
+        execute(engine, "delete from record")
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda pair: store(engine, DIAMETERS[pair]), [*DIAMETERS, (5, 21)]))
+        assert read_state(engine) == (6, 6, "verified")
 
 
 def test_a_forged_record_that_an_earlier_version_stored_is_replaced(engine: Engine) -> None:

@@ -29,7 +29,7 @@ from starcast.records import (
 from starcast.records.files import load_files
 from starcast.records.lrat import CHECKER
 from starcast.records.model import PROBLEMS, combine_records
-from starcast.search import Budget, check_record, find_problem, verify_bound
+from starcast.search import Budget, check_record, find_problem, save_record, verify_bound
 from starcast.support.errors import InputError, NotFoundError, RejectedError
 from starcast.topologies import topology
 from support.record_files import put_record
@@ -264,15 +264,16 @@ def test_a_saved_record_is_loaded_unchanged(tmp_path: Path) -> None:
 
 def test_a_record_is_not_replaced_by_a_worse_one(tmp_path: Path) -> None:
     record = shipped_record("one-port-broadcast", "S4")
-    worse = replace(record, value=6, bound=4)
-    path = put_record(tmp_path, worse)
+    rounds = record.witness["round"]
+    late = {**record.witness, "round": rounds + (rounds == rounds.max())}
+    path = save_record(tmp_path, replace(record, value=6, witness=late))
     assert load_record(path).value == 6
-    assert load_record(put_record(tmp_path, record)).value == 5
-    unproven = replace(record, tried=())
-    for each in (worse, replace(record, bound=4), replace(record, value=6), unproven):
+    assert load_record(save_record(tmp_path, record)).value == 5
+    for each in (replace(record, value=6, witness=late), replace(record, tried=())):
         assert not is_better(each, record)
-        put_record(tmp_path, each)
+        save_record(tmp_path, each)
         assert load_record(path).fields() == record.fields()
+    assert not is_better(replace(record, bound=4), record)
     assert len(list(path.parent.glob("*.npz"))) == 1
 
 
