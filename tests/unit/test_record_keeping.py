@@ -14,7 +14,7 @@ import pytest
 from starcast.lab import Lab
 from starcast.records import Attempt, Record, is_better, load_record, path_of, shipped_record
 from starcast.records.files import pack_witness
-from starcast.records.model import combine_records, combine_verified
+from starcast.records.model import ProofFormat, combine_records, combine_verified
 from starcast.search import Budget, find_trusted, save_record, search
 from starcast.support.errors import InputError, RejectedError, UncheckedError
 from starcast.support.settings import Settings
@@ -178,7 +178,7 @@ def test_a_search_does_not_start_from_a_forged_file(lab: Lab, tmp_path: Path) ->
 
 @pytest.mark.parametrize("format_", ["LRAT", "second solver"])
 def test_a_proof_that_is_not_made_again_settles_nothing(
-    format_: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    format_: ProofFormat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("starcast.search.proofs.refute", lambda *_: None)
     assert FORGED.proof is not None
