@@ -82,6 +82,24 @@ records store` stores the state with each record, in the column `verification`. 
 show only the contents of the files: `LRAT, not made again` becomes verified once the proof is
 produced.
 
+## What is kept
+
+`starcast search` and `starcast records merge` verify what they start from and what they write,
+while they hold a lock on the folder: a file there may come from anywhere. "Better" is a partial
+order. If one record has the better value and another the better bound, the result has both, in
+folders and in PostgreSQL.
+
+* A value counts if its witness has it; a bound counts if it follows from theory or inequalities, or
+  if its proof was made again by the command. Proofs of the records that come with starcast count.
+* A proof that is not made again settles nothing. A search then starts from the bound of theory, and
+  `records merge` takes the bound of theory and ends with exit code 8. If the proof is wrong, both
+  end with exit code 6.
+* A bound that a witness contradicts is dropped, and a wrong file is replaced by a better record. A
+  bound in your folder whose proof was not made again stays in the file until a record contradicts
+  it or has a better one.
+* In PostgreSQL, the state belongs to the bound for which it was found: a better or different record
+  does not inherit it, and an unverified bound replaces no verified one.
+
 Two things are not checked by any program here: that a problem's formula agrees with its definition
 (its page describes the variables and constraints), and the cited theory. Both rely on tests.
 

@@ -10,10 +10,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from starcast.records import Proof, load_record, path_of, save_record, shipped_record, verify
+from starcast.records import Proof, load_record, path_of, shipped_record, verify
 from starcast.search import find_problem
 from starcast.topologies import topology
 from support.fix_cli import Starcast, printed
+from support.record_files import put_record
 
 
 @pytest.fixture(autouse=True)
@@ -152,7 +153,7 @@ def test_records_are_listed_and_shown(starcast: Starcast) -> None:
 def test_records_are_verified_with_their_proofs(starcast: Starcast, tmp_path: Path) -> None:
     folder = tmp_path / "some"
     paths = [
-        save_record(folder, shipped_record(problem, "S4"))
+        put_record(folder, shipped_record(problem, "S4"))
         for problem in ("bisection-width", "one-port-broadcast", "fault-diameter")
     ]
     words = ("records", "verify", *map(str, paths), "-f", "json")
@@ -169,13 +170,13 @@ def test_records_are_verified_with_their_proofs(starcast: Starcast, tmp_path: Pa
 def test_a_record_whose_proof_was_not_regenerated_is_not_called_verified(
     starcast: Starcast, tmp_path: Path
 ) -> None:
-    path = save_record(tmp_path, shipped_record("fault-diameter", "S4"))
+    path = put_record(tmp_path, shipped_record("fault-diameter", "S4"))
     result = starcast(f"records verify {path} --no-proofs -f json")
     assert result.code == 8
     (found,) = result.json
     assert (found["id"], found["verification"]) == ("fault-diameter:S4", "not made again")
     assert "fault-diameter:S4: not made again (proofs were not requested)" in result.err
-    path = save_record(tmp_path, shipped_record("edge-disjoint-trees", "S5"))
+    path = put_record(tmp_path, shipped_record("edge-disjoint-trees", "S5"))
     result = starcast(f"records verify {path} --proof-timeout 0.1")
     assert result.code in (0, 8)  # a fast machine may regenerate the proof in time
 
@@ -188,7 +189,7 @@ def second_solver(folder: Path) -> Path:
     formula = find_problem("one-port-broadcast")(topology("S5"), {}).rebuild(8, {}).sha256()
     proof = Proof("no one-port broadcast", "second solver", formula, "", 0, "CP-SAT", "")
     record = replace(best, value=9, bound=9, witness=witness, proof=proof, reason="belief")
-    return save_record(folder, record)
+    return put_record(folder, record)
 
 
 def test_a_bound_by_a_second_solver_is_not_checked_and_a_forged_one_is_rejected(
@@ -198,7 +199,7 @@ def test_a_bound_by_a_second_solver_is_not_checked_and_a_forged_one_is_rejected(
     result = starcast(f"records verify {path} --no-proofs")
     assert result.code == 8
     assert "one-port-broadcast:S5: not checked (the bound is supported only by CP-SAT" in result.err
-    right = save_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
+    right = put_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
     result = starcast(f"records verify {path} {right} -f json")
     assert result.code == 6
     assert "1 record is wrong: " in result.err

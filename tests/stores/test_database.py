@@ -83,6 +83,14 @@ def test_an_upgrade_keeps_all_rows(engine: Engine, add_revision: Callable[[], No
          " select 1, 'S6,3', 'broadcast', algorithm, 'all', '64', 4, 1, '1', '1', 'complete',"
          " now(), now() from unnest(array['nk-multiple', 'nk-greedy', 'forest']) as algorithm"),
          "select message_units from run order by id", [20, 4, None]),
+        ("0013", ("insert into record (id, problem, topology, value, bound, optimal, reason, proof,"
+         " verification, witness, solver, version, seconds, command)"
+         " select format, 'fault-diameter', 'S4', 6, 6, true, '',"
+         " case format when 'theory' then null else jsonb_build_object('format', format) end,"
+         " 'verified', '', '', '', 0, '' from unnest(array['LRAT', 'second solver', 'theory'])"
+         " as format"),
+         "select verification from record order by id",
+         ["not made again", "not checked", "verified"]),
     ],
 )  # fmt: skip
 def test_an_upgrade_converts_the_rows_of_an_earlier_revision(

@@ -1,6 +1,7 @@
 """Records in PostgreSQL: verified before they are stored, and never replaced by worse ones."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,6 @@ from starcast.records import (
     PROBLEM_NAMES,
     Record,
     load_all,
-    save_record,
     shipped_folder,
     shipped_record,
 )
@@ -26,6 +26,7 @@ from starcast.support.errors import InputError, RejectedError
 from starcast.support.vocabulary import Verification
 from support.fix_cli import name_store
 from support.fix_servers import execute, scalars
+from support.record_files import DIAMETERS, FORGED, FOUR_ROUNDS, put_record
 
 
 def store(engine: Engine, *records: Record, state: Verification = "verified") -> int:
@@ -112,11 +113,52 @@ def test_storing_an_equal_record_again_keeps_the_best_verification_state(engine:
         assert scalars(engine, "select verification from record") == [kept]
 
 
-def test_a_better_record_does_not_inherit_the_verification_state(engine: Engine) -> None:
-    best = shipped_record("one-port-broadcast", "S4")
-    store(engine, replace(best, bound=4))
-    store(engine, best, state="not checked")
-    assert scalars(engine, "select verification from record") == ["not checked"]
+def read_state(engine: Engine) -> tuple[int, int, str]:
+    """Return the value, the bound and the verification state of the only stored record."""
+    with open_session(engine) as session:
+        (row,) = session.scalars(select(StoredRecord))
+        return row.value, row.bound, row.verification
+
+
+def test_a_forged_record_does_not_become_verified_by_a_true_one(engine: Engine) -> None:
+    assert store(engine, FORGED, state="not made again") == 1
+    assert read_state(engine) == (5, 5, "not made again")
+    assert store(engine, FOUR_ROUNDS) == 1
+    assert read_state(engine) == (4, 4, "verified")
+    assert store(engine, FORGED, state="not made again") == 0
+    assert read_state(engine) == (4, 4, "verified")
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (((5, 21), "verified"), ((6, 6), "verified"), (6, 6, "verified")),
+        (((5, 6), "verified"), ((6, 21), "verified"), (6, 6, "verified")),
+        (((5, 21), "verified"), ((6, 6), "not made again"), (6, 21, "verified")),
+        (((6, 21), "verified"), ((5, 6), "not checked"), (6, 21, "verified")),
+        (((5, 21), "not checked"), ((6, 6), "not made again"), (6, 6, "not made again")),
+    ],
+)
+def test_neither_order_of_storing_loses_a_value_or_invents_a_state(
+    first: tuple[tuple[int, int], Verification],
+    second: tuple[tuple[int, int], Verification],
+    expected: tuple[int, int, str],
+    engine: Engine,
+) -> None:
+    for pairs in ([first, second], [second, first]):
+        execute(engine, "delete from record")
+        for pair, state in pairs:
+            store(engine, DIAMETERS[pair], state=state)
+        assert read_state(engine) == expected
+
+
+def test_records_stored_at_once_leave_the_best(engine: Engine) -> None:
+    for _ in range(5):
+        execute(engine, "delete from record")
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda pair: store(engine, DIAMETERS[pair]), [*DIAMETERS, (5, 21)]))
+        assert read_state(engine) == (6, 6, "verified")
 
 
 def test_a_forged_record_that_an_earlier_version_stored_is_replaced(engine: Engine) -> None:
@@ -135,7 +177,7 @@ def lab(clean_database: URL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("STARCAST_HOME", str(tmp_path / "home"))
     shipped = tmp_path / "shipped"
     for problem in ("one-port-broadcast", "fault-diameter", "bisection-width"):
-        save_record(shipped, shipped_record(problem, "S4"))
+        put_record(shipped, shipped_record(problem, "S4"))
     monkeypatch.setattr("starcast.records.shipped_folder", lambda: shipped)
     with connect() as session:
         yield session
@@ -148,7 +190,7 @@ def test_a_lab_stores_built_in_records_and_better_ones_of_the_user(lab: Lab) -> 
     worse = replace(shipped_record("one-port-broadcast", "S4"), bound=4)
     other = shipped_record("one-port-broadcast", "S5")
     for record in (worse, other):
-        save_record(lab.settings.home / "records", record)
+        put_record(lab.settings.home / "records", record)
     assert lab.store_records()["stored"] == 1
     stored = lab.records("one-port-broadcast", stored=True)
     assert [(row["topology"], row["bound"]) for row in stored] == [("S4", 5), ("S5", 8)]
@@ -172,7 +214,7 @@ def test_records_stored_without_repeating_proofs_are_marked_as_such(lab: Lab) ->
 def test_a_lab_stores_nothing_if_a_bound_has_no_proof(lab: Lab) -> None:
     record = shipped_record("one-port-broadcast", "S7,3")
     unproven = replace(record, bound=record.value, proof=None, reason="belief")
-    save_record(lab.settings.home / "records", unproven)
+    put_record(lab.settings.home / "records", unproven)
     with pytest.raises(RejectedError, match="without a proof"):
         lab.store_records()
     assert len(lab.records(stored=True)) == 0

@@ -15,8 +15,10 @@ from starcast import schedule, simulate
 from starcast.collectives import doubling
 from starcast.lab import Lab
 from starcast.records import shipped_record
-from starcast.records.files import missing_reason, save_record
+from starcast.records.files import missing_reason
+from starcast.support.errors import RejectedError
 from starcast.support.settings import Settings
+from support.record_files import put_record
 
 LEAN = Path(__file__).parents[2] / "docs" / "one-port-broadcast.lean"
 
@@ -99,12 +101,18 @@ def test_rounds_to_inform_all_nodes_from_a_substar_match_the_second_theorem(n: i
     assert len(informed) == factorial(n)
 
 
-def test_the_bounds_use_the_records_of_a_users_folder(tmp_path: Path) -> None:
-    """A record of 23 rounds on S10 also improves the upper bound of S11."""
+def test_the_bounds_use_the_records_of_a_users_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record of 8 rounds on S5 also improves the upper bound of S6; a false record is refused."""
+    monkeypatch.setattr("starcast.records.shipped_folder", lambda: tmp_path / "nothing")
+    put_record(tmp_path, shipped_record("one-port-broadcast", "S5"))
+    lab = Lab(Settings.load)
+    assert lab.bound_broadcasts(most=6, folder=tmp_path)["upper_bound"] == [3, 6, 8, 12]
     record = shipped_record("one-port-broadcast", "S4")
-    save_record(tmp_path, replace(record, topology="S10", value=23, bound=22))
-    table = Lab(Settings.load).bound_broadcasts(most=11, folder=tmp_path)
-    assert table["upper_bound"][-2:] == [23, 28]
+    put_record(tmp_path, replace(record, topology="S6", value=10, bound=10))
+    with pytest.raises(RejectedError, match=r"one-port-broadcast:S6 in .* is wrong"):
+        lab.bound_broadcasts(most=6, folder=tmp_path)
 
 
 def test_the_lower_bound_is_the_logarithm_of_the_number_of_nodes_except_on_s5() -> None:

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from starcast.records import find_record, load_record, save_record, shipped_record
+from starcast.records import find_record, load_record, shipped_record
 from starcast.records.files import unpack_witness
 from starcast.records.model import ARGUMENTS, FIELDS
 from starcast.search import PROBLEMS
 from starcast.support.errors import InputError
+from support.record_files import put_record
 
 PROOF = shipped_record("edge-disjoint-trees", "S5").fields()["proof"]
 SECOND = {**PROOF, "format": "second solver", "proof_sha256": "", "proof_bytes": 0}
@@ -72,7 +73,7 @@ DAMAGED: list[tuple[dict[str, object], str]] = [
 def test_a_damaged_record_file_is_refused(
     tmp_path: Path, change: dict[str, object], message: str
 ) -> None:
-    path = save_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
+    path = put_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
     with pytest.raises(InputError) as refused:
         load_record(path)
@@ -82,7 +83,7 @@ def test_a_damaged_record_file_is_refused(
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_a_record_file_without_a_required_field_is_refused(tmp_path: Path, name: str) -> None:
-    path = save_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
+    path = put_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
     fields = json.loads(path.read_text())
     del fields[name]
     path.write_text(json.dumps(fields))
@@ -99,7 +100,7 @@ def test_a_record_file_without_a_json_object_is_refused(tmp_path: Path, text: st
 
 
 def test_a_witness_that_differs_from_its_checksum_is_refused(tmp_path: Path) -> None:
-    path = save_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
+    path = put_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
     (witness,) = path.parent.glob("*.npz")
     witness.write_bytes(witness.read_bytes() + b"\0")
     with pytest.raises(InputError, match="is damaged: its SHA-256 is not that of the record"):
@@ -164,7 +165,7 @@ def test_records_and_searches_declare_the_same_arguments_of_each_problem() -> No
 
 
 def test_a_record_with_the_file_name_of_another_record_is_refused(tmp_path: Path) -> None:
-    path = save_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
+    path = put_record(tmp_path, shipped_record("one-port-broadcast", "S4"))
     path.rename(path.with_name("S5.json"))
     with pytest.raises(InputError, match="its name does not match its id one-port-broadcast:S4"):
         find_record([tmp_path], "one-port-broadcast", "S5")

@@ -309,7 +309,7 @@ def _must_not_be_called(*_: object) -> Formula:
 def test_a_record_with_stronger_evidence_is_better() -> None:
     records = [true_height(each) for each in ("second solver", "DRAT", "LRAT")]
     without = replace(records[0], proof=None)
-    order = [records[0], without, records[1], records[2]]
+    order = [*records, without]
     for worse, better in pairwise(order):
         assert is_better(better, worse)
         assert not is_better(worse, better)

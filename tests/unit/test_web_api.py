@@ -23,7 +23,7 @@ from starlette.testclient import TestClient
 from starcast import Fault, schedule, simulate, topology
 from starcast.collectives.model import COLUMNS
 from starcast.drawing.layouts import layout, layouts
-from starcast.records import Proof, save_record, shipped_folder, shipped_record
+from starcast.records import Proof, shipped_folder, shipped_record
 from starcast.records.files import load_files
 from starcast.support.errors import EXIT_CODES, StarcastError, UnavailableError
 from starcast.support.settings import Settings
@@ -33,6 +33,7 @@ from starcast.web.app import create_app
 from starcast.web.service import Service
 from starcast.web.workers import Workers
 from support.fix_browser import API, get
+from support.record_files import put_record
 
 
 def array(client: TestClient, path: str) -> np.ndarray[Any, Any]:
@@ -180,7 +181,7 @@ def test_records_have_the_values_and_witnesses_of_their_files(client: TestClient
 def test_a_bound_by_a_second_solver_is_shown_as_not_checked_on_all_pages(tmp_path: Path) -> None:
     proof = Proof("no 8 rounds", "second solver", "0" * 64, "", 0, "CP-SAT", "again")
     record = replace(shipped_record("one-port-broadcast", "S7,3"), bound=9, proof=proof)
-    save_record(tmp_path / "records", record)
+    put_record(tmp_path / "records", record)
     client = client_at(tmp_path)
     expected = "second solver, not checked"
     assert get(client, f"/records/{record.id}")["proof"] == expected

@@ -13,8 +13,6 @@ from starcast.support.text import pluralize
 from starcast.support.vocabulary import Engine
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from starcast.records import Record
     from starcast.search.running import SearchTask
     from starcast.topologies import Topology
@@ -102,8 +100,8 @@ class Records(Connection):
             $ starcast search one-port-broadcast,bisection-width S6 S7 --seeds 4 --shard 1/8 --out part-1.json
         """  # noqa: E501 - a command to copy
         from starcast.records.files import as_table
-        from starcast.search import Budget
-        from starcast.search.proofs import find_unsettled
+        from starcast.search import Budget, find_trusted
+        from starcast.search.proofs import find_unsettled, proof_limits
         from starcast.search.running import plan_searches, run_searches, search_shard
         from starcast.support.integers import check_count
         from starcast.support.shards import parse_shard
@@ -116,9 +114,9 @@ class Records(Connection):
         budget = Budget(timeout, memory, seed, processes, engine, self.reporter)
 
         def find_known(task: "SearchTask") -> "Record | None":
-            if fresh:
-                return None
-            return self._find(task.problem, task.topology, dict(task.arguments), folder)
+            subject = task.problem, task.topology, dict(task.arguments)
+            folders = [] if fresh else self._folders(folder)
+            return find_trusted(folders, *subject, proof_limits(budget))
 
         if part is not None and out is not None:
             found = search_shard(tasks, part, out, budget, find_known, executor)
@@ -343,31 +341,39 @@ class Records(Connection):
 
         from starcast.costs.model import ceil_log2
         from starcast.costs.pipelines import phases
-        from starcast.records import find_record
         from starcast.search.broadcast import counting_bound
+        from starcast.search.keeping import find_trusted
 
         rows, upper = list[dict[str, int]](), 1
         for n in range(3, most + 1):
-            record = find_record(self._folders(folder), "one-port-broadcast", f"S{n}")
+            record = find_trusted(self._folders(folder), "one-port-broadcast", f"S{n}", {})
             upper = record.value if record else upper + 1 + ceil_log2(n - 1)
             lower, doublings = counting_bound(factorial(n), n - 1), ceil_log2(factorial(n))
             row = {"n": n, "lower_bound": lower, "log2_nodes": doublings, "upper_bound": upper}
             rows.append(row | {"published": phases(n)})
         return Table.of(rows, rows[0])
 
-    def merge_records(self, *files: ShardFiles, folder: Folder = None) -> Table:
+    def merge_records(
+        self,
+        *files: ShardFiles,
+        proofs: bool = True,
+        proof_timeout: Seconds = _PROOF_SECONDS,
+        folder: Folder = None,
+    ) -> Table:
         """Merge the shards of a search, and keep the records that are better than the known ones.
 
-        For each problem and topology, the best value and the best bound are kept. Witnesses and
-        bounds are verified. Shards that are incomplete, overlapping, damaged or of another version
-        are refused.
+        The best value and the best bound are kept. Witnesses and bounds are verified. Shards that
+        are incomplete, overlapping, damaged or of another version are refused. In a shell, the exit
+        code is 8 if a bound was not taken because its proof was not made again.
 
         Args:
             files: the files of all shards, as written by ``starcast search --shard``.
+            proofs: generate the proofs of bounds again. Otherwise the bound of theory is taken.
+            proof_timeout: time limit of each proof in seconds.
             folder: folder of your own records.
 
         Returns:
-            The best record of each problem and topology.
+            The best record of each problem and topology; ``failure`` is set in the case above.
 
         Raises:
             InputError: the files are not all shards of one list of searches, or are damaged.
@@ -378,13 +384,18 @@ class Records(Connection):
         """
         from starcast.records.files import as_table
         from starcast.records.model import improve_record
+        from starcast.search import Budget, find_trusted
+        from starcast.search.proofs import find_failure
         from starcast.search.running import merge_searches
 
+        budget = Budget(proof_timeout, reporter=self.reporter) if proofs else None
+        checked = merge_searches([Path(file) for file in files], budget)
         best = []
-        for found in merge_searches([Path(file) for file in files]):
-            known = self._find(found.problem, found.topology, found.arguments, folder)
+        for found, *_ in checked:
+            subject = found.problem, found.topology, found.arguments
+            known = find_trusted(self._folders(folder), *subject, budget)
             best.append(improve_record(known, found, partial(self._keep, folder)))
-        return as_table(best)
+        return as_table(best, failure=find_failure(checked))
 
     def store_records(
         self,
@@ -424,9 +435,7 @@ class Records(Connection):
         # If a proof ran out of time, its record is stored together with this result.
         if isinstance(verification.failure, RejectedError):
             raise verification.failure
-        states = [
-            (each.record, each.verification) for each in checked if each.verification != "rejected"
-        ]
+        states = [(record, state) for record, state, *_ in checked if state != "rejected"]
         # A restart of the server during the checks releases the first lock.
         with self._writing("storing records", wait=True) as held, self._session(held) as session:
             written = store_all(session, states)
@@ -444,20 +453,6 @@ class Records(Connection):
     def _own_folder(self, folder: Path | None) -> Path:
         return self.settings.home / "records" if folder is None else folder
 
-    def _find(
-        self,
-        problem: str,
-        topology: "str | Topology",
-        arguments: "Mapping[str, int]",
-        folder: Path | None,
-    ) -> "Record | None":
-        from starcast.records import find_record
-        from starcast.search import find_problem
-        from starcast.topologies import as_topology
-
-        values = find_problem(problem).resolve_arguments(arguments)
-        return find_record(self._folders(folder), problem, as_topology(topology).spec, values)
-
     def _known(
         self,
         problem: str,
@@ -465,7 +460,12 @@ class Records(Connection):
         congestion: int | None,
         folder: Path | None,
     ) -> "Record":
-        record = self._find(problem, topology, _arguments(congestion), folder)
+        from starcast.records import find_record
+        from starcast.search import find_problem
+        from starcast.topologies import as_topology
+
+        values = find_problem(problem).resolve_arguments(_arguments(congestion))
+        record = find_record(self._folders(folder), problem, as_topology(topology).spec, values)
         if record is None:
             raise NotFoundError(
                 f"no record of {problem} on {topology} is known",
@@ -474,9 +474,10 @@ class Records(Connection):
         return record
 
     def _keep(self, folder: Path | None, record: "Record") -> None:
-        from starcast.records import save_record
+        from starcast.search.keeping import save_record
 
-        self.reporter.say(f"kept in {save_record(self._own_folder(folder), record)}")
+        path = save_record(self._own_folder(folder), record, self.reporter, is_proved=True)
+        self.reporter.say(f"kept in {path}")
 
 
 def _arguments(congestion: int | None) -> dict[str, int]:

@@ -13,7 +13,6 @@ from starcast.records.files import (
     load_record,
     path_of,
     published_values,
-    save_record,
     shipped_folder,
     shipped_record,
 )
@@ -33,7 +32,6 @@ __all__ = [
     "load_record",
     "path_of",
     "published_values",
-    "save_record",
     "shipped_folder",
     "shipped_record",
     "verify",

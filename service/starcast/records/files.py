@@ -8,6 +8,7 @@ import io
 import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,13 +18,15 @@ import numpy as np
 from starcast.records.model import (
     PROBLEMS,
     Record,
+    RecordFields,
     Witness,
+    WitnessFile,
     is_better,
     not_a_record,
     read_fields,
 )
 from starcast.support.arrays import read_arrays
-from starcast.support.atomic import atomic_write
+from starcast.support.atomic import atomic_write, lock_folder
 from starcast.support.errors import InputError, NotFoundError, StarcastError
 from starcast.support.installation import data_folder
 from starcast.support.json_files import parse_json
@@ -60,24 +63,35 @@ def path_of(
     return folder / problem / f"{'-'.join([topology, *parts])}{_SUFFIX}"
 
 
-def save_record(folder: Path, record: Record) -> Path:
-    """Write a record, unless its file already has a record that is at least as good.
+@contextmanager
+def locked_path(folder: Path, record: Record) -> Iterator[Path]:
+    """Create and lock the folder of a record's files; return the path of its JSON file.
 
-    Returns:
-        The path of the JSON file.
+    Raises:
+        InputError: the folder cannot be created or written to.
+    """
+    path = path_of(folder, record.problem, record.topology, record.arguments)
+    with ExitStack() as stack:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(lock_folder(path.parent))
+        except OSError as error:
+            raise InputError(
+                f"{path.parent} cannot be created or written to: {error.strerror}",
+                hint="name another folder",
+            ) from None
+        yield path
+
+
+def write_record(path: Path, record: Record) -> None:
+    """Write the files of a record, unchecked, and replace those that exist.
+
+    Only `starcast.search.save_record` should call this function: it checks the record, and holds
+    the lock on the folder.
 
     Raises:
         InputError: the files cannot be written.
     """
-    path = path_of(folder, record.problem, record.topology, record.arguments)
-    if path.is_file() and not is_better(record, load_record(path)):
-        return path
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"{path.parent} cannot be created: {error.strerror}", hint="name another folder"
-        ) from None
     packed = pack_witness(record.witness)
     digest = hashlib.sha256(packed).hexdigest()
     # The name contains the digest, so the old witness stays until the new record is written.
@@ -91,7 +105,6 @@ def save_record(folder: Path, record: Record) -> Path:
     for old in path.parent.glob(f"{path.stem}.????????????.npz"):
         if old.name != name:
             old.unlink(missing_ok=True)
-    return path
 
 
 def load_record(path: Path) -> Record:
@@ -102,11 +115,13 @@ def load_record(path: Path) -> Record:
         LimitError: one of the files is larger than a record can be.
     """
     try:
-        fields = read_fields(parse_json(read_bytes(path, _MAX_RECORD), path), str(path))
-        entry = fields.witness
-        if entry is None:
-            raise not_a_record(str(path), "witness: Field required")
-        content = read_bytes(path.with_name(entry.file), _MAX_WITNESS)
+        fields, entry = _read_fields(path)
+        try:
+            content = read_bytes(path.with_name(entry.file), _MAX_WITNESS)
+        except FileNotFoundError:
+            # Another process may just have replaced both files.
+            fields, entry = _read_fields(path)
+            content = read_bytes(path.with_name(entry.file), _MAX_WITNESS)
     except OSError as error:
         raise InputError(
             f"{error.filename} cannot be read: {error.strerror}",
@@ -124,6 +139,13 @@ def load_record(path: Path) -> Record:
     return fields.record(witness)
 
 
+def _read_fields(path: Path) -> tuple[RecordFields, WitnessFile]:
+    fields = read_fields(parse_json(read_bytes(path, _MAX_RECORD), path), str(path))
+    if fields.witness is None:
+        raise not_a_record(str(path), "witness: Field required")
+    return fields, fields.witness
+
+
 def load_all(folder: Path) -> Iterator[Record]:
     """Read all records of a folder, ordered by problem and size.
 
@@ -133,6 +155,19 @@ def load_all(folder: Path) -> Iterator[Record]:
     for problem in PROBLEMS:
         paths = (folder / problem).glob(f"*{_SUFFIX}")
         yield from (load_record(path) for path in sorted(paths, key=_natural_order))
+
+
+def load_named(path: Path) -> Record:
+    """Read a record whose problem, topology and arguments are those that its path names.
+
+    Raises:
+        InputError: see `load_record`; or the file was renamed or moved.
+    """
+    record = load_record(path)
+    # A file that was renamed must not be taken for the record of another problem.
+    if path_of(path.parents[1], record.problem, record.topology, record.arguments) != path:
+        raise not_a_record(str(path), f"its name does not match its id {record.id}")
+    return record
 
 
 def find_record(
@@ -147,10 +182,7 @@ def find_record(
     for folder in folders:
         path = path_of(folder, problem, topology, arguments)
         if path.is_file():
-            record = load_record(path)
-            # A file that was renamed must not be taken for the record of another problem.
-            if path_of(folder, record.problem, record.topology, record.arguments) != path:
-                raise not_a_record(str(path), f"its name does not match its id {record.id}")
+            record = load_named(path)
             best = record if best is None or is_better(record, best) else best
     return best
 

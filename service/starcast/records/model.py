@@ -5,10 +5,11 @@ read is only well formed; `starcast.records.checks` and `starcast.search.proofs`
 it is true.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import reduce
-from itertools import takewhile
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from starcast.support.errors import InputError
 from starcast.support.json_files import describe_error
+from starcast.support.vocabulary import VERIFICATIONS, Verification
 
 #: Version of the file format.
 FORMAT = 1
@@ -189,6 +191,15 @@ class Record:
         return {name: array for name, array in self.witness.items() if name not in EVIDENCE}
 
     @property
+    def digest(self) -> str:
+        """SHA-256 of all fields and arrays: two records are the same if their digests agree."""
+        digest = hashlib.sha256(json.dumps(self.fields(), sort_keys=True).encode())
+        for name, array in sorted(self.witness.items()):
+            digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+            digest.update(array.tobytes())
+        return digest.hexdigest()
+
+    @property
     def id(self) -> str:
         """The id, such as ``one-port-broadcast:S5`` or ``congestion-trees:S4:congestion=3``."""
         parts = [self.problem, self.topology]
@@ -204,6 +215,8 @@ class Record:
         return {"format": FORMAT, **values, "optimal": self.optimal}
 
 
+#: A record with the verification state of its bound.
+VerifiedRecord = tuple[Record, Verification]
 #: The fields of a record except the witness.
 FIELDS = tuple(each.name for each in fields(Record) if each.name != "witness")
 
@@ -211,24 +224,65 @@ FIELDS = tuple(each.name for each in fields(Record) if each.name != "witness")
 def combine_records(records: Iterable[Record]) -> Record:
     """Combine records of one problem and topology into a record with the best value and bound.
 
-    Records whose searches started from the same record begin with the same attempts. The result
-    contains these attempts only once.
+    Args:
+        records: at least one record. Their witnesses have the stated values, and their bounds count
+            as verified.
+    """
+    verified = ((record, VERIFICATIONS[0]) for record in records)
+    return reduce(combine_verified, verified)[0]
+
+
+def combine_verified(first: VerifiedRecord, second: VerifiedRecord) -> VerifiedRecord:
+    """Combine two records of one problem and topology; return the state of the result's bound too.
+
+    "Better" is a partial order: if one record has the better value and the other the better bound,
+    the result has both. A bound that the other record's witness contradicts is false, and is
+    dropped. Otherwise the bound whose state is the strongest is kept, however good the others are;
+    then the best bound; then that with the best evidence; and then the first.
 
     Args:
-        records: at least one record; if values are equal, the first record's witness is kept.
+        first: a record whose witness has the stated value, and the verification state of its bound.
+            If values are equal, its witness is kept.
+        second: another such record and its state.
     """
-    return reduce(_combine, records)
+    (one, _), (other, _) = first, second
+    holder = other if one.sign * (one.value - other.value) > 0 else one
+    possible = [each for each in (first, second) if not _contradicts(holder, each[0])]
+    bounding, state = max(
+        possible,
+        key=lambda each: (
+            -VERIFICATIONS.index(each[1]),
+            each[0].sign * each[0].bound,
+            _rank_evidence(each[0]),
+        ),
+    )
+    # Searches that started from the same record, or were merged before, list the same attempts.
+    known = set(one.tried)
+    added = tuple(attempt for attempt in other.tried if attempt not in known)
+    combined = replace(
+        holder,
+        witness={**holder.solution, **bounding.evidence},
+        bound=bounding.bound,
+        reason=bounding.reason,
+        proof=bounding.proof,
+        tried=(*one.tried, *added),
+        seconds=round(one.seconds + sum(attempt.seconds for attempt in added), 1),
+    )
+    return combined, state
 
 
 def is_better(record: Record, other: Record) -> bool:
     """Return whether a record is better than another record of the same problem and topology.
 
-    It is better if its value or its bound is better and neither is worse. If both are equal, the
-    evidence for the bound decides, and then the number of searches.
+    It is better if its value or its bound is better and neither is worse, or if its value is better
+    than the other record's bound, which is then false. If both are equal, the evidence for the
+    bound decides, and then the number of searches.
     """
+    if _contradicts(record, other) or _contradicts(other, record):
+        return _contradicts(record, other)
     value = record.sign * (other.value - record.value)
     bound = record.sign * (record.bound - other.bound)
-    # A record with a better value but a worse bound does not count as better. `combine_records`
+    # A record with a better value but a worse bound does not count as better. `combine_verified`
     # takes the value of one record and the bound of the other.
     if value < 0 or bound < 0:
         return False
@@ -252,32 +306,19 @@ def improve_record(known: Record | None, found: Record, keep: Callable[[Record],
     return record
 
 
-def _combine(first: Record, second: Record) -> Record:
-    holder = second if first.sign * (first.value - second.value) > 0 else first
-    bounding = second if first.sign * (second.bound - first.bound) > 0 else first
-    # If bounds are equal, the bound with better evidence is kept.
-    if first.bound == second.bound and _rank_evidence(second) > _rank_evidence(first):
-        bounding = second
-    # Attempts that both records begin with are counted once.
-    pairs = zip(first.tried, second.tried, strict=False)
-    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    added = second.tried[shared:]
-    return replace(
-        holder,
-        witness={**holder.solution, **bounding.evidence},
-        bound=bounding.bound,
-        reason=bounding.reason,
-        proof=bounding.proof,
-        tried=(*first.tried, *added),
-        seconds=round(first.seconds + sum(attempt.seconds for attempt in added), 1),
-    )
+def _contradicts(record: Record, other: Record) -> bool:
+    """Return whether a record's value is better than another record's bound allows."""
+    return record.sign * (other.bound - record.value) > 0
 
 
 def _rank_evidence(record: Record) -> int:
-    """Return the rank of a bound's evidence, which is lowest for a second solver's answer."""
+    """Return the rank of a bound's evidence, which is lowest for a second solver's answer.
+
+    It is highest without a proof, because theory and inequalities are checked at each reading.
+    """
     if record.proof is None:
-        return 1
-    return {"second solver": 0, "DRAT": 2, "LRAT": 3}[record.proof.format]
+        return 3
+    return {"second solver": 0, "DRAT": 1, "LRAT": 2}[record.proof.format]
 
 
 class WitnessFile(pydantic.BaseModel):

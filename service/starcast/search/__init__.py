@@ -10,6 +10,7 @@ from starcast.search import broadcast, hamiltonian, forests, faults, bisection  
 # isort: on
 
 from starcast.search.engines import Budget
+from starcast.search.keeping import find_trusted, save_record
 from starcast.search.problem import PROBLEMS, SearchProblem, TheoryBound, find_problem
 from starcast.search.proofs import (
     CheckedRecord,
@@ -30,8 +31,10 @@ __all__ = [
     "check_record",
     "check_record_proof",
     "find_problem",
+    "find_trusted",
     "make_proof",
     "prove_again",
+    "save_record",
     "search",
     "verify_bound",
 ]

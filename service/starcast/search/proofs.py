@@ -174,6 +174,12 @@ def _run_verified_checker(program: str, formula: Formula, proof: Path, seconds: 
     return True
 
 
+def proof_limits(budget: Budget) -> Budget:
+    """Return the limits for a proof that belongs to a search with the given limits."""
+    seconds = max(_FACTOR * budget.seconds, _LEAST_SECONDS)
+    return Budget(seconds, budget.memory, reporter=budget.reporter)
+
+
 def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -> Proof:
     """Return evidence that a formula has no solution.
 
@@ -186,8 +192,7 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
         UnavailableError: a library is not installed.
         LimitError: memory ran out.
     """
-    seconds = max(_FACTOR * budget.seconds, _LEAST_SECONDS)
-    limits = Budget(seconds, budget.memory, reporter=budget.reporter)
+    limits = proof_limits(budget)
     found = refute(formula, limits, f"proof: {statement}")
     digest = formula.sha256()
     again = command.replace("starcast search", "starcast records prove", 1)
@@ -203,7 +208,7 @@ def make_proof(formula: Formula, statement: str, command: str, budget: Budget) -
             found.seconds,
         )
     # CP-SAT writes no proof, but it is unlikely to make the same error as CaDiCaL.
-    other = Budget(seconds, budget.memory, engine="cp-sat", reporter=budget.reporter)
+    other = Budget(limits.seconds, budget.memory, engine="cp-sat", reporter=budget.reporter)
     status, _ = solve(formula, other, f"{statement}, second solver")
     if status != "unsatisfiable":
         raise RejectedError(
@@ -224,7 +229,7 @@ def verify_bound(record: Record) -> None:
         InputError: the problem is not defined on the topology, or has no formula.
         LimitError: the formula is too large to write.
     """
-    problem = _problem_of(record)
+    problem = problem_of(record)
     if record.proof is not None:
         formula_of(record)
         return
@@ -239,7 +244,12 @@ def verify_bound(record: Record) -> None:
         )
 
 
-def _problem_of(record: Record) -> SearchProblem:
+def problem_of(record: Record) -> SearchProblem:
+    """Return the search problem of a record on its topology.
+
+    Raises:
+        InputError: the topology does not exist, or the problem is not defined on it.
+    """
     declared = find_problem(record.problem)
     graph = topology(record.topology)
     declared.check_topology(graph)
@@ -262,7 +272,7 @@ def formula_of(record: Record, memory: int = Budget.memory) -> Formula:
             f"the bound of {record.id} needs no proof: {record.reason}",
             hint="name a record with a proof; 'starcast records list' shows them",
         )
-    problem = _problem_of(record)
+    problem = problem_of(record)
     refuted = record.bound - record.sign
     # A negative number of rounds or links is impossible, so no proof is needed to refute it.
     if refuted < 0:
@@ -421,10 +431,10 @@ def tabulate_checks(checked: Sequence[CheckedRecord]) -> Table:
         f" {pluralize(proofs, 'proof')} made"
     )
     columns = ("id", "verification", "checker", "seconds", "reason")
-    return Table.of(rows, columns, note, _failure(checked), spare=("checker", "seconds"))
+    return Table.of(rows, columns, note, find_failure(checked), spare=("checker", "seconds"))
 
 
-def _failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
+def find_failure(checked: Sequence[CheckedRecord]) -> StarcastError | None:
     """Return the error that names the wrong records or, if there are none, the unverified ones."""
     wrong = [each for each in checked if each.verification == "rejected"]
     unverified = [each for each in checked if each.verification != "verified"]

@@ -28,8 +28,9 @@ from starcast.records.model import (
     read_fields,
 )
 from starcast.search.engines import Budget, require_fit, solver_name
+from starcast.search.keeping import trusted_part
 from starcast.search.problem import Decision, Method, SearchProblem, find_problem
-from starcast.search.proofs import check_record, make_proof
+from starcast.search.proofs import CheckedRecord, make_proof, proof_limits
 from starcast.support import parallel
 from starcast.support.errors import InputError, LimitError
 from starcast.support.json_files import Number, StrictRecord
@@ -56,7 +57,8 @@ def search(
         problem: the name of a problem.
         topology: a `Topology` or its spec.
         budget: limits; by default 60 seconds in one process.
-        known: the record to start from; its value and bound never get worse.
+        known: the record to start from; its value never gets worse. Neither does its bound, unless
+            its proof cannot be made again.
         keep: receives each improved record, so that an interrupted search loses nothing.
         **arguments: arguments of the problem, such as ``congestion``.
 
@@ -64,8 +66,8 @@ def search(
         The best record.
 
     Raises:
-        InputError: the problem or an argument is unknown, or the problem is not defined on the
-            topology.
+        InputError: the problem or an argument is unknown, the problem is not defined on the
+            topology, or the known record belongs to another problem or topology.
         LimitError: records of the problem are not checked on a topology of this size, or the
             search does not fit into memory.
         RejectedError: the known record is wrong.
@@ -76,11 +78,31 @@ def search(
         5
     """
     graph = as_topology(topology)
+    values = find_problem(problem).resolve_arguments(arguments)
+    if known is not None:
+        if (known.problem, known.topology, known.arguments) != (problem, graph.spec, values):
+            raise InputError(
+                f"{known.id} is not a record of {problem} on {graph.spec} with these arguments",
+                hint="start without a known record",
+            )
+        known = trusted_part(known, proof_limits(budget or Budget())).record
+    return _search_from(known, problem, graph, values, Budget() if budget is None else budget, keep)
+
+
+def _search_from(
+    known: Record | None,
+    problem: str,
+    graph: Topology,
+    values: Mapping[str, int],
+    budget: Budget,
+    keep: Callable[[Record], None],
+) -> Record:
+    """Search like `search`, from a known record that was checked."""
     declared = find_problem(problem)
     declared.check_topology(graph)
-    asked = declared(graph, declared.resolve_arguments(arguments))
+    asked = declared(graph, values)
     # The budget is copied, because the time of a budget starts when the object is created.
-    limits = Budget() if budget is None else replace(budget)
+    limits = replace(budget)
     most = MAX_NODES[problem]
     if graph.nodes > most:
         raise LimitError(
@@ -125,7 +147,6 @@ class _Search:
         """Return the record to start from: the known record, or that of a simple first object."""
         bound = self._problem.bound()
         if known is not None:
-            check_record(known)
             # The bound from theory may have improved since the record was written.
             if known.sign * bound.value > known.sign * known.bound:
                 return replace(known, bound=bound.value, reason=bound.reason, proof=None)
@@ -258,15 +279,19 @@ class SearchTask:
         return self.problem, self.topology, self.arguments
 
     def run(self, budget: Budget, known: Record | None, keep: Callable[[Record], None]) -> Record:
-        """Run the search with this random seed; the arguments are those of `search`."""
-        limits = replace(budget, seed=self.seed)
-        return search(self.problem, self.topology, limits, known, keep, **dict(self.arguments))
+        """Run the search with this random seed.
+
+        The arguments are those of `search`; only the known record must have been checked.
+        """
+        limits, graph = replace(budget, seed=self.seed), as_topology(self.topology)
+        return _search_from(known, self.problem, graph, dict(self.arguments), limits, keep)
 
     def __str__(self) -> str:
         return f"the search {self.problem} on {self.topology} with seed {self.seed}"
 
 
-#: A function that returns the best known record for a task's subject, or None.
+#: A function that returns what is known and was checked about a task's subject, as a record, or
+#: None; see `starcast.search.keeping.find_trusted`.
 FindKnown = Callable[[SearchTask], Record | None]
 
 
@@ -309,7 +334,7 @@ def run_searches(
     Args:
         tasks: the searches.
         budget: the limits of each search; its seed is not used.
-        find_known: returns the record from which a search starts.
+        find_known: returns the checked record from which a search starts.
         keep: receives each improved record.
         executor: runs the searches. By default they run one after another in this process, and each
             search starts from the records of the previous searches.
@@ -320,9 +345,13 @@ def run_searches(
     if executor is None:
         yield from _run_in_turn(tasks, budget, find_known, keep)
         return
-    items = [(task, find_known(task)) for task in tasks]
     # Tasks with the same subject run at the same time, so all start from the known record.
-    best = {task.subject: known for task, known in items if known is not None}
+    starts: dict[object, Record | None] = {}
+    for task in tasks:
+        if task.subject not in starts:
+            starts[task.subject] = find_known(task)
+    items = [(task, starts[task.subject]) for task in tasks]
+    best = {subject: known for subject, known in starts.items() if known is not None}
     work = parallel.Workload(
         partial(_search_in_worker, replace(budget, reporter=Silent())),
         lambda _: budget.memory * budget.jobs * 10**6,
@@ -374,22 +403,38 @@ def search_shard(
     return list(found.values())
 
 
-def merge_searches(files: Sequence[Path]) -> list[Record]:
-    """Merge shards into one verified record, the best, for each problem and topology.
+def merge_searches(files: Sequence[Path], budget: Budget | None = None) -> list[CheckedRecord]:
+    """Merge shards into one record, the best, for each problem and topology.
+
+    Args:
+        files: the files of all shards.
+        budget: the limits for making the proof of a bound again; by default no proof is made.
+
+    Returns:
+        The records with only what was verified. The state is that of the best stated bound.
 
     Raises:
         InputError: the files are not all shards of one list of searches, or are damaged.
         RejectedError: the shards were computed by other code, or a witness or bound is wrong.
     """
     _, results = merge_shards(files, "search", _Description, _SearchResult)
-    groups: dict[str, list[Record]] = {}
+    # Many shards may state the same bound; its proof is made again only once.
+    groups: dict[object, list[Record]] = {}
     for number, values in enumerate(results):
         record = _from_json(values, f"the record of search {number}")
-        groups.setdefault(record.id, []).append(record)
-    merged = [combine_records(records) for records in groups.values()]
-    for record in merged:
-        check_record(record)
-    return merged
+        formula = None if record.proof is None else record.proof.formula_sha256
+        groups.setdefault((record.id, record.bound, formula), []).append(record)
+    merged: dict[str, CheckedRecord] = {}
+    for records in groups.values():
+        checked = trusted_part(combine_records(records), budget)
+        other = merged.get(checked.record.id)
+        if other is not None:
+            record = combine_records([other.record, checked.record])
+            checked = (checked if other.verification == "verified" else other)._replace(
+                record=record
+            )
+        merged[checked.record.id] = checked
+    return list(merged.values())
 
 
 def _run_in_turn(

@@ -120,6 +120,25 @@ def temporary_folder(path: Path) -> Iterator[Path]:
             temporary.rename(path)
 
 
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Hold the lock on a folder, the file ``.lock`` in it; wait while another process holds it.
+
+    The kernel releases the lock however the process ends.
+
+    Raises:
+        OSError: the lock file cannot be created.
+    """
+    # Network file systems lock only files that are open for writing, so no folder.
+    descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        with suppress(OSError):  # the file system does not support locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def delete_abandoned(folder: Path) -> None:
     """Delete the temporary files and folders that killed processes have left in a folder."""
     with suppress(OSError):

@@ -5,11 +5,12 @@ commits.
 """
 
 from collections.abc import Iterable
+from typing import cast
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from starcast.records import Record, is_better, verify
+from starcast.records import Record, verify
 from starcast.records.files import (
     COLUMNS,
     SPARE,
@@ -18,12 +19,12 @@ from starcast.records.files import (
     record_row,
     unpack_witness,
 )
-from starcast.records.model import FIELDS, FORMAT, read_fields
+from starcast.records.model import FIELDS, FORMAT, combine_verified, read_fields
 from starcast.stores.database.models import StoredRecord
 from starcast.stores.database.sessions import wait_for_lock
 from starcast.support.errors import BusyError, RejectedError
 from starcast.support.table import Table
-from starcast.support.vocabulary import VERIFICATIONS, Verification
+from starcast.support.vocabulary import Verification
 
 #: Seconds to wait for another process that stores records.
 _LOCK_SECONDS = 600
@@ -33,9 +34,10 @@ _ALL = select(StoredRecord).order_by(StoredRecord.problem, StoredRecord.topology
 def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) -> int:
     """Verify records, store those that improve on stored records, and return their number.
 
-    If a record is only as good as the stored one, nothing is written except a stronger verification
-    state. An invalid stored record is replaced, because earlier versions accepted some invalid
-    records.
+    A record and the stored one are combined (`starcast.records.model.combine_verified`): neither a
+    better value nor a better bound is lost, and a bound that was not verified replaces no verified
+    one. A verification state is only stored with the bound for which it was found. An invalid
+    stored record is replaced, because earlier versions accepted some invalid records.
 
     Args:
         session: an open session.
@@ -56,11 +58,12 @@ def store_all(session: Session, records: Iterable[tuple[Record, Verification]]) 
         verify(record)
         stored = session.get(StoredRecord, record.id)
         known = None if stored is None else _load_if_right(stored)
-        if stored is None or known is None or is_better(record, known):
-            session.merge(_as_row(record, state))
+        best = record, state
+        if stored is not None and known is not None:
+            best = combine_verified((known, cast("Verification", stored.verification)), best)
+        if known is None or best[0].digest != known.digest:
             written += 1
-        elif not is_better(known, record) and _is_stronger(state, stored.verification):
-            stored.verification = state
+        session.merge(_as_row(*best))
     session.flush()
     return written
 
@@ -73,10 +76,6 @@ def _load_if_right(stored: StoredRecord) -> Record | None:
     except RejectedError:
         return None
     return record
-
-
-def _is_stronger(state: Verification, other: str) -> bool:
-    return [*VERIFICATIONS].index(state) < [*map(str, VERIFICATIONS)].index(other)
 
 
 def list_stored(session: Session, problem: str | None = None) -> Table:

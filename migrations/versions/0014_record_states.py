@@ -1,0 +1,25 @@
+"""Forget which stored proofs of records were verified; `starcast records store` verifies again.
+
+Earlier versions could give a record the verification state of another one. Bounds without a proof
+are not concerned: they are checked whenever a record is stored.
+"""
+
+from alembic import op
+from alembic.util import CommandError
+
+revision: str = "0014"
+down_revision: str | None = "0013"
+
+
+def upgrade() -> None:
+    """Set the states of proofs back to those of proofs that were not made again."""
+    op.execute(
+        "update record set verification = case proof ->> 'format'"
+        " when 'second solver' then 'not checked' else 'not made again' end"
+        " where proof ->> 'format' is not null"
+    )
+
+
+def downgrade() -> None:
+    """Raise an error, since there is no downgrade."""
+    raise CommandError("there is no downgrade; 'starcast restore' restores an older backup")

@@ -1,0 +1,139 @@
+"""Which parts of a record can be relied on, and the only function that writes record files.
+
+A file in a folder of records may come from anywhere. Its witness and a bound from theory or
+inequalities are verified whenever it is used. A proof counts only after it was made again in the
+same process; the records that come with starcast, which its tests verify, are the exception.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from starcast.records import Record, find_record, is_better, shipped_folder, verify
+from starcast.records.files import load_named, locked_path, write_record
+from starcast.records.model import combine_records
+from starcast.search.engines import Budget
+from starcast.search.proofs import CheckedRecord, check_record, problem_of
+from starcast.support.errors import RejectedError
+from starcast.support.progress import Reporter, Silent
+
+
+def trusted_part(record: Record, budget: Budget | None = None) -> CheckedRecord:
+    """Check a record, and replace its bound by that of theory if its proof is not made again.
+
+    Args:
+        record: a record from any source.
+        budget: the limits for making the proof again; by default no proof is made.
+
+    Returns:
+        The record with only what was verified, and the state and reason of the original bound.
+
+    Raises:
+        RejectedError: the record is wrong.
+        InputError: the topology does not exist, or the problem is not defined on it.
+    """
+    shipped = find_record([shipped_folder()], record.problem, record.topology, record.arguments)
+    if shipped is not None and shipped.digest == record.digest:
+        return CheckedRecord(record, "verified")
+    # A second solver was used because the proof took too long; it would take too long again.
+    is_provable = record.proof is not None and record.proof.format != "second solver"
+    checked = check_record(record, budget if is_provable else None)
+    if checked.verification == "verified":
+        return checked
+    theory = problem_of(record).bound()
+    return checked._replace(
+        record=replace(
+            record,
+            bound=theory.value,
+            reason=theory.reason,
+            proof=None,
+            witness=record.solution,
+        )
+    )
+
+
+def find_trusted(
+    folders: Sequence[Path],
+    problem: str,
+    topology: str,
+    arguments: Mapping[str, int],
+    budget: Budget | None = None,
+) -> Record | None:
+    """Combine what can be relied on in the records of some folders; None if there is no record.
+
+    Raises:
+        RejectedError: a record is wrong.
+        InputError: a file is damaged.
+    """
+    best: Record | None = None
+    for folder in folders:
+        record = find_record([folder], problem, topology, arguments)
+        if record is None:
+            continue
+        # A bound that is not better than a verified bound needs no proof.
+        is_needed = best is None or record.sign * (record.bound - best.bound) > 0
+        try:
+            checked = trusted_part(record, budget if is_needed else None)
+        except RejectedError as error:
+            raise RejectedError(
+                f"the record {record.id} in {folder} is wrong: {error.message}",
+                hint="remove its file; 'starcast records verify FILE' checks a file",
+            ) from None
+        if is_needed and budget is not None and checked.verification != "verified":
+            budget.reporter.say(
+                f"the bound {record.bound} of {record.id} in {folder} does not count:"
+                f" {checked.verification} ({checked.reason})"
+            )
+        best = checked.record if best is None else combine_records([best, checked.record])
+    return best
+
+
+def save_record(
+    folder: Path, record: Record, reporter: Reporter | None = None, *, is_proved: bool = False
+) -> Path:
+    """Verify a record, and combine it with the record in a folder, under the folder's lock.
+
+    All commands write their records with this function. The better value and the better bound are
+    kept. A wrong record in the folder is replaced.
+
+    Args:
+        folder: a folder of records.
+        record: the record.
+        reporter: receives a message if a wrong record is replaced.
+        is_proved: whether this process has made the record's proof, or made it again. Otherwise
+            a bound that only a proof supports is not taken.
+
+    Returns:
+        The path of the JSON file.
+
+    Raises:
+        RejectedError: the record is wrong.
+        InputError: the files cannot be written, or the folder's record is damaged.
+    """
+    if is_proved and record.proof is not None:
+        verify(record)
+    else:
+        record = trusted_part(record).record
+    with locked_path(folder, record) as path:
+        stored = _load_if_right(path, reporter or Silent())
+        best = record if stored is None else combine_records([stored, record])
+        if stored is None or is_better(best, stored):
+            write_record(path, best)
+    return path
+
+
+def _load_if_right(path: Path, reporter: Reporter) -> Record | None:
+    """Read a record file; return None if there is none, or if its record is wrong.
+
+    The proof is not made again, as this may take long. It was made when the file was written by
+    `save_record`. If the file was not, the bound counts for nothing when the file is read.
+    """
+    if not path.is_file():
+        return None
+    stored = load_named(path)
+    try:
+        check_record(stored)
+    except RejectedError as error:
+        reporter.say(f"{path} is replaced: {error.message}")
+        return None
+    return stored
