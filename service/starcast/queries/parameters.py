@@ -6,7 +6,8 @@ to both.
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -59,7 +60,7 @@ def convert_value(name: str, given: object, depth: int = 0) -> Any:
             problem = f"contains an unpaired surrogate, which is not a character: {value!r}"
         case _ if type(value).__module__.partition(".")[0] in _DRIVER_TYPES:
             return value
-        case Mapping() | Sequence() | Set() if depth == _MAX_DEPTH:
+        case Mapping() | Sequence() | AbstractSet() if depth == _MAX_DEPTH:
             problem = f"is nested more than {_MAX_DEPTH} levels deep"
         case Mapping():
             wrong = [key for key in value if not isinstance(key, str)]
@@ -69,9 +70,9 @@ def convert_value(name: str, given: object, depth: int = 0) -> Any:
                     for key, item in value.items()
                 }
             problem = f"contains the key {wrong[0]!r}, which is not text"
-        case Sequence() | Set() if not isinstance(value, memoryview):
+        case Sequence() | AbstractSet() if not isinstance(value, memoryview):
             # The order of a set may differ in each process.
-            items = sorted(value, key=repr) if isinstance(value, Set) else value
+            items = sorted(value, key=repr) if isinstance(value, AbstractSet) else value
             return [convert_value(name, item, depth + 1) for item in items]
     raise InputError(
         f"the parameter '{name}' {problem}",

@@ -17,11 +17,11 @@ import psycopg
 from psycopg import errors, sql, waiting
 from psycopg.conninfo import make_conninfo
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DataError, DBAPIError
 from sqlalchemy.orm import Session
 
 from starcast.stores import ROLE_NAMES
-from starcast.support.errors import BusyError, UnavailableError
+from starcast.support.errors import BusyError, InputError, UnavailableError
 from starcast.support.progress import caused_by_interrupt
 
 #: Seconds of silence before the server is probed, and seconds allowed for its answer. Including one
@@ -315,6 +315,7 @@ def translated_errors(url: URL) -> Iterator[None]:
     Raises:
         UnavailableError: the server cannot be reached, refuses the login or a statement, or has no
             such database.
+        InputError: a text contains a character that PostgreSQL does not have.
         KeyboardInterrupt: the driver turned a Ctrl-C into an error of its own.
     """
     try:
@@ -330,7 +331,18 @@ def translated_errors(url: URL) -> Iterator[None]:
                 hint=f"log in as another role: {ROLE_NAMES['writer']} may store and delete,"
                 f" {ROLE_NAMES['owner']} may migrate",
             ) from None
+        if isinstance(error, UnicodeEncodeError):
+            raise _unstorable(f"the text {error.object!r} contains an unpaired surrogate") from None
+        # Only psycopg itself raises this error without a SQLSTATE.
+        if isinstance(error, DataError) and not sqlstate(error) and "NUL" in str(error.orig):
+            raise _unstorable("a text contains the character NUL") from None
         raise
+
+
+def _unstorable(problem: str) -> InputError:
+    return InputError(
+        f"PostgreSQL does not accept a value: {problem}", hint="remove this character from the text"
+    )
 
 
 def copy_rows(

@@ -46,7 +46,7 @@ _SPARE = 2**28
 _ANSWER_MEMORY = 200 * 10**6
 _ROW_MEMORY = 200_000
 #: Bytes of Bolt that begin a text, list, map, structure or short integer. Python's object for each
-#: takes about `_OBJECT_MEMORY` bytes; any other byte counts as `_BYTE_MEMORY`, for an entry in a list.
+#: takes about `_OBJECT_MEMORY` bytes. Any other byte may be a number in a list: `_BYTE_MEMORY`.
 _MARKERS = bytes((*range(0x80, 0xC0), 0xC8, 0xC9, *range(0xCC, 0xDB)))
 _OBJECT_MEMORY = 72
 _BYTE_MEMORY = 8
@@ -276,7 +276,10 @@ class Graph:
                 connection.kill()
 
     def _wrap_new_connections(self) -> None:
-        """Limit the answers of connections, and open none after Ctrl-C, when no server may answer."""
+        """Limit the answers on new connections.
+
+        After Ctrl-C no connections are opened, because the server may not answer.
+        """
         pool = self.driver._pool  # noqa: SLF001
         open_connection = pool.opener
 
@@ -301,19 +304,22 @@ class Graph:
             # The driver treats a killed connection as transient and runs this function again.
             if self._connections_killed:
                 raise KeyboardInterrupt
-            answer = _Answer()
-            if row_limit is not None:
-                answer.memory = max(_ANSWER_MEMORY, _ROW_MEMORY * row_limit)
-            if timeout is not None:
-                answer.deadline = monotonic() + timeout + _GRACE_SECONDS
+            memory = None if row_limit is None else max(_ANSWER_MEMORY, _ROW_MEMORY * row_limit)
+            deadline = None if timeout is None else monotonic() + timeout + _GRACE_SECONDS
+            answer = _Answer(memory, deadline)
             token = _ANSWER.set(answer)
             try:
                 return fetch_result(transaction.run(cypher, dict(parameters or {})), row_limit)
+            except (ValueError, TypeError, OverflowError) as error:
+                # The driver itself converts dates, points and data frames, but not all of them.
+                raise InputError(
+                    f"the driver of Neo4j cannot convert a value: {error}",
+                    hint="use numbers, texts, lists or maps instead",
+                ) from error
             except neo4j.exceptions.DriverError:
-                if answer.is_too_large:
+                if memory is not None and answer.is_too_large:
                     raise LimitError(
-                        "the result would take more than"
-                        f" {max(_ANSWER_MEMORY, _ROW_MEMORY * (row_limit or 0)) // 10**6:,} MB of memory",
+                        f"the result would take more than {memory // 10**6:,} MB of memory",
                         hint="return fewer values in each row, or lower the row limit",
                     ) from None
                 if answer.is_late:
@@ -450,7 +456,8 @@ def _describe_timeout(timeout: float | None, text: str = "") -> LimitError:
         message = f"the statement took longer than {timeout:g} s and was stopped"
     return LimitError(
         message,
-        hint="narrow it (one topology, one forest, shorter paths, LIMIT), or raise STARCAST_TIMEOUT",
+        hint="narrow it (one topology, one forest, shorter paths, LIMIT), "
+        "or raise STARCAST_TIMEOUT",
     )
 
 
