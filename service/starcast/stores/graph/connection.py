@@ -310,10 +310,15 @@ class Graph:
             token = _ANSWER.set(answer)
             try:
                 return fetch_result(transaction.run(cypher, dict(parameters or {})), row_limit)
-            except (ValueError, TypeError, OverflowError) as error:
+            except (
+                ValueError,
+                TypeError,
+                OverflowError,
+                neo4j.exceptions.BrokenRecordError,
+            ) as error:
                 # The driver itself converts dates, points and data frames, but not all of them.
                 raise InputError(
-                    f"the driver of Neo4j cannot convert a value: {error}",
+                    f"the driver of Neo4j cannot convert a value: {error.__cause__ or error}",
                     hint="use numbers, texts, lists or maps instead",
                 ) from error
             except neo4j.exceptions.DriverError:
