@@ -7,17 +7,24 @@ from datetime import date
 from decimal import Decimal
 from enum import StrEnum
 from functools import partial
+from html import unescape
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from starcast.lab import Lab
 from starcast.queries.parameters import KINDS, Parameter, Type, bind, convert_value
 from starcast.support.errors import InputError
+from starcast.support.settings import Settings
+from support.fix_cli import Starcast, refused
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
 
 
 def declared(name: str, written: str, *default: object) -> Parameter:
@@ -315,3 +322,47 @@ def test_an_integer_given_as_text_is_refused_like_a_number() -> None:
     for value in (2**63, str(2**63)):
         with pytest.raises(InputError, match="'x' contains an integer of 65 bits"):
             bound("int", value)
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (
+            "9223372036854775808",
+            "the parameter 'min_load' contains an integer of 65 bits, but the integers of Neo4j"
+            + " have 64",
+        ),
+        ("2.5", "the parameter 'min_load' must be an integer of at least 1, not '2.5'"),
+    ],
+)
+def test_a_value_gets_the_same_sentence_in_the_terminal_in_python_and_on_pages(
+    starcast: Starcast, client: "TestClient", tmp_path: Path, value: str, sentence: str
+) -> None:
+    query, given_value = "overlap/shared-links", {"forest": "S4:multiple:1234", "min_load": value}
+    words = [f"{name}={text}" for name, text in given_value.items()]
+    error, hint = refused(starcast(f"--home {tmp_path} query run {query}", *words), 2)
+    assert error == sentence
+    with pytest.raises(InputError) as caught:
+        Lab(Settings.load).query(query, given_value)
+    assert (caught.value.message, caught.value.hint) == (error, hint)
+    problem = client.get(f"/api/v1/queries/{query}/answer", params=given_value).json()
+    assert (problem["status"], problem["detail"], problem["hint"]) == (422, error, hint)
+    page = client.get(f"/queries/{query}", params=given_value).text
+    assert sentence in unescape(page)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("x:=9223372036854775808", "the parameter 'x' contains an integer of 65 bits"),
+        ('x:=["\\ud800"]', "the parameter 'x' contains an unpaired surrogate"),
+        ("x=\udc80", "the parameter 'x' contains an unpaired surrogate"),
+        (f"x:={'[' * 101}{']' * 101}", "the parameter 'x' is nested more than 100 levels deep"),
+    ],
+)
+@pytest.mark.whole
+def test_values_of_a_statement_are_refused_in_the_terminal_before_a_server_is_asked(
+    starcast: Starcast, tmp_path: Path, words: str, sentence: str
+) -> None:
+    command = f"--home {tmp_path} query ask 'RETURN $x AS x'"
+    assert refused(starcast(command, words), 2)[0].startswith(sentence)
