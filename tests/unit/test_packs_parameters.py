@@ -324,14 +324,15 @@ def test_an_integer_given_as_text_is_refused_like_a_number() -> None:
             bound("int", value)
 
 
+TOO_LARGE = (
+    "the parameter 'min_load' contains an integer of 65 bits, but the integers of Neo4j have 64"
+)
+
+
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        (
-            "9223372036854775808",
-            "the parameter 'min_load' contains an integer of 65 bits, but the integers of Neo4j"
-            + " have 64",
-        ),
+        ("9223372036854775808", TOO_LARGE),
         ("2.5", "the parameter 'min_load' must be an integer of at least 1, not '2.5'"),
     ],
 )
