@@ -50,7 +50,9 @@ and `parameters: none` declares a query without parameters. A parameter is `name
 """
 _RULES = """
 `int` and `float` accept a minimum (`int >= 1`), and every type can follow `list of`. On the command
-line a list is written `a,b,c`, and an empty list `dead_nodes=`.
+line a list is written `a,b,c`, and an empty list `dead_nodes=`. In Python, sets, tuples, ranges and
+arrays are lists too. An integer beyond 64 bits, a text that is not Unicode, and a type that Neo4j
+does not have are refused in the same sentence everywhere.
 
 A statement may use `$disjoint_paths` without declaring it, if the header has the parameters
 `topology`, `source` and `target`: before the statement runs, starcast computes the paths, each a

@@ -1,8 +1,11 @@
 """The connection to Neo4j: query results, server notices, and translated errors."""
 
 import dataclasses
+import json
 import socket
 import ssl
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -97,6 +100,65 @@ def test_a_statement_that_exceeds_its_time_limit_is_stopped(graph: Graph) -> Non
         graph.read(ENDLESS, timeout=1)
     assert "narrow" in caught.value.hint
     assert graph.read("RETURN 1 AS one") == [{"one": 1}]
+
+
+#: A program that runs statements on the server whose address it reads, and prints the outcome of
+#: each and at last its peak memory in kB.
+ASK = """
+import json, resource, sys
+resource.setrlimit(resource.RLIMIT_DATA, (3 * 10**9, 3 * 10**9))
+from starcast.stores import GraphAddress
+from starcast.stores.graph.connection import Graph
+from starcast.support.errors import LimitError
+with Graph.open(GraphAddress(**json.loads(sys.stdin.readline()))) as graph:
+    for statement in sys.argv[1:]:
+        try:
+            print(len(graph.run(statement, timeout=30, row_limit=1_000).rows))
+        except LimitError as error:
+            print(f"{error.exit_code} {error.message}")
+print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+def test_an_answer_of_many_bytes_is_refused_with_bounded_memory(
+    graph_address: GraphAddress,
+) -> None:
+    """A single row and a thousand rows; the same client can then ask for less."""
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            ASK,
+            "WITH [i IN range(1, 1000000) | 'abcdefghijklmnop'] AS a RETURN a, a AS b, a AS c",
+            "UNWIND range(1, 1000) AS i RETURN [j IN range(1, 10000) | {}] AS maps",
+            "UNWIND range(1, 1000) AS i RETURN range(1, 1000) AS numbers",
+        ],
+        input=json.dumps(dataclasses.asdict(graph_address)),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    *outcomes, peak = done.stdout.splitlines()
+    too_large = "7 the result would take more than 200 MB of memory"
+    assert outcomes == [too_large, too_large, "1000"]
+    assert int(peak) * 1024 < 600 * 10**6
+
+
+@pytest.mark.parametrize("nested", ["NOT " * 1_000 + "true", "{a: " * 1_000 + "1" + "}" * 1_000])
+def test_a_statement_that_the_server_never_answers_ends_after_its_time_limit(
+    graph: Graph, monkeypatch: pytest.MonkeyPatch, nested: str
+) -> None:
+    """The parser of the server ignores the limit: its stack overflows, and its thread ends."""
+    monkeypatch.setattr(connection, "_GRACE_SECONDS", 0.5)
+    with pytest.raises(LimitError, match=r"longer than 0\.5 s and was stopped"):
+        graph.run(f"RETURN {nested} AS x", timeout=0.5)
+    assert graph.read("RETURN 1 AS one", timeout=20) == [{"one": 1}]
+
+
+def test_a_date_that_python_does_not_have_is_an_input_error(graph: Graph) -> None:
+    with pytest.raises(InputError, match="cannot convert a value: Ordinal out of range"):
+        graph.read("RETURN date({year: 99999}) AS x")
+    assert graph.read("RETURN date({year: 2026}).year AS x") == [{"x": 2026}]
 
 
 def test_a_duplicate_key_is_rejected(graph: Graph, bolt: BoltWriter) -> None:

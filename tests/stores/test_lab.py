@@ -207,6 +207,19 @@ def test_values_that_only_python_can_pass_are_refused(filled: Lab) -> None:
     assert len(filled.forests()) == 2
 
 
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("a\0b", "a text contains the character NUL"),
+        ("a\udc80", r"the text 'a\\udc80' contains an unpaired surrogate"),
+    ],
+)
+def test_a_text_that_postgresql_does_not_have_is_refused(lab: Lab, name: str, problem: str) -> None:
+    for operation in (lab.show_experiment, lab.reproduce, lab.compare, lab.forest):
+        with pytest.raises(InputError, match=f"PostgreSQL does not accept a value: {problem}"):
+            operation(name)
+
+
 def test_a_closed_lab_refuses_everything_in_one_sentence(filled: Lab, tmp_path: Path) -> None:
     comparison = filled.compare("ours", "theirs")
     filled.query("MATCH (t:Topology) RETURN t.spec AS spec")

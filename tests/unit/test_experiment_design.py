@@ -123,10 +123,10 @@ def test_an_option_replaces_its_axis_in_every_grid(file: Callable[[str], str]) -
         (f"[grid]\n{TABLE}", "own.toml: 'grid' is not a list of grids"),
         ("grid = 3", "own.toml: 'grid' is not a list of grids"),
         (f"title = 3\n{TABLE}", "own.toml: title is 3, which is not text"),
-        (f"{TABLE}message_bytes = 2", "own.toml is not TOML: "),
-        ("message_bytes = ", "own.toml is not TOML: "),
-        (f"message_bytes = {'[' * 5_000}{']' * 5_000}", "own.toml is not TOML: "),
-        (f"message_bytes = {'9' * 5_000}", "own.toml is not TOML: "),
+        (f"{TABLE}message_bytes = 2", "own.toml cannot be read as TOML: "),
+        ("message_bytes = ", "own.toml cannot be read as TOML: "),
+        (f"message_bytes = {'[' * 5_000}{']' * 5_000}", "own.toml cannot be read as TOML: "),
+        (f"message_bytes = {'9' * 5_000}", "own.toml cannot be read as TOML: "),
     ],
 )
 def test_the_error_for_an_invalid_file_names_file_grid_and_key(
@@ -148,7 +148,7 @@ def test_a_missing_or_binary_file_is_refused(tmp_path: Path) -> None:
     with refused("cannot be read: Is a directory"):
         read_design(str(tmp_path))
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
-    with refused("binary.toml is not TOML"):
+    with refused("binary.toml cannot be read as TOML"):
         read_design(str(tmp_path / "binary.toml"))
     with pytest.raises(InputError) as refusal:
         read_design("tseng-sheu-1997-table1")

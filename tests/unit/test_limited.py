@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 from starcast.records import load_record, path_of, shipped_folder
 from starcast.support.errors import LimitError
 from starcast.support.json_files import JsonCursor, parse_json
-from starcast.support.limited import LimitedStream, read_bytes, read_text
+from starcast.support.limited import LimitedStream, parse_toml, read_bytes, read_text
 
 MB = 10**6
 #: Limits for a process that reads a file, including the interpreter and its libraries.
@@ -55,6 +56,10 @@ BACKUP = "from starcast.stores.database.backup import read_manifest; read_manife
 RECORD = "from starcast.records import load_record; load_record(file)"
 VERIFY = "from starcast.records import load_record, verify; verify(load_record(file))"
 FOREST = "from starcast.trees import Forest; Forest.open(file)"
+SETTINGS = (
+    "import os; os.environ['STARCAST_CONFIG'] = str(file);"
+    " from starcast.support.settings import Settings; Settings.load()"
+)
 DESIGN = "from starcast.experiments.design import read_design; read_design(str(file))"
 
 #: A function that writes a file.
@@ -167,6 +172,14 @@ def _grids(file: Path) -> None:
     file.write_text(f"{grid}message_bytes = {numbers}\nt_s = {numbers}\n" * 100)
 
 
+def _text(text: str) -> Write:
+    """Return a function that writes a text file."""
+    return lambda file: file.write_text(text)
+
+
+_DOTTED = _text(".".join("a" * 50_000) + " = 1")
+_QUOTED = _text("[" + " . ".join(["'a.b'", '"c"'] * 50_000) + "]")
+_HEXADECIMAL = _text(f"row_limit = 0x{'f' * 10_000}")
 _DEEP = _experiment(b'{"provenance":[', b'{"a":{}},' * 870_000, 1, b"{}]}")
 _MANY_RUNS = _experiment(b"", b"[]," * 333_333, 150, b"")
 _LONG_RUN = _experiment(b'{"profile":[', b"[1,2,3]," * 125_000, 100, b"[1,2,3]]}")
@@ -200,6 +213,10 @@ BOMBS: dict[str, tuple[Write, str, int, str]] = {
     "a forest of 678 MB": (_FOREST, FOREST, 7, "holds more than 500 MB"),
     "a forest's header of 80 TB": (_FOREST_HEADER, FOREST, 2, "damaged"),
     "a forest's values without a size": (_forest_text, FOREST, 2, "is not a starcast forest"),
+    "a key of 50,000 parts": (_DOTTED, DESIGN, 2, "as TOML: a key has more than 8 parts"),
+    "a setting of 50,000 parts": (_DOTTED, SETTINGS, 2, "as TOML: a key has more than 8 parts"),
+    "quoted parts of a key": (_QUOTED, SETTINGS, 2, "as TOML: a key has more than 8 parts"),
+    "a number of 10,000 digits": (_HEXADECIMAL, SETTINGS, 2, "integer has more than 1,000 digits"),
     "a hundred grids": (_grids, DESIGN, 7, "more than 200,000 points"),
 }
 #: Files that take several seconds to refuse.
@@ -283,6 +300,31 @@ def test_a_text_that_is_not_json_is_refused(text: str) -> None:
         parse_json(text.encode(), "it")
     with pytest.raises(ValueError, match=r"\S"):
         _read_all(JsonCursor(text.encode()))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# DOTS = 1",
+        "key = 1 # it's DOTS",
+        'key = "DOTS" # "',
+        "key = ' DOTS \\'",
+        'key = "\\" DOTS \\\\"',
+        "key = '''\nDOTS = 'x'\n ''''",
+        'key = ["""DOTS""""", "DOTS", \'DOTS\']',
+        'key = """\\""" DOTS ""\\""""',
+        '"DOTS" . b.c.d."e".f.g.h = [1.5, 2.5]',
+        "[b.c.d.e.f.g.h.i]\nkey = 2026-01-01T00:00:00.5",
+    ],
+)
+@pytest.mark.whole
+def test_only_keys_of_toml_are_limited_in_their_parts(line: str) -> None:
+    """Dots in comments, strings and numbers do not count, and none of them hides a long key."""
+    dots = ".".join("x" * 20)
+    text = line.replace("DOTS", dots)
+    assert parse_toml(text) == tomllib.loads(text)
+    with pytest.raises(ValueError, match="a key has more than 8 parts"):
+        parse_toml(f"{text}\n{dots} = 1")
 
 
 def _read_all(cursor: JsonCursor) -> None:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starcast.queries import Query
-from starcast.queries.query import check_reads_only, find_parameters
-from starcast.support.errors import InputError
+from starcast.queries.query import check_reads_only, check_statement, find_parameters
+from starcast.support.errors import InputError, LimitError
 
 FILE = Path("/packs/mine/question.cypher")
 
@@ -159,6 +159,31 @@ def test_the_error_for_a_header_names_the_file_and_the_declaration(
     body: str, parameters: str, columns: str, message: str
 ) -> None:
     assert refusal(body, parameters, columns) == f" {message}"
+
+
+@pytest.mark.parametrize(
+    ("statement", "error"),
+    [
+        (f"RETURN {'(' * 101}1{')' * 101}", "more than 100 nested brackets"),
+        (f"RETURN {'[' * 100_000}", "more than 100 nested brackets"),
+        (f"{'CALL () {' * 101}RETURN 1 AS x", "more than 100 nested brackets"),
+        (f"RETURN '{'x' * 10**6}'", "holds more than 1 MB"),
+    ],
+)
+@pytest.mark.whole
+def test_a_statement_that_would_exhaust_the_parser_is_refused(statement: str, error: str) -> None:
+    with pytest.raises(LimitError, match=error):
+        check_statement(statement, {}, FILE)
+
+
+def test_brackets_in_strings_and_comments_and_side_by_side_are_not_nested() -> None:
+    text = f"RETURN {'([{' * 33}1{'}])' * 33} + '{'(' * 200}' + {'(1)+' * 200}1 // {'{' * 200}"
+    assert check_statement(text, {}, FILE) == text
+
+
+def test_a_statement_that_is_not_utf_8_is_refused() -> None:
+    with pytest.raises(InputError, match="the statement contains an unpaired surrogate"):
+        check_statement("RETURN '\udc80' AS x", {}, FILE)
 
 
 def test_parameters_are_found_only_outside_strings_and_comments() -> None:

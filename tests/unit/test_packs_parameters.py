@@ -1,15 +1,30 @@
 """Typed query parameters: values given as text or as Python values, and errors."""
 
 import re
+from collections import deque
 from contextlib import suppress
-from typing import Any
+from datetime import date
+from decimal import Decimal
+from enum import StrEnum
+from functools import partial
+from html import unescape
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starcast.queries.parameters import KINDS, Parameter, Type, bind
+from starcast.lab import Lab
+from starcast.queries.parameters import KINDS, Parameter, Type, bind, convert_value
 from starcast.support.errors import InputError
+from starcast.support.settings import Settings
+from support.fix_cli import Starcast, refused
+
+if TYPE_CHECKING:
+    from starlette.testclient import TestClient
 
 
 def declared(name: str, written: str, *default: object) -> Parameter:
@@ -63,7 +78,7 @@ def test_a_value_of_the_declared_type_is_accepted(
 
 #: Values that each type refuses.
 WRONG: dict[str, list[object]] = {
-    "int": ["7.0", "seven", "", "٣", 7.0, True, str(2**63)],
+    "int": ["7.0", "seven", "", "٣", 7.0, True],
     "int >= 1": ["0"],
     "float": ["nan", "inf", "1,5", True],
     "float >= 1": ["0.5"],
@@ -206,3 +221,149 @@ def test_any_text_is_either_accepted_or_raises_an_input_error(name: str, text: s
     with suppress(InputError):
         value = bound(name, text)
         assert kind.value(value) == value
+
+
+def _nested(depth: int) -> list[object]:
+    value: list[object] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def _endless() -> list[object]:
+    value: list[object] = []
+    value.append(value)
+    return value
+
+
+class Word(StrEnum):
+    """A text that is not exactly a `str`."""
+
+    BIG = "big"
+
+
+@pytest.mark.parametrize(
+    ("given_value", "value"),
+    [
+        (-(2**63), -(2**63)),
+        (2**63 - 1, 2**63 - 1),
+        (True, True),
+        (None, None),
+        (b"x", b"x"),
+        (Word.BIG, "big"),
+        ((1, (2,)), [1, [2]]),
+        ({2, 1}, [1, 2]),
+        (frozenset({"b", "a"}), ["a", "b"]),
+        (range(3), [0, 1, 2]),
+        (deque([1]), [1]),
+        (MappingProxyType({"a": (1,)}), {"a": [1]}),
+        (np.int64(3), 3),
+        (np.bool_(True), True),
+        (np.float32(1.5), 1.5),
+        (np.str_("x"), "x"),
+        (np.array([[1, 2]], dtype=np.uint8), [[1, 2]]),
+        (np.array([{1}, "a"], dtype=object), [[1], "a"]),
+        (date(2026, 1, 1), date(2026, 1, 1)),
+        (np.datetime64("2026-01-01"), np.datetime64("2026-01-01")),
+        (_nested(99), _nested(99)),
+    ],
+)
+@pytest.mark.whole
+def test_a_value_is_converted_to_a_type_that_the_driver_accepts(
+    given_value: object, value: object
+) -> None:
+    converted = convert_value("x", given_value)
+    assert converted == value
+    assert type(converted) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        (2**63, "contains an integer of 65 bits, but the integers of Neo4j have 64"),
+        (-(2**63) - 1, "contains an integer of 65 bits, but the integers of Neo4j have 64"),
+        ([10**5_000], "contains an integer of 16,611 bits, but the integers of Neo4j have 64"),
+        (np.uint64(2**64 - 1), "contains an integer of 65 bits, but the integers of Neo4j have 64"),
+        (
+            "a\udc80",
+            r"contains an unpaired surrogate, which is not a character: 'a\udc80'",
+        ),
+        ({"\ud800": 1}, r"contains an unpaired surrogate, which is not a character: '\ud800'"),
+        ({1: 2}, "contains the key 1, which is not text"),
+        ([{None: 2}], "contains the key None, which is not text"),
+        (_nested(100), "is nested more than 100 levels deep"),
+        (_endless(), "is nested more than 100 levels deep"),
+        (Decimal("1.5"), "is of type Decimal, which Neo4j does not have"),
+        (iter([1]), "is of type list_iterator, which Neo4j does not have"),
+        (Path("x"), f"is of type {type(Path()).__name__}, which Neo4j does not have"),
+        (1j, "is of type complex, which Neo4j does not have"),
+        ([memoryview(b"x")], "is of type memoryview, which Neo4j does not have"),
+    ],
+)
+@pytest.mark.whole
+def test_a_value_that_neo4j_does_not_have_is_refused_in_one_sentence(
+    value: object, problem: str
+) -> None:
+    """The sentence is the same for typed parameters and for those of a statement."""
+    typed = declared("x", "list of string")
+    for convert in (partial(convert_value, "x"), typed.value):
+        with pytest.raises(InputError) as caught:
+            convert(value)
+        assert caught.value.message == f"the parameter 'x' {problem}"
+
+
+def test_arrays_and_sets_are_values_of_lists() -> None:
+    assert bound("list of int", np.array([1, 2])) == [1, 2]
+    assert bound("list of node", {"21", "12"}) == ["12", "21"]
+    assert bound("int", np.int32(7)) == 7
+
+
+def test_an_integer_given_as_text_is_refused_like_a_number() -> None:
+    for value in (2**63, str(2**63)):
+        with pytest.raises(InputError, match="'x' contains an integer of 65 bits"):
+            bound("int", value)
+
+
+TOO_LARGE = (
+    "the parameter 'min_load' contains an integer of 65 bits, but the integers of Neo4j have 64"
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ("9223372036854775808", TOO_LARGE),
+        ("2.5", "the parameter 'min_load' must be an integer of at least 1, not '2.5'"),
+    ],
+)
+def test_a_value_gets_the_same_sentence_in_the_terminal_in_python_and_on_pages(
+    starcast: Starcast, client: "TestClient", tmp_path: Path, value: str, sentence: str
+) -> None:
+    query, given_value = "overlap/shared-links", {"forest": "S4:multiple:1234", "min_load": value}
+    words = [f"{name}={text}" for name, text in given_value.items()]
+    error, hint = refused(starcast(f"--home {tmp_path} query run {query}", *words), 2)
+    assert error == sentence
+    with pytest.raises(InputError) as caught:
+        Lab(Settings.load).query(query, given_value)
+    assert (caught.value.message, caught.value.hint) == (error, hint)
+    problem = client.get(f"/api/v1/queries/{query}/answer", params=given_value).json()
+    assert (problem["status"], problem["detail"], problem["hint"]) == (422, error, hint)
+    page = client.get(f"/queries/{query}", params=given_value).text
+    assert sentence in unescape(page)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("x:=9223372036854775808", "the parameter 'x' contains an integer of 65 bits"),
+        ('x:=["\\ud800"]', "the parameter 'x' contains an unpaired surrogate"),
+        ("x=\udc80", "the parameter 'x' contains an unpaired surrogate"),
+        (f"x:={'[' * 101}{']' * 101}", "the parameter 'x' is nested more than 100 levels deep"),
+    ],
+)
+@pytest.mark.whole
+def test_values_of_a_statement_are_refused_in_the_terminal_before_a_server_is_asked(
+    starcast: Starcast, tmp_path: Path, words: str, sentence: str
+) -> None:
+    command = f"--home {tmp_path} query ask 'RETURN $x AS x'"
+    assert refused(starcast(command, words), 2)[0].startswith(sentence)

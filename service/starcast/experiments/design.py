@@ -6,7 +6,6 @@ Designs are read from TOML files and stored as JSON. Some come with starcast as 
 import json
 import re
 import shlex
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,7 +21,7 @@ from starcast.stores.database import models
 from starcast.support.axes import AXES, BEST, DEGREE, NONE, POINT_AXES, drawn_faults, read_axis
 from starcast.support.errors import InputError, LimitError, StarcastError
 from starcast.support.installation import data_folder
-from starcast.support.limited import read_text
+from starcast.support.limited import parse_toml, read_text
 from starcast.support.text import did_you_mean, pluralize
 from starcast.support.vocabulary import format_spec, parse_spec
 from starcast.topologies import Topology, as_topology
@@ -450,16 +449,16 @@ def _read_grids(tables: Any, options: Mapping[str, Any]) -> list[Grid]:
 
 def _parse(name: str, file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(read_text(file))
+        return parse_toml(read_text(file))
     except OSError as error:
         suggestion = did_you_mean(name, examples()).strip() or "see 'starcast experiment examples'"
         raise InputError(
             f"the grid {name} cannot be read: {error.strerror}",
             hint=f"give a file, or the name of an example: {suggestion}",
         ) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(
-            f"the grid {name} is not TOML: {error}",
+            f"the grid {name} cannot be read as TOML: {error}",
             hint='write lines like message_bytes = [1024, "23/3"]',
         ) from None
 

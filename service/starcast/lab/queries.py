@@ -197,10 +197,12 @@ class Queries(Connection):
         timeout: float | None,
     ) -> Answer:
         from starcast.queries.execution import find_unknown_names
+        from starcast.queries.parameters import convert_value
         from starcast.queries.query import check_statement
 
         rows, seconds = self._limits(row_limit, timeout)
         cypher = check_statement(text, values, Path(source))
+        values = {name: convert_value(name, value) for name, value in values.items()}
         result = self.graph.run(cypher, values, seconds, rows)
         # In Cypher a misspelled label or property is not an error, but it matches nothing, so it is
         # reported.

@@ -38,6 +38,8 @@ _WRITING = re.compile(
     r"Create|Merge|Delete|Remove|^Set|Foreach|LoadCSV|ProcedureCall"
     r"|TransactionForeach|TransactionApply"
 )
+#: Time limit for planning a query.
+_PLAN_SECONDS = 30.0
 #: GQL status codes for labels, types and properties that do not occur in the store.
 _UNKNOWN_NAME = {"01N50", "01N51", "01N52"}
 
@@ -206,9 +208,9 @@ def find_problems(graph: Graph, query: Query, indexes: bool = True) -> list[str]
     sample |= {name: [] for name in query.computed}
     try:
         # EXPLAIN only plans, but the server still requires a value for every parameter.
-        result = graph.run(f"EXPLAIN {query.cypher}", sample)
+        result = graph.run(f"EXPLAIN {query.cypher}", sample, _PLAN_SECONDS)
         query.check_columns(result.columns)
-    except InputError as error:
+    except (InputError, LimitError) as error:
         return [error.message]
     notices = [each for each in result.notices if not _is_expected(each.status, each.text)]
     planned = () if result.plan is None else plan_operators(result.plan)

@@ -7,12 +7,13 @@ to both.
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from starcast.support.errors import InputError
-from starcast.support.text import did_you_mean
+from starcast.support.text import did_you_mean, find_surrogate
 from starcast.support.vocabulary import normalize_id
 
 if TYPE_CHECKING:
@@ -23,18 +24,68 @@ STORED = ("topology", "forest", "schedule")
 _TYPE = re.compile(r"(?P<many>list of )?(?P<name>[a-z]+)(?: >= (?P<least>-?[0-9]{1,18}))?")
 _LINK = re.compile(r"[0-9a-z]+-[0-9a-z]+")
 _INTEGER_LIMIT = 2**63  # Neo4j's integers have 64 bits
+#: Maximum depth of lists and maps in a value. The driver packs a deeper one recursively, and a list
+#: that contains itself makes it crash the process.
+_MAX_DEPTH = 100
+#: Libraries whose types the driver converts itself, such as dates, points and data frames.
+_DRIVER_TYPES = {"datetime", "neo4j", "numpy", "pandas", "pyarrow", "uuid"}
+
+
+def convert_value(name: str, given: object, depth: int = 0) -> Any:
+    """Convert a value to types that the driver sends to Neo4j. Every user's value passes this.
+
+    Args:
+        name: the parameter's name, for messages.
+        given: any value; ranges, sets, tuples and arrays become lists.
+        depth: number of lists and maps that contain the value.
+
+    Raises:
+        InputError: Neo4j has no such value.
+    """
+    # Arrays of dates stay arrays, because `tolist` would convert some dates to integers.
+    has_items = getattr(getattr(given, "dtype", None), "kind", "M") not in "mM"
+    value: Any = given.tolist() if has_items and hasattr(given, "tolist") else given
+    problem = f"is of type {type(value).__name__}, which Neo4j does not have"
+    match value:
+        case None | bool() | float() | bytes() | bytearray():
+            return value
+        case int() if -_INTEGER_LIMIT <= value < _INTEGER_LIMIT:
+            return int(value)
+        case int():
+            bits = value.bit_length() + 1
+            problem = f"contains an integer of {bits:,} bits, but the integers of Neo4j have 64"
+        case str() if not find_surrogate(value):
+            return str.__str__(value)
+        case str():
+            problem = f"contains an unpaired surrogate, which is not a character: {value!r}"
+        case _ if type(value).__module__.partition(".")[0] in _DRIVER_TYPES:
+            return value
+        case Mapping() | Sequence() | AbstractSet() if depth == _MAX_DEPTH:
+            problem = f"is nested more than {_MAX_DEPTH} levels deep"
+        case Mapping():
+            wrong = [key for key in value if not isinstance(key, str)]
+            if not wrong:
+                return {
+                    convert_value(name, key): convert_value(name, item, depth + 1)
+                    for key, item in value.items()
+                }
+            problem = f"contains the key {wrong[0]!r}, which is not text"
+        case Sequence() | AbstractSet() if not isinstance(value, memoryview):
+            # The order of a set may differ in each process.
+            items = sorted(value, key=repr) if isinstance(value, AbstractSet) else value
+            return [convert_value(name, item, depth + 1) for item in items]
+    raise InputError(
+        f"the parameter '{name}' {problem}",
+        hint="give numbers, texts, Booleans, dates, or lists and maps of them",
+    )
 
 
 def _integer(given: object) -> int:
     # `int` alone would also accept underscores and the digits of other scripts.
     if isinstance(given, str) and re.fullmatch(r"[+-]?[0-9]+", given.strip()):
         given = int(given)
-    if (
-        isinstance(given, bool)
-        or not isinstance(given, int)
-        or not -_INTEGER_LIMIT <= given < _INTEGER_LIMIT
-    ):
-        raise ValueError
+    if isinstance(given, bool) or not isinstance(given, int):
+        raise ValueError  # noqa: TRY004
     return given
 
 
@@ -273,10 +324,12 @@ class Parameter:
         """Convert text or a Python value to the parameter's type.
 
         Raises:
-            InputError: the value is not of the parameter's type.
+            InputError: the value is not of the parameter's type, or Neo4j has no such value.
         """
+        plain = convert_value(self.name, given)
         try:
-            return self.type.value(given)
+            # A text can be converted to an integer that is too large.
+            return convert_value(self.name, self.type.value(plain))
         except ValueError:
             raise InputError(
                 f"the parameter '{self.name}' must be {self.type.expected}, not {given!r}",

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from starcast.queries.parameters import COMPUTED, Parameter, Type
-from starcast.support.errors import InputError, unreadable
-from starcast.support.limited import read_text
-from starcast.support.text import did_you_mean
+from starcast.support.errors import InputError, LimitError, unreadable
+from starcast.support.limited import SMALL_TEXT, read_text, refuse_size
+from starcast.support.text import did_you_mean, find_surrogate
 
 _FIELD = re.compile(r"// ([a-z]+):(?: +(.*))?")
 _ITEM = re.compile(r"// {3}(\S.*)")
@@ -196,6 +196,9 @@ _WRITES = (
     "CREATE|MERGE|INSERT|SET|DELETE|REMOVE|DETACH|NODETACH|FOREACH"
     "|DROP|ALTER|RENAME|GRANT|DENY|REVOKE"
 )
+#: Maximum depth of brackets. The parser of Neo4j is recursive: deeper statements exhaust its stack,
+#: and then it does not answer.
+_MAX_DEPTH = 100
 _BACKTICKS = "remove the clause; if the word is a name, put it in `backticks`"
 #: A pattern for each problem, with its error message and hint.
 _PROBLEMS = (
@@ -231,7 +234,13 @@ def check_reads_only(cypher: str, source: Path) -> None:
 
     Raises:
         InputError: the statement may write; the message names file and line.
+        LimitError: the statement is too long, or its brackets are nested too deeply.
     """
+    if len(cypher) > SMALL_TEXT:
+        refuse_size(source, SMALL_TEXT)
+    if find_surrogate(cypher):
+        message = f"{source}: the statement contains an unpaired surrogate"
+        raise InputError(message, hint="write the statement in UTF-8")
     # Some servers replace Unicode escapes before they parse comments and strings, which are not
     # searched here.
     if "\\u" in cypher:
@@ -243,6 +252,14 @@ def check_reads_only(cypher: str, source: Path) -> None:
             line = keywords.count("\n", 0, match.end()) + 1
             problem = message.format(match[0].upper())
             raise InputError(f"{source}:{line}: {problem}", hint=hint)
+    depth = 0
+    for bracket in re.finditer(r"[\[({]|[\])}]", keywords):
+        depth += 1 if bracket[0] in "[({" else -1
+        if depth > _MAX_DEPTH:
+            raise LimitError(
+                f"{source}: the statement has more than {_MAX_DEPTH} nested brackets",
+                hint="divide it into several statements, or give nested lists as parameters",
+            )
 
 
 def _blank(literal: re.Match[str]) -> str:

@@ -6,7 +6,6 @@ address.
 
 import os
 import re
-import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -19,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 
 from starcast.support.errors import InputError, LimitError, unreadable
 from starcast.support.installation import CONFIG, PREFIX, config_file
+from starcast.support.limited import parse_toml
 from starcast.support.table import Table
 from starcast.support.vocabulary import LogLevel
 
@@ -261,13 +261,13 @@ def _read_file() -> dict[str, Any]:
             hint="correct it, or move it away",
         )
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return parse_toml(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise unreadable(file, error) from None
-    except (ValueError, RecursionError) as error:
-        is_deep = isinstance(error, RecursionError)
-        problem = "is nested too deeply" if is_deep else f"is not valid TOML: {error}"
-        raise InputError(f"{file} {problem}", hint="correct it, or move it away") from None
+    except ValueError as error:
+        raise InputError(
+            f"{file} cannot be read as TOML: {error}", hint="correct it, or move it away"
+        ) from None
 
 
 def _input_error(details: "ErrorDetails", flags: Collection[str]) -> InputError:

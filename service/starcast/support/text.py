@@ -11,6 +11,15 @@ from string import ascii_uppercase
 from typing import Any
 
 _WORD = re.compile(r"[a-z]{3,}[ ,:]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def find_surrogate(text: str) -> bool:
+    """Return whether a text contains an unpaired surrogate, so it cannot be encoded as UTF-8.
+
+    Python decodes bytes of arguments and file names that are not UTF-8 to such characters.
+    """
+    return _SURROGATE.search(text) is not None
 
 
 def pluralize(number: int, singular: str, plural: str = "") -> str:

@@ -17,7 +17,7 @@ import psycopg
 from psycopg import sql, waiting
 from psycopg.conninfo import make_conninfo
 from sqlalchemy import URL, Connection, CursorResult, Engine, Table, create_engine, event, text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DataError, DBAPIError
 from sqlalchemy.orm import Session
 
 from starcast.stores.database.server_errors import (
@@ -27,7 +27,7 @@ from starcast.stores.database.server_errors import (
     is_about_values,
     read_reason,
 )
-from starcast.support.errors import BusyError, UnavailableError
+from starcast.support.errors import BusyError, InputError, UnavailableError
 from starcast.support.progress import Reporter, caused_by_interrupt
 from starcast.support.text import describe_activity, pluralize
 
@@ -437,6 +437,7 @@ def translated_errors(url: URL) -> Iterator[None]:
     Errors about values and rows pass unchanged, because callers know what was stored.
 
     Raises:
+        InputError: a text contains a character that PostgreSQL does not have.
         StarcastError: see `describe_error`.
         KeyboardInterrupt: the driver turned a Ctrl-C into an error of its own.
     """
@@ -445,10 +446,21 @@ def translated_errors(url: URL) -> Iterator[None]:
     except Exception as error:
         if caused_by_interrupt(error):
             raise KeyboardInterrupt from None
+        if isinstance(error, UnicodeEncodeError):
+            raise _unstorable(f"the text {error.object!r} contains an unpaired surrogate") from None
+        # Only psycopg itself raises this error without a SQLSTATE.
+        if isinstance(error, DataError) and not sqlstate(error) and "NUL" in str(error.orig):
+            raise _unstorable("a text contains the character NUL") from None
         described = describe_error(error, url)
         if described is None or is_about_values(error):
             raise
         raise described from None
+
+
+def _unstorable(problem: str) -> InputError:
+    return InputError(
+        f"PostgreSQL does not accept a value: {problem}", hint="remove this character from the text"
+    )
 
 
 def copy_rows(
