@@ -10,22 +10,22 @@ in the LogGOPS model", HPDC 2010; ``sim/LogGOPSim`` of spcl/atlahs.
 """
 
 import re
-from collections import defaultdict, deque
+from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TextIO
 
 import numpy as np
 
 from starcast.collectives.columns import schedule_from_columns
-from starcast.collectives.model import MAX_ROWS, Schedule, check_collective, check_ports
+from starcast.collectives.model import ADDRESSED, MAX_ROWS, Schedule, check_collective, check_ports
 from starcast.judges.simulator.dependencies import find_awaited
 from starcast.judges.simulator.packets import PacketColumns, Packets, find_previous
-from starcast.judges.simulator.rows import Indices
+from starcast.judges.simulator.rows import Indices, repeats_previous
 from starcast.judges.simulator.simulation import Executed
 from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
+from starcast.support.limited import open_lines
 from starcast.support.vocabulary import Collective, GoalDialect, Ports
 from starcast.topologies import Topology, as_topology
 
@@ -161,13 +161,14 @@ def _list_arrivals(executed: Executed, packets: Packets) -> tuple[list[int], lis
 
 _MAX_LINE = 4096
 _NUMBER = r"(\d{1,10})"
+_LONG = r"(\d{1,19})"
 _NAME = r"([A-Za-z][A-Za-z0-9_]*)"
 _CPU, _NIC = r"(?:\s+cpu\s+\d{1,3})?", r"(?:\s+nic\s+\d{1,3})?"
 _RANKS = re.compile(rf"num_ranks\s+{_NUMBER}")
 _RANK = re.compile(rf"rank\s+{_NUMBER}\s*\{{")
 _OPERATION = re.compile(
     rf"(?:{_NAME}\s*:\s*)?(?:calc\s+\d{{1,19}}{_CPU}"
-    rf"|(send|recv)\s+(\d{{1,19}})\s*b\s+(to|from)\s+{_NUMBER}(?:\s+tag\s+{_NUMBER})?{_CPU}{_NIC})"
+    rf"|(send|recv)\s+{_LONG}\s*b\s+(to|from)\s+{_NUMBER}(?:\s+tag\s+{_LONG})?{_CPU}{_NIC})"
 )
 _REQUIREMENT = re.compile(rf"{_NAME}\s+(i?requires)\s+{_NAME}")
 _ROW = re.compile(
@@ -179,33 +180,31 @@ _HINT = (
 )
 _DAMAGED = "the file is damaged: write it again"
 _OTHER_TOPOLOGY = "name the topology for which the file was written"
+_CALC, _SEND, _RECEIVE = range(3)
+#: Collectives in which one root sends all units to every node, or receives them from every node.
+_TO_OR_FROM_ALL = {"broadcast": "receiver", "reduce": "sender"}
 
 
-class _Row(NamedTuple):
-    """A row of a schedule, read from a comment that starcast wrote before a packet's send."""
+class _OperationTable(NamedTuple):
+    """The operations of a file as columns.
 
-    unit: int
-    tree: int
-    step: int
-    combine: int | None = None
-
-
-@dataclass
-class _Operation:
-    """A send, a receive or a calculation.
+    Arrays take a tenth of the memory of an object for each operation.
 
     Attributes:
-        requires: the operations for which it waits, and whether it waits only for their start.
+        kind: `_CALC`, `_SEND` or `_RECEIVE`.
+        line: the line in the file.
+        rank: the rank that executes the operation.
+        peer: the rank to which it sends or from which it receives.
+        size: the number of bytes.
+        tag: the tag.
     """
 
-    kind: str
-    line: int
-    rank: int
-    peer: int = -1
-    size: int = 0
-    tag: int = 0
-    rows: list[_Row] = field(default_factory=list)
-    requires: list[tuple[int, bool]] = field(default_factory=list)
+    kind: Any
+    line: Any
+    rank: Any
+    peer: Any
+    size: Any
+    tag: Any
 
 
 def schedule_from_goal(
@@ -218,9 +217,12 @@ def schedule_from_goal(
     """Read a schedule from a GOAL file whose ranks are the nodes of a topology.
 
     A file that starcast wrote has the units, trees and steps of its packets in comments. In other
-    files, a send carries one unit, whose number is the tag. Its step follows from `requires`: it is
-    the first step after all sends on which it depends. The schedule is not checked; check it with
-    `starcast.simulate`.
+    files, a send carries one unit, and its step follows from `requires`: it is the first step after
+    all sends on which it depends. Tags number the units, with or without gaps, if each node then
+    receives each unit of a broadcast, or sends each unit of a reduce. Otherwise tags only match
+    sends with receives, and units are numbered in the order in which each node receives (sends)
+    them. In other collectives, tags always number the units; in a gather, scatter and alltoall
+    without gaps. The schedule is not checked; check it with `starcast.simulate`.
 
     Args:
         path: the file.
@@ -238,12 +240,14 @@ def schedule_from_goal(
     check_collective(collective)
     check_ports(ports)
     origin = network.node(root)
-    reader = _Reader(str(path), network)
+    reader = _Reader(str(path), network, collective)
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - a device or a pipe is read as well
+        with open_lines(path) as file:
             reader.read(file)
     except OSError as error:
         raise unreadable(path, error) from None
+    except UnicodeError:
+        reader.fail("is not UTF-16 text", hint="convert the file to UTF-8")
     columns = reader.columns()
     try:
         return schedule_from_columns(columns, network, collective, ports=ports, root=origin)
@@ -252,22 +256,27 @@ def schedule_from_goal(
 
 
 class _Reader:
-    """Reads the operations of one file, which refer to one another by their positions in a list.
+    """Reads the operations of one file, which refer to one another by their numbers.
 
     Files are not trusted: line lengths, numbers and the count of operations are limited. The
     simulator, not this class, decides whether a schedule is valid.
     """
 
-    def __init__(self, path: str, topology: Topology) -> None:
+    def __init__(self, path: str, topology: Topology, collective: Collective) -> None:
         self._path = path
         self._topology = topology
+        self._collective = collective
         self._line = 0
         # The labels of operations are local to a rank.
         self._names: dict[str, int] = {}
-        self._rows: list[_Row] = []
-        self._operations: list[_Operation] = []
+        self._operations = _OperationTable(*(array(code) for code in "bqqqQQ"))
+        # Operation, unit, tree, step and combine (or -1) of each row in a comment.
+        self._rows = array("q")
+        # Operation, the operation for which it waits, and whether it waits only for its start.
+        self._requirements = array("q")
+        self._expects_send = False
 
-    def read(self, file: BinaryIO) -> None:
+    def read(self, file: TextIO) -> None:
         """Read all operations."""
         nodes = self._topology.nodes
         ranks: set[int] = set()
@@ -276,50 +285,53 @@ class _Reader:
         for text in self._lines(file):
             if text.startswith("//"):
                 if match := _ROW.fullmatch(text):
-                    self._rows.append(_Row(*map(int, filter(None, match.groups()))))
+                    unit, tree, step, combine = match.groups(default="-1")
+                    number = len(self._operations.kind)
+                    self._rows.extend((number, int(unit), int(tree), int(step), int(combine)))
+                    self._expects_send = True
             elif match := _RANKS.fullmatch(text):
                 has_count = True
                 if int(match[1]) != nodes:
                     problem = f"declares {match[1]} ranks, but the topology has {nodes} nodes"
-                    self._fail(problem, hint=_OTHER_TOPOLOGY)
+                    self.fail(problem, hint=_OTHER_TOPOLOGY)
             elif rank is None:
                 match = _RANK.fullmatch(text)
                 if match and not has_count:
-                    self._fail("precedes 'num_ranks'", hint="begin the file with num_ranks")
+                    self.fail("precedes 'num_ranks'", hint="begin the file with num_ranks")
                 rank = int(match[1]) if match else nodes
                 if rank >= nodes or rank in ranks:
                     self._fail_at(text)
                 ranks.add(rank)
                 self._names = {}
-            elif text == "}" and not self._rows:
+            elif text == "}" and not self._expects_send:
                 rank = None
             elif not self._read_operation(text, rank):
                 self._fail_at(text)
         if rank is not None or len(ranks) < nodes:
             missing = min({*range(nodes)} - ranks) if rank is None else rank
-            self._fail(
+            self.fail(
                 f"is the end of the file, but rank {missing} is not complete",
                 hint=f"give all ranks from 0 to {nodes - 1}; if the file is cut off, copy it again",
             )
 
-    def _fail(self, problem: str, line: int | None = None, hint: str = _HINT) -> NoReturn:
+    def fail(self, problem: str, line: int | None = None, hint: str = _HINT) -> NoReturn:
         """Raise an error that names the file and a line, by default the last line read."""
         raise InputError(f"{self._path}, line {line or self._line} {problem}", hint=hint)
 
     def _fail_at(self, text: str) -> NoReturn:
-        self._fail(f"is damaged, misplaced or not supported: '{text}'")
+        self.fail(f"is damaged, misplaced or not supported: '{text}'")
 
-    def _lines(self, file: BinaryIO) -> Iterator[str]:
+    def _lines(self, file: TextIO) -> Iterator[str]:
         """Yield the stripped lines of a file, without empty lines and ``/* */`` comments."""
         inside = False
         while line := file.readline(_MAX_LINE + 1):
             self._line += 1
             if len(line) > _MAX_LINE or not line.isascii():
-                self._fail(
+                self.fail(
                     f"is not text, or has more than {_MAX_LINE} bytes",
                     hint="give the text file, not the output of txt2bin",
                 )
-            text = line.decode().strip()
+            text = line.strip()
             while inside or text.startswith("/*"):
                 _, end, rest = text.partition("*/")
                 inside = not end
@@ -332,132 +344,159 @@ class _Reader:
     def _read_operation(self, text: str, rank: int) -> bool:
         """Read a line within a rank, and return whether it is valid."""
         if match := _REQUIREMENT.fullmatch(text):
-            first, kind, second = match.groups()
+            first, word, second = match.groups()
             if first not in self._names or second not in self._names:
                 return False
-            needed = self._names[second], kind == "irequires"
-            self._operations[self._names[first]].requires.append(needed)
+            numbers = self._names[first], self._names[second]
+            self._requirements.extend((*numbers, word == "irequires"))
             return True
         match = _OPERATION.fullmatch(text)
         if match is None:
             return False
+        number = len(self._operations.kind)
         # A schedule of `MAX_ROWS` rows needs at most one send and one receive per row.
-        if len(self._operations) == 2 * MAX_ROWS:
+        if number == 2 * MAX_ROWS:
             raise LimitError(
                 f"{self._path} has more than {2 * MAX_ROWS:,} operations",
                 hint="use a smaller topology or fewer units",
             )
-        name, kind, size, preposition, peer, tag = match.groups()
-        operation = _Operation(kind or "calc", self._line, rank)
-        if kind:
-            operation.peer, operation.size, operation.tag = int(peer), int(size), int(tag or 0)
-        if kind == "send":
-            operation.rows, self._rows = self._rows, []
-        is_misdirected = kind is not None and (kind == "send") != (preposition == "to")
-        is_valid = not is_misdirected and operation.peer < self._topology.nodes
+        name, word, size, preposition, peer, tag = match.groups()
+        kind = {None: _CALC, "send": _SEND, "recv": _RECEIVE}[word]
+        is_misdirected = word is not None and (word == "send") != (preposition == "to")
         # After comments on units, the send of these units must follow.
-        if not is_valid or self._rows or name in self._names:
+        is_misplaced = self._expects_send and kind != _SEND
+        if is_misdirected or is_misplaced or name in self._names:
             return False
+        if kind != _CALC and int(peer) >= self._topology.nodes:
+            return False
+        self._expects_send = False
         if name is not None:
-            self._names[name] = len(self._operations)
-        self._operations.append(operation)
+            self._names[name] = number
+        values = (kind, self._line, rank, int(peer or 0), int(size or 0), int(tag or 0))
+        for column, value in zip(self._operations, values, strict=True):
+            column.append(value)
         return True
 
     def columns(self) -> dict[str, Indices]:
         """Return the columns of a schedule that has one row for each unit of each send."""
-        matches = self._match()
-        sends = {
-            number: each for number, each in enumerate(self._operations) if each.kind == "send"
-        }
-        unlike = [send.line for send in sends.values() if not send.rows]
+        operations = _OperationTable(*map(np.asarray, self._operations))
+        sends, receives = self._match(operations)
+        rows = np.asarray(self._rows).reshape(-1, 5)
+        unlike = np.setdiff1d(sends, rows[:, 0])
         # Comments and tags number the units differently, so a file cannot mix sends with and
         # without comments.
         if 0 < len(unlike) < len(sends):
-            self._fail(
+            self.fail(
                 "has a send without comments on its units, unlike other sends",
-                unlike[0],
+                int(operations.line[unlike[0]]),
                 "write such comments for all sends or for none",
             )
-        steps = self._derive_steps(matches) if unlike else []
-        rows = []
-        combine: list[int | None] = []
-        for number, send in sends.items():
-            units = send.rows or [_Row(send.tag, 0, steps[number])]
-            rows += [
-                (row.step, send.rank, send.peer, row.tree, row.unit, send.line) for row in units
-            ]
-            combine += [row.combine for row in units]
-        table = np.array(rows, dtype=np.int64).reshape(-1, 6)
-        step, sender, receiver, tree, unit, lines = table.T
+        number, unit, tree, step, combine = rows.T
+        if len(unlike):
+            number = np.sort(sends)
+            step = self._derive_steps(operations, sends, receives)[number]
+            unit = self._number_units(operations, number, step)
+            tree = np.zeros_like(number)
+            # Every packet of such a reduction is a partial sum, which the receiver adds.
+            is_sum = self._collective in ("reduce", "reduce-scatter")
+            combine = np.full_like(number, 1 if is_sum else -1)
+        sender, receiver = operations.rank[number], operations.peer[number]
         found = {
             "step": step,
             "sender": sender,
-            "port": self._find_ports(sender, receiver, lines),
+            "port": self._find_ports(sender, receiver, operations.line[number]),
             "receiver": receiver,
             "tree": tree,
             "unit": unit,
         }
-        if combine and None not in combine:
-            found["combine"] = np.array(combine, dtype=np.int64)
+        if len(combine) and combine.min() >= 0:
+            found["combine"] = combine
         return found
 
-    def _match(self) -> dict[int, int]:
-        """Return a mapping from the number of each receive to the number of the matching send.
+    def _number_units(self, operations: _OperationTable, sends: Indices, step: Indices) -> Indices:
+        """Return the unit of each send in a file without comments; see `schedule_from_goal`."""
+        tag = operations.tag[sends]
+        if self._collective in ADDRESSED:
+            # Units that a node would send to itself have numbers, but no sends.
+            return np.minimum(tag, 2**31).astype(np.int64)
+        _, unit = np.unique(tag, return_inverse=True)
+        end = _TO_OR_FROM_ALL.get(self._collective)
+        if end is None or not len(sends):
+            return unit
+        node = (operations.peer if end == "receiver" else operations.rank)[sends]
+        pairs = np.unique(np.stack([node, unit]), axis=1).shape[1]
+        others, counts = np.unique(node, return_counts=True)
+        is_even = len(others) == self._topology.nodes - 1 and (counts == counts[0]).all()
+        if is_even and pairs < len(others) * (int(unit.max()) + 1):
+            order = np.lexsort((step, tag, node))
+            unit[order] = np.arange(len(unit)) % counts[0]
+        return unit
+
+    def _match(self, operations: _OperationTable) -> tuple[Indices, Indices]:
+        """Return the sends, and for each of them the receive of its packet.
 
         A receive matches the first unmatched send with the same sender, receiver and tag.
         """
-        waiting: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
-        for number, operation in enumerate(self._operations):
-            if operation.kind == "send":
-                waiting[operation.rank, operation.peer, operation.tag].append(number)
-        sends: dict[int, int] = {}
-        for number, operation in enumerate(self._operations):
-            if operation.kind == "recv":
-                queue = waiting[operation.peer, operation.rank, operation.tag]
-                if not queue or self._operations[queue[0]].size != operation.size:
-                    self._fail(
-                        f"receives {operation.size} bytes with the tag {operation.tag}, which rank "
-                        f"{operation.peer} does not send",
-                        operation.line,
-                        _DAMAGED,
-                    )
-                sends[number] = queue.popleft()
-        left = [queue[0] for queue in waiting.values() if queue]
-        if left:
-            send = self._operations[min(left)]
-            problem = f"sends a packet to rank {send.peer}, which does not receive it"
-            self._fail(problem, send.line, _DAMAGED)
-        return sends
+        kind, line, rank, peer, size, tag = operations
+        moves = np.flatnonzero(kind)
+        receives = kind[moves] == _RECEIVE
+        sender = np.where(receives, peer[moves], rank[moves])
+        receiver = np.where(receives, rank[moves], peer[moves])
+        keys = [receives, tag[moves], receiver, sender]
+        order = np.lexsort(keys)
+        first = np.flatnonzero(~repeats_previous(*(key[order] for key in keys)))
+        turn = np.empty_like(moves)
+        turn[order] = np.arange(len(moves)) - np.repeat(first, np.diff(first, append=len(moves)))
+        keys.insert(1, turn)
+        order = np.lexsort(keys)
+        second = np.flatnonzero(repeats_previous(*(key[order] for key in keys[1:])))
+        pairs = moves[np.stack([order[second - 1], order[second]])]
+        sent, received = pairs[:, size[pairs[0]] == size[pairs[1]]]
+        left = np.setdiff1d(moves, np.concatenate([sent, received]))
+        if len(lost := left[kind[left] == _RECEIVE]):
+            number = lost[0]
+            self.fail(
+                f"receives {size[number]} bytes with the tag {tag[number]}, which rank "
+                f"{peer[number]} does not send",
+                int(line[number]),
+                _DAMAGED,
+            )
+        if len(left):
+            problem = f"sends a packet to rank {peer[left[0]]}, which does not receive it"
+            self.fail(problem, int(line[left[0]]), _DAMAGED)
+        return sent, received
 
-    def _derive_steps(self, sends: dict[int, int]) -> list[int]:
+    def _derive_steps(
+        self, operations: _OperationTable, sends: Indices, receives: Indices
+    ) -> Indices:
         """Return the step of each send: the first step after all sends on which it depends.
 
         For another operation, the entry is the last step of these sends.
         """
-        operations = self._operations
-        for number, needed in sends.items():
-            operations[number].requires.append((needed, False))
-        after: list[list[int]] = [[] for _ in operations]
-        for number, operation in enumerate(operations):
-            for needed, _ in operation.requires:
-                after[needed].append(number)
-        left = [len(operation.requires) for operation in operations]
+        count = len(operations.kind)
+        arrivals = np.stack([receives, sends, np.zeros_like(sends)], axis=1)
+        requirements = np.concatenate([np.asarray(self._requirements).reshape(-1, 3), arrivals])
+        waiting, needed, start_suffices = requirements[np.argsort(requirements[:, 1])].T
+        is_send = operations.kind == _SEND
+        later = is_send[waiting] & ~(start_suffices.astype(bool) & is_send[needed])
+        level = is_send.astype(np.int64)
+        left = np.bincount(waiting, minlength=count)
+        ready = array("q", np.flatnonzero(left == 0).tobytes())
+        # Views, unlike lists, do not need an object for each number.
+        levels, lefts = memoryview(level), memoryview(left)
+        begins = memoryview(np.searchsorted(needed, np.arange(count + 1)))
+        followers, delays = memoryview(waiting.copy()), memoryview(later)
         # Recursion could be too deep, because a chain of requirements can be as long as the file.
-        ready = [number for number, count in enumerate(left) if not count]
-        level = [0] * len(operations)
         for number in ready:  # grows within the loop
-            is_send = operations[number].kind == "send"
-            level[number] = int(is_send)
-            for needed, start_suffices in operations[number].requires:
-                is_later = is_send and not (start_suffices and operations[needed].kind == "send")
-                level[number] = max(level[number], level[needed] + is_later)
-            for following in after[number]:
-                left[following] -= 1
-                if not left[following]:
+            for each in range(begins[number], begins[number + 1]):
+                following = followers[each]
+                levels[following] = max(levels[following], levels[number] + delays[each])
+                lefts[following] -= 1
+                if not lefts[following]:
                     ready.append(following)
-        if len(ready) < len(operations):
-            line = next(operations[number].line for number, count in enumerate(left) if count)
-            self._fail("requires an operation that waits for it", line, "remove the cycle")
+        if len(ready) < count:
+            line = int(operations.line[np.flatnonzero(left)[0]])
+            self.fail("requires an operation that waits for it", line, "remove the cycle")
         return level
 
     def _find_ports(self, sender: Indices, receiver: Indices, line: Indices) -> Indices:
@@ -466,5 +505,5 @@ class _Reader:
             ports[self._topology.neighbours(port, sender) == receiver] = port
         for row in np.flatnonzero(ports == 0).tolist():
             problem = f"sends from rank {sender[row]} to rank {receiver[row]}, which are not linked"
-            self._fail(f"{problem} in {self._topology.spec}", int(line[row]), _OTHER_TOPOLOGY)
+            self.fail(f"{problem} in {self._topology.spec}", int(line[row]), _OTHER_TOPOLOGY)
         return ports

@@ -5,12 +5,14 @@ size. All readers of such files use this module, `starcast.support.arrays` or
 `starcast.support.json_files`, which compare sizes with limits before they allocate memory.
 """
 
+import codecs
 import gzip
 import os
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from tokenize import TokenError
 from typing import IO, Any, NoReturn, cast
 
@@ -19,6 +21,7 @@ from starcast.support.errors import LimitError
 MB = 10**6
 #: Maximum size in bytes of a text file that people write, such as a grid or settings.
 SMALL_TEXT = MB
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _GZIP = b"\x1f\x8b"
 #: Maximum number of bytes in a single read from an archive. This limits the size of the archive's
 #: directory, because `zipfile` reads the directory in a single read.
@@ -117,6 +120,20 @@ def read_text(path: str | os.PathLike[str], limit: int = SMALL_TEXT) -> str:
     """
     with open(path, "rb") as file:  # noqa: PTH123 - a device or a pipe is read as well
         return LimitedStream(file, limit, path).read().decode()
+
+
+def open_lines(path: str | os.PathLike[str]) -> TextIOWrapper:
+    """Open a text file, whose lines end in CR, LF or both.
+
+    The text is UTF-8, or UTF-16 with a byte order mark. Other bytes of a UTF-8 file become
+    surrogates, which cannot be encoded, so that the caller can name the line.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    file = open(path, "rb")  # noqa: PTH123, SIM115 - a device or a pipe is read as well
+    encoding = "utf-16" if file.peek(2)[:2] in _UTF16 else "utf-8-sig"
+    return TextIOWrapper(file, encoding, errors="surrogateescape")
 
 
 @contextmanager

@@ -29,8 +29,8 @@ from starcast.judges.simulator.ownership import Deliveries, Held, Postcondition
 from starcast.judges.simulator.rows import Column, Indices, Mask, Rows, Violation, repeats_previous
 from starcast.support.errors import LimitError
 
-#: Maximum number of sums, and their maximum number if a schedule has so few rows that most sums have
-#: none. A row can name any tree, and so increase the number of sums.
+#: Maximum number of sums, and their maximum number if a schedule has so few rows that most sums
+#: have none. A row can name any tree, and so increase the number of sums.
 _MAX_SUMS, _MAX_SPARSE_SUMS = 2**31, 2**25
 _BYTES_OF_SETS = 2**28
 _COUNTED_TWICE = "counted twice: the receiver's sum has a contribution of the sum that arrives"
