@@ -21,7 +21,6 @@ from starcast.support.errors import LimitError
 MB = 10**6
 #: Maximum size in bytes of a text file that people write, such as a grid or settings.
 SMALL_TEXT = MB
-_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _GZIP = b"\x1f\x8b"
 #: Maximum number of bytes in a single read from an archive. This limits the size of the archive's
 #: directory, because `zipfile` reads the directory in a single read.
@@ -111,7 +110,7 @@ def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes:
 
 
 def read_text(path: str | os.PathLike[str], limit: int = SMALL_TEXT) -> str:
-    """Return the text of a UTF-8 file.
+    """Return the text of a file; see `decode_text`.
 
     Raises:
         OSError: the file cannot be read.
@@ -119,21 +118,47 @@ def read_text(path: str | os.PathLike[str], limit: int = SMALL_TEXT) -> str:
         LimitError: there are more bytes than the limit.
     """
     with open(path, "rb") as file:  # noqa: PTH123 - a device or a pipe is read as well
-        return LimitedStream(file, limit, path).read().decode()
+        return decode_text(LimitedStream(file, limit, path).read())
+
+
+def decode_text(data: bytes) -> str:
+    """Return text without a byte order mark, whose lines end in LF.
+
+    The text is UTF-8, or UTF-16 as some programs on Windows write it.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    try:
+        text = data.decode(_encoding(data))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"line {line} is not UTF-8 text: convert the file to UTF-8") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _encoding(start: bytes) -> str:
+    """Return the encoding of a text that begins with these bytes."""
+    first = start[:2]
+    if first in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return "utf-16"
+    # In UTF-16 without a byte order mark, one of the first two bytes is 0.
+    if first.count(0) == 1 and len(first) == 2:
+        return "utf-16-le" if first[1] == 0 else "utf-16-be"
+    return "utf-8-sig"
 
 
 def open_lines(path: str | os.PathLike[str]) -> TextIOWrapper:
     """Open a text file, whose lines end in CR, LF or both.
 
-    The text is UTF-8, or UTF-16 with a byte order mark. Other bytes of a UTF-8 file become
-    surrogates, which cannot be encoded, so that the caller can name the line.
+    The text is UTF-8 or UTF-16, as in `decode_text`. Other bytes of a UTF-8 file become surrogates,
+    which cannot be encoded, so that the caller can name the line.
 
     Raises:
         OSError: the file cannot be read.
     """
     file = open(path, "rb")  # noqa: PTH123, SIM115 - a device or a pipe is read as well
-    encoding = "utf-16" if file.peek(2)[:2] in _UTF16 else "utf-8-sig"
-    return TextIOWrapper(file, encoding, errors="surrogateescape")
+    return TextIOWrapper(file, _encoding(file.peek(2)), errors="surrogateescape")
 
 
 @contextmanager
