@@ -56,6 +56,10 @@ RECORD = "from starcast.records import load_record; load_record(file)"
 VERIFY = "from starcast.records import load_record, verify; verify(load_record(file))"
 FOREST = "from starcast.trees import Forest; Forest.open(file)"
 DESIGN = "from starcast.experiments.design import read_design; read_design(str(file))"
+SCHEDULE = (
+    "from starcast import formats, simulate; "
+    "simulate(formats.read_schedule(file, 'Q1', 'broadcast'))"
+)
 
 #: A function that writes a file.
 Write = Callable[[Path], object]
@@ -167,6 +171,17 @@ def _grids(file: Path) -> None:
     file.write_text(f"{grid}message_bytes = {numbers}\nt_s = {numbers}\n" * 100)
 
 
+def _sends(file: Path) -> None:
+    number = 31 * MB // 30
+    send, receive = "send 1b to 1\n" * number, "recv 1b from 0\n" * number
+    file.write_text(f"num_ranks 2\nrank 0 {{\n{send}}}\nrank 1 {{\n{receive}x}}\n")
+
+
+def _rows(*rows: str, times: int = 1) -> Write:
+    text = "\n".join(("step,sender,port,unit", *rows, "")) * times
+    return lambda file: file.write_text(text)
+
+
 _DEEP = _experiment(b'{"provenance":[', b'{"a":{}},' * 870_000, 1, b"{}]}")
 _MANY_RUNS = _experiment(b"", b"[]," * 333_333, 150, b"")
 _LONG_RUN = _experiment(b'{"profile":[', b"[1,2,3]," * 125_000, 100, b"[1,2,3]]}")
@@ -201,9 +216,18 @@ BOMBS: dict[str, tuple[Write, str, int, str]] = {
     "a forest's header of 80 TB": (_FOREST_HEADER, FOREST, 2, "damaged"),
     "a forest's values without a size": (_forest_text, FOREST, 2, "is not a starcast forest"),
     "a hundred grids": (_grids, DESIGN, 7, "more than 200,000 points"),
+    "a billion steps": (_rows("1000000000,#0,1,0"), SCHEDULE, 7, "1,000,000,000 steps are too"),
+    "a billion units": (_rows("1,#0,1,999999999"), SCHEDULE, 7, "1,000,000,000 units on 2 nodes"),
+    "a million sends": (_sends, SCHEDULE, 2, "is damaged, misplaced or not supported: 'x}'"),
+    "a million rows": (
+        _rows(*["1,#0,1,0"] * 1_700_000, "x"),
+        SCHEDULE,
+        2,
+        "has 1 values for 4 columns",
+    ),
 }
 #: Files that take several seconds to refuse.
-SLOW = {"a hundred grids"}
+SLOW = {"a hundred grids", "a million sends", "a million rows"}
 
 
 @pytest.mark.parametrize(

@@ -377,7 +377,7 @@ _OTHERS = {
     r"[{\[]": "JSON",
     r"PAR1": "Parquet",
     r"PK\x03\x04": "a spreadsheet or zip archive",
-    r"\x1f\udc8b": "a compressed file",
+    r"\x1f?\udc8b": "a compressed file",
 }
 
 

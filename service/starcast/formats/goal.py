@@ -218,11 +218,12 @@ def schedule_from_goal(
 
     A file that starcast wrote has the units, trees and steps of its packets in comments. In other
     files, a send carries one unit, and its step follows from `requires`: it is the first step after
-    all sends on which it depends. Tags number the units, with or without gaps, if each node then
-    receives each unit of a broadcast, or sends each unit of a reduce. Otherwise tags only match
-    sends with receives, and units are numbered in the order in which each node receives (sends)
-    them. In other collectives, tags always number the units; in a gather, scatter and alltoall
-    without gaps. The schedule is not checked; check it with `starcast.simulate`.
+    all sends on which it depends. In a gather, scatter and alltoall, its tag is the number of its
+    unit. In other collectives, sends with the same tag carry the same unit, unless they use the
+    same link; tags may have gaps. If a node would then not receive each unit of a broadcast, or not
+    send each unit of a reduce, but all nodes receive (send) as many, the tags do not name units:
+    each node receives (sends) the units in the order of tags and steps. The schedule is not
+    checked; check it with `starcast.simulate`.
 
     Args:
         path: the file.
@@ -253,6 +254,15 @@ def schedule_from_goal(
         return schedule_from_columns(columns, network, collective, ports=ports, root=origin)
     except StarcastError as error:
         raise type(error)(f"{path}: {error.message}", hint=error.hint) from None
+
+
+def _count_earlier(*columns: Indices) -> Indices:
+    """Return, for each row, the number of earlier rows with the same values in all columns."""
+    order = np.lexsort(columns)
+    first = np.flatnonzero(~repeats_previous(*(column[order] for column in columns)))
+    earlier = np.empty_like(order)
+    earlier[order] = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
+    return earlier
 
 
 class _Reader:
@@ -420,6 +430,9 @@ class _Reader:
             # Units that a node would send to itself have numbers, but no sends.
             return np.minimum(tag, 2**31).astype(np.int64)
         _, unit = np.unique(tag, return_inverse=True)
+        # A link carries different units, even if they have the same tag.
+        turn = _count_earlier(tag, operations.peer[sends], operations.rank[sends])
+        _, unit = np.unique(unit * (turn.max(initial=0) + 1) + turn, return_inverse=True)
         end = _TO_OR_FROM_ALL.get(self._collective)
         if end is None or not len(sends):
             return unit
@@ -443,11 +456,7 @@ class _Reader:
         sender = np.where(receives, peer[moves], rank[moves])
         receiver = np.where(receives, rank[moves], peer[moves])
         keys = [receives, tag[moves], receiver, sender]
-        order = np.lexsort(keys)
-        first = np.flatnonzero(~repeats_previous(*(key[order] for key in keys)))
-        turn = np.empty_like(moves)
-        turn[order] = np.arange(len(moves)) - np.repeat(first, np.diff(first, append=len(moves)))
-        keys.insert(1, turn)
+        keys.insert(1, _count_earlier(*keys))
         order = np.lexsort(keys)
         second = np.flatnonzero(repeats_previous(*(key[order] for key in keys[1:])))
         pairs = moves[np.stack([order[second - 1], order[second]])]

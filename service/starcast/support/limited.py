@@ -140,7 +140,7 @@ def decode_text(data: bytes) -> str:
 def _encoding(start: bytes) -> str:
     """Return the encoding of a text that begins with these bytes."""
     first = start[:2]
-    if first in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+    if first in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) and len(start) > len(first):
         return "utf-16"
     # In UTF-16 without a byte order mark, one of the first two bytes is 0.
     if first.count(0) == 1 and len(first) == 2:

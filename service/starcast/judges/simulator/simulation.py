@@ -230,7 +230,7 @@ def _last_step(step: Column, width: int = 2) -> int:
     last = int(step[-1]) if len(step) else 0
     if last > max(_MAX_SPARSE_STEPS, len(step)):
         raise LimitError(
-            f"step {last:,} is too large for a schedule of {pluralize(len(step), 'row')}",
+            f"{last:,} steps are too many for a schedule of {pluralize(len(step), 'row')}",
             hint=f"number the steps from 1, without gaps; up to {_MAX_SPARSE_STEPS:,} steps can "
             "have gaps",
         )
