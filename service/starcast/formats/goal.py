@@ -402,6 +402,12 @@ class _Reader:
                 "write such comments for all sends or for none",
             )
         number, unit, tree, step, combine = rows.T
+        if len(unlike) and self._collective == "allreduce":
+            self.fail(
+                "has a send without comments on its units, which an allreduce needs",
+                int(operations.line[unlike[0]]),
+                "write a line such as '// unit 0 tree 0 step 1 combine 1' before each send",
+            )
         if len(unlike):
             number = np.sort(sends)
             step = self._derive_steps(operations, sends, receives)[number]
