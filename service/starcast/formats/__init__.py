@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from starcast.collectives import Schedule, schedule_from_csv
 from starcast.formats import goal, graphs, msccl
-from starcast.formats.goal import schedule_from_goal
+from starcast.formats.goal_reader import schedule_from_goal
 from starcast.formats.graphs import import_library
 from starcast.formats.msccl_reader import schedule_from_msccl
 from starcast.judges.simulator import Timing
