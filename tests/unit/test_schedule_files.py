@@ -241,7 +241,12 @@ def test_a_few_rows_with_large_numbers_are_refused(
 def test_steps_may_have_gaps_and_complete_schedules_may_have_many_units(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    columns = {"step": [1, 900_000], "sender": [0, 0], "port": [2, 2], "unit": [0, 200_000]}
+    columns: dict[str, Any] = {
+        "step": [1, 900_000],
+        "sender": [0, 0],
+        "port": [2, 2],
+        "unit": [0, 200_000],
+    }
     result = simulate(schedule_from_columns(columns, "S3", "broadcast"))
     assert (result.steps, result.links_used.sum()) == (900_000, 2)
     monkeypatch.setattr("starcast.judges.simulator.ownership._MAX_SPARSE_PAIRS", 100)
@@ -258,7 +263,7 @@ def test_text_files_are_read_in_the_encodings_of_other_systems(tmp_path: Path) -
     query = tmp_path / "one.cypher"
     file = tmp_path / "grid.toml"
     file.write_bytes(b"\xef\xbb\xbf" + grid.encode())
-    assert read_design(str(file))
+    assert read_design(str(file)).grids
     file.write_bytes(f"{grid}# \N{LATIN SMALL LETTER E WITH ACUTE}".encode("latin-1"))
     with refused("grid.toml is not TOML: line 5 is not UTF-8 text: convert the file to UTF-8"):
         read_design(str(file))

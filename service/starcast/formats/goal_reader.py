@@ -116,6 +116,10 @@ def schedule_from_goal(
         raise type(error)(f"{path}: {error.message}", hint=error.hint) from None
 
 
+def _view(values: Any) -> memoryview:
+    return memoryview(values)
+
+
 def _count_earlier(*columns: Indices) -> Indices:
     """Return, for each row, the number of earlier rows with the same values in all columns."""
     order = np.lexsort(columns)
@@ -294,7 +298,7 @@ class _Reader:
         tag = operations.tag[sends]
         if self._collective in ADDRESSED:
             # Units that a node would send to itself have numbers, but no sends.
-            return np.minimum(tag, 2**31).astype(np.int64)
+            return np.asarray(np.minimum(tag, 2**31), dtype=np.int64)
         _, unit = np.unique(tag, return_inverse=True)
         # A link carries different units, even if they have the same tag.
         turn = _count_earlier(tag, operations.peer[sends], operations.rank[sends])
@@ -354,13 +358,13 @@ class _Reader:
         waiting, needed, start_suffices = requirements[np.argsort(requirements[:, 1])].T
         is_send = operations.kind == _SEND
         later = is_send[waiting] & ~(start_suffices.astype(bool) & is_send[needed])
-        level = is_send.astype(np.int64)
+        level: Indices = is_send.astype(np.int64)
         left = np.bincount(waiting, minlength=count)
         ready = array("q", np.flatnonzero(left == 0).tobytes())
         # Views, unlike lists, do not need an object for each number.
-        levels, lefts = memoryview(level), memoryview(left)
-        begins = memoryview(np.searchsorted(needed, np.arange(count + 1)))
-        followers, delays = memoryview(waiting.copy()), memoryview(later)
+        levels, lefts = _view(level), _view(left)
+        begins = _view(np.searchsorted(needed, np.arange(count + 1)))
+        followers, delays = _view(waiting.copy()), _view(later)
         # Recursion could be too deep, because a chain of requirements can be as long as the file.
         for number in ready:  # grows within the loop
             for each in range(begins[number], begins[number + 1]):
