@@ -170,7 +170,8 @@ def test_columns_with_invalid_values_are_refused() -> None:
         ("step,sender,port,unit,receiver\n1,1234,2,0,4\n", "line 2 has the invalid receiver '4'"),
         ("step,sender,port,unit,tree\n1,1234,2,0,256\n", "line 2 has the tree 256"),
         (COMBINE + "1,0,2,0,0\n", "a schedule of a broadcast cannot have the column 'combine'"),
-        (b"\xff\xfes\x00t\x00", "line 1 is not UTF-8 text"),
+        (b"\xff\xfes\x00t\x00", "line 1 has no column 'step'"),
+        (b"\xff\xfes\x00\x00\xdcb", "is not UTF-16 text"),
         (HEADER.encode() + b"1,0,2,\xe9\n", "line 2 is not UTF-8 text"),
     ],
 )

@@ -61,6 +61,10 @@ SETTINGS = (
     " from starcast.support.settings import Settings; Settings.load()"
 )
 DESIGN = "from starcast.experiments.design import read_design; read_design(str(file))"
+SCHEDULE = (
+    "from starcast import formats, simulate; "
+    "simulate(formats.read_schedule(file, 'Q1', 'broadcast'))"
+)
 
 #: A function that writes a file.
 Write = Callable[[Path], object]
@@ -180,6 +184,18 @@ def _text(text: str) -> Write:
 _DOTTED = _text(".".join("a" * 50_000) + " = 1")
 _QUOTED = _text("[" + " . ".join(["'a.b'", '"c"'] * 50_000) + "]")
 _HEXADECIMAL = _text(f"row_limit = 0x{'f' * 10_000}")
+
+
+def _sends(file: Path) -> None:
+    number = 31 * MB // 30
+    send, receive = "send 1b to 1\n" * number, "recv 1b from 0\n" * number
+    file.write_text(f"num_ranks 2\nrank 0 {{\n{send}}}\nrank 1 {{\n{receive}x}}\n")
+
+
+def _rows(*rows: str, times: int = 1) -> Write:
+    return _text("\n".join(("step,sender,port,unit", *rows, "")) * times)
+
+
 _DEEP = _experiment(b'{"provenance":[', b'{"a":{}},' * 870_000, 1, b"{}]}")
 _MANY_RUNS = _experiment(b"", b"[]," * 333_333, 150, b"")
 _LONG_RUN = _experiment(b'{"profile":[', b"[1,2,3]," * 125_000, 100, b"[1,2,3]]}")
@@ -218,9 +234,18 @@ BOMBS: dict[str, tuple[Write, str, int, str]] = {
     "quoted parts of a key": (_QUOTED, SETTINGS, 2, "as TOML: a key has more than 8 parts"),
     "a number of 10,000 digits": (_HEXADECIMAL, SETTINGS, 2, "integer has more than 1,000 digits"),
     "a hundred grids": (_grids, DESIGN, 7, "more than 200,000 points"),
+    "a billion steps": (_rows("1000000000,#0,1,0"), SCHEDULE, 7, "1,000,000,000 steps are too"),
+    "a billion units": (_rows("1,#0,1,999999999"), SCHEDULE, 7, "1,000,000,000 units on 2 nodes"),
+    "a million sends": (_sends, SCHEDULE, 2, "is damaged, misplaced or not supported: 'x}'"),
+    "a million rows": (
+        _rows(*["1,#0,1,0"] * 1_700_000, "x"),
+        SCHEDULE,
+        2,
+        "has 1 values for 4 columns",
+    ),
 }
 #: Files that take several seconds to refuse.
-SLOW = {"a hundred grids"}
+SLOW = {"a hundred grids", "a million sends", "a million rows"}
 
 
 @pytest.mark.parametrize(

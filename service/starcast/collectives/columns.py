@@ -9,9 +9,10 @@ import re
 import sys
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from starcast.collectives.model import (
     ADDRESSED,
     MAX_ROWS,
     MULTI_SOURCE,
+    REDUCTIONS,
     Schedule,
     build_schedule,
     check_collective,
@@ -30,6 +32,7 @@ from starcast.collectives.model import (
 )
 from starcast.collectives.rows import DTYPES, Columns, Integers
 from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
+from starcast.support.limited import open_lines
 from starcast.support.vocabulary import Collective, Ports
 from starcast.topologies import Topology, as_topology
 from starcast.trees import Forest
@@ -88,7 +91,7 @@ def schedule_from_columns(
     if problem := _wrong_name(columns, (*REQUIRED, *OPTIONAL)):
         raise InputError(
             f"the mapping of columns {problem}",
-            hint=f"give {', '.join(REQUIRED)}; {', '.join(OPTIONAL)} are optional",
+            hint=f"give {_describe_columns(collective, OPTIONAL)}",
         )
     topology = as_topology(topology)
     check_collective(collective)
@@ -191,6 +194,13 @@ def _check_places(topology: Topology, sender: Integers, port: Integers) -> None:
         )
 
 
+def _describe_columns(collective: str, optional: Sequence[str]) -> str:
+    """Return the columns that a schedule must have and can have, as text for hints."""
+    required = (*REQUIRED, "combine") if collective in REDUCTIONS else REQUIRED
+    others = [name for name in optional if name != "combine"]
+    return f"{','.join(required)}; {', '.join(others)} are optional"
+
+
 def _wrong_name(names: Collection[str], allowed: Collection[str]) -> str | None:
     """Return what is wrong with the names of columns: one is missing or unknown; else None."""
     for name in REQUIRED:
@@ -224,7 +234,8 @@ CSV_COLUMNS = (*REQUIRED, *CSV_OPTIONAL)
 #: The maximum length of a line in bytes; valid lines are much shorter.
 _MAX_LINE = 4096
 _NUMBER = re.compile(r"\d{1,10}", re.ASCII)
-_HINT = f"begin the file with a line of column names: {','.join(REQUIRED)}"
+#: Truth values as spreadsheet programs and data frames write them.
+_TRUTH_VALUES = {"true": "1", "false": "0"}
 
 
 def schedule_from_csv(
@@ -237,13 +248,15 @@ def schedule_from_csv(
     """Read a schedule from a CSV file, whose rows may be in any order.
 
     The first line has the column names ``step``, ``sender``, ``port`` and ``unit``, in a reduction
-    also ``combine`` (0 or 1), and optionally ``tree`` and ``receiver``, as in `Schedule`.
+    also ``combine`` (0 or 1, or true or false), and optionally ``tree`` and ``receiver``, as in
+    `Schedule`. Values are separated by commas, semicolons or tabs; columns without a name are
+    ignored.
     Nodes are read as labels if all senders in the file are labels of the topology, otherwise as
     ranks; ``#6`` is always rank 6. The rows are not trusted: `starcast.simulate` checks the
     schedule.
 
     Args:
-        path: the file, in UTF-8.
+        path: the file, in UTF-8 or UTF-16.
         topology: the topology or its spec.
         collective: the name of the collective.
         ports: the port model: ``all`` or ``one``.
@@ -259,10 +272,12 @@ def schedule_from_csv(
     check_ports(ports)
     origin = topology.node(root)
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - a device or a pipe is read as well
-            columns = _Reader(str(path), topology, file).read()
+        with open_lines(path) as file:
+            columns = _Reader(str(path), topology, collective, file).read()
     except OSError as error:
         raise unreadable(path, error) from None
+    except UnicodeError:
+        raise InputError(f"{path} is not UTF-16 text", hint="convert the file to UTF-8") from None
     try:
         return schedule_from_columns(columns, topology, collective, ports=ports, root=origin)
     except StarcastError as error:
@@ -272,26 +287,38 @@ def schedule_from_csv(
 class _Reader:
     """A reader of one file, whose error messages name the line that was read last."""
 
-    def __init__(self, path: str, topology: Topology, file: BinaryIO) -> None:
+    def __init__(self, path: str, topology: Topology, collective: str, file: TextIO) -> None:
         self._path = path
         self._topology = topology
+        names = _describe_columns(collective, CSV_OPTIONAL)
+        self._hint = f"begin the file with a line of column names: {names}"
         self._file = file
         self._line = 0
 
     def read(self) -> dict[str, NDArray[Any]]:
         """Return the columns of the file."""
-        reader = csv.reader(self._lines(), strict=True)
+        lines_read = self._lines()
+        head = next((line for line in lines_read if line.strip()), "")
+        reader = csv.reader(
+            chain([head], lines_read),
+            # Spreadsheet programs separate values by the separator of the user's country.
+            delimiter=max(",;\t", key=head.count),
+            skipinitialspace=True,
+            strict=True,
+        )
         try:
             names = self._names(next(reader, []))
             # Values are collected in arrays, which take 8 bytes per number, because lists of
             # integers take several times as much.
-            numbers = {name: array("q") for name in names if name not in _NODES}
+            numbers = {name: array("q") for name in names if name and name not in _NODES}
             nodes: dict[str, list[str]] = {name: [] for name in names if name in _NODES}
             lines = array("q")
             allowed = {name: self._allowed(name) for name in numbers}
             for row in reader:
-                if not row:
+                if not any(row):
                     continue
+                if len(row) == len(names) + 1 and not row[-1]:
+                    del row[-1]  # after a separator at the end of the line
                 if len(row) != len(names):
                     raise self._fail(
                         f"has {len(row)} values for {len(names)} columns",
@@ -307,7 +334,7 @@ class _Reader:
                     if name in _NODES:
                         # Millions of rows repeat the same labels, so each label is stored once.
                         nodes[name].append(sys.intern(text.strip()))
-                    else:
+                    elif name:
                         numbers[name].append(self._number(name, text.strip(), allowed[name]))
         except csv.Error as error:
             raise self._fail(f"is not CSV: {error}", "separate values by commas") from None
@@ -321,21 +348,23 @@ class _Reader:
         while line := self._file.readline(_MAX_LINE + 1):
             self._line += 1
             if len(line) > _MAX_LINE:
-                raise self._fail(f"has more than {_MAX_LINE} bytes", _HINT)
+                raise self._fail(f"has more than {_MAX_LINE} bytes", self._hint)
             try:
-                # Spreadsheet programs begin UTF-8 files with a byte order mark.
-                yield line.decode("utf-8-sig" if self._line == 1 else "utf-8")
-            except UnicodeDecodeError:
+                line.encode()
+            except UnicodeEncodeError:
                 raise self._fail("is not UTF-8 text", "convert the file to UTF-8") from None
+            yield line
 
     def _names(self, header: Sequence[str]) -> list[str]:
+        # A column without a name, such as the index of a data frame, is not read.
         names = [name.strip().lower() for name in header]
-        if problem := _wrong_name(names, CSV_COLUMNS):
+        named = [name for name in names if name]
+        if problem := _wrong_name(named, CSV_COLUMNS):
             if not header:
-                raise InputError(f"{self._path} has no line of column names", hint=_HINT)
-            raise self._fail(problem, f"{_HINT}; {' and '.join(OPTIONAL)} are optional")
-        if len(set(names)) < len(names):
-            raise self._fail("names a column twice", _HINT)
+                raise InputError(f"{self._path} has no line of column names", hint=self._hint)
+            raise self._fail(problem, self._hint)
+        if len(set(named)) < len(named):
+            raise self._fail("names a column twice", self._hint)
         return names
 
     def _allowed(self, name: str) -> Sequence[int]:
@@ -346,6 +375,8 @@ class _Reader:
         return range(int(name == "step"), int(np.iinfo(DTYPES[name]).max) + 1)
 
     def _number(self, name: str, text: str, allowed: Sequence[int]) -> int:
+        if name == "combine":
+            text = _TRUTH_VALUES.get(text.lower(), text)
         if not _NUMBER.fullmatch(text):
             raise self._fail(
                 f"has the invalid {name} '{text}'", "write a whole number, without a sign"

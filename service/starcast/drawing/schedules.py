@@ -20,6 +20,7 @@ from starcast.drawing.scene import (
     render,
     style,
 )
+from starcast.judges.simulator.ownership import check_size as check_pairs
 from starcast.judges.simulator.ownership import derive_postcondition
 from starcast.judges.simulator.rows import Rows
 from starcast.judges.simulator.sums import Sums
@@ -207,6 +208,7 @@ def _shares(schedule: Schedule, step: int) -> NDArray[np.float64]:
     """
     nodes = schedule.topology.nodes
     postcondition = derive_postcondition(schedule)
+    check_pairs(postcondition, len(schedule))
     if postcondition.reduces:
         rows = Rows(schedule)
         sums = Sums(postcondition, rows, int(np.searchsorted(rows.step, step, side="right")))

@@ -7,6 +7,7 @@ limits of each format, and the data that it omits.
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from inspect import signature
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from starcast.collectives import Schedule, schedule_from_csv
 from starcast.formats import goal, graphs, msccl
-from starcast.formats.goal import schedule_from_goal
+from starcast.formats.goal_reader import schedule_from_goal
 from starcast.formats.graphs import import_library
 from starcast.formats.msccl_reader import schedule_from_msccl
 from starcast.judges.simulator import Timing
@@ -27,7 +28,8 @@ from starcast.judges.simulator.execution_models import make_ticks, time_executed
 from starcast.judges.simulator.rows import Rows
 from starcast.judges.simulator.simulation import Executed, execute
 from starcast.support.atomic import atomic_write
-from starcast.support.errors import InputError, RejectedError
+from starcast.support.errors import InputError, LimitError, RejectedError, unreadable
+from starcast.support.limited import open_lines
 from starcast.support.text import did_you_mean, pluralize
 from starcast.support.vocabulary import (
     GOAL_DIALECTS,
@@ -36,6 +38,7 @@ from starcast.support.vocabulary import (
     ForestFormat,
     GoalDialect,
     Ports,
+    RowsFormat,
     ScheduleFormat,
     TopologyFormat,
 )
@@ -352,18 +355,97 @@ def _execute(schedule: Schedule) -> Executed:
     return executed
 
 
+#: The readers of schedule files, by format.
+READERS: dict[RowsFormat, Callable[..., Schedule]] = {
+    "csv": schedule_from_csv,
+    "goal": schedule_from_goal,
+    "msccl-xml": schedule_from_msccl,
+}
+_SUFFIXES: dict[str, RowsFormat] = {".goal": "goal", ".xml": "msccl-xml"}
+#: The beginnings of schedule files, and of other files that users may take for schedules.
+_BEGINNINGS: dict[str, RowsFormat] = {
+    r"(?s)<.*<algo\s|<algo\s": "msccl-xml",
+    r"//|/\*|num_ranks\s": "goal",
+    r"[^\n]*\bstep\b[^\n]*\bsender\b|[^\n]*\bsender\b[^\n]*\bstep\b": "csv",
+}
+_OTHERS = {
+    r"(?s)<.*<graphml\b|<graphml\b": "GraphML",
+    r"(?s)<.*<gexf\b|<gexf\b": "GEXF",
+    r"<": "XML",
+    r'(?s)\{.*"traceEvents"': "a Chrome trace",
+    r'(?s)\{.*"gpus"': "an MSCCL++ execution plan",
+    r"[{\[]": "JSON",
+    r"PAR1": "Parquet",
+    r"PK\x03\x04": "a spreadsheet or zip archive",
+    r"\x1f?\udc8b": "a compressed file",
+}
+
+
 def read_schedule(
     path: str | Path,
     topology: Topology | str,
     collective: Collective,
     ports: Ports = "all",
     root: int | str = 0,
+    file_format: RowsFormat | None = None,
 ) -> Schedule:
-    """Read a schedule from a GOAL file (``.goal``), MSCCL XML file (``.xml``) or CSV file (others).
+    """Read a schedule from a CSV, GOAL or MSCCL XML file.
 
-    See `starcast.schedule_from_goal`, `starcast.schedule_from_msccl` and
-    `starcast.schedule_from_csv` for arguments and errors.
+    See `starcast.schedule_from_csv`, `starcast.schedule_from_goal` and
+    `starcast.schedule_from_msccl` for the other arguments and errors.
+
+    Args:
+        path: the file.
+        topology: the topology or its spec.
+        collective: the name of the collective.
+        ports: the port model: ``all`` or ``one``.
+        root: rank or label of the root.
+        file_format: ``csv``, ``goal`` or ``msccl-xml``. By default, the beginning of the file
+            decides, or else its suffix: ``.goal``, ``.xml``, or CSV for others.
+
+    Raises:
+        InputError: the file cannot be read as this format, or has another format.
     """
-    readers = {".goal": schedule_from_goal, ".xml": schedule_from_msccl}
-    read = readers.get(Path(path).suffix.lower(), schedule_from_csv)
-    return read(path, topology, collective, ports, root)
+    name = find_rows_format(path) if file_format is None else file_format
+    if name not in READERS:
+        raise InputError(
+            f"unknown format of a schedule file: '{name}'", hint=f"use {', '.join(READERS)}"
+        )
+    try:
+        return READERS[name](path, topology, collective, ports, root)
+    except (InputError, LimitError) as error:
+        if not Path(path).is_file():
+            raise
+        hint = f"{error.hint}; the file was read as {name}: {_FROM}"
+        raise type(error)(error.message, hint=hint) from None
+
+
+def find_rows_format(path: str | Path) -> RowsFormat:
+    """Return the format of a schedule file, by its beginning or its suffix.
+
+    Raises:
+        InputError: the beginning is that of another format, or the file cannot be read.
+    """
+    default = _SUFFIXES.get(Path(path).suffix.lower(), "csv")
+    if not Path(path).is_file():
+        return default  # reading the beginning of a pipe would remove it
+    try:
+        with open_lines(path) as file:
+            beginning = file.read(_BEGINNING).lstrip()
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except UnicodeError:
+        return default
+    for pattern, name in _BEGINNINGS.items():
+        if re.match(pattern, beginning):
+            return name
+    for pattern, noun in _OTHERS.items():
+        if re.match(pattern, beginning):
+            raise InputError(f"{path} seems to be {noun}; {_READABLE}", hint=_FROM)
+    return default
+
+
+_READABLE = "schedules are read from CSV, GOAL and MSCCL XML"
+_FROM = "if it has another format, name it with --from csv, goal or msccl-xml"
+#: The number of characters by which a format is recognized.
+_BEGINNING = 4096

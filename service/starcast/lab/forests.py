@@ -371,7 +371,8 @@ class Forests(Artifacts):
         """Verify a forest and write it to a file for another tool. No server is needed.
 
         dot has an edge from parent to child for every edge of a tree; newick has a line per tree;
-        json nests each node's children in the node.
+        json nests each node's children in the node. Some programs read the labels of inner nodes in
+        newick as numbers, because they consist of digits.
 
         Args:
             source: a topology, such as S5, or a file written by ``starcast forest build``. In

@@ -1,5 +1,6 @@
 """The operations on topologies and schedules that are computed, without a server."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
@@ -26,6 +27,7 @@ from starcast.support.vocabulary import (
     ExecutionModel,
     GoalDialect,
     Ports,
+    RowsFormat,
     ScheduleFormat,
     TopologyFormat,
 )
@@ -210,8 +212,10 @@ class Networks(Artifacts):
 
 AlgorithmName = Annotated["str | Path", Shell(str, completes="algorithms")]
 
-#: Suffixes by which the argument for an algorithm is recognized as a schedule file.
+#: Suffixes by which the argument for an algorithm is recognized as a schedule file, even if there
+#: is no such file.
 _ROW_FILES = (".csv", ".goal", ".xml")
+FileFormat = Annotated[RowsFormat | None, Shell(flag="--from")]
 
 
 class ScheduleOptions(TypedDict, total=False):
@@ -226,6 +230,7 @@ class ScheduleOptions(TypedDict, total=False):
         copies: number of edge-disjoint trees that carry each message.
         base: construction that dimension-change starts from.
         expand: expand a symmetric schedule, which has the rows of one source, to all sources.
+        file_format: format of the file of rows (default: by its content, or else its suffix).
     """
 
     ports: Ports | None
@@ -235,6 +240,7 @@ class ScheduleOptions(TypedDict, total=False):
     copies: int | None
     base: Annotated[str | None, Shell(completes="constructions")]
     expand: bool
+    file_format: FileFormat
 
 
 class Schedules(Connection):
@@ -447,8 +453,9 @@ def build_schedule(
     root = arguments.pop("root", 0)
     expand = arguments.pop("expand", False)
     network = as_topology(topology)
-    if isinstance(algorithm, str) and not is_file(algorithm):
-        built = schedule(network, collective, algorithm, ports, root, **arguments)
+    file_format = arguments.pop("file_format", None)
+    if not (file_format or is_file(algorithm)):
+        built = schedule(network, collective, str(algorithm), ports, root, **arguments)
         return built.expand() if expand else built
     if arguments:
         option = next(iter(arguments))
@@ -456,11 +463,13 @@ def build_schedule(
             f"--{option} cannot be combined with the rows in the file {algorithm}",
             hint=f"remove --{option}, or name an algorithm instead of the file",
         )
-    return read_schedule(algorithm, network, collective, ports or "all", root)
+    return read_schedule(algorithm, network, collective, ports or "all", root, file_format)
 
 
 def is_file(algorithm: str | Path) -> bool:
     """Return whether the algorithm is given as a file of rows."""
-    # Only the suffix is tested, so that for a missing file the error names the file and does not
-    # report an unknown algorithm.
-    return isinstance(algorithm, Path) or algorithm.lower().endswith(_ROW_FILES)
+    # If the suffix is that of a file, the error for a missing file names the file and does not
+    # report an unknown algorithm. No algorithm has a name with a slash or a suffix.
+    if isinstance(algorithm, Path) or algorithm.lower().endswith(_ROW_FILES):
+        return True
+    return bool({"/", "."}.intersection(algorithm)) and os.path.exists(algorithm)  # noqa: PTH110 - never raises

@@ -329,16 +329,16 @@ def _is_statement(text: str) -> bool:
 
 def _read(source: str) -> str:
     """Return the text of a file, or of stdin for ``-``."""
-    from starcast.support.limited import SMALL_TEXT, LimitedStream, read_text
+    from starcast.support.limited import SMALL_TEXT, LimitedStream, decode_text, read_text
 
     name = "stdin" if source == "-" else source
     try:
         if source == "-":
             # The size of a file is checked before reading. A pipe has no size, so the stream is
             # limited instead.
-            return LimitedStream(sys.stdin.buffer, SMALL_TEXT, name).read().decode()
+            return decode_text(LimitedStream(sys.stdin.buffer, SMALL_TEXT, name).read())
         return read_text(source)
-    except UnicodeDecodeError:
+    except ValueError:
         raise InputError(f"{name} is not UTF-8 text", hint="convert it to UTF-8") from None
     except OSError as error:
         raise unreadable(name, error) from None

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from starcast.lab.connection import Connection
-from starcast.lab.networks import AlgorithmName, ScheduleOptions, build_schedule, is_file
+from starcast.lab.networks import AlgorithmName, FileFormat, ScheduleOptions, build_schedule
 from starcast.lab.signature import CollectiveName, Number, Root, Shell, TopologyName
 from starcast.support.errors import RejectedError, StarcastError
 from starcast.support.table import Facts, Table
@@ -243,6 +243,7 @@ class Simulations(Connection):
         collective: CollectiveName,
         ports: Ports = "all",
         root: Root = None,
+        file_format: FileFormat = None,
     ) -> Facts:
         """Read a schedule from a file, execute it and check it. No server is needed.
 
@@ -250,24 +251,30 @@ class Simulations(Connection):
         undelivered. Commands that build a schedule, such as ``starcast schedule time``, take the
         file instead of an algorithm.
 
-        A file that ends in .xml is MSCCL XML; the ids of its GPUs are node ranks. Its thread blocks
-        are executed; rank, thread block and step of the first violation are reported.
+        The format is recognized by the beginning of the file, or else by its suffix (.goal, .xml,
+        CSV for others).
 
-        A file that ends in .goal is GOAL; its ranks are node ranks. A file written by starcast
-        keeps its units and steps. In other files the tag of a send is its unit, which is sent as
-        early as ``requires`` allows.
+        In MSCCL XML, the ids of the GPUs are node ranks. The thread blocks are executed; rank,
+        thread block and step of the first violation are reported.
 
-        Any other file is CSV. It begins with the names of the columns step, sender, port and unit,
-        and optionally tree and receiver, as ``starcast schedule rows -f csv`` writes them. Nodes
-        are labels, or ranks if not all senders are labels; #6 is always rank 6.
+        In GOAL, ranks are node ranks. A file written by starcast keeps its units and steps. In
+        other files each send carries one unit, as early as ``requires`` allows; tags match sends
+        with receives. They also number the units, except in a broadcast or reduce in which each
+        node receives or sends as many messages.
+
+        CSV begins with the names of the columns step, sender, port and unit, and optionally tree,
+        receiver and combine, as ``starcast schedule rows -f csv`` writes them. Values are separated
+        by commas, semicolons or tabs. Nodes are labels, or ranks if not all senders are labels; #6
+        is always rank 6.
 
         Args:
-            file: an MSCCL XML file (.xml), a GOAL file (.goal), or a CSV file of rows.
+            file: an MSCCL XML file, a GOAL file, or a CSV file of rows.
             topology: a topology, such as S5, S6,3 or Q4.
             collective: broadcast, allgather, scatter, gather, alltoall, reduce, reduce-scatter or
                 allreduce.
             ports: port model.
             root: label of the root (default: the identity). In Python also its rank.
+            file_format: format of the file (default: by its content, or else its suffix).
 
         Raises:
             InputError: a name is wrong, the file cannot be read, or a value in it is not valid.
@@ -281,8 +288,10 @@ class Simulations(Connection):
             $ starcast schedule import allgather.xml --topology S4 --collective allgather
             $ starcast schedule import tree.goal --topology Q5 --collective broadcast
             $ starcast schedule import mine.csv --topology S4 --collective scatter --ports one
+            $ starcast schedule import sends.txt --topology Q5 --collective broadcast --from goal
         """
-        return self.simulate_schedule(topology, collective, Path(file), ports=ports, root=root)
+        options: ScheduleOptions = {"ports": ports, "root": root, "file_format": file_format}
+        return self.simulate_schedule(topology, collective, Path(file), **options)
 
 
 def _faults(faults: "Sequence[FaultLike]") -> "list[Fault]":
@@ -303,7 +312,9 @@ def _failure(
         problem = f"{schedule.id} leaves {pluralize(result.missing, 'unit')} undelivered"
     else:
         return None
-    if is_file(algorithm):
+    from starcast.collectives.columns import ALGORITHM
+
+    if schedule.algorithm == ALGORITHM:
         return RejectedError(problem, hint=f"correct the rows in {algorithm}")
     from starcast.catalogue.plugins import describe_used
 

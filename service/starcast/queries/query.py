@@ -372,13 +372,12 @@ class Query:
             InputError: the file cannot be read, or its query is not valid.
         """
         try:
-            return _checked(path, read_text(path))
-        except UnicodeDecodeError:
-            raise InputError(
-                f"{path}: the file is not UTF-8 text", hint="save it as UTF-8"
-            ) from None
+            text = read_text(path)
+        except ValueError as error:
+            raise InputError(f"{path}: {error}", hint="save it as UTF-8") from None
         except OSError as error:
             raise unreadable(path, error) from None
+        return _checked(path, text)
 
     @cached_property
     def header(self) -> Header:

@@ -4,6 +4,7 @@ The Python objects of a JSON text can take a hundred times its length. So their 
 before the text is parsed, or the values are read one by one.
 """
 
+import codecs
 import json
 import re
 import sys
@@ -14,7 +15,7 @@ from typing import Annotated, Any, NoReturn, TypeVar
 import pydantic
 
 from starcast.support.errors import LimitError
-from starcast.support.limited import MB
+from starcast.support.limited import MB, decode_text
 
 Item = TypeVar("Item")
 
@@ -100,13 +101,13 @@ _WINDOWS = (2**14, 2**18, 2**23)
 
 
 def parse_json(data: bytes, source: object) -> Any:
-    """Return the value of a UTF-8 JSON text.
+    """Return the value of a JSON text; see `decode_text` for its encoding.
 
     Raises:
         ValueError: the text is not JSON, is nested too deeply, or has a constant such as NaN.
         LimitError: the Python objects would take too much memory.
     """
-    text = data.decode()
+    text = decode_text(data)
     needed = len(data) + 2 * sys.getsizeof(text)
     needed += sum(data.count(mark) * cost for mark, cost in _JSON_COSTS.items())
     if needed > _JSON_MEMORY:
@@ -165,7 +166,7 @@ class JsonCursor:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self.position = 0
+        self.position = len(codecs.BOM_UTF8) if data.startswith(codecs.BOM_UTF8) else 0
 
     def members(self) -> Iterator[str]:
         """Yield the keys of an object; after each key, the caller reads its value."""

@@ -5,6 +5,7 @@ size. All readers of such files use this module, `starcast.support.arrays` or
 `starcast.support.json_files`, which compare sizes with limits before they allocate memory.
 """
 
+import codecs
 import gzip
 import os
 import re
@@ -13,6 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from tokenize import TokenError
 from typing import IO, Any, NoReturn, cast
 
@@ -124,7 +126,7 @@ def read_bytes(path: str | os.PathLike[str], limit: int) -> bytes:
 
 
 def read_text(path: str | os.PathLike[str], limit: int = SMALL_TEXT) -> str:
-    """Return the text of a UTF-8 file.
+    """Return the text of a file; see `decode_text`.
 
     Raises:
         OSError: the file cannot be read.
@@ -132,7 +134,47 @@ def read_text(path: str | os.PathLike[str], limit: int = SMALL_TEXT) -> str:
         LimitError: there are more bytes than the limit.
     """
     with open(path, "rb") as file:  # noqa: PTH123 - a device or a pipe is read as well
-        return LimitedStream(file, limit, path).read().decode()
+        return decode_text(LimitedStream(file, limit, path).read())
+
+
+def decode_text(data: bytes) -> str:
+    """Return text without a byte order mark, whose lines end in LF.
+
+    The text is UTF-8, or UTF-16 as some programs on Windows write it.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    try:
+        text = data.decode(_encoding(data))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"line {line} is not UTF-8 text: convert the file to UTF-8") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _encoding(start: bytes) -> str:
+    """Return the encoding of a text that begins with these bytes."""
+    first = start[:2]
+    if first in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) and len(start) > len(first):
+        return "utf-16"
+    # In UTF-16 without a byte order mark, one of the first two bytes is 0.
+    if first.count(0) == 1 and len(first) == 2:
+        return "utf-16-le" if first[1] == 0 else "utf-16-be"
+    return "utf-8-sig"
+
+
+def open_lines(path: str | os.PathLike[str]) -> TextIOWrapper:
+    """Open a text file, whose lines end in CR, LF or both.
+
+    The text is UTF-8 or UTF-16, as in `decode_text`. Other bytes of a UTF-8 file become surrogates,
+    which cannot be encoded, so that the caller can name the line.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    file = open(path, "rb")  # noqa: PTH123, SIM115 - a device or a pipe is read as well
+    return TextIOWrapper(file, _encoding(file.peek(2)), errors="surrogateescape")
 
 
 def parse_toml(text: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 
 from starcast.support.errors import InputError, LimitError, unreadable
 from starcast.support.installation import CONFIG, PREFIX, config_file
-from starcast.support.limited import parse_toml
+from starcast.support.limited import decode_text, parse_toml
 from starcast.support.table import Table
 from starcast.support.vocabulary import LogLevel
 
@@ -261,7 +261,7 @@ def _read_file() -> dict[str, Any]:
             hint="correct it, or move it away",
         )
     try:
-        return parse_toml(file.read_text(encoding="utf-8"))
+        return parse_toml(decode_text(file.read_bytes()))
     except OSError as error:
         raise unreadable(file, error) from None
     except ValueError as error:

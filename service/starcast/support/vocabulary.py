@@ -32,6 +32,8 @@ ExternalSimulator = Literal["simgrid"]
 
 #: File formats to which schedules, topologies and forests can be exported for other tools.
 ScheduleFormat = Literal["goal", "msccl-xml", "chrome-trace", "csv", "parquet"]
+#: The formats of schedule files that can be read.
+RowsFormat = Literal["csv", "goal", "msccl-xml"]
 TopologyFormat = Literal["graphml", "gexf", "dot", "metis", "graph6", "anynet"]
 ForestFormat = Literal["dot", "newick", "json"]
 #: The simulators for which GOAL files are written: LogGOPSim itself, and its copy in ATLAHS.

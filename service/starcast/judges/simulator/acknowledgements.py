@@ -15,7 +15,7 @@ import numpy as np
 
 from starcast.collectives.model import Schedule
 from starcast.judges.simulator.faults import FaultLike, Outages
-from starcast.judges.simulator.ownership import derive_postcondition
+from starcast.judges.simulator.ownership import check_size, derive_postcondition
 from starcast.judges.simulator.rows import Indices, Links, Mask, Rows, repeats_previous
 from starcast.judges.simulator.simulation import Simulation, execute_outages, simulate
 from starcast.support.errors import InputError
@@ -79,6 +79,7 @@ def simulate_acknowledged(schedule: Schedule, faults: Iterable[FaultLike] = ()) 
     if not outages:
         none = np.empty(0, dtype=np.int64)
         return AcknowledgedRun(by_steps, none, none, none)
+    check_size(derive_postcondition(rows.schedule), len(rows))
     attempted, stalled, hops = traversals.find_stalled(outages)
     simulation = execute_outages(rows.schedule, outages, attempted=attempted).simulation
     return AcknowledgedRun(simulation, traversals.source[stalled], traversals.tree[stalled], hops)

@@ -29,6 +29,7 @@ from starcast.judges.simulator.rows import (
     repeats_previous,
 )
 from starcast.support.errors import InputError, LimitError
+from starcast.support.text import pluralize
 from starcast.support.vocabulary import Collective
 
 Numbers = NDArray[np.int64]
@@ -145,6 +146,9 @@ _MAX_PAIRS = 2**31
 #: Maximum number of units that have one destination each. Delivering more units would take more
 #: rows than a schedule can have.
 _MAX_UNITS = 2**27
+#: Maximum number of pairs if there are too few rows to deliver them, because a row of a file or of
+#: a plug-in names a unit with a large number.
+_MAX_SPARSE_PAIRS = 2**22
 _CHUNK = 2**20
 _NOT_HELD = "the sender does not hold the unit yet"
 
@@ -218,8 +222,13 @@ def make_pair_index(postcondition: Postcondition, rows: Rows, end: int) -> PairI
     return Table(postcondition) if postcondition.to_all else Pairs(postcondition, rows, end)
 
 
-def check_size(postcondition: Postcondition) -> None:
+def check_size(postcondition: Postcondition, rows: int, sources: int = 1) -> None:
     """Check that the pairs of a postcondition fit into memory.
+
+    Args:
+        postcondition: the postcondition of the rows.
+        rows: the number of rows.
+        sources: the number of sources for which the rows are repeated.
 
     Raises:
         LimitError: there are too many units.
@@ -227,11 +236,15 @@ def check_size(postcondition: Postcondition) -> None:
     pairs, limit = postcondition.pairs, _MAX_UNITS
     if postcondition.to_all or postcondition.reduces:
         pairs, limit = postcondition.units * postcondition.nodes, _MAX_PAIRS
-    if pairs > limit:
+    hint = "use fewer segments or messages, or a smaller topology"
+    # In a complete schedule, at least half of the pairs have a row of their own.
+    if postcondition.multiplicity > 1 and pairs > 4 * rows:
+        limit, hint = _MAX_SPARSE_PAIRS, "number the units from 0, without gaps"
+    if pairs * sources > limit:
         raise LimitError(
             f"{postcondition.units:,} units on {postcondition.nodes:,} nodes are too many to "
-            "simulate",
-            hint="use fewer segments or messages, or a smaller topology",
+            f"simulate with {pluralize(rows, 'row')}",
+            hint=hint,
         )
 
 

@@ -36,6 +36,7 @@ from starcast.judges.simulator.rows import (
 )
 from starcast.judges.simulator.sums import Sums, find_double_count
 from starcast.support.errors import LimitError
+from starcast.support.text import pluralize
 from starcast.topologies import memory
 
 Counts = NDArray[np.int64]
@@ -210,17 +211,29 @@ def _occurred_before(step: Column, port: Column) -> Mask:
     return repeated
 
 
+#: Maximum number of steps of a schedule with fewer rows than steps.
+_MAX_SPARSE_STEPS = 1_000_000
+
+
 def _last_step(step: Column, width: int = 2) -> int:
     """Return the last step, after checking that arrays over all steps fit into memory.
+
+    The number of a step comes from a file or a plug-in, so it alone must not size these arrays.
 
     Args:
         step: the steps, ascending.
         width: the number of array entries per step.
 
     Raises:
-        LimitError: the arrays do not fit into memory.
+        LimitError: the arrays do not fit into memory, or most of many steps have no row.
     """
     last = int(step[-1]) if len(step) else 0
+    if last > max(_MAX_SPARSE_STEPS, len(step)):
+        raise LimitError(
+            f"{last:,} steps are too many for a schedule of {pluralize(len(step), 'row')}",
+            hint=f"number the steps from 1, without gaps; up to {_MAX_SPARSE_STEPS:,} steps can "
+            "have gaps",
+        )
     if 8 * width * last > memory.physical():
         raise LimitError(
             f"the results of {last:,} steps do not fit into memory",
@@ -360,9 +373,10 @@ def execute(schedule: Schedule, faults: Iterable[FaultLike] = ()) -> Executed:
     """Execute a schedule like `simulate`, and return the executed rows with the results."""
     outages = Outages(schedule.topology, faults)
     postcondition = derive_postcondition(schedule)
-    check_size(postcondition)
     rows = Rows(schedule)
     traffic = make_traffic(schedule, rows)
+    # Under faults, the rows and units of all sources are executed.
+    check_size(postcondition, len(rows), traffic.sources if outages else 1)
     # Each check examines only the rows before the first known violation, so a violation that it
     # finds is an earlier one.
     violation = find_invalid_address(rows)
@@ -405,7 +419,6 @@ def execute_outages(
     """
     postcondition = derive_postcondition(schedule)
     rows = Rows(schedule)
-    check_size(postcondition)
     executed, held, sums = execute_under_faults(rows, postcondition, outages, attempted)
     summary = _summarize(Traffic(rows), postcondition, executed, held, violation, outages)
     return summary._replace(deliveries=sums)

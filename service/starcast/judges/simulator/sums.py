@@ -29,7 +29,9 @@ from starcast.judges.simulator.ownership import Deliveries, Held, Postcondition
 from starcast.judges.simulator.rows import Column, Indices, Mask, Rows, Violation, repeats_previous
 from starcast.support.errors import LimitError
 
-_MAX_SUMS = 2**31
+#: Maximum number of sums, and their maximum number if a schedule has so few rows that most sums
+#: have none. A row can name any tree, and so increase the number of sums.
+_MAX_SUMS, _MAX_SPARSE_SUMS = 2**31, 2**25
 _BYTES_OF_SETS = 2**28
 _COUNTED_TWICE = "counted twice: the receiver's sum has a contribution of the sum that arrives"
 _AFTER_COMPLETE = "counted twice: the sender or the receiver already has the complete unit"
@@ -56,7 +58,8 @@ class Lanes:
         self.trees = int(tree.max(initial=0)) + 1 if has_copies else 1
         self.of: Indices = unit * self.trees + tree if has_copies else unit
         self.count = postcondition.units * self.trees
-        if postcondition.nodes * self.count > _MAX_SUMS:
+        limit = min(_MAX_SUMS, max(_MAX_SPARSE_SUMS, 8 * len(rows)))
+        if postcondition.nodes * self.count > limit:
             raise LimitError(
                 f"{self.count:,} sums on {postcondition.nodes:,} nodes are too many to simulate",
                 hint="use fewer segments, messages or copies, or a smaller topology",

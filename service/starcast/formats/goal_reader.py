@@ -1,0 +1,388 @@
+"""Reading of schedules from GOAL files, written by starcast or by other programs.
+
+Operations are kept in arrays, because a file of a few megabytes can have a million of them.
+"""
+
+import re
+from array import array
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, TextIO
+
+import numpy as np
+
+from starcast.collectives.columns import schedule_from_columns
+from starcast.collectives.model import ADDRESSED, MAX_ROWS, Schedule, check_collective, check_ports
+from starcast.judges.simulator.rows import Indices, repeats_previous
+from starcast.support.errors import InputError, LimitError, StarcastError, unreadable
+from starcast.support.limited import open_lines
+from starcast.support.vocabulary import Collective, Ports
+from starcast.topologies import Topology, as_topology
+
+_MAX_LINE = 4096
+_NUMBER = r"(\d{1,10})"
+_LONG = r"(\d{1,19})"
+_NAME = r"([A-Za-z][A-Za-z0-9_]*)"
+_CPU, _NIC = r"(?:\s+cpu\s+\d{1,3})?", r"(?:\s+nic\s+\d{1,3})?"
+_RANKS = re.compile(rf"num_ranks\s+{_NUMBER}")
+_RANK = re.compile(rf"rank\s+{_NUMBER}\s*\{{")
+_OPERATION = re.compile(
+    rf"(?:{_NAME}\s*:\s*)?(?:calc\s+\d{{1,19}}{_CPU}"
+    rf"|(send|recv)\s+{_LONG}\s*b\s+(to|from)\s+{_NUMBER}(?:\s+tag\s+{_LONG})?{_CPU}{_NIC})"
+)
+_REQUIREMENT = re.compile(rf"{_NAME}\s+(i?requires)\s+{_NAME}")
+_ROW = re.compile(
+    rf"//\s*unit\s+{_NUMBER}\s+tree\s+{_NUMBER}\s+step\s+{_NUMBER}(?:\s+combine\s+([01]))?"
+)
+_HINT = (
+    "use only num_ranks, rank, send, recv, calc, requires, irequires, comments and }, with numbers "
+    "as sources and tags; if the file uses nothing else, write it again"
+)
+_DAMAGED = "the file is damaged: write it again"
+_OTHER_TOPOLOGY = "name the topology for which the file was written"
+_CALC, _SEND, _RECEIVE = range(3)
+#: Collectives in which one root sends all units to every node, or receives them from every node.
+_TO_OR_FROM_ALL = {"broadcast": "receiver", "reduce": "sender"}
+
+
+class _OperationTable(NamedTuple):
+    """The operations of a file as columns.
+
+    Arrays take a tenth of the memory of an object for each operation.
+
+    Attributes:
+        kind: `_CALC`, `_SEND` or `_RECEIVE`.
+        line: the line in the file.
+        rank: the rank that executes the operation.
+        peer: the rank to which it sends or from which it receives.
+        size: the number of bytes.
+        tag: the tag.
+    """
+
+    kind: Any
+    line: Any
+    rank: Any
+    peer: Any
+    size: Any
+    tag: Any
+
+
+def schedule_from_goal(
+    path: str | Path,
+    topology: Topology | str,
+    collective: Collective,
+    ports: Ports = "all",
+    root: int | str = 0,
+) -> Schedule:
+    """Read a schedule from a GOAL file whose ranks are the nodes of a topology.
+
+    A file that starcast wrote has the units, trees and steps of its packets in comments. In other
+    files, a send carries one unit, and its step follows from `requires`: it is the first step after
+    all sends on which it depends. In a gather, scatter and alltoall, its tag is the number of its
+    unit. In other collectives, sends with the same tag carry the same unit, unless they use the
+    same link; tags may have gaps. If a node would then not receive each unit of a broadcast, or not
+    send each unit of a reduce, but all nodes receive (send) as many, the tags do not name units:
+    each node receives (sends) the units in the order of tags and steps. The schedule is not
+    checked; check it with `starcast.simulate`.
+
+    Args:
+        path: the file.
+        topology: the topology or its spec; the file must have a rank for every node.
+        collective: the collective of the schedule, such as ``broadcast`` or ``allreduce``.
+        ports: the port model: ``all`` or ``one``.
+        root: rank or label of the root.
+
+    Raises:
+        InputError: the file cannot be read, is not GOAL, has a send without a matching receive, or
+            sends between nodes that are not linked. The message names the file and the line.
+        LimitError: the file has too many operations.
+    """
+    network = as_topology(topology)
+    check_collective(collective)
+    check_ports(ports)
+    origin = network.node(root)
+    reader = _Reader(str(path), network, collective)
+    try:
+        with open_lines(path) as file:
+            reader.read(file)
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except UnicodeError:
+        reader.fail("is not UTF-16 text", hint="convert the file to UTF-8")
+    columns = reader.columns()
+    try:
+        return schedule_from_columns(columns, network, collective, ports=ports, root=origin)
+    except StarcastError as error:
+        raise type(error)(f"{path}: {error.message}", hint=error.hint) from None
+
+
+def _view(values: Any) -> memoryview:
+    return memoryview(values)
+
+
+def _count_earlier(*columns: Indices) -> Indices:
+    """Return, for each row, the number of earlier rows with the same values in all columns."""
+    order = np.lexsort(columns)
+    first = np.flatnonzero(~repeats_previous(*(column[order] for column in columns)))
+    earlier = np.empty_like(order)
+    earlier[order] = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
+    return earlier
+
+
+class _Reader:
+    """Reads the operations of one file, which refer to one another by their numbers.
+
+    Files are not trusted: line lengths, numbers and the count of operations are limited. The
+    simulator, not this class, decides whether a schedule is valid.
+    """
+
+    def __init__(self, path: str, topology: Topology, collective: Collective) -> None:
+        self._path = path
+        self._topology = topology
+        self._collective = collective
+        self._line = 0
+        # The labels of operations are local to a rank.
+        self._names: dict[str, int] = {}
+        self._operations = _OperationTable(*(array(code) for code in "bqqqQQ"))
+        # Operation, unit, tree, step and combine (or -1) of each row in a comment.
+        self._rows = array("q")
+        # Operation, the operation for which it waits, and whether it waits only for its start.
+        self._requirements = array("q")
+        self._expects_send = False
+
+    def read(self, file: TextIO) -> None:
+        """Read all operations."""
+        nodes = self._topology.nodes
+        ranks: set[int] = set()
+        rank: int | None = None
+        has_count = False
+        for text in self._lines(file):
+            if text.startswith("//"):
+                if match := _ROW.fullmatch(text):
+                    unit, tree, step, combine = match.groups(default="-1")
+                    number = len(self._operations.kind)
+                    self._rows.extend((number, int(unit), int(tree), int(step), int(combine)))
+                    self._expects_send = True
+            elif match := _RANKS.fullmatch(text):
+                has_count = True
+                if int(match[1]) != nodes:
+                    problem = f"declares {match[1]} ranks, but the topology has {nodes} nodes"
+                    self.fail(problem, hint=_OTHER_TOPOLOGY)
+            elif rank is None:
+                match = _RANK.fullmatch(text)
+                if match and not has_count:
+                    self.fail("precedes 'num_ranks'", hint="begin the file with num_ranks")
+                rank = int(match[1]) if match else nodes
+                if rank >= nodes or rank in ranks:
+                    self._fail_at(text)
+                ranks.add(rank)
+                self._names = {}
+            elif text == "}" and not self._expects_send:
+                rank = None
+            elif not self._read_operation(text, rank):
+                self._fail_at(text)
+        if rank is not None or len(ranks) < nodes:
+            missing = min({*range(nodes)} - ranks) if rank is None else rank
+            self.fail(
+                f"is the end of the file, but rank {missing} is not complete",
+                hint=f"give all ranks from 0 to {nodes - 1}; if the file is cut off, copy it again",
+            )
+
+    def fail(self, problem: str, line: int | None = None, hint: str = _HINT) -> NoReturn:
+        """Raise an error that names the file and a line, by default the last line read."""
+        raise InputError(f"{self._path}, line {line or self._line} {problem}", hint=hint)
+
+    def _fail_at(self, text: str) -> NoReturn:
+        self.fail(f"is damaged, misplaced or not supported: '{text}'")
+
+    def _lines(self, file: TextIO) -> Iterator[str]:
+        """Yield the stripped lines of a file, without empty lines and ``/* */`` comments."""
+        inside = False
+        while line := file.readline(_MAX_LINE + 1):
+            self._line += 1
+            if len(line) > _MAX_LINE or not line.isascii():
+                self.fail(
+                    f"is not text, or has more than {_MAX_LINE} bytes",
+                    hint="give the text file, not the output of txt2bin",
+                )
+            text = line.strip()
+            while inside or text.startswith("/*"):
+                _, end, rest = text.partition("*/")
+                inside = not end
+                text = rest.strip()
+                if inside:
+                    break
+            if text and not inside:
+                yield text
+
+    def _read_operation(self, text: str, rank: int) -> bool:
+        """Read a line within a rank, and return whether it is valid."""
+        if match := _REQUIREMENT.fullmatch(text):
+            first, word, second = match.groups()
+            if first not in self._names or second not in self._names:
+                return False
+            numbers = self._names[first], self._names[second]
+            self._requirements.extend((*numbers, word == "irequires"))
+            return True
+        match = _OPERATION.fullmatch(text)
+        if match is None:
+            return False
+        number = len(self._operations.kind)
+        # A schedule of `MAX_ROWS` rows needs at most one send and one receive per row.
+        if number == 2 * MAX_ROWS:
+            raise LimitError(
+                f"{self._path} has more than {2 * MAX_ROWS:,} operations",
+                hint="use a smaller topology or fewer units",
+            )
+        name, word, size, preposition, peer, tag = match.groups()
+        kind = {None: _CALC, "send": _SEND, "recv": _RECEIVE}[word]
+        is_misdirected = word is not None and (word == "send") != (preposition == "to")
+        # After comments on units, the send of these units must follow.
+        is_misplaced = self._expects_send and kind != _SEND
+        if is_misdirected or is_misplaced or name in self._names:
+            return False
+        if kind != _CALC and int(peer) >= self._topology.nodes:
+            return False
+        self._expects_send = False
+        if name is not None:
+            self._names[name] = number
+        values = (kind, self._line, rank, int(peer or 0), int(size or 0), int(tag or 0))
+        for column, value in zip(self._operations, values, strict=True):
+            column.append(value)
+        return True
+
+    def columns(self) -> dict[str, Indices]:
+        """Return the columns of a schedule that has one row for each unit of each send."""
+        operations = _OperationTable(*map(np.asarray, self._operations))
+        sends, receives = self._match(operations)
+        rows = np.asarray(self._rows).reshape(-1, 5)
+        unlike = np.setdiff1d(sends, rows[:, 0])
+        # Comments and tags number the units differently, so a file cannot mix sends with and
+        # without comments.
+        if 0 < len(unlike) < len(sends):
+            self.fail(
+                "has a send without comments on its units, unlike other sends",
+                int(operations.line[unlike[0]]),
+                "write such comments for all sends or for none",
+            )
+        number, unit, tree, step, combine = rows.T
+        if len(unlike) and self._collective == "allreduce":
+            self.fail(
+                "has a send without comments on its units, which an allreduce needs",
+                int(operations.line[unlike[0]]),
+                "write a line such as '// unit 0 tree 0 step 1 combine 1' before each send",
+            )
+        if len(unlike):
+            number = np.sort(sends)
+            step = self._derive_steps(operations, sends, receives)[number]
+            unit = self._number_units(operations, number, step)
+            tree = np.zeros_like(number)
+            # Every packet of such a reduction is a partial sum, which the receiver adds.
+            is_sum = self._collective in ("reduce", "reduce-scatter")
+            combine = np.full_like(number, 1 if is_sum else -1)
+        sender, receiver = operations.rank[number], operations.peer[number]
+        found = {
+            "step": step,
+            "sender": sender,
+            "port": self._find_ports(sender, receiver, operations.line[number]),
+            "receiver": receiver,
+            "tree": tree,
+            "unit": unit,
+        }
+        if len(combine) and combine.min() >= 0:
+            found["combine"] = combine
+        return found
+
+    def _number_units(self, operations: _OperationTable, sends: Indices, step: Indices) -> Indices:
+        """Return the unit of each send in a file without comments; see `schedule_from_goal`."""
+        tag = operations.tag[sends]
+        if self._collective in ADDRESSED:
+            # Units that a node would send to itself have numbers, but no sends.
+            return np.asarray(np.minimum(tag, 2**31), dtype=np.int64)
+        _, unit = np.unique(tag, return_inverse=True)
+        # A link carries different units, even if they have the same tag.
+        turn = _count_earlier(tag, operations.peer[sends], operations.rank[sends])
+        _, unit = np.unique(unit * (turn.max(initial=0) + 1) + turn, return_inverse=True)
+        end = _TO_OR_FROM_ALL.get(self._collective)
+        if end is None or not len(sends):
+            return unit
+        node = (operations.peer if end == "receiver" else operations.rank)[sends]
+        pairs = np.unique(np.stack([node, unit]), axis=1).shape[1]
+        others, counts = np.unique(node, return_counts=True)
+        is_even = len(others) == self._topology.nodes - 1 and (counts == counts[0]).all()
+        if is_even and pairs < len(others) * (int(unit.max()) + 1):
+            order = np.lexsort((step, tag, node))
+            unit[order] = np.arange(len(unit)) % counts[0]
+        return unit
+
+    def _match(self, operations: _OperationTable) -> tuple[Indices, Indices]:
+        """Return the sends, and for each of them the receive of its packet.
+
+        A receive matches the first unmatched send with the same sender, receiver and tag.
+        """
+        kind, line, rank, peer, size, tag = operations
+        moves = np.flatnonzero(kind)
+        receives = kind[moves] == _RECEIVE
+        sender = np.where(receives, peer[moves], rank[moves])
+        receiver = np.where(receives, rank[moves], peer[moves])
+        keys = [receives, tag[moves], receiver, sender]
+        keys.insert(1, _count_earlier(*keys))
+        order = np.lexsort(keys)
+        second = np.flatnonzero(repeats_previous(*(key[order] for key in keys[1:])))
+        pairs = moves[np.stack([order[second - 1], order[second]])]
+        sent, received = pairs[:, size[pairs[0]] == size[pairs[1]]]
+        left = np.setdiff1d(moves, np.concatenate([sent, received]))
+        if len(lost := left[kind[left] == _RECEIVE]):
+            number = lost[0]
+            self.fail(
+                f"receives {size[number]} bytes with the tag {tag[number]}, which rank "
+                f"{peer[number]} does not send",
+                int(line[number]),
+                _DAMAGED,
+            )
+        if len(left):
+            problem = f"sends a packet to rank {peer[left[0]]}, which does not receive it"
+            self.fail(problem, int(line[left[0]]), _DAMAGED)
+        return sent, received
+
+    def _derive_steps(
+        self, operations: _OperationTable, sends: Indices, receives: Indices
+    ) -> Indices:
+        """Return the step of each send: the first step after all sends on which it depends.
+
+        For another operation, the entry is the last step of these sends.
+        """
+        count = len(operations.kind)
+        arrivals = np.stack([receives, sends, np.zeros_like(sends)], axis=1)
+        requirements = np.concatenate([np.asarray(self._requirements).reshape(-1, 3), arrivals])
+        waiting, needed, start_suffices = requirements[np.argsort(requirements[:, 1])].T
+        is_send = operations.kind == _SEND
+        later = is_send[waiting] & ~(start_suffices.astype(bool) & is_send[needed])
+        level: Indices = is_send.astype(np.int64)
+        left = np.bincount(waiting, minlength=count)
+        ready = array("q", np.flatnonzero(left == 0).tobytes())
+        # Views, unlike lists, do not need an object for each number.
+        levels, lefts = _view(level), _view(left)
+        begins = _view(np.searchsorted(needed, np.arange(count + 1)))
+        followers, delays = _view(waiting.copy()), _view(later)
+        # Recursion could be too deep, because a chain of requirements can be as long as the file.
+        for number in ready:  # grows within the loop
+            for each in range(begins[number], begins[number + 1]):
+                following = followers[each]
+                levels[following] = max(levels[following], levels[number] + delays[each])
+                lefts[following] -= 1
+                if not lefts[following]:
+                    ready.append(following)
+        if len(ready) < count:
+            line = int(operations.line[np.flatnonzero(left)[0]])
+            self.fail("requires an operation that waits for it", line, "remove the cycle")
+        return level
+
+    def _find_ports(self, sender: Indices, receiver: Indices, line: Indices) -> Indices:
+        ports = np.zeros(len(sender), dtype=np.int64)
+        for port in self._topology.ports:
+            ports[self._topology.neighbours(port, sender) == receiver] = port
+        for row in np.flatnonzero(ports == 0).tolist():
+            problem = f"sends from rank {sender[row]} to rank {receiver[row]}, which are not linked"
+            self.fail(f"{problem} in {self._topology.spec}", int(line[row]), _OTHER_TOPOLOGY)
+        return ports

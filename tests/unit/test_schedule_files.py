@@ -1,0 +1,289 @@
+"""Schedule files as other programs write them: GOAL, CSV of spreadsheets, and files of any name."""
+
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import starcast
+from starcast import StarcastError, schedule_from_columns, simulate
+from starcast.experiments.design import read_design
+from starcast.formats import find_rows_format, read_schedule
+from starcast.lab import Lab
+from starcast.queries.query import Query
+from starcast.support.limited import decode_text
+from starcast.support.settings import Settings
+from support.meeting import refused
+
+#: A binomial broadcast on Q3 by MPI: all messages of a collective have the same tag.
+MPI = """num_ranks 8
+
+rank 0 {
+a: send 8b to 4 tag 42001
+b: send 8b to 2 tag 42001
+c: send 8b to 1 tag 42001
+}
+rank 1 {
+a: recv 8b from 0 tag 42001
+}
+rank 2 {
+a: recv 8b from 0 tag 42001
+b: send 8b to 3 tag 42001
+b requires a
+}
+rank 3 {
+a: recv 8b from 2 tag 42001
+}
+rank 4 {
+a: recv 8b from 0 tag 42001
+b: send 8b to 6 tag 42001
+c: send 8b to 5 tag 42001
+b requires a
+c requires a
+}
+rank 5 {
+a: recv 8b from 4 tag 42001
+}
+rank 6 {
+a: recv 8b from 4 tag 42001
+b: send 8b to 7 tag 42001
+b requires a
+}
+rank 7 {
+a: recv 8b from 6 tag 42001
+}
+"""
+CSV = "step,sender,port,unit\n1,12,2,0\n"
+XML = '<algo name="a" ngpus="2" coll="broadcast"></algo>\n'
+
+
+def tags_by_receiver(first: int) -> str:
+    """Return the broadcast with a different tag for each receiver."""
+    text = re.sub(r"(send .* to (\d)) tag \d+", lambda m: f"{m[1]} tag {first + int(m[2])}", MPI)
+    rank = 0
+    lines = []
+    for line in text.splitlines():
+        if line.startswith("rank"):
+            rank = int(line.split()[1])
+        lines.append(re.sub(r"(recv .*) tag \d+", rf"\1 tag {first + rank}", line))
+    return "\n".join(lines)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    "text",
+    [MPI, MPI.replace("42001", "4294967297"), MPI.replace(" tag 42001", ""), tags_by_receiver(-1),
+     tags_by_receiver(900), MPI.replace("\n", "\r\n"), "\ufeff" + MPI, MPI.replace("\n", "\r")],
+)  # fmt: skip
+def test_a_broadcast_is_complete_whatever_its_tags_are(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "mpi.goal"
+    file.write_bytes(text.encode())
+    read = read_schedule(file, "Q3", "broadcast")
+    result = simulate(read)
+    assert (result.complete, result.steps, read.units) == (True, 3, 1)
+
+
+def test_tags_with_gaps_number_the_segments_of_a_broadcast(tmp_path: Path) -> None:
+    """The second segment overtakes the first one, which only the tags show."""
+    file = tmp_path / "two.goal"
+    send = "a: send 1b to 1 tag 70\nb: send 1b to 1 tag 30\nb requires a\n"
+    receive = "a: recv 1b from 0 tag 70\nb: recv 1b from 0 tag 30\n"
+    file.write_text(f"num_ranks 2\nrank 0 {{\n{send}}}\nrank 1 {{\n{receive}}}\n")
+    read = read_schedule(file, "Q1", "broadcast")
+    assert (read.step.tolist(), read.unit.tolist()) == ([1, 2], [1, 0])
+    file.write_text(file.read_text().replace("tag 70", "tag 30"))
+    assert read_schedule(file, "Q1", "broadcast").unit.tolist() == [0, 1]
+
+
+def test_a_reduce_of_another_program_is_complete(tmp_path: Path) -> None:
+    """The broadcast with all messages reversed."""
+    text = MPI.replace("send", "x").replace("recv", "send").replace("x 8b to", "recv 8b from")
+    text = re.sub(r"(a: send 8b) from", r"\1 to", text)
+    text = re.sub(r"([bc]) requires a", r"a requires \1", text)
+    # A label must precede its use, so the send moves to the end of its rank.
+    text = re.sub(r"(a: send.*\n)((?:[bc]: recv.*\n)+)", r"\2\1", text)
+    file = tmp_path / "reduce.goal"
+    file.write_text(text)
+    result = simulate(read_schedule(file, "Q3", "reduce"))
+    assert (result.complete, result.steps) == (True, 3)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.txt", MPI, "goal"),
+        ("a.csv", "// starcast\nnum_ranks 8\n", "goal"),
+        ("a.goal", CSV, "csv"),
+        ("a.xml", '"unit";"sender";"step"\n', "csv"),
+        ("a.txt", XML, "msccl-xml"),
+        ("a", f'<?xml version="1.0"?>\n<!-- by hand -->\n{XML}', "msccl-xml"),
+        ("a.goal", "", "goal"),
+        ("a.xml", "?", "msccl-xml"),
+        ("a.dat", "time,node\n", "csv"),
+    ],
+)
+def test_the_content_of_a_schedule_file_decides_before_its_suffix(
+    tmp_path: Path, name: str, content: str, expected: str
+) -> None:
+    for encoding in ("utf-8", "utf-16"):
+        (tmp_path / name).write_text(content, encoding)
+        assert find_rows_format(tmp_path / name) == (expected if content else "goal")
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("content", "noun"),
+    [
+        (b'<?xml version="1.0"?>\n<graphml xmlns="x"><graph/></graphml>', "GraphML"),
+        (b"<system/>", "XML"),
+        (b'{"name": "two", "collective": "allgather", "gpus": []}', "an MSCCL++ execution plan"),
+        (b"[1, 2]", "JSON"),
+        (b"PAR1\x15\x04", "Parquet"),
+        (b"PK\x03\x04\x14\0", "a spreadsheet or zip archive"),
+        (b"\x1f\x8b\x08\0", "a compressed file"),
+    ],
+)
+def test_other_files_are_named_and_the_formats_that_can_be_read(
+    tmp_path: Path, content: bytes, noun: str
+) -> None:
+    for name in ("a.csv", "a.goal", "a.txt"):
+        (tmp_path / name).write_bytes(content)
+        with refused(f"{name} seems to be {noun}; schedules are read from CSV, GOAL") as refusal:
+            read_schedule(tmp_path / name, "S3", "broadcast")
+        assert "--from csv, goal or msccl-xml" in refusal.value.hint
+
+
+def test_the_format_can_be_chosen_and_an_error_names_the_assumed_one(tmp_path: Path) -> None:
+    lab = Lab(Settings.load)
+    file = tmp_path / "sends"
+    file.write_text("/* my\nsteps, sender */\n" + MPI)
+    for algorithm in (str(file), file):
+        facts = lab.simulate_schedule("Q3", "broadcast", algorithm)
+        assert facts["complete"]
+    with refused("sends, line 1 has no column 'step'") as refusal:
+        lab.import_schedule(file, topology="Q3", collective="broadcast", file_format="csv")
+    assert "was read as csv" in refusal.value.hint
+    with refused("unknown format of a schedule file: 'xml'"):
+        read_schedule(file, "Q3", "broadcast", file_format="xml")  # type: ignore[arg-type]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    "content",
+    [
+        CSV.replace(",", ";"),
+        CSV.replace(",", "\t"),
+        CSV.replace(",", " ; "),
+        CSV.replace("\n", "\r"),
+        CSV.replace("\n", ",\r\n"),
+        CSV.replace("2,0", "2,0,"),
+        '\n\n"step", "sender", "port", "unit"\n"1","12","2","0"\n,,,\n\n',
+        ",step,sender,port,unit\n0,1,12,2,0\n",
+        CSV.upper(),
+    ],
+)
+def test_csv_of_spreadsheets_and_data_frames_is_read(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "mine.csv"
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"):
+        file.write_bytes(content.encode(encoding))
+        read = read_schedule(file, "S2", "broadcast")
+        columns = (read.step, read.sender, read.port, read.unit)
+        assert [column.tolist() for column in columns] == [[1], [0], [2], [0]]
+
+
+@pytest.mark.parametrize("text", ["True", "TRUE", "true", "1"])
+def test_truth_values_of_data_frames_are_read(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "truth.csv"
+    file.write_text(f'"step","sender","port","unit","combine"\n1,12,2,0,{text}\n')
+    assert simulate(read_schedule(file, "S2", "reduce", root="21")).complete
+
+
+def test_hints_name_only_columns_that_are_accepted(tmp_path: Path) -> None:
+    file = tmp_path / "units.csv"
+    for collective, columns in (
+        ("broadcast", "step,sender,port,unit; tree, receiver are optional"),
+        ("reduce", "step,sender,port,unit,combine; tree, receiver are optional"),
+    ):
+        file.write_text("step,sender,port,unit,units\n1,123,2,0,1\n")
+        with refused("line 1 has the unknown column 'units'") as refusal:
+            read_schedule(file, "S3", collective)  # type: ignore[arg-type]
+        assert columns in refusal.value.hint
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("collective", "changes"),
+    [
+        ("broadcast", {"step": [1, 10**9]}),
+        ("broadcast", {"unit": [0, 2**31 - 1]}),
+        ("scatter", {"unit": [0, 10**8]}),
+        ("reduce", {"unit": [0, 10**8]}),
+        ("allreduce", {"unit": [600_000, 600_000], "tree": [0, 255]}),
+    ],
+)
+def test_a_few_rows_with_large_numbers_are_refused(
+    collective: Any, changes: dict[str, Any]
+) -> None:
+    columns: dict[str, Any] = {"step": [1, 2], "sender": [0, 0], "port": [2, 2], "unit": [0, 0]}
+    columns["combine"] = None if collective in ("broadcast", "scatter") else [1, 1]
+    built = schedule_from_columns(columns | changes, "S3", collective)
+    for examine in (simulate, starcast.timing, lambda each: simulate(each, ["231"])):
+        with refused("are too many", exit_code=7):
+            examine(built)
+
+
+def test_steps_may_have_gaps_and_complete_schedules_may_have_many_units(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    columns: dict[str, Any] = {
+        "step": [1, 900_000],
+        "sender": [0, 0],
+        "port": [2, 2],
+        "unit": [0, 200_000],
+    }
+    result = simulate(schedule_from_columns(columns, "S3", "broadcast"))
+    assert (result.steps, result.links_used.sum()) == (900_000, 2)
+    monkeypatch.setattr("starcast.judges.simulator.ownership._MAX_SPARSE_PAIRS", 100)
+    many = 1_000
+    rows = np.arange(many)
+    columns = {"step": rows + 1, "sender": 0 * rows, "port": 2 + 0 * rows, "unit": rows}
+    assert simulate(schedule_from_columns(columns, "S2", "broadcast")).complete
+
+
+def test_text_files_are_read_in_the_encodings_of_other_systems(tmp_path: Path) -> None:
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"):
+        assert decode_text("a = 1\r\nb = 2\r# é".encode(encoding)) == "a = 1\nb = 2\n# é"
+    grid = '[[grid]]\ntopology = "S4"\nalgorithm = "multiple"\nmessage_bytes = 1\n'
+    query = tmp_path / "one.cypher"
+    file = tmp_path / "grid.toml"
+    file.write_bytes(b"\xef\xbb\xbf" + grid.encode())
+    assert read_design(str(file)) is not None
+    file.write_bytes(f"{grid}# \N{LATIN SMALL LETTER E WITH ACUTE}".encode("latin-1"))
+    with refused("grid.toml is not TOML: line 5 is not UTF-8 text: convert the file to UTF-8"):
+        read_design(str(file))
+    query.write_bytes(b"// \xe9\nRETURN 1")
+    with refused("one.cypher: line 1 is not UTF-8 text"):
+        Query.read(query)
+
+
+@given(
+    start=st.sampled_from((MPI, CSV, XML)),
+    edits=st.lists(st.tuples(st.integers(0, 400), st.binary(max_size=4)), max_size=4),
+    suffix=st.sampled_from(("csv", "goal", "xml", "txt")),
+)
+def test_a_damaged_file_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, start: str, edits: Any, suffix: str
+) -> None:
+    data = start.encode()
+    for place, part in edits:
+        data = data[:place] + part + data[place + len(part) // 2 :]
+    file = tmp_path_factory.getbasetemp() / f"damaged.{suffix}"
+    file.write_bytes(data)
+    with suppress(StarcastError):
+        simulate(read_schedule(file, "Q3", "broadcast"))
