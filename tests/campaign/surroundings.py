@@ -35,7 +35,8 @@ _VARIABLES = {
 }
 _COMMANDS = (
     "topology show S4", "topology list -f json", "forest show S4 multiple", "query list",
-    "forest constructions -f markdown", "forest draw S3 multiple", "schedule rows S3 alltoall exact",
+    "forest constructions -f markdown", "forest draw S3 multiple",
+    "schedule rows S3 alltoall exact",
     "topology show S99", "query list --nonsense", "forest list --help", "--version", "config",
     "query run overlap/shared-links forest=S4:multiple:1234", "experiment show baseline -f latex",
     "experiment export baseline", "compare baseline baseline", "ingest S4 --trees multiple -v",
@@ -86,7 +87,7 @@ def odd_streams(servers: Servers, draw: Random) -> Outcome:
     """Run a command with unusual standard streams and variables of the environment."""
     words = tuple(shlex.split(draw.choice(_COMMANDS)))
     redirection = draw.choice(_REDIRECTIONS)
-    environment = _choose(draw, _VARIABLES)
+    environment = _some_of(draw, _VARIABLES)
     process = servers.start(
         *words,
         environment=environment,
@@ -113,13 +114,13 @@ def odd_session(servers: Servers, draw: Random) -> Outcome:
         secret.touch(mode=0o600)
         secret.write_text(str(url.password), encoding="utf-8")
         own["STARCAST_POSTGRES_PASSWORD_FILE"] = str(secret)
-        libpq = _choose(draw, _LIBPQ) if draw.random() < 0.5 else {}
+        libpq = _some_of(draw, _LIBPQ) if draw.random() < 0.5 else {}
         done = servers.run(*words, environment={**servers.addresses(), **own, **libpq})
     problems = find_problems(done) + servers.check_recovery(baseline, [words])
     return f"{description} {libpq} {' '.join(words)}", done.result, problems
 
 
-def _choose(draw: Random, choices: dict[str, tuple[str, ...]]) -> dict[str, str]:
+def _some_of(draw: Random, choices: dict[str, tuple[str, ...]]) -> dict[str, str]:
     names = draw.sample(list(choices), draw.randint(0, 3))
     return {name: draw.choice(choices[name]) for name in names}
 
@@ -131,7 +132,7 @@ def _random_role(url: URL, draw: Random) -> Iterator[tuple[URL, str]]:
     password = secrets.token_hex(8)
     group = draw.choice((*ROLE_NAMES.values(), *ROLE_NAMES.values(), ""))
     rights = draw.choice(_RIGHTS)
-    values = _choose(draw, _SESSION)
+    values = _some_of(draw, _SESSION)
     create = [f"CREATE ROLE {name} LOGIN {rights} PASSWORD '{password}'"]
     create += [f"GRANT {group} TO {name}"] if group else []
     create += [f"ALTER ROLE {name} SET {setting} = {value}" for setting, value in values.items()]

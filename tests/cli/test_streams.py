@@ -123,7 +123,7 @@ def test_output_to_a_pipe_that_does_not_block_is_complete() -> None:
         [*COMMAND, "query", "list", "-f", "json"], stdout=writer, stderr=subprocess.PIPE
     ) as process:
         os.close(writer)
-        with open(reader, "rb") as file:
+        with os.fdopen(reader, "rb") as file:
             text = file.read()
         assert process.stderr is not None
         assert process.stderr.read() == b""
@@ -133,10 +133,18 @@ def test_output_to_a_pipe_that_does_not_block_is_complete() -> None:
 
 
 def test_completion_on_a_full_disk_is_silent() -> None:
-    variables = {"_STARCAST_COMPLETE": "complete_bash", "COMP_WORDS": "starcast\nto", "COMP_CWORD": "1"}
+    variables = {
+        "_STARCAST_COMPLETE": "complete_bash",
+        "COMP_WORDS": "starcast\nto",
+        "COMP_CWORD": "1",
+    }
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            COMMAND, stdout=full, stderr=subprocess.PIPE, env={**os.environ, **variables}, check=False
+            COMMAND,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **variables},
+            check=False,
         )
     assert done.stderr == b""
 

@@ -27,8 +27,8 @@ from starcast.support.errors import (
     UncheckedError,
     clean_message,
 )
-from starcast.support.table import Row, Table
 from starcast.support.failures import translate
+from starcast.support.table import Row, Table
 from starcast.support.text import add_flags, to_json
 from starcast.support.vocabulary import Format
 
