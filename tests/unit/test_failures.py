@@ -5,7 +5,6 @@ import errno
 import gzip
 import io
 import json
-import os
 import socket
 import subprocess
 import tomllib
@@ -36,7 +35,7 @@ def pg_error(kind: type[psycopg.Error], text: str = "m") -> Exception:
 
 
 UNDECODABLE = "a file or text cannot be decoded: "
-OS_ERRORS = [
+OS_ERRORS: list[tuple[Exception, int, str]] = [
     (os_error(errno.ENOSPC), 7, "the output cannot be written: reason"),
     (os_error(errno.EDQUOT, "/a/b"), 7, "/a/b cannot be written: reason"),
     (os_error(errno.EFBIG, "/a"), 7, "/a cannot be written: reason"),
@@ -53,7 +52,7 @@ OS_ERRORS = [
     (URLError("no host"), 4, "a connection failed: <urlopen error no host>"),
     (BrokenPipeError(32, "Broken pipe"), 4, "a connection failed: Broken pipe"),
 ]
-SERVER_ERRORS = [
+SERVER_ERRORS: list[tuple[Exception, int, str]] = [
     (pg_error(psycopg.errors.DiskFull), 7, "PostgreSQL failed: DiskFull: m"),
     (pg_error(psycopg.errors.OutOfMemory), 7, "PostgreSQL failed: OutOfMemory: m"),
     (pg_error(psycopg.errors.UndefinedTable, "a\nb"), 4, "PostgreSQL failed: UndefinedTable: a"),
@@ -71,7 +70,7 @@ SERVER_ERRORS = [
 #: Calls that raise an exception.
 CALLS: list[tuple[Callable[[], object], int, str]] = [
     (lambda: Path("/nowhere/x").read_bytes(), 2, "/nowhere/x cannot be used: No such file or"),
-    (lambda: os.stat(b"/\xff"), 2, r"/\udcff cannot be used: No such file or directory"),
+    (lambda: open(b"/\xff"), 2, r"/\udcff cannot be used: No such file or directory"),  # noqa: PTH123, SIM115
     (lambda: Path("/dev/null/x").read_bytes(), 2, "/dev/null/x cannot be used: Not a directory"),
     (lambda: Path("/").read_bytes(), 2, "/ cannot be used: Is a directory"),
     (lambda: Path("/" + "x" * 300).read_bytes(), 2, "cannot be used: File name too long"),
@@ -85,7 +84,7 @@ CALLS: list[tuple[Callable[[], object], int, str]] = [
     (lambda: gzip.decompress(b"xxxx"), 2, "a file cannot be used: Not a gzipped file (b'xx')"),
     (lambda: gzip.decompress(gzip.compress(b"x")[:-9]), 2, f"{UNDECODABLE}Compressed file ended"),
     (lambda: list(csv.reader(["x" * 200_000])), 2, f"{UNDECODABLE}field larger than field limit"),
-    (lambda: ET.XML("<a>"), 2, f"{UNDECODABLE}no element found: line 1"),  # noqa: S314
+    (lambda: ET.XML("<a>"), 2, f"{UNDECODABLE}no element found: line 1"),
     (lambda: subprocess.run(["false"], check=True), 4, "a program failed: Command '['false']'"),
     (lambda: psycopg.connect("no=1"), 4, "PostgreSQL failed: ProgrammingError: invalid connection"),
 ]
