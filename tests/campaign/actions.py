@@ -18,6 +18,7 @@ from campaign.fuzz import fuzz_command, fuzz_reader
 from campaign.interruptions import connection_fault, crowd, kill
 from campaign.output import Outcome
 from campaign.servers import Servers
+from campaign.surroundings import odd_session, odd_streams
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,8 @@ KINDS: dict[str, Kind] = {
     "forgery": Kind(forge, 2, 10),
     "fuzzed input": Kind(lambda servers, draw: fuzz_reader(servers.folder, draw), 3, 100),
     "fuzzed command": Kind(fuzz_command, 3, 20),
+    "odd streams": Kind(odd_streams, 3, 5),
+    "odd session": Kind(odd_session, 3),
 }
 
 

@@ -22,10 +22,15 @@ from campaign.output import Done, Outcome, find_problems
 from campaign.servers import Servers
 from starcast.cli.app import main
 from starcast.collectives import Schedule, schedule
+from starcast.collectives.columns import schedule_from_csv
 from starcast.collectives.model import COLUMNS
+from starcast.embedded.endpoints import graph_address, store_url
 from starcast.experiments.design import read_design
+from starcast.formats import render, schedule_from_goal, schedule_from_msccl
 from starcast.judges.simulator import Fault, simulate
 from starcast.queries.query import parse_header
+from starcast.stores.database import sessions
+from starcast.stores.graph.connection import Graph
 from starcast.support.errors import StarcastError
 from starcast.support.settings import Settings
 from starcast.support.vocabulary import parse_spec
@@ -92,6 +97,38 @@ def _load_settings(file: Path) -> None:
         Settings.load()
 
 
+def _connect_store(uri: str) -> None:
+    sessions.connect(store_url(Settings.load(postgres_uri=uri))).dispose()
+
+
+def _connect_graph(uri: str) -> None:
+    Graph.open(graph_address(Settings.load(neo4j_uri=uri, neo4j_password="x"))).close()
+
+
+def _schedule_reader(read: Callable[..., Schedule]) -> Callable[[Path], object]:
+    return lambda file: simulate(read(file, "S3", "broadcast"))
+
+
+#: URIs of servers that refuse connections at once.
+_POSTGRES_URIS = (
+    "postgresql://user@127.0.0.1:1/database",
+    "postgresql://user:word@127.0.0.1:1,127.0.0.1:2/database?target_session_attrs=any",
+    "postgresql:///database?host=/nowhere&user=user&connect_timeout=1",
+    "postgres://127.0.0.1:1/database?sslmode=require&options=-c%20geqo%3Doff",
+    "postgresql+psycopg://user@[::1]:1/database?application_name=x",
+)
+_NEO4J_URIS = (
+    "bolt://127.0.0.1:1", "neo4j://127.0.0.1:1", "bolt+s://127.0.0.1:1", "bolt+ssc://[::1]:1",
+    "neo4j+s://127.0.0.1:1", "bolt://user:word@127.0.0.1:1/database?policy=x",
+)  # fmt: skip
+_PLAN = schedule("S3", "broadcast", "greedy")
+
+
+def _file(name: str) -> tuple[str]:
+    """Return a schedule as the text of a file."""
+    return (b"".join(render(_PLAN, name)).decode(),)
+
+
 #: Valid texts, and the function that reads one of them, or a file with it, after it was changed.
 TEXTS: dict[str, tuple[tuple[str, ...], Callable[[Any], object]]] = {
     "topology spec": (("S5", "S6,3", "Q4", "S12", "Q24"), lambda text: topology(text).spec),
@@ -101,7 +138,16 @@ TEXTS: dict[str, tuple[tuple[str, ...], Callable[[Any], object]]] = {
     "pack header": ((_HEADER,), parse_header),
     "grid": ((_GRID,), lambda file: len(read_design(str(file)).points())),
     "settings": ((_SETTINGS,), _load_settings),
+    "PostgreSQL URI": (_POSTGRES_URIS, _connect_store),
+    "Neo4j URI": (_NEO4J_URIS, _connect_graph),
+    "rows": (_file("csv"), _schedule_reader(schedule_from_csv)),
+    "goal": (_file("goal"), _schedule_reader(schedule_from_goal)),
+    "msccl": (_file("msccl-xml"), _schedule_reader(schedule_from_msccl)),
 }
+#: The kinds of texts that are read from a file, with the suffix of its name.
+_SUFFIXES = {"grid": ".toml", "settings": ".toml", "rows": ".csv", "goal": ".goal", "msccl": ".xml"}
+#: Encodings that other programs write; "utf-8-sig" and "utf-16" begin with a byte order mark.
+_ENCODINGS = ("utf-8-sig", "utf-16", "utf-16-le", "utf-32", "latin-1", "cp037", "shift-jis")
 
 
 def text_reader(kind: str) -> Reader:
@@ -110,10 +156,15 @@ def text_reader(kind: str) -> Reader:
 
     def make(draw: Random, folder: Path) -> Case:
         text = damage(draw, draw.choice(examples))
-        if kind not in {"grid", "settings"}:
+        if kind not in _SUFFIXES:
             return text, partial(read, text)
-        file = folder / "fuzzed.toml"
-        file.write_text(text, encoding="utf-8", errors="surrogatepass")
+        file = folder / f"fuzzed{_SUFFIXES[kind]}"
+        content = text.encode("utf-8", "surrogatepass")
+        if draw.random() < 0.3:
+            separator, ending = draw.choice(",;\t|"), draw.choice(("\n", "\r\n", "\r", "\n\n"))
+            text = text.replace(",", separator).replace("\n", ending)
+            content = text.encode(draw.choice(_ENCODINGS), "replace")
+        file.write_bytes(content)
         return text, partial(read, file)
 
     return make

@@ -94,10 +94,11 @@ class Servers:
         environment: Mapping[str, str] | None = None,
         cwd: Path | None = None,
         preexec_fn: Callable[[], None] | None = None,
+        program: tuple[str, ...] = (sys.executable,),
     ) -> subprocess.Popen[str]:
         """Start a command in a separate session, as from a terminal."""
         return subprocess.Popen(
-            [sys.executable, "-m", "starcast.cli.app", *words],
+            [*program, "-m", "starcast.cli.app", *words],
             cwd=cwd,
             preexec_fn=preexec_fn,  # noqa: PLW1509 - only `full_output` passes one, without threads
             env={**self.environment, **(environment or {})},

@@ -38,6 +38,8 @@ SLICE = {
     "crowd": 1,
     "flood": 1,
     "forgery": 4,
+    "odd streams": 8,
+    "odd session": 3,
 }
 
 

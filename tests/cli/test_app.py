@@ -141,7 +141,7 @@ def test_a_closed_pipe_is_not_reported(words: str) -> None:
         assert process.stderr is not None
         process.stdout.close()
         assert process.stderr.read() == b""
-    assert process.returncode == 1
+    assert process.returncode == 141
 
 
 @pytest.mark.parametrize("setting", ["neo4j_uri", "postgres_uri"])

@@ -52,7 +52,7 @@ def part(name: str) -> str:
 
 NAMES = {module_name(path): path for path in MODULES}
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
-PARTS = {part(name) for name in NAMES} - {"__init__"}
+PARTS = {part(name) for name in NAMES} - {"__init__", "__main__"}
 PAGE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
 
 

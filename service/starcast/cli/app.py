@@ -1,24 +1,22 @@
 """The ``starcast`` command: command groups, global flags, and exit codes of errors."""
 
-import errno
 import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
-from starcast.cli import commands, completion, context
-from starcast.support.errors import LimitError, StarcastError, clean_message
+from starcast.cli import commands, completion, context, streams
+from starcast.support.errors import StarcastError, clean_message
 from starcast.support.text import add_flags
 
 INTERRUPTED = 130
-#: Error numbers of a full disk or an exhausted quota.
-_DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_REPORT = "the output of the same command under STARCAST_DEBUG=1"
 
 
 class _Root(TyperGroup):
@@ -86,6 +84,9 @@ def _clean_errors() -> Iterator[None]:
         if ctx is not None and hasattr(error, "possibilities"):
             _show_place(error, ctx)
         raise
+    except (EOFError, BrokenPipeError) as error:
+        # Click would print nothing, or "Aborted!", and exit with 1.
+        raise _as_starcast_error(error) from error
 
 
 def _show_place(error: Any, ctx: Any) -> None:
@@ -219,22 +220,29 @@ def main() -> None:
     An error is printed as one sentence with a hint. If ``STARCAST_DEBUG`` is set, a traceback is
     printed too if the exception is unexpected, or was caused by a plug-in or a server.
     """
+    streams.prepare()
     # Shell completion is handled before logs and errors, because it must print neither.
     if completion.VARIABLE in os.environ:
         completion.complete_and_exit(app)
     context.reset()
     try:
         _run()
+    except KeyboardInterrupt:
+        _end(INTERRUPTED)
     except SystemExit as end:
         completion.finish_installation()
-        if end.code == INTERRUPTED:
-            print("interrupted", file=sys.stderr)
-        context.finish(end.code if isinstance(end.code, int) else int(end.code is not None))
-        raise
+        _end(end.code if isinstance(end.code, int) else int(end.code is not None))
     except Exception as error:  # noqa: BLE001 - the last resort
         reported = _as_starcast_error(error)
         context.finish(reported.exit_code, error)
         sys.exit(_report(reported))
+
+
+def _end(code: int) -> NoReturn:
+    if code == INTERRUPTED:
+        print("interrupted", file=sys.stderr)
+    context.finish(code)
+    sys.exit(code)
 
 
 def _run() -> None:
@@ -244,9 +252,12 @@ def _run() -> None:
     """
     try:
         _command()()
-    finally:
-        if sys.stdout is not None:
-            _flush()
+    except BaseException as error:
+        is_done = isinstance(error, SystemExit) and not error.code
+        # The error of a failed command is more important than its lost output.
+        with nullcontext() if is_done else suppress(StarcastError, SystemExit):
+            sys.stdout.flush()
+        raise
 
 
 @cache
@@ -255,41 +266,15 @@ def _command() -> Callable[[], Any]:
     return typer.main.get_command(app)
 
 
-def _flush() -> None:
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        # At exit, Python would write the remaining output again and print another error. So stdout
-        # is replaced by the null device.
-        with suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        # The program that reads the pipe has closed it. Click exits with 1 in this case, too.
-        if error.errno == errno.EPIPE:
-            sys.exit(1)
-        raise _cannot_write(error) from None
-
-
 def _as_starcast_error(error: Exception) -> StarcastError:
-    is_unexpected = not isinstance(error, StarcastError | OSError)
-    if os.environ.get("STARCAST_DEBUG") and (is_unexpected or error.__cause__):
+    from starcast.support.failures import translate
+
+    if os.environ.get("STARCAST_DEBUG") and (
+        not isinstance(error, StarcastError) or error.__cause__
+    ):
         # An expected error has a cause only if a plug-in or a server raised an exception.
         traceback.print_exception(error)
-    if isinstance(error, StarcastError):
-        return error
-    if isinstance(error, OSError) and error.errno in _DISK_FULL:
-        return _cannot_write(error)
-    first_line = next(iter(str(error).strip().splitlines()), "no message")
-    return StarcastError(
-        f"starcast itself failed: {type(error).__name__}: {first_line}",
-        hint="please report it, with the output of the same command under STARCAST_DEBUG=1",
-    )
-
-
-def _cannot_write(error: OSError) -> LimitError:
-    return LimitError(
-        f"{error.filename or 'the output'} cannot be written: {error.strerror}",
-        hint="free some space, or write elsewhere",
-    )
+    return translate(error, report=_REPORT)
 
 
 def _report(error: StarcastError) -> int:

@@ -55,11 +55,13 @@ def complete_and_exit(run: Callable[[], Any]) -> None:
         except Exception:  # noqa: BLE001 - completion is silent
             status = 1
     lines = printed.getvalue().splitlines()
-    for line in filter(None, lines):
-        print(_for_bash(line, typed) if in_bash else line)
-    sys.stdout.flush()
-    # `sys.exit` would wait for a query that is still running.
-    os._exit(status)
+    try:
+        for line in filter(None, lines):
+            print(_for_bash(line, typed) if in_bash else line)
+        sys.stdout.flush()
+    finally:
+        # `sys.exit` would wait for a query that is still running.
+        os._exit(status)
 
 
 def finish_installation() -> None:

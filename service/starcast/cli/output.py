@@ -6,6 +6,7 @@
 import json
 import logging
 import os
+import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,8 +17,9 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
+from starcast.cli.streams import encodable
 from starcast.support import log
-from starcast.support.errors import InputError, escape
+from starcast.support.errors import LAYOUT, InputError, escape
 from starcast.support.progress import ProgressLines, Reporter, Silent, Task
 from starcast.support.text import format_value, to_json
 from starcast.support.vocabulary import Format, ListingFormat
@@ -45,6 +47,7 @@ verbosity = 0
 #: Name of the log events that record messages to the user.
 MESSAGE = "message"
 
+_BEYOND_ASCII = re.compile("[\x7f-\U0010ffff]")
 #: Number of blanks between two columns of a table.
 _COLUMN_GAP = 3
 #: Terminal codes that begin and end bold text.
@@ -78,6 +81,8 @@ def emit(
     elif output is Format.CSV:
         from starcast.support.table import write_csv
 
+        if sys.stdout.isatty():
+            table = [[escape(format_value(value, exact=True)) for value in row] for row in table]
         write_csv(sys.stdout, columns, table)
     elif output is Format.MARKDOWN:
         print(markdown(columns, table, bold))
@@ -138,15 +143,25 @@ def confirm(question: str, unchanged: str) -> None:
         raise InputError(
             f"{unchanged}: the question needs a terminal", hint="add --yes to skip the question"
         )
-    # The question goes to stderr, because stdout holds only data.
-    if not typer.confirm(question, err=True):
+    try:
+        # The question goes to stderr, because stdout holds only data.
+        is_confirmed = typer.confirm(question, err=True)
+    except typer.Abort:
+        # Ctrl-C or the end of the input; Typer would exit with 1.
+        raise KeyboardInterrupt from None
+    if not is_confirmed:
         say(unchanged)
         raise typer.Exit
 
 
 def _print_json(value: Any) -> None:
     # With `ensure_ascii`, letters such as é would become unreadable escape sequences.
-    print(json.dumps(value, default=to_json, ensure_ascii=False, indent=2))
+    text = json.dumps(value, default=to_json, ensure_ascii=False, indent=2)
+    print(_BEYOND_ASCII.sub(_as_json, text))
+
+
+def _as_json(found: re.Match[str]) -> str:
+    return found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1]
 
 
 def fits(rows: Iterable[Row], columns: Sequence[str]) -> bool:
@@ -204,7 +219,7 @@ def markdown(
     """Return a Markdown table in GitHub's dialect."""
     lines = [list(columns), ["---"] * len(columns)]
     for values, emphasized in _with_emphasis(table, bold):
-        cells = [format_value(value).replace("|", "\\|") for value in values]
+        cells = [escape(format_value(value)).replace("|", "\\|") for value in values]
         lines.append(
             [
                 f"**{cell}**" if cell and name in emphasized else cell
@@ -227,8 +242,8 @@ def _print_table(
     bold: Sequence[Collection[str]],
     below: Sequence[str],
 ) -> None:
-    # Control characters in values are escaped, because a terminal would execute them.
-    cells = [[escape(format_value(value)) for value in values] for values in table]
+    cells = [[encodable(escape(format_value(value))) for value in values] for values in table]
+    title, *below = (encodable(escape(line, LAYOUT)) for line in (title, *below))
     is_terminal = sys.stdout.isatty()
     widths = _column_widths(columns, cells, _terminal_width() if is_terminal else None)
     if widths is None:
@@ -343,13 +358,13 @@ def say(line: str) -> None:
     """Write a line to stderr, unless the command is quiet, and to the log."""
     log.event(MESSAGE, text=line)
     if not quiet:
-        print(line, file=sys.stderr, flush=True)
+        print(escape(line, LAYOUT), file=sys.stderr, flush=True)
 
 
 def warn(line: str) -> None:
     """Write a warning to stderr and to the log."""
     log.event("warning", logging.WARNING, text=line)
-    print(f"warning: {line}", file=sys.stderr, flush=True)
+    print(f"warning: {escape(line)}", file=sys.stderr, flush=True)
 
 
 def reset() -> None:
@@ -412,7 +427,7 @@ class _Terminal:
         with progress.Progress(
             *columns, console=Console(stderr=True, highlight=False, emoji=False)
         ) as bars:
-            yield _Bar(bars, bars.add_task(line, total=total))
+            yield _Bar(bars, bars.add_task(escape(line), total=total))
 
 
 class _Bar:

@@ -26,7 +26,7 @@ from starcast.cli.output import (
     write_text,
 )
 from starcast.lab.signature import check_suffix
-from starcast.support.errors import InputError
+from starcast.support.errors import LAYOUT, InputError, escape
 from starcast.support.vocabulary import Format, Layout, ListingFormat
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ def _rank(column: str) -> int:
 
 def text() -> Show:
     """Print a text, or the path of a file."""
-    return lambda result: print(str(result).rstrip())
+    return lambda result: print(escape(str(result).rstrip(), LAYOUT))
 
 
 def facts(output: FormatOption = Format.TABLE) -> Show:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 from xml.etree import ElementTree as ET
 
-from starcast.support.errors import InputError
+from starcast.support.errors import InputError, escape
 from starcast.topologies import Topology
 
 #: Maximum number of nodes up to which a picture with labels is readable; S5 has 120.
@@ -411,7 +411,7 @@ def _text(
     parent: ET.Element, text: str, at: complex, colour: str = INK, font_size: int = 12
 ) -> ET.Element:
     element = _element(parent, "text", x=at.real, y=at.imag, font_size=font_size, fill=colour)
-    element.text = text
+    element.text = escape(text)
     return element
 
 

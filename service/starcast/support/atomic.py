@@ -12,6 +12,7 @@ import fcntl
 import os
 import secrets
 import shutil
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -82,7 +83,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise InputError(f"{target} is a folder", hint="name a file in it")
     delete_abandoned(target.parent)
     try:
-        with atomic_replace(target, mode=0o666) as file:
+        with _open_stream(target) or atomic_replace(target, mode=0o666) as file:
             yield file
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
@@ -90,6 +91,20 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             f"{target} cannot be written: {reason}",
             hint="check the folder, its permissions and its disk",
         ) from None
+
+
+def _open_stream(path: Path) -> BinaryIO | None:
+    """Open a device, a pipe or a standard stream, which no file may replace; None for a file."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    for number in (1, 2):
+        with suppress(OSError):
+            if os.path.samestat(status, os.fstat(number)):
+                # Opening the file again would write from its beginning.
+                return os.fdopen(os.dup(number), "wb")
+    return None if stat.S_ISREG(status.st_mode) else path.open("wb")
 
 
 @contextmanager

@@ -13,17 +13,28 @@ _MAX_LENGTH = 1_000
 #: Maximum length of a quoted text or word in a message. Hints are not shortened in this way,
 #: because they contain commands to copy.
 _MAX_ECHO = 160
+#: The unprintable characters of a text that consists of lines.
+LAYOUT = "\n\t"
 _LONG_ECHO = re.compile(
     "|".join(form % _MAX_ECHO for form in (r"'[^']{%d,}'", r'"[^"]{%d,}"', r"\S{%d,}"))
 )
 
 
-def escape(text: str) -> str:
-    """Return a text in which unprintable characters, such as line breaks, are Python escapes."""
+def escape(text: str, kept: str = "") -> str:
+    """Return a text in which unprintable characters are Python escapes.
+
+    These are control characters such as line breaks, characters that change the direction of
+    writing, and characters of no width. A terminal would execute them, and readers would be misled.
+
+    Args:
+        text: the text.
+        kept: unprintable characters that are not escaped.
+    """
     if text.isprintable():
         return text
     return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+        char if char.isprintable() or char in kept else char.encode("unicode_escape").decode()
+        for char in text
     )
 
 
@@ -114,6 +125,7 @@ EXIT_CODES: dict[int, str] = {
     7: "limit reached: time, rows, memory or disk",
     8: "not checked: nothing is wrong, but a part of a record was not or cannot be checked",
     130: "interrupted with Ctrl-C",
+    141: "the program that reads the output has closed the pipe, as `head` does",
 }
 
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from starcast.support.errors import LAYOUT
+from starcast.support.errors import escape as escape_unprintable
 from starcast.support.text import format_value
 
 if TYPE_CHECKING:
@@ -89,7 +91,8 @@ def inline_files(page: str, data: str = "") -> str:
 
 def inline_html(text: str) -> Markup:
     """Convert a sentence with code, emphasis and formulas to HTML."""
-    code = _CODE.sub(r"<code>\1</code>", typeset(escape(text, quote=False)))
+    shown = escape(escape_unprintable(text, LAYOUT), quote=False)
+    code = _CODE.sub(r"<code>\1</code>", typeset(shown))
     return Markup(_EMPHASIS.sub(r"<em>\1</em>", code))  # noqa: S704 - escaped above
 
 
@@ -127,6 +130,7 @@ def _environment() -> "Environment":
         autoescape=True,
         # By default, Jinja2 prints nothing for a missing value, so a defect could remain unnoticed.
         undefined=StrictUndefined,
+        finalize=_show_unprintable,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -138,6 +142,11 @@ def _environment() -> "Environment":
         "repeats": _group_repeats,
     }
     return environment
+
+
+def _show_unprintable(value: Any) -> Any:
+    is_plain = isinstance(value, str) and not isinstance(value, Markup)
+    return escape_unprintable(value, LAYOUT) if is_plain else value
 
 
 def _group_repeats(values: Iterable[int]) -> str:

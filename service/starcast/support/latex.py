@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from starcast.support.errors import InputError
+from starcast.support.errors import InputError, escape
 from starcast.support.text import format_value
 
 if TYPE_CHECKING:
@@ -112,7 +112,8 @@ def booktabs(
 
 def escape_latex(text: str) -> str:
     """Return LaTeX that prints a text unchanged, on one line."""
-    cleaned = _INVISIBLE.sub(" ", text)
+    # The no-break space has a macro.
+    cleaned = escape(_INVISIBLE.sub(" ", text), kept="\xa0")
     return str(_encoder().unicode_to_latex(cleaned))
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TextIO, overload
 
 from starcast.support.errors import InputError, StarcastError, UnavailableError
+from starcast.support.errors import escape as escape_unprintable
 from starcast.support.text import did_you_mean, format_value, pluralize, to_json
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ class Table:
         for row, best in zip(self.rows, emphasized, strict=False):
             lines.append("<tr>")
             for name, side in zip(self.columns, sides, strict=True):
-                cell = escape(format_value(row[name]))
+                cell = escape(escape_unprintable(format_value(row[name])))
                 text = f"<b>{cell}</b>" if name in best else cell
                 lines.append(f'<td style="{_CELL}{side}">{text}</td>')
             lines.append("</tr>")

@@ -393,6 +393,14 @@ class Graph:
             ) from None
         except (neo4j.exceptions.DriverError, OSError) as error:
             raise describe_unreachable(self.uri, error) from None
+        except (ValueError, OverflowError) as error:
+            # The driver resolves a host name when it first connects.
+            if self.version:
+                raise
+            raise InputError(
+                f"Neo4j at {self.uri} cannot be reached: {error}",
+                hint="check host and port: bolt://HOST:7687",
+            ) from None
 
     def _translate_server_error(
         self, error: neo4j.exceptions.Neo4jError, timeout: float | None

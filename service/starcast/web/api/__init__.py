@@ -27,6 +27,7 @@ from starcast.support.errors import (
     UncheckedError,
     clean_message,
 )
+from starcast.support.failures import translate
 from starcast.support.table import Row, Table
 from starcast.support.text import add_flags, to_json
 from starcast.support.vocabulary import Format
@@ -277,18 +278,9 @@ PROBLEM_RESPONSES: dict[int | str, dict[str, object]] = {
 
 def as_starcast_error(error: Exception) -> StarcastError:
     """Convert an exception of FastAPI, Starlette or Python to an error with a hint."""
-    match error:
-        case StarcastError():
-            return error
-        case RequestValidationError():
-            return _invalid_parameter(error)
-        case MemoryError():
-            return LimitError("memory ran out", hint="ask for a smaller topology")
-    first_line = next(iter(str(error).strip().splitlines()), "no message")
-    return StarcastError(
-        f"starcast itself failed: {type(error).__name__}: {first_line}",
-        hint="please report it, with the lines of the log that 'starcast config' names",
-    )
+    if isinstance(error, RequestValidationError):
+        return _invalid_parameter(error)
+    return translate(error, report="the lines of the log that 'starcast config' names")
 
 
 def describe_problem(error: Exception, path: str, flags: str = "") -> ProblemDetails:

@@ -1,0 +1,109 @@
+"""The last resort for exceptions that no caller has translated, by their kind.
+
+Mishaps of the operating system, of files and of servers become errors with a documented exit code.
+Everything else is a defect of starcast, and is reported as such.
+"""
+
+import csv
+import errno
+import os
+import subprocess
+import zipfile
+import zlib
+from json import JSONDecodeError
+from tomllib import TOMLDecodeError
+from xml.etree.ElementTree import ParseError
+
+from starcast.support.errors import InputError, LimitError, StarcastError, UnavailableError
+from starcast.support.log import redact
+
+_DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
+_NETWORK = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL}
+#: Modules whose subclasses of OSError are about connections.
+_NETWORK_MODULES = {"socket", "ssl", "urllib", "http"}
+#: Exceptions of the decoders of files.
+_DAMAGED = (
+    *(csv.Error, JSONDecodeError, TOMLDecodeError, zipfile.BadZipFile, zlib.error, ParseError),
+    *(UnicodeError, EOFError),
+)
+#: Drivers are recognized by their packages, because importing them takes long.
+_SERVERS = {"neo4j": "Neo4j", "psycopg": "PostgreSQL", "sqlalchemy": "PostgreSQL"}
+_DOCTOR = "'starcast doctor' checks servers and programs; STARCAST_DEBUG=1 prints the details"
+
+
+def translate(error: Exception, report: str) -> StarcastError:
+    """Return the error to report for any exception.
+
+    Args:
+        error: the exception.
+        report: what to add to the report of a defect.
+    """
+    text = first_line(error)
+    if isinstance(error, StarcastError):
+        return error
+    for kind in type(error).__mro__:
+        if server := _SERVERS.get(_package(kind)):
+            return _from_driver(server, error)
+    if isinstance(error, OSError):
+        return from_os_error(error)
+    if isinstance(error, MemoryError):
+        return LimitError("memory ran out", hint="ask for a smaller topology")
+    if isinstance(error, RecursionError):
+        return LimitError("an input is nested too deeply", hint="simplify the input")
+    if isinstance(error, subprocess.SubprocessError):
+        return UnavailableError(f"a program failed: {text}", hint=_DOCTOR)
+    if isinstance(error, _DAMAGED):
+        return InputError(
+            f"a file or text cannot be decoded: {text}",
+            hint="check that the input is complete, in the right format, and UTF-8 if it is text",
+        )
+    return StarcastError(
+        f"starcast itself failed: {type(error).__name__}: {text}",
+        hint=f"please report it, with {report}",
+    )
+
+
+def from_os_error(error: OSError, place: str = "") -> StarcastError:
+    """Return the error to report for an error of the operating system.
+
+    Args:
+        error: the error.
+        place: the file or stream (default: the file that the error names).
+    """
+    if not place and error.filename is not None:
+        is_path = isinstance(error.filename, str | bytes)
+        place = os.fsdecode(error.filename) if is_path else str(error.filename)
+    reason = error.strerror or first_line(error)
+    text = f"{place or 'a file'} cannot be used: {reason}"
+    if error.errno in _DISK_FULL:
+        text = f"{place or 'the output'} cannot be written: {reason}"
+        return LimitError(text, hint="free some space, or write elsewhere")
+    if error.errno in _EXHAUSTED:
+        return LimitError(text, hint="end other programs, or raise the limits of 'ulimit -a'")
+    is_network = isinstance(error, ConnectionError | TimeoutError) or error.errno in _NETWORK
+    if not place and (is_network or _package(type(error)) in _NETWORK_MODULES):
+        return UnavailableError(f"a connection failed: {reason}", hint=_DOCTOR)
+    return InputError(text, hint="check the path, its permissions and its disk")
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an exception's text, without passwords."""
+    try:
+        lines = str(error).strip().splitlines()
+    except Exception:  # noqa: BLE001 - a plug-in's exception may raise another
+        lines = []
+    return redact(lines[0]) if lines else "no message"
+
+
+def _from_driver(server: str, error: Exception) -> StarcastError:
+    # SQLAlchemy's errors contain the statement with its values; the driver's own error does not.
+    cause = getattr(error, "orig", None) or error
+    # SQLSTATE class 53: the server has too little memory, disk or connections.
+    is_limit = str(getattr(cause, "sqlstate", "")).startswith("53")
+    kind = LimitError if is_limit else UnavailableError
+    return kind(f"{server} failed: {type(cause).__name__}: {first_line(cause)}", hint=_DOCTOR)
+
+
+def _package(kind: type) -> str:
+    return kind.__module__.partition(".")[0]
