@@ -231,6 +231,8 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
         self._entries[entry.name] = entry
         if not entry.origin.is_shipped:
             ORIGINS[self.noun, entry.name] = entry.origin
+            # The SHA-256 is computed now, because the files may be edited later.
+            _ = entry.origin.sha256
 
     def find(self, name: str, topology: Topology | None = None) -> AnyEntry:
         """Return the entry with a name.
