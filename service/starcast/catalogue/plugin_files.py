@@ -76,8 +76,9 @@ def hash_plugin(module: str, file: Path) -> str:
 
 def locate(root: Path, name: str) -> Path | None:
     """Return the file of a module below a folder, or None if it has none there."""
-    # A plug-in can add folders below its own to the path.
-    folders = [root, *(Path(entry) for entry in sys.path if root in Path(entry).parents)]
+    # A plug-in may add folders such as lib/ to the path. Deeper ones belong to others, such as the
+    # packages of a virtual environment in the plug-in's folder.
+    folders = [root, *(Path(entry) for entry in sys.path if Path(entry).parent == root)]
     for folder in folders:
         stem = folder.joinpath(*name.split("."))
         for ending in _ENDINGS:
