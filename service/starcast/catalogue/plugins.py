@@ -190,6 +190,17 @@ def guard(
     return lambda *given: run_guarded(noun, origin, lambda: read(function(*given)))
 
 
+def read_text(value: Any) -> str | None:
+    """Return a value that has to be text or None.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if not isinstance(value, str | None):
+        raise TypeError(f"it returned a value of type {type(value).__name__}, not text or None")
+    return value
+
+
 @contextmanager
 def _contained() -> Iterator[None]:
     """Run a plug-in's code in this context, which limits its effects on this process.
@@ -217,7 +228,7 @@ def describe(error: BaseException) -> str:
     try:
         text = error.message if isinstance(error, StarcastError) else str(error)
         return f"{type(error).__name__}: {next(iter(text.splitlines()), 'no message')}"
-    except Exception:  # noqa: BLE001 - the class of the exception belongs to a plug-in
+    except BaseException:  # noqa: BLE001 - the class of the exception belongs to a plug-in
         return f"{type(error).__name__}, whose message cannot be read"
 
 
