@@ -655,7 +655,7 @@ def test_a_plug_in_without_modules_of_its_own_has_the_hash_of_its_file(
 
 
 def test_the_hash_of_a_plug_in_in_a_package_covers_the_package_but_no_other_distribution(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     folder = tmp_path / "site-packages"
     (folder / "mypack").mkdir(parents=True)

@@ -107,7 +107,9 @@ def construction(
         entry = Construction(
             name=name, source=source, origin=origin, families=tuple(families), smallest=smallest,
             description=description or f"trees of {origin.module}",
-            exclusion=guard(f"'exclusion' of the construction '{name}'", origin, exclusion, read_text),
+            exclusion=guard(
+                f"'exclusion' of the construction '{name}'", origin, exclusion, read_text
+            ),
             one_tree_per_port=one_tree_per_port, partial=partial,
             arguments=read_arguments(name, origin, function, ("topology", "root")),
             # Tests cover starcast's own functions; the results of plug-ins are checked at every
