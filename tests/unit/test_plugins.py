@@ -531,7 +531,7 @@ def test_a_function_in_an_option_of_a_plug_in_is_named_if_it_fails(
             constructions("S4")
 
 
-#: What a plug-in does to its process, in the body of a construction.
+#: A construction that changes the state of its process.
 EFFECTS = """
     import multiprocessing, os, sys
 

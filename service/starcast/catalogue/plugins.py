@@ -364,10 +364,10 @@ def _import_file(path: Path) -> None:
         sys.path[:] = [*others, *_folders]
     # Modules that were edited, or belong to another plug-in, are imported again: the plug-in's
     # SHA-256 has to be that of the code that runs.
-    here = {name: file for name in _imported if (file := locate(path.parent, name))}
-    if any(_imported[name] != (file, file.read_bytes()) for name, file in here.items()):
+    known = {name: file for name in _imported if (file := locate(path.parent, name))}
+    if any(_imported[name] != (file, file.read_bytes()) for name, file in known.items()):
         importlib.invalidate_caches()
-        for name in here:
+        for name in known:
             sys.modules.pop(name, None)
     loader = _Loader(path.stem, str(path))
     module = importlib.util.module_from_spec(ModuleSpec(path.stem, loader, origin=str(path)))
