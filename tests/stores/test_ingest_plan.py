@@ -1,10 +1,14 @@
 """Ingest plans: artifacts, sizes, and requests refused before anything is built."""
 
+import re
+from collections.abc import Callable
+
 import pytest
 
 from starcast.collectives import schedule
 from starcast.collectives.algorithm import algorithms_on
 from starcast.collectives.model import COLLECTIVES
+from starcast.experiments.design import Grid
 from starcast.ingest.artifacts import Artifact, forest_artifact
 from starcast.ingest.planning import (
     BOLT_ROW_LIMIT,
@@ -12,6 +16,7 @@ from starcast.ingest.planning import (
     Estimate,
     choose_deletion,
     choose_method,
+    parse_request,
 )
 from starcast.support.errors import InputError, LimitError
 from starcast.support.text import format_duration
@@ -38,6 +43,29 @@ def test_all_selects_all_trees_and_schedules_that_are_defined(spec: str, root: s
             for algorithm in algorithms_on(topology(spec))
         ],
     ]
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", "a.csv", "ü", "a\u202eb", "a\u200bb", "\ud800", "A"])
+def test_a_forest_with_a_name_that_cannot_be_stored_is_refused(name: str) -> None:
+    """PostgreSQL would refuse it too, but only after the topology was stored."""
+    own = Forest("S4", forest("S4", "greedy").parent_port, construction=name)
+    with pytest.raises(InputError, match="cannot be stored under the name") as refusal:
+        parse_request("S4", forests=[own])
+    assert repr(name) in refusal.value.message
+
+
+@pytest.mark.usefixtures("registries")
+@pytest.mark.parametrize("pattern", [r"r(\d+)", r"R(\d+)\.x", r"R\.(\d+)"])
+def test_a_topology_with_a_spec_that_cannot_be_stored_is_refused(
+    load: Callable[[str], None], pattern: str
+) -> None:
+    load(f"@starcast.family('f', pattern=r'{pattern}', source='x')\ndef f(n): return [[2, 1]]")
+    spec = re.sub(r"\\(.)", r"\1", pattern.replace(r"(\d+)", "2"))
+    assert topology(spec).nodes == 2
+    with pytest.raises(InputError, match=f"the topology {re.escape(spec)} cannot be stored"):
+        parse_request(spec)
+    with pytest.raises(InputError, match=f"the topology {re.escape(spec)} cannot be stored"):
+        Grid({"topology": spec, "algorithm": "forest(base=breadth-first)", "message_bytes": 8})
 
 
 def test_constructions_with_arguments_have_a_normal_form() -> None:

@@ -371,9 +371,11 @@ def test_the_command_of_a_grid_has_an_option_for_each_value(grid: Grid) -> None:
 
 
 def test_experiment_names_are_checked() -> None:
-    for name in ["multiple-S5", "a", "2026.run_1"]:
+    for name in ["multiple-S5", "a", "2026.run_1", "a.csv", "index", 200 * "a"]:
         assert check_name(name) == name
-    for name in ["17", "", "-a", "a b", "a/b", "ü", "a\n"]:
+    # PostgreSQL cannot index a name of some thousand characters, and files have shorter names.
+    others = ["..", "a\u202eb", "\u05d0", 201 * "a"]
+    for name in ["17", "", "-a", "a b", "a/b", "ü", "a\n", *others, None]:
         with pytest.raises(InputError, match="is not a valid name for an experiment"):
             check_name(name)
 

@@ -1,7 +1,11 @@
 """Plug-ins: their definitions work everywhere, and errors name the file, the line and the rule."""
 
+import hashlib
 import os
+import pickle
+import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -13,6 +17,7 @@ import pytest
 import starcast
 from starcast import forest, schedule, simulate, topology
 from starcast.catalogue import plugins
+from starcast.catalogue.plugin_files import hash_plugin
 from starcast.catalogue.plugins import ORIGINS
 from starcast.claims import lower_bound_counts as counts
 from starcast.collectives.algorithm import algorithms_on
@@ -181,7 +186,7 @@ def test_results_that_are_not_arrays_of_parent_ports_are_refused(
 @pytest.mark.parametrize(
     ("result", "sentence"),
     [
-        ("5", "of type int, not a schedule"),
+        ("5", "the result is of type int, not a schedule"),
         ("{}", "has no column 'step'"),
         ("dict(step=[1], sender=[0], port=[2], unit=[0], time=[1])", "the unknown column 'time'"),
         (
@@ -451,3 +456,238 @@ def test_an_edited_plug_in_with_unchanged_size_and_time_is_loaded_again(
         plugins.load([str(file)])
         assert str(sys.modules["edited"].VALUE) == value
     del sys.modules["edited"]
+
+
+#: Exceptions whose text, class or kind is unusual, with the part of the message that names them.
+UNUSUAL = {
+    "str": ("class E(Exception):\n    def __str__(self): raise ValueError", "E, whose message"),
+    "number": ("class E(Exception):\n    def __str__(self): return 5", "E, whose message"),
+    "exits": ("class E(Exception):\n    def __str__(self): raise SystemExit", "E, whose message"),
+    "base": ("class E(BaseException):\n    def __str__(self): return 1", "E, whose message"),
+    "starcast": ("def E(): return starcast.StarcastError(5)", "StarcastError, whose message"),
+    "group": ("E = lambda: ExceptionGroup('two', [ValueError(1)])", "ExceptionGroup: two (1"),
+    "recursion": ("def E(): return E()", "RecursionError: maximum"),
+    "memory": ("E = MemoryError", "MemoryError: no message"),
+    "missing": ("E = ModuleNotFoundError", "ModuleNotFoundError: no message"),
+}
+
+
+@pytest.mark.parametrize("case", UNUSUAL)
+@pytest.mark.parametrize("kind", BODIES)
+def test_an_error_names_the_plug_in_even_if_the_exception_is_unusual(
+    load: Callable[[str], None], kind: str, case: str
+) -> None:
+    definition, shown = UNUSUAL[case]
+    load(f"{definition}\n{BODIES[kind]}raise E()")
+    with refused("mine.py:", f" raised {shown}"):
+        BUILDS[kind]()
+    with refused("the plug-in '", "mine.py' cannot be imported: ", shown):
+        load(f"{definition}\nraise E()")
+
+
+@pytest.mark.parametrize("kind", BODIES)
+@pytest.mark.parametrize(
+    "result",
+    [
+        "(exit() for _ in 'a')",
+        "type('R', (), {'__class__': property(lambda self: 1 / 0)})()",
+        "type('R', (dict,), {'__getitem__': lambda *_: exit(), 'keys': lambda self: exit()})()",
+    ],
+)
+def test_a_result_that_raises_while_it_is_read_is_refused(
+    load: Callable[[str], None], kind: str, result: str
+) -> None:
+    load(f"{BODIES[kind]}return {result}")
+    with refused("mine.py:2)"):
+        BUILDS[kind]()
+
+
+@pytest.mark.parametrize(
+    ("option", "body", "shown"),
+    [
+        ("exclusion", "1 / 0", "ZeroDivisionError"),
+        ("exclusion", "False", "it returned a value of type bool, not text or None"),
+        ("rows", "'many'", "TypeError: 'str' object"),
+        ("sources", "exit()", "SystemExit"),
+        ("refusal", "5", "TypeError: 'int' object"),
+        ("forest_construction", "5", "it returned a value of type int, not text or None"),
+    ],
+)
+def test_a_function_in_an_option_of_a_plug_in_is_named_if_it_fails(
+    load: Callable[[str], None], option: str, body: str, shown: str
+) -> None:
+    load(
+        f"@starcast.algorithm('gather', 'f', source='x', {option}=lambda *_: {body})\n"
+        "def f(topology, root, ports): ..."
+    )
+    with refused(f"'{option}' of the gather algorithm 'f' (", "mine.py:2) raised ", shown):
+        plan("S4", schedules="gather:f")
+    if option == "exclusion":
+        load(
+            f"@starcast.construction('g', source='x', exclusion=lambda _: {body})\n"
+            "def g(topology, root): ..."
+        )
+        with refused("'exclusion' of the construction 'g' (", "mine.py:2) raised ", shown):
+            constructions("S4")
+
+
+#: A construction that changes the state of its process.
+EFFECTS = """
+    import multiprocessing, os, sys
+
+    @starcast.construction("f", source="this test")
+    def f(topology, root):
+        print("printed by the plug-in")
+        os.chdir("/")
+        {effect}
+        return starcast.forest(topology, "greedy", root)
+"""
+
+
+@pytest.mark.parametrize(
+    "effect", ["os.fork()", "os.fork() or sys.exit()", "[os.fork() or 1 / 0 for _ in 'ab']"]
+)
+def test_a_process_that_a_plug_in_forks_ends_when_it_leaves_the_plug_in(
+    tmp_path: Path, effect: str
+) -> None:
+    file = tmp_path / "forks.py"
+    source = textwrap.dedent(EFFECTS.format(effect=effect))
+    file.write_text(f"import os, starcast\nos.fork()\n{source}")
+    program = f"""
+import os, starcast
+from starcast.catalogue import plugins
+folder = os.getcwd()
+plugins.load([{str(file)!r}])
+print(starcast.forest("S4", "f").height, os.getcwd() == folder)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert run.stdout == "4 True\n"
+    assert "printed by the plug-in" in run.stderr
+
+
+def test_a_plug_in_can_use_processes_of_its_own(load: Callable[[str], None]) -> None:
+    load(
+        """
+        import multiprocessing
+
+        def add(value): return value + 1
+
+        @starcast.construction("f", source="this test")
+        def f(topology, root):
+            with multiprocessing.get_context("fork").Pool(1) as pool:
+                assert pool.map(add, [1, 2]) == [2, 3]
+            return starcast.forest(topology, "greedy", root)
+        """
+    )
+    assert forest("S4", "f").height == 4
+
+
+HELPED = """
+import starcast
+import helper
+
+@starcast.construction("f", source="this test")
+def f(topology, root):
+    import lazy.part
+    return starcast.forest(topology, helper.NAME, root)
+"""
+
+
+def write_helped(folder: Path) -> str:
+    """Write a plug-in with modules of its own, and return the path of its file."""
+    for name, text in {
+        "helped.py": HELPED,
+        "helper.py": "NAME = 'greedy'\n",
+        "other.py": "NAME = 'not imported'\n",
+        "lazy/__init__.py": "",
+        "lazy/part.py": "from . import deep\n",
+        "lazy/deep.py": "from importlib import import_module\nimport_module('.last', __package__)",
+        "lazy/last.py": "X = 1\n",
+    }.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return str(folder / "helped.py")
+
+
+def test_the_hash_of_a_plug_in_covers_the_modules_that_it_imports_from_its_folder(
+    registries: Callable[[], None], tmp_path: Path
+) -> None:
+    file = write_helped(tmp_path / "a")
+    digests = {}
+    for edited in ("", "other.py", "helper.py", "lazy/part.py", "lazy/last.py", "helped.py"):
+        registries()
+        if edited:
+            path = tmp_path / "a" / edited
+            path.write_text(f"{path.read_text()}\n# edited\n")
+        plugins.load([file])
+        assert forest("S4", "f").height == 4
+        digests[edited] = ORIGINS["construction", "f"].sha256
+    assert digests["other.py"] == digests[""]
+    assert len(set(digests.values())) == 5
+    # The hash depends neither on the folder nor on the order of loading.
+    registries()
+    plugins.load([write_helped(tmp_path / "b")])
+    assert ORIGINS["construction", "f"].sha256 == digests[""]
+
+
+def test_an_edited_module_of_a_plug_in_is_imported_again(
+    registries: Callable[[], None], tmp_path: Path
+) -> None:
+    file = write_helped(tmp_path)
+    for name in ("greedy", "breadth-first"):
+        registries()
+        (tmp_path / "helper.py").write_text(f"NAME = '{name}'\n")
+        plugins.load([file])
+        assert forest("S4", "f").parent_port.tolist() == forest("S4", name).parent_port.tolist()
+
+
+def test_a_plug_in_without_modules_of_its_own_has_the_hash_of_its_file(
+    load: Callable[[str], None], tmp_path: Path
+) -> None:
+    # A module of the same name as one of Python's is not imported.
+    (tmp_path / "json.py").write_text("1 / 0")
+    load(f"import json, numpy\n{BODIES['construction']}...")
+    content = (tmp_path / "mine.py").read_bytes()
+    assert ORIGINS["construction", "f"].sha256 == hashlib.sha256(content).hexdigest()
+
+
+def test_the_hash_of_a_plug_in_in_a_package_covers_the_package_but_no_other_distribution(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "site-packages"
+    (folder / "mypack").mkdir(parents=True)
+    trees, part = folder / "mypack" / "trees.py", folder / "mypack" / "part.py"
+    (folder / "mypack" / "__init__.py").write_text("")
+    (folder / "unrelated.py").write_text("")
+    trees.write_text("import unrelated\n")
+    content = trees.read_bytes()
+    assert hash_plugin("mypack.trees", trees) == hashlib.sha256(content).hexdigest()
+    trees.write_text("import unrelated\nfrom .part import *\n")
+    part.write_text("X = 1")
+    first = hash_plugin("mypack.trees", trees)
+    (folder / "unrelated.py").write_text("edited")
+    assert hash_plugin("mypack.trees", trees) == first
+    part.write_text("X = 2")
+    assert hash_plugin("mypack.trees", trees) != first
+
+
+def test_the_modules_of_a_plug_in_are_sent_to_workers(
+    registries: Callable[[], None], tmp_path: Path
+) -> None:
+    """A worker that runs for long gets first one version, and then another."""
+    file = write_helped(tmp_path)
+    for name in ("greedy", "breadth-first"):
+        registries()
+        (tmp_path / "helper.py").write_text(f"NAME = '{name}'\n")
+        plugins.load([file])
+        digest = ORIGINS["construction", "f"].sha256
+        loader = pickle.loads(pickle.dumps(plugins.pack()))  # noqa: S301 - our own
+        registries()
+        loader()
+        origin = ORIGINS["construction", "f"]
+        assert not origin.file.startswith(str(tmp_path))
+        assert origin.sha256 == digest
+        assert forest("S4", "f").parent_port.tolist() == forest("S4", name).parent_port.tolist()

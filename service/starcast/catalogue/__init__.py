@@ -19,6 +19,7 @@ from starcast.catalogue.plugins import ORIGINS, Origin, located
 from starcast.support.errors import InputError
 from starcast.support.integers import check_count
 from starcast.support.text import did_you_mean
+from starcast.support.vocabulary import MAX_NAME
 
 Value = int | str
 #: A `starcast.topologies.Topology`. This package cannot import the class, because
@@ -79,7 +80,8 @@ class Argument:
         if not isinstance(value, str) or not value or not _is_word(value):
             raise InputError(
                 f"{self.name} is {value!r}, not a single word",
-                hint="write it without blanks, commas, equals signs or parentheses",
+                hint="write it without blanks, commas, equals signs or parentheses, with at most "
+                f"{MAX_NAME} characters",
             )
         return value
 
@@ -99,7 +101,7 @@ class Argument:
 
 
 def _is_word(text: str) -> bool:
-    return text.isprintable() and not re.search(r"[()=,\s]", text)
+    return len(text) <= MAX_NAME and text.isprintable() and not re.search(r"[()=,\s]", text)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -231,6 +233,8 @@ class Registry(Mapping[str, AnyEntry], Generic[AnyEntry]):
         self._entries[entry.name] = entry
         if not entry.origin.is_shipped:
             ORIGINS[self.noun, entry.name] = entry.origin
+            # The SHA-256 is computed now, because the files may be edited later.
+            _ = entry.origin.sha256
 
     def find(self, name: str, topology: Topology | None = None) -> AnyEntry:
         """Return the entry with a name.
@@ -360,11 +364,11 @@ def check_declaration(
             declared object is not a function.
     """
     origin = Origin.of(function)
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > MAX_NAME:
         shown = repr(name) if isinstance(name, str) else f"a value of type {type(name).__name__}"
         raise InputError(
             f"{origin}: {shown} is not a valid name",
-            hint="write lower-case words joined by hyphens",
+            hint=f"write lower-case words joined by hyphens, at most {MAX_NAME} characters",
         )
     subject = f"the {kind} '{name}'"
     check_options(origin, subject, {"families": families, **options})

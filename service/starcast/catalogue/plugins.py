@@ -13,9 +13,10 @@ Modules that only plug-ins need are imported on demand, because all entries impo
 import importlib
 import importlib.util
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -74,11 +75,10 @@ class Origin:
 
     @cached_property
     def sha256(self) -> str:
-        """The SHA-256 of the source file; empty if there is no file, as in a notebook."""
-        import hashlib  # noqa: PLC0415
+        """The SHA-256 of the plug-in's files when it was loaded; see `plugin_files.hash_plugin`."""
+        from starcast.catalogue.plugin_files import hash_plugin  # noqa: PLC0415
 
-        path = Path(self.file)
-        return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        return hash_plugin(self.module, Path(self.file))
 
     @property
     def version(self) -> str:
@@ -168,7 +168,8 @@ def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
     if origin.is_shipped:
         return action()
     try:
-        return action()
+        with _contained():
+            return action()
     except KeyboardInterrupt:
         raise
     # SystemExit is also caught: sys.exit() in a plug-in would end the command as if it had
@@ -180,19 +181,66 @@ def run_guarded(noun: str, origin: Origin, action: Callable[[], Any]) -> Any:
         ) from error
 
 
+def guard(
+    noun: str, origin: Origin, function: Callable[..., Any], read: Callable[[Any], Any]
+) -> Callable[..., Any]:
+    """Return a function that calls a plug-in's function and reads its result; see `run_guarded`."""
+    if origin.is_shipped:
+        return function
+    return lambda *given: run_guarded(noun, origin, lambda: read(function(*given)))
+
+
+def read_text(value: Any) -> str | None:
+    """Return a value that has to be text or None.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if not isinstance(value, str | None):
+        raise TypeError(f"it returned a value of type {type(value).__name__}, not text or None")
+    return value
+
+
+@contextmanager
+def _contained() -> Iterator[None]:
+    """Run a plug-in's code in this context, which limits its effects on this process.
+
+    What it prints goes to stderr, because stdout is for results. The working directory is restored.
+    A process that it forks ends when it leaves the context: otherwise it would continue the
+    command, and print and store everything a second time.
+    """
+    process, output, folder = os.getpid(), sys.stdout, None
+    with suppress(FileNotFoundError):  # the working directory was deleted
+        folder = os.getcwd()  # noqa: PTH109 - may be no valid text
+    sys.stdout = sys.stderr
+    try:
+        yield
+    finally:
+        if os.getpid() != process:
+            os._exit(int(sys.exc_info()[0] not in (None, SystemExit)))
+        sys.stdout = output
+        if folder is not None:
+            os.chdir(folder)
+
+
 def describe(error: BaseException) -> str:
     """Return the class of an exception and the first line of its message."""
-    text = error.message if isinstance(error, StarcastError) else str(error)
-    return f"{type(error).__name__}: {next(iter(text.splitlines()), 'no message')}"
+    try:
+        text = error.message if isinstance(error, StarcastError) else str(error)
+        return f"{type(error).__name__}: {next(iter(text.splitlines()), 'no message')}"
+    except BaseException:  # noqa: BLE001 - the class of the exception belongs to a plug-in
+        return f"{type(error).__name__}, whose message cannot be read"
 
 
 @contextmanager
 def located(noun: str, origin: Origin) -> Iterator[None]:
     """Read a function's result in this context; its errors then name the plug-in's function."""
     try:
-        yield
-    except Exception as error:
-        if origin.is_shipped:
+        with nullcontext() if origin.is_shipped else _contained():
+            yield
+    # A result that is computed while it is read may also raise SystemExit.
+    except BaseException as error:
+        if origin.is_shipped or isinstance(error, KeyboardInterrupt):
             raise
         if isinstance(error, InputError):
             raise InputError(f"{noun} ({origin}): {error.message}", hint=error.hint) from None
@@ -265,13 +313,14 @@ def loadable() -> tuple[str, ...]:
 
 def _import(name: str, action: Callable[[], object]) -> None:
     try:
-        action()
+        with _contained():
+            action()
     # An InputError of a decorator already names the file and the line of the function.
     except InputError:
         raise
     except ModuleNotFoundError as error:
         raise InputError(
-            f"the plug-in '{name}' cannot be imported: {error.msg}",
+            f"the plug-in '{name}' cannot be imported: {error.msg or describe(error)}",
             hint="name a module that Python finds, or the path of a .py file",
         ) from None
     except KeyboardInterrupt:
@@ -295,14 +344,38 @@ class _Loader(SourceFileLoader):
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
+#: Folders of plug-in files: the last entries of `sys.path`, the one used last first.
+_folders: dict[str, None] = {}
+#: File and content of the modules that plug-in files import from their folders, by name.
+_imported: dict[str, tuple[Path, bytes]] = {}
+
+
 def _import_file(path: Path) -> None:
+    from starcast.catalogue.plugin_files import find_modules, locate  # noqa: PLC0415
+
     if not path.is_file():
         raise InputError(f"there is no plug-in {path}", hint="give the path of a .py file")
+    folder = str(path.parent)
+    if folder in _folders or folder not in sys.path:
+        others = [entry for entry in sys.path if entry not in _folders]
+        rest = [entry for entry in _folders if entry != folder]
+        _folders.clear()
+        _folders.update(dict.fromkeys([folder, *rest]))
+        sys.path[:] = [*others, *_folders]
+    # Modules that were edited, or belong to another plug-in, are imported again: the plug-in's
+    # SHA-256 has to be that of the code that runs.
+    known = {name: file for name in _imported if (file := locate(path.parent, name))}
+    if any(_imported[name] != (file, file.read_bytes()) for name, file in known.items()):
+        importlib.invalidate_caches()
+        for name in known:
+            sys.modules.pop(name, None)
     loader = _Loader(path.stem, str(path))
     module = importlib.util.module_from_spec(ModuleSpec(path.stem, loader, origin=str(path)))
     # Objects of the module can be sent to worker processes only if it is in `sys.modules`.
     sys.modules[path.stem] = module
     loader.exec_module(module)
+    modules = find_modules(path.stem, path)
+    _imported.update({name: modules[name] for name in modules if name != path.stem})
 
 
 @dataclass(frozen=True)
@@ -312,11 +385,11 @@ class PluginLoader:
     Two loaders are equal if their plug-ins are equal.
 
     Attributes:
-        plugins: the name of each plug-in's module, with the text of a plug-in that is a single
-            file; None for a module in a package, which must be installed at the worker.
+        plugins: the name of each plug-in's module, with the paths and contents of its files below
+            its folder; no files for a module in a package, which must be installed at the worker.
     """
 
-    plugins: tuple[tuple[str, bytes | None], ...]
+    plugins: tuple[tuple[str, tuple[tuple[str, bytes], ...]], ...]
 
     def __call__(self) -> None:
         """Load the plug-ins.
@@ -324,7 +397,7 @@ class PluginLoader:
         Raises:
             InputError: a plug-in is not installed in this process, or cannot be imported.
         """
-        load([_file(name, source) if source else name for name, source in self.plugins])
+        load([_file(name, files) if files else name for name, files in self.plugins])
 
 
 def pack(names: Sequence[str] | None = None) -> PluginLoader:
@@ -340,7 +413,9 @@ def pack(names: Sequence[str] | None = None) -> PluginLoader:
     return PluginLoader(tuple(map(_pack, loadable() if names is None else names)))
 
 
-def _pack(name: str) -> tuple[str, bytes | None]:
+def _pack(name: str) -> tuple[str, tuple[tuple[str, bytes], ...]]:
+    from starcast.catalogue.plugin_files import find_modules  # noqa: PLC0415
+
     if name.endswith(".py"):
         path: Path | None = Path(name)
     else:
@@ -350,9 +425,11 @@ def _pack(name: str) -> tuple[str, bytes | None]:
         )
         path = Path(spec.origin) if spec and is_single_file and spec.origin else None
     if path is None:
-        return name, None
+        return name, ()
     try:
-        return path.stem, path.read_bytes()
+        files = find_modules(path.stem, path).values()
+        contents = {str(file.relative_to(path.parent)): content for file, content in files}
+        return path.stem, tuple(sorted(contents.items()))
     except OSError as error:
         raise InputError(
             f"the plug-in {path} cannot be sent to workers: {(error.strerror or '').lower()}",
@@ -368,13 +445,15 @@ def _folder() -> "TemporaryDirectory[str]":
     return TemporaryDirectory(prefix="starcast-plugins-")
 
 
-def _file(name: str, source: bytes) -> str:
-    """Write the source of a plug-in to a file, and return the path of the file."""
+def _file(name: str, files: tuple[tuple[str, bytes], ...]) -> str:
+    """Write the files of a plug-in, and return the path of its own file."""
     import hashlib  # noqa: PLC0415
 
-    # The folder's name depends on the source, so versions of a plug-in do not overwrite each other.
-    folder = Path(_folder().name) / hashlib.sha256(source).hexdigest()[:16]
-    folder.mkdir(exist_ok=True)
-    path = folder / f"{name}.py"
-    path.write_bytes(source)
-    return str(path)
+    # The folder's name depends on the contents, so versions of a plug-in do not overwrite each
+    # other.
+    folder = Path(_folder().name) / hashlib.sha256(repr(files).encode()).hexdigest()[:16]
+    for file, content in files:
+        path = folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return str(folder / f"{name}.py")

@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Annotated, Any, NamedTuple, TypedDict, Unpack, get_args
 
 from starcast.catalogue import (
@@ -16,7 +17,7 @@ from starcast.catalogue import (
     check_options,
     read_arguments,
 )
-from starcast.catalogue.plugins import Origin, located, run_guarded
+from starcast.catalogue.plugins import Origin, guard, located, read_text, run_guarded
 from starcast.collectives.columns import REQUIRED, schedule_from_columns
 from starcast.collectives.model import (
     BYTES_PER_ROW,
@@ -184,6 +185,16 @@ class Foresight(TypedDict, total=False):
     sources: Callable[[Topology, str], int]
 
 
+#: Functions that read the results of these functions if a plug-in defines them.
+_FORESIGHT: Mapping[str, Callable[[Any], Any]] = {
+    "exclusion": read_text,
+    "rows": index,
+    "forest_construction": read_text,
+    "refusal": lambda result: result and Refusal(*map(str, result)),
+    "sources": index,
+}
+
+
 def algorithm(
     collective: Collective,
     name: str,
@@ -255,7 +266,13 @@ def algorithm(
             collective=collective, name=name, source=source, origin=origin, smallest=smallest,
             families=tuple(families), ports=tuple(ports),
             arguments=read_arguments(name, origin, function, ("topology", "root", "ports")),
-            build=build, **foresight,
+            build=build, **{
+                option: guard(
+                    f"'{option}' of the {collective} algorithm '{name}'", origin, value,
+                    _FORESIGHT[option],
+                )
+                for option, value in foresight.items()
+            },
         )  # fmt: skip
         REGISTRIES[collective].register(entry)
         return function
@@ -264,22 +281,24 @@ def algorithm(
 
 
 def _read_schedule(noun: str, origin: Origin, result: Any, declared: Mapping[str, Any]) -> Schedule:
+    with located(noun, origin):
+        return schedule_from_columns(_read_columns(result), **declared)
+
+
+def _read_columns(result: Any) -> Mapping[str, Any]:
     if isinstance(result, Schedule):
         # The columns of a `Schedule` are copied into a new one, because the function may have
         # returned a schedule for another topology, root or port model.
-        columns: Mapping[str, Any] = {
+        return {
             **result.columns._asdict(),
             **{key: getattr(result, key) for key in ("units", "packets", "symmetric", "forest")},
         }
-    elif isinstance(result, Mapping):
-        columns = result
-    else:
+    if not isinstance(result, Mapping):
         raise InputError(
-            f"{noun} ({origin}) returned a value of type {type(result).__name__}, not a schedule",
+            f"the result is of type {type(result).__name__}, not a schedule",
             hint=f"return a mapping with the columns {', '.join(REQUIRED)}, or a Schedule",
         )
-    with located(noun, origin):
-        return schedule_from_columns(columns, **declared)
+    return result
 
 
 def algorithms(collective: str | None = None) -> tuple[Algorithm, ...]:

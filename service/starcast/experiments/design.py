@@ -23,7 +23,7 @@ from starcast.support.errors import InputError, LimitError, StarcastError
 from starcast.support.installation import data_folder
 from starcast.support.limited import parse_toml, read_text
 from starcast.support.text import did_you_mean, pluralize
-from starcast.support.vocabulary import format_spec, parse_spec
+from starcast.support.vocabulary import MAX_NAME, format_spec, parse_spec
 from starcast.topologies import Topology, as_topology
 
 #: The maximum number of points in a grid.
@@ -329,15 +329,17 @@ def as_toml(stored: Mapping[str, Any]) -> str:
 def check_name(name: str) -> str:
     """Check an experiment name and return it.
 
-    A name must not consist of digits only, because a number names a run.
+    A name must not consist of digits only, because a number names a run. Its length is limited,
+    because it becomes part of URLs and of file names.
 
     Raises:
         InputError: the name is not valid.
     """
-    if not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > MAX_NAME:
         raise InputError(
             f"'{name}' is not a valid name for an experiment",
-            hint="use letters, digits, '.', '_' and '-', but not only digits",
+            hint="use letters, digits, '.', '_' and '-', but not only digits, and at most "
+            f"{MAX_NAME} characters",
         )
     return name
 

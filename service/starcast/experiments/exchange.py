@@ -108,7 +108,14 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
                 f"{file} holds {len(experiments)} experiments, which cannot all be named '{name}'",
                 hint="omit --as",
             )
-        experiments = [experiments[0].model_copy(update={"name": check_name(name)})]
+        experiments = [experiments[0].model_copy(update={"name": name})]
+    for experiment in experiments:
+        try:
+            check_name(experiment.name)
+        except InputError as error:
+            raise InputError(
+                f"{file}: {error.message}", hint="give another name with --as"
+            ) from None
     try:
         return _import(engine, experiments)
     except (DataError, IntegrityError) as error:  # for example, a text contains a NUL character
@@ -314,7 +321,7 @@ def read_shards(files: Sequence[Path], name: str | None = None) -> ExperimentRec
     """
     job, results = merge_shards(files, "experiment", _Description, _Runs)
     design = Design.from_json(job.grid)
-    name = name or job.name
+    name = check_name(name or job.name)
     runs = [run for result in results for run in result.root]
     if not runs:
         raise InputError("the shards hold no runs", hint="run the shards again")

@@ -32,7 +32,7 @@ from starcast.support.json_files import (
     describe_error,
 )
 from starcast.support.limited import MB, read_bytes
-from starcast.support.vocabulary import parse_spec
+from starcast.support.vocabulary import MAX_NAME, parse_spec
 from starcast.topologies import as_topology, count_nodes
 from starcast.trees.construction import CONSTRUCTIONS
 
@@ -195,7 +195,8 @@ class ExperimentRecord(StrictRecord):
             StarcastError: a name, a grid or a point is not valid.
             pydantic.ValidationError: a run does not match the schema.
         """
-        check_name(self.name)
+        # A longer name of an earlier version can be replaced when the file is imported.
+        check_name(self.name[:MAX_NAME])
         allowed = self._design_points()
         seen = set()
         for run in self.runs:

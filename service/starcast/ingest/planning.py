@@ -16,6 +16,7 @@ again, and the server, which must be the embedded one, has to be restarted. So s
 all ingests into other servers, use Bolt; large ingests use the import.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -41,7 +42,13 @@ from starcast.support.errors import InputError, LimitError, RejectedError
 from starcast.support.integers import check_count
 from starcast.support.table import Table
 from starcast.support.text import format_duration
-from starcast.support.vocabulary import LoadMethod, parse_spec, split_specs
+from starcast.support.vocabulary import (
+    STORED_NAME,
+    LoadMethod,
+    check_stored_spec,
+    parse_spec,
+    split_specs,
+)
 from starcast.topologies import Topology
 from starcast.topologies import topology as parse_topology
 from starcast.trees import Forest, plain_constructions
@@ -148,6 +155,7 @@ def parse_request(
         ['S4', 'S4:greedy:1234']
     """
     topology = parse_topology(spec)
+    check_stored_spec(topology.spec)
     start = topology.node(root)
     selected, skipped = _select_schedules(topology, schedules, start, ports, segments, messages)
     texts = [
@@ -180,6 +188,12 @@ def _check_forests(topology: Topology, forests: Iterable[Forest]) -> dict[str, F
             raise InputError(
                 f"the forest {given.id} is on {given.topology.spec}, not on {topology.spec}",
                 hint=f"ingest {given.topology.spec}",
+            )
+        if not re.fullmatch(STORED_NAME, given.construction):
+            raise InputError(
+                f"the forest {given.id} cannot be stored under the name {given.construction!r}",
+                hint="name it with lower-case letters, digits and hyphens: "
+                "Forest(..., construction='mine')",
             )
         if given.id in checked:
             raise InputError(

@@ -103,10 +103,31 @@ VERIFICATIONS: tuple[Verification, ...] = get_args(Verification)
 
 Arguments = dict[str, str | int]
 
+#: The maximum number of characters in a name that becomes part of ids, file names and URLs.
+MAX_NAME = 200
+#: The forms in which both stores keep the specs of topologies, and the names of constructions and
+#: algorithms, as regular expressions.
+STORED_SPEC = r"[A-Z][A-Za-z_-]*[0-9]+([,x][0-9]+)*"
+STORED_NAME = r"[a-z][a-z0-9-]*(\([^()]+\))?"
+
 _SPEC = re.compile(r"([^()=,\s]+)(?:\(([^()]*)\))?")
 _ARGUMENT = re.compile(r"([^()=,\s]+)=([^()=,\s]+)")
 _INTEGER = re.compile(r"-?[0-9]{1,9}")
 _SEPARATOR = re.compile(r",(?![^(]*\))")  # a comma outside parentheses
+
+
+def check_stored_spec(spec: str) -> None:
+    """Check that a topology can be stored under its spec, which a plug-in may define.
+
+    Raises:
+        InputError: the spec does not have the form `STORED_SPEC`.
+    """
+    if not re.fullmatch(STORED_SPEC, spec):
+        raise InputError(
+            f"the topology {spec} cannot be stored under this spec",
+            hint="let the pattern of the family match a capital letter, further letters, and then "
+            "numbers, as in R4 or R4,2",
+        )
 
 
 def format_spec(name: str, arguments: Mapping[str, str | int]) -> str:

@@ -100,9 +100,9 @@ def family(
                     hint=f"{first} goes from {sizes[0]} to {sizes[-1]}",
                 )
             built = run_guarded(subject, origin, lambda: function(*numbers))
-            if isinstance(built, Topology):
-                return built
             with located(subject, origin):
+                if isinstance(built, Topology):
+                    return built
                 return CayleyGraph(spec, name, built, _GROUPS[group] or Residues(numbers))
 
         entry = Family(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starcast.catalogue import Entry, Function, Registry, check_declaration, read_arguments
-from starcast.catalogue.plugins import run_guarded
+from starcast.catalogue.plugins import guard, read_text, run_guarded
 from starcast.support.arrays import freeze
 from starcast.support.errors import InputError
 from starcast.support.vocabulary import parse_construction
@@ -106,7 +106,10 @@ def construction(
 
         entry = Construction(
             name=name, source=source, origin=origin, families=tuple(families), smallest=smallest,
-            description=description or f"trees of {origin.module}", exclusion=exclusion,
+            description=description or f"trees of {origin.module}",
+            exclusion=guard(
+                f"'exclusion' of the construction '{name}'", origin, exclusion, read_text
+            ),
             one_tree_per_port=one_tree_per_port, partial=partial,
             arguments=read_arguments(name, origin, function, ("topology", "root")),
             # Tests cover starcast's own functions; the results of plug-ins are checked at every

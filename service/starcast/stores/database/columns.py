@@ -33,6 +33,7 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, MappedColumn, mapped_column
 
 from starcast.support.axes import AXES, Axis, Parameters
+from starcast.support.vocabulary import STORED_NAME, STORED_SPEC
 
 #: Constraint names are derived from table and column, so that migrations can refer to them.
 NAMING = {
@@ -45,9 +46,9 @@ NAMING = {
 # Checks of columns: SQL conditions in which {} is the name of the column.
 #: A topology's spec, such as ``S5``: the letters of its family, then its sizes. Specs of plug-in
 #: families match as well.
-SPEC = "{} ~ '^[A-Z][A-Za-z_-]*[0-9]+([,x][0-9]+)*$'"
+SPEC = f"{{}} ~ '^{STORED_SPEC}$'"
 #: The name of a construction or algorithm, which can have arguments: ``forest(base=greedy)``.
-NAME = r"{} ~ '^[a-z][a-z0-9-]*(\([^()]+\))?$'"
+NAME = f"{{}} ~ '^{STORED_NAME}$'"
 #: A non-negative rational number.
 RATIONAL = r"{} ~ '^\d+(/[1-9]\d*)?$'"
 OBJECT = "jsonb_typeof({}) = 'object'"

@@ -30,7 +30,8 @@ from starcast.web.api import (
 from starcast.web.service import Service, ServiceParameter
 
 router = APIRouter(tags=["experiments"])
-NameParameter = Annotated[str, Path(max_length=200, examples=["e1"])]
+# Earlier versions stored names of any length.
+NameParameter = Annotated[str, Path(examples=["e1"])]
 NamesParameter = Annotated[
     list[str],
     Query(alias="name", max_length=20, description="experiments by name, runs by number"),
@@ -94,7 +95,7 @@ def compare(
     across: AcrossParameter = [],  # noqa: B006 - FastAPI copies it
     conditions: ConditionsParameter = [],  # noqa: B006
     baseline: Annotated[
-        str | None, Query(description="side that the others are compared with", max_length=200)
+        str | None, Query(description="side that the others are compared with")
     ] = None,
     output: FormatParameter = Format.JSON,
 ) -> models.ComparisonResource:
