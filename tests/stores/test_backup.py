@@ -326,7 +326,12 @@ def write_dump(engine: Engine, file: Path, tables: str = "public.*") -> Path:
         manifest = json.loads(backup._describe(connection).model_dump_json())
     manifest["format"] = "starcast backup 1"
     manifest["tables"]["alembic_version"] = {"rows": 1, "checksum": "1"}
-    command = [PG_RESTORE.with_name("pg_dump"), "--format=custom", "--no-owner", "--no-privileges"]
+    command = [
+        str(PG_RESTORE.with_name("pg_dump")),
+        "--format=custom",
+        "--no-owner",
+        "--no-privileges",
+    ]
     command += [f"--table={tables}", f"--dbname={plain_url(engine.url)}"]
     dump = subprocess.run(command, check=True, capture_output=True).stdout
     with zipfile.ZipFile(file, "w") as archive:
