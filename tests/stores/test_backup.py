@@ -282,8 +282,14 @@ def test_a_failed_replacement_restores_the_previous_content(
     reader = sessions.connect(role_url(bare.url, "reader"))
     assert backup.count_rows(reader) == backup.count_rows(bare)
     reader.dispose()
-    backup.restore(bare, keep, keep=tmp_path / "nothing.backup")
-    assert all_rows(bare) == before
+    backup.restore(bare, keep, keep=tmp_path / "again.backup")
+    assert all_rows(bare)["experiment"] == before["experiment"]
+    assert backup.read_manifest(tmp_path / "again.backup").rows == backup.read_manifest(keep).rows
+
+
+def test_an_empty_store_is_replaced_without_a_backup(migrated: Engine, tmp_path: Path) -> None:
+    backup.create(migrated, tmp_path / "own.backup")
+    backup.restore(migrated, tmp_path / "own.backup", keep=tmp_path / "nothing.backup")
     assert not (tmp_path / "nothing.backup").exists()
 
 
@@ -326,7 +332,12 @@ def write_dump(engine: Engine, file: Path, tables: str = "public.*") -> Path:
         manifest = json.loads(backup._describe(connection).model_dump_json())
     manifest["format"] = "starcast backup 1"
     manifest["tables"]["alembic_version"] = {"rows": 1, "checksum": "1"}
-    command = [PG_RESTORE.with_name("pg_dump"), "--format=custom", "--no-owner", "--no-privileges"]
+    command = [
+        str(PG_RESTORE.with_name("pg_dump")),
+        "--format=custom",
+        "--no-owner",
+        "--no-privileges",
+    ]
     command += [f"--table={tables}", f"--dbname={plain_url(engine.url)}"]
     dump = subprocess.run(command, check=True, capture_output=True).stdout
     with zipfile.ZipFile(file, "w") as archive:

@@ -9,10 +9,11 @@ from sqlalchemy import Engine
 
 from starcast.ingest import LoadMethod, Stores, drop, ingest
 from starcast.ingest.loading import LOST
-from starcast.ingest.rebuilding import REBUILDING, rebuild
+from starcast.ingest.rebuilding import rebuild
 from starcast.ingest.stores import lock_stores
 from starcast.ingest.verification import check_artifact, verify
 from starcast.stores.database import models
+from starcast.stores.database.backup import REBUILDING
 from starcast.stores.database.sessions import open_session
 from starcast.stores.graph.audit import OutdatedSchemaError, OwnershipError
 from starcast.stores.graph.connection import Graph

@@ -372,11 +372,11 @@ def _content(connection: Connection, table: str) -> TableContent:
     # Only 60 bits of the hash are used, so that the bigint is never negative. PostgreSQL sums
     # bigints as numeric, which cannot overflow.
     query = sql.SQL(
-        "select count(*), coalesce(sum(('x' || left(md5(row({})::text), 15))::bit(60)::bigint), 0)"
-        " from only {}"
+        "select count(*) as rows, coalesce("
+        "sum(('x' || left(md5(row({})::text), 15))::bit(60)::bigint), 0) as checksum from only {}"
     ).format(sql.SQL(", ").join(values), sql.Identifier(table))
-    rows, checksum = execute_sql(connection, query).one()
-    return TableContent(rows=rows, checksum=f"{int(checksum):x}")
+    found = execute_sql(connection, query).one()
+    return TableContent(rows=found.rows, checksum=f"{int(found.checksum):x}")
 
 
 @contextmanager
