@@ -21,7 +21,7 @@ from neo4j.exceptions import Neo4jError
 
 from campaign.proxy import Fault
 from starcast.stores import GraphAddress
-from starcast.stores.graph import connection
+from starcast.stores.graph import answer_limits, connection
 from starcast.stores.graph.connection import Graph, fetch_result
 from starcast.stores.graph.writer import BoltWriter
 from starcast.support.errors import (
@@ -149,7 +149,7 @@ def test_a_statement_that_the_server_never_answers_ends_after_its_time_limit(
     graph: Graph, monkeypatch: pytest.MonkeyPatch, nested: str
 ) -> None:
     """The parser of the server ignores the limit: its stack overflows, and its thread ends."""
-    monkeypatch.setattr(connection, "_GRACE_SECONDS", 0.5)
+    monkeypatch.setattr(answer_limits, "_GRACE_SECONDS", 0.5)
     with pytest.raises(LimitError, match=r"longer than 0\.5 s and was stopped"):
         graph.run(f"RETURN {nested} AS x", timeout=0.5)
     assert graph.read("RETURN 1 AS one", timeout=20) == [{"one": 1}]

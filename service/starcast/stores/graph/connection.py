@@ -10,14 +10,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
-from time import monotonic, perf_counter
+from time import perf_counter
 from typing import Any, Self, cast
 
 import psutil
 
 from starcast.stores import GraphAddress
+from starcast.stores.graph.answer_limits import LimitedSocket, describe_timeout, limit_answer
 from starcast.stores.graph.driver import describe_unreachable, neo4j
 from starcast.support import log
 from starcast.support.errors import (
@@ -40,19 +40,6 @@ RETRY_SECONDS = 5.0
 _FETCH = 10_000
 #: Bytes of memory to leave for other programs.
 _SPARE = 2**28
-
-#: Memory in bytes that an answer with a row limit may take, and for each row of its limit. A single
-#: row can hold any number of values.
-_ANSWER_MEMORY = 200 * 10**6
-_ROW_MEMORY = 200_000
-#: Bytes of Bolt that begin a text, list, map, structure or short integer. Python's object for each
-#: takes about `_OBJECT_MEMORY` bytes. Any other byte may be a number in a list: `_BYTE_MEMORY`.
-_MARKERS = bytes((*range(0x80, 0xC0), 0xC8, 0xC9, *range(0xCC, 0xDB)))
-_OBJECT_MEMORY = 72
-_BYTE_MEMORY = 8
-#: Seconds after the time limit within which the server has to stop a statement. Its parser ignores
-#: the limit, and may end without an answer.
-_GRACE_SECONDS = 5.0
 
 _NEEDED = f"starcast needs Neo4j {'.'.join(map(str, OLDEST))} (LTS) or newer"
 _SCHEME = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://.+", re.IGNORECASE)
@@ -92,57 +79,6 @@ class QueryResult:
     more: bool
     notices: tuple[Notice, ...]
     plan: dict[str, Any] | None
-
-
-@dataclass
-class _Answer:
-    """The limits of the answer that this thread receives.
-
-    Attributes:
-        memory: memory in bytes that its values may still take; None for no limit.
-        deadline: the value of `monotonic` at which it has to be complete; None for no limit.
-        is_too_large: whether its values exceeded the memory.
-    """
-
-    memory: int | None = None
-    deadline: float | None = None
-    is_too_large: bool = False
-
-    @property
-    def is_late(self) -> bool:
-        return self.deadline is not None and monotonic() >= self.deadline
-
-
-_ANSWER: ContextVar[_Answer] = ContextVar("answer", default=_Answer())  # noqa: B039 - unlimited
-
-
-class _LimitedSocket:
-    """The socket of a connection, which fails when an answer exceeds its limits.
-
-    The driver reads a whole row before it returns or checks anything, so its size can be limited
-    only here.
-    """
-
-    def __init__(self, socket: Any) -> None:
-        self._socket = socket
-        self._patience = socket.get_read_timeout()
-
-    def recv_into(self, buffer: memoryview, size: int) -> int:
-        answer = _ANSWER.get()
-        patience = self._patience
-        if answer.deadline is not None:
-            left = max(answer.deadline - monotonic(), 0.001)
-            patience = left if patience is None else min(left, patience)
-        self._socket.set_read_timeout(patience)
-        received: int = self._socket.recv_into(buffer, size)
-        if answer.memory is not None:
-            others = bytes(buffer[:received]).translate(None, delete=_MARKERS)
-            objects = received - len(others)
-            answer.memory -= _OBJECT_MEMORY * objects + _BYTE_MEMORY * len(others)
-            if answer.memory < 0:
-                answer.is_too_large = True
-                raise OSError("the answer is too large")
-        return received
 
 
 class Graph:
@@ -287,7 +223,7 @@ class Graph:
             if self._connections_killed:
                 raise KeyboardInterrupt
             connection = open_connection(*arguments)
-            connection.inbox._socket = _LimitedSocket(connection.inbox._socket)  # noqa: SLF001
+            connection.inbox._socket = LimitedSocket(connection.inbox._socket)  # noqa: SLF001
             return connection
 
         pool.opener = open_unless_killed
@@ -304,12 +240,9 @@ class Graph:
             # The driver treats a killed connection as transient and runs this function again.
             if self._connections_killed:
                 raise KeyboardInterrupt
-            memory = None if row_limit is None else max(_ANSWER_MEMORY, _ROW_MEMORY * row_limit)
-            deadline = None if timeout is None else monotonic() + timeout + _GRACE_SECONDS
-            answer = _Answer(memory, deadline)
-            token = _ANSWER.set(answer)
             try:
-                return fetch_result(transaction.run(cypher, dict(parameters or {})), row_limit)
+                with limit_answer(row_limit, timeout):
+                    return fetch_result(transaction.run(cypher, dict(parameters or {})), row_limit)
             except (
                 ValueError,
                 TypeError,
@@ -321,22 +254,11 @@ class Graph:
                     f"the driver of Neo4j cannot convert a value: {error.__cause__ or error}",
                     hint="use numbers, texts, lists or maps instead",
                 ) from error
-            except neo4j.exceptions.DriverError:
-                if memory is not None and answer.is_too_large:
-                    raise LimitError(
-                        f"the result would take more than {memory // 10**6:,} MB of memory",
-                        hint="return fewer values in each row, or lower the row limit",
-                    ) from None
-                if answer.is_late:
-                    raise _describe_timeout(timeout) from None
-                raise
             except neo4j.exceptions.TransientError as error:
                 if "Memory" in (error.code or ""):
                     # The driver would retry, but the statement would need the same memory again.
                     raise self._translate_server_error(error, timeout) from error
                 raise
-            finally:
-                _ANSWER.reset(token)
 
         return cast("Work", work)  # the decorator's return type is untyped
 
@@ -410,7 +332,7 @@ class Graph:
         text = lines[0] if lines else code
         # Neo4j reports an exceeded time limit as a time-out or as a terminated transaction.
         if "TransactionTimedOut" in code or ("Terminated" in code and timeout is not None):
-            return _describe_timeout(timeout, text)
+            return describe_timeout(timeout, text)
         if "OutOfMemory" in code or "MemoryPool" in code:
             return LimitError(
                 f"Neo4j at {self.uri} ran out of memory: {text}",
@@ -470,17 +392,6 @@ class Graph:
             f"Neo4j at {self.uri} failed: {text} ({code})",
             hint="see its log, or run 'starcast doctor'",
         )
-
-
-def _describe_timeout(timeout: float | None, text: str = "") -> LimitError:
-    message = f"the server stopped the statement: {text}"
-    if timeout is not None:
-        message = f"the statement took longer than {timeout:g} s and was stopped"
-    return LimitError(
-        message,
-        hint="narrow it (one topology, one forest, shorter paths, LIMIT), "
-        "or raise STARCAST_TIMEOUT",
-    )
 
 
 def fetch_result(result: neo4j.Result, row_limit: int | None) -> QueryResult:

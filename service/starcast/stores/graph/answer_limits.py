@@ -1,0 +1,124 @@
+"""Limits on the memory and the time of an answer from Neo4j, which hold while it is received.
+
+The driver reads a whole row before it returns or checks anything, and a row can hold any number of
+values. So the limits are enforced where the driver receives bytes.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from starcast.stores.graph.driver import neo4j
+from starcast.support.errors import LimitError
+from starcast.support.limited import MB
+
+#: Memory in bytes that an answer with a row limit may take, and for each row of its limit. A single
+#: row can hold any number of values.
+_ANSWER_MEMORY = 200 * MB
+_ROW_MEMORY = 200_000
+#: Bytes of Bolt that begin a text, list, map, structure or short integer. Python's object for each
+#: takes about `_OBJECT_MEMORY` bytes. Any other byte may be a number in a list: `_BYTE_MEMORY`.
+_MARKERS = bytes((*range(0x80, 0xC0), 0xC8, 0xC9, *range(0xCC, 0xDB)))
+_OBJECT_MEMORY = 72
+_BYTE_MEMORY = 8
+#: Seconds after the time limit within which the server has to stop a statement. Its parser ignores
+#: the limit, and may end without an answer.
+_GRACE_SECONDS = 5.0
+
+
+@dataclass
+class _Answer:
+    """The limits of the answer that this thread receives; None for no limit.
+
+    Attributes:
+        memory: memory in bytes that its further values may take.
+        deadline: the value of `monotonic` at which it has to be complete.
+    """
+
+    memory: int | None = None
+    deadline: float | None = None
+
+
+_ANSWER: ContextVar[_Answer] = ContextVar("answer", default=_Answer())  # noqa: B039 - unlimited
+
+
+class LimitedSocket:
+    """The socket of a connection, which fails when an answer exceeds its limits.
+
+    Args:
+        socket: the driver's socket.
+    """
+
+    def __init__(self, socket: Any) -> None:
+        self._socket = socket
+        self._patience = socket.get_read_timeout()
+
+    def recv_into(self, buffer: memoryview, size: int) -> int:
+        """Receive at most ``size`` bytes into a buffer, and return their number.
+
+        Raises:
+            OSError: the answer exceeds a limit; the driver then closes the connection.
+        """
+        answer = _ANSWER.get()
+        patience = self._patience
+        if answer.deadline is not None:
+            left = max(answer.deadline - monotonic(), 0.001)
+            patience = left if patience is None else min(left, patience)
+        self._socket.set_read_timeout(patience)
+        received: int = self._socket.recv_into(buffer, size)
+        if answer.memory is not None:
+            others = len(bytes(buffer[:received]).translate(None, delete=_MARKERS))
+            answer.memory -= _OBJECT_MEMORY * (received - others) + _BYTE_MEMORY * others
+            if answer.memory < 0:
+                raise OSError("the answer is too large")
+        return received
+
+
+@contextmanager
+def limit_answer(row_limit: int | None, timeout: float | None) -> Iterator[None]:
+    """Limit the answer that is received in this context.
+
+    Args:
+        row_limit: maximum number of rows, from which the memory follows; None for no limit.
+        timeout: time limit of the statement in seconds; None for no limit.
+
+    Raises:
+        LimitError: the answer exceeds a limit.
+    """
+    memory = None if row_limit is None else max(_ANSWER_MEMORY, _ROW_MEMORY * row_limit)
+    deadline = None if timeout is None else monotonic() + timeout + _GRACE_SECONDS
+    answer = _Answer(memory, deadline)
+    token = _ANSWER.set(answer)
+    try:
+        yield
+    except neo4j.exceptions.DriverError:
+        if memory is not None and answer.memory is not None and answer.memory < 0:
+            raise LimitError(
+                f"the result would take more than {memory // MB:,} MB of memory",
+                hint="return fewer values in each row, or lower the row limit",
+            ) from None
+        if deadline is not None and monotonic() >= deadline:
+            raise describe_timeout(timeout) from None
+        raise
+    finally:
+        _ANSWER.reset(token)
+
+
+def describe_timeout(timeout: float | None, text: str = "") -> LimitError:
+    """Return the error for a statement that was stopped.
+
+    Args:
+        timeout: its time limit in seconds; None if it had none.
+        text: the reason that the server gives.
+    """
+    message = f"the server stopped the statement: {text}"
+    if timeout is not None:
+        message = f"the statement took longer than {timeout:g} s and was stopped"
+    return LimitError(
+        message,
+        hint="narrow it (one topology, one forest, shorter paths, LIMIT), "
+        "or raise STARCAST_TIMEOUT",
+    )
