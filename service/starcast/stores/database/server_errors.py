@@ -6,6 +6,7 @@ word in a sentence decides nothing, because a name may contain every word.
 
 import re
 from itertools import zip_longest
+from typing import Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -164,7 +165,8 @@ def conninfo(url: URL, **options: str | int) -> str:
         url: the database.
         options: further parameters of libpq.
     """
-    parts = url.translate_connect_args(username="user", database="dbname") | url.query | options
+    named = url.translate_connect_args(username="user", database="dbname")
+    parts: dict[str, Any] = {**named, **url.query, **options}
     return make_conninfo("", **parts)
 
 
