@@ -160,17 +160,17 @@ def _write(connection: Connection, file: Path) -> Manifest:
     with atomic_write(file) as output, zipfile.ZipFile(output, "w") as archive:
         manifest = _describe(connection)
         for name in manifest.tables:
+            columns = _columns(connection, name)
             statement = sql.SQL(
-                "copy (select {} from only {}) to stdout with (encoding 'UTF8', header)"
-            ).format(
-                sql.SQL(", ").join(map(sql.Identifier, _columns(connection, name))),
-                sql.Identifier(name),
-            )
+                "copy (select {} from only {}) to stdout with (encoding 'UTF8')"
+            ).format(sql.SQL(", ").join(map(sql.Identifier, columns)), sql.Identifier(name))
             # The size is not known in advance and may exceed the 4 GB limit of plain zip.
             with (
                 archive.open(_MEMBER.format(name), "w", force_zip64=True) as member,
                 open_copy(connection, statement) as copy,
             ):
+                # Servers older than version 15 write no header.
+                member.write("\t".join(columns).encode() + b"\n")
                 member.writelines(copy)
         archive.writestr(_MANIFEST, manifest.model_dump_json(indent=2))
     return manifest
@@ -276,14 +276,11 @@ def _fill(connection: Connection, file: Path, manifest: Manifest, decoder: Path 
 
 
 def _copy_in(connection: Connection, file: Path, name: str, rows: Rows) -> None:
-    columns = _columns(connection, name)
-    given, chunks = rows
-    if given is not None and sorted(given) != columns:
-        raise not_a_backup(file, f"the columns of its table {name} are {', '.join(given)}")
-    statement = sql.SQL("copy {} ({}) from stdin with (encoding 'UTF8', header {})").format(
-        sql.Identifier(name),
-        sql.SQL(", ").join(map(sql.Identifier, given or columns)),
-        sql.SQL("false" if given else "match"),
+    columns, chunks = rows
+    if sorted(columns) != _columns(connection, name):
+        raise not_a_backup(file, f"the columns of its table {name} are {', '.join(columns)}")
+    statement = sql.SQL("copy {} ({}) from stdin with (encoding 'UTF8')").format(
+        sql.Identifier(name), sql.SQL(", ").join(map(sql.Identifier, columns))
     )
     with open_copy(connection, statement) as copy:
         for chunk in chunks:
@@ -321,7 +318,8 @@ def _open_rows(
 
 def _read_member(archive: zipfile.ZipFile, table: str) -> Rows:
     member = archive.open(_MEMBER.format(table))
-    return None, iter(partial(member.read, _CHUNK), b"")
+    header = member.readline(_CHUNK).decode(errors="replace")
+    return header.rstrip("\n").split("\t"), iter(partial(member.read, _CHUNK), b"")
 
 
 def _verify(connection: Connection, manifest: Manifest) -> None:

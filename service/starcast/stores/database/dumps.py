@@ -33,9 +33,8 @@ _EXPECTED_KINDS = {
 }  # fmt: skip
 #: The statement of pg_restore's output that precedes the rows of a table.
 _COPY = re.compile(rb"^COPY public\.\S+ \(([^\n]*)\) FROM stdin;\n", re.MULTILINE)
-#: The rows of a table in a backup: their columns in order, if the text does not name them itself in
-#: a header line, and the text of COPY in pieces.
-Rows = tuple[list[str] | None, Iterable[bytes]]
+#: The rows of a table in a backup: their columns in order, and the text of COPY in pieces.
+Rows = tuple[list[str], Iterable[bytes]]
 
 
 def check_contents(file: Path, decoder: Path, dump: str, tables: Collection[str]) -> None:

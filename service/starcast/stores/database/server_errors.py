@@ -7,6 +7,7 @@ word in a sentence decides nothing, because a name may contain every word.
 import re
 from itertools import zip_longest
 from typing import Any
+from typing import Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
