@@ -48,7 +48,7 @@ def test_all_selects_all_trees_and_schedules_that_are_defined(spec: str, root: s
 @pytest.mark.parametrize("name", ["a/b", "..", "a.csv", "ü", "a\u202eb", "a\u200bb", "\ud800", "A"])
 def test_a_forest_with_a_name_that_cannot_be_stored_is_refused(name: str) -> None:
     """PostgreSQL would refuse it too, but only after the topology was stored."""
-    own = Forest("S4", forest("S4", "greedy").parent_port, construction=name)
+    own = Forest(topology("S4"), forest("S4", "greedy").parent_port, construction=name)
     with pytest.raises(InputError, match="cannot be stored under the name") as refusal:
         parse_request("S4", forests=[own])
     assert repr(name) in refusal.value.message

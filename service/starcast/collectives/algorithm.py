@@ -271,7 +271,7 @@ def algorithm(
                     f"'{option}' of the {collective} algorithm '{name}'", origin, value,
                     _FORESIGHT[option],
                 )
-                for option, value in foresight.items()
+                for option, value in dict[str, Any](foresight).items()
             },
         )  # fmt: skip
         REGISTRIES[collective].register(entry)

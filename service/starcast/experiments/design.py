@@ -326,7 +326,7 @@ def as_toml(stored: Mapping[str, Any]) -> str:
     return "\n".join(lines).strip() + "\n"
 
 
-def check_name(name: str) -> str:
+def check_name(name: object) -> str:
     """Check an experiment name and return it.
 
     A name must not consist of digits only, because a number names a run. Its length is limited,
