@@ -144,14 +144,13 @@ def test_an_answer_of_many_bytes_is_refused_with_bounded_memory(
     assert int(peak) * 1024 < 600 * 10**6
 
 
-@pytest.mark.parametrize("nested", ["NOT " * 1_000 + "true", "{a: " * 1_000 + "1" + "}" * 1_000])
 def test_a_statement_that_the_server_never_answers_ends_after_its_time_limit(
-    graph: Graph, monkeypatch: pytest.MonkeyPatch, nested: str
+    graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The parser of the server ignores the limit: its stack overflows, and its thread ends."""
     monkeypatch.setattr(answer_limits, "_GRACE_SECONDS", 0.5)
     with pytest.raises(LimitError, match=r"longer than 0\.5 s and was stopped"):
-        graph.run(f"RETURN {nested} AS x", timeout=0.5)
+        graph.run(f"RETURN {'NOT ' * 1_000}true AS x", timeout=0.5)
     assert graph.read("RETURN 1 AS one", timeout=20) == [{"one": 1}]
 
 
