@@ -326,7 +326,7 @@ def test_two_restores_at_once_run_one_after_the_other(
 
 _HANGING = """
 import sys, time
-from starcast.cli import main
+from starcast.cli.app import main
 from starcast.stores.database import backup
 
 def restore(*arguments, **options):
@@ -342,18 +342,22 @@ main()
 def test_a_killed_restore_releases_the_lock(
     lab: Lab, file: Path, migrated: Engine, tmp_path: Path
 ) -> None:
-    words = ["restore", str(file), "--replace", "--yes", "--no-graph"]
+    words = ["restore", str(file), "--replace", "--no-graph"]
     with subprocess.Popen(
         [sys.executable, "-c", _HANGING, *words],
         env=environment_for(migrated.url, tmp_path),
+        # Without a terminal, the command does not ask.
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "restoring\n"
-        with pytest.raises(BusyError, match=RESTORING):
-            lab.experiment("new", grid=GRID)
-        process.kill()
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "restoring\n"
+            with pytest.raises(BusyError, match=RESTORING):
+                lab.experiment("new", grid=GRID)
+        finally:
+            process.kill()
     wait_until(lambda: sessions.read_lock_holder(migrated, sessions.STORE_LOCK) is None)
     lab.experiment("new", grid=GRID)
     lab.restore(file, replace=True, graph=False)
