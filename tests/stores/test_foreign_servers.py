@@ -220,7 +220,7 @@ def test_a_full_disk_of_the_server_is_named_wherever_the_server_reports_it(
         " using errcode = '53100'; end $$",
         f"create trigger full_disk before insert on {table} execute function fill()",
     )
-    error, hint = refused(starcast(RUN), 4, remarks=True)
+    error, hint = refused(starcast(RUN), 7, remarks=True)
     assert error == (
         f"PostgreSQL at 127.0.0.1:{migrated.url.port} has a full disk: could not extend file: No"
         " space left on device"

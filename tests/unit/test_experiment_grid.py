@@ -375,9 +375,9 @@ def test_experiment_names_are_checked() -> None:
         assert check_name(name) == name
     # PostgreSQL cannot index a name of some thousand characters, and files have shorter names.
     others = ["..", "a\u202eb", "\u05d0", 201 * "a"]
-    for name in ["17", "", "-a", "a b", "a/b", "ü", "a\n", *others, None]:
+    for wrong in ["17", "", "-a", "a b", "a/b", "ü", "a\n", *others, None]:
         with pytest.raises(InputError, match="is not a valid name for an experiment"):
-            check_name(name)
+            check_name(wrong)
 
 
 def test_a_checkout_is_dirty_if_its_code_differs_from_its_revision(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ import pytest
 import sqlalchemy.exc
 from neo4j.exceptions import ClientError, ServiceUnavailable
 
-from starcast.support.failures import translate
+from starcast.stores.failures import translate
 from starcast.web.api import as_starcast_error
 
 
@@ -53,13 +53,27 @@ OS_ERRORS: list[tuple[Exception, int, str]] = [
     (BrokenPipeError(32, "Broken pipe"), 4, "a connection failed: Broken pipe"),
 ]
 SERVER_ERRORS: list[tuple[Exception, int, str]] = [
-    (pg_error(psycopg.errors.DiskFull), 7, "PostgreSQL failed: DiskFull: m"),
-    (pg_error(psycopg.errors.OutOfMemory), 7, "PostgreSQL failed: OutOfMemory: m"),
-    (pg_error(psycopg.errors.UndefinedTable, "a\nb"), 4, "PostgreSQL failed: UndefinedTable: a"),
+    (pg_error(psycopg.errors.DiskFull), 7, "PostgreSQL at its address has a full disk: m"),
+    (pg_error(psycopg.errors.OutOfMemory), 7, "PostgreSQL at its address ran out of memory: m"),
+    (
+        pg_error(psycopg.errors.UndefinedTable, "a\nb"),
+        6,
+        "PostgreSQL at its address has other tables than this starcast expects: a",
+    ),
+    (
+        pg_error(psycopg.errors.ForeignKeyViolation),
+        6,
+        "PostgreSQL at its address refuses a row: m",
+    ),
+    (
+        pg_error(psycopg.errors.SyntaxError),
+        4,
+        "PostgreSQL failed: SyntaxError: m",
+    ),
     (
         psycopg.OperationalError("at postgresql://u:secret@h/d"),
         4,
-        "PostgreSQL failed: OperationalError: at postgresql://u:***@h/d",
+        "PostgreSQL at its address cannot be reached: at postgresql://u:***@h/d",
     ),
     (sqlalchemy.exc.TimeoutError("pool"), 4, "PostgreSQL failed: TimeoutError: pool"),
     (ServiceUnavailable("gone"), 4, "Neo4j failed: ServiceUnavailable: gone"),

@@ -84,7 +84,7 @@ def test_the_path_of_a_socket_decides_nothing() -> None:
 @pytest.mark.parametrize(
     ("kind", "words", "code"),
     [
-        (errors.DiskFull, "has a full disk", 4),
+        (errors.DiskFull, "has a full disk", 7),
         (errors.TooManyConnections, "has no free connection for 'ann'", 4),
         (errors.OutOfMemory, "ran out of memory", 7),
         (errors.ReadOnlySqlTransaction, "does not accept writes of 'ann'", 4),

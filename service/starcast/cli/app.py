@@ -267,7 +267,7 @@ def _command() -> Callable[[], Any]:
 
 
 def _as_starcast_error(error: Exception) -> StarcastError:
-    from starcast.support.failures import translate
+    from starcast.stores.failures import translate
 
     if os.environ.get("STARCAST_DEBUG") and (
         not isinstance(error, StarcastError) or error.__cause__

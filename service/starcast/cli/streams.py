@@ -43,7 +43,7 @@ class _Stream(TextIOWrapper):
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
         if self.fileno() == _STDERR:
             return
-        from starcast.support.failures import from_os_error
+        from starcast.stores.failures import from_os_error
 
         if error.errno == errno.EPIPE:
             raise SystemExit(CLOSED_PIPE)

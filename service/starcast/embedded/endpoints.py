@@ -142,10 +142,10 @@ def _postgres_url(uri: str) -> "URL":
     user, database = given.pop("user", None), given.pop("dbname", None)
     hosts = str(given.get("host", "")).split(",")
     if len(hosts) == 1 and len(ports) == 1:
-        port = int(ports[0]) if ports[0] else None
+        number = int(ports[0]) if ports[0] else None
         # A path or an address with a zone can be written only as a parameter.
         host = given.pop("host", None) if re.fullmatch(r"[\w.:-]+", hosts[0]) else None
-        return URL.create(_DRIVER, user, None, host, port, database, given)
+        return URL.create(_DRIVER, user, None, host, number, database, given)
     # libpq uses a single port for all hosts, and SQLAlchemy needs one for each.
     given["port"] = ",".join(ports * len(hosts) if len(ports) == 1 else ports)
     return URL.create(_DRIVER, user, None, None, None, database, given)

@@ -440,9 +440,8 @@ class Records(Connection):
         with self._writing("storing records", wait=True) as held, self._session(held) as session:
             written = store_all(session, states)
         sentence = f"stored {written} of {len(records)} records; the others were stored before"
-        return Facts(
-            {"records": len(records), "stored": written}, f"{sentence}; {verification.note}"
-        )
+        facts = {"records": len(records), "stored": written}
+        return Facts(facts, f"{sentence}; {verification.note}")
 
     def _folders(self, folder: Path | None) -> list[Path]:
         """Return the folder of the records that come with starcast, and the user's own folder."""

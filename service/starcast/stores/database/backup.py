@@ -29,6 +29,7 @@ from sqlalchemy.exc import DBAPIError
 from starcast.stores.database import dumps, migrations, sessions
 from starcast.stores.database.dumps import Rows, not_a_backup
 from starcast.stores.database.models import Base
+from starcast.stores.database.server_errors import first_line, sqlstate
 from starcast.stores.database.sessions import execute_sql, open_copy
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, RejectedError, StarcastError
@@ -169,7 +170,6 @@ def _write(connection: Connection, file: Path) -> Manifest:
                 archive.open(_MEMBER.format(name), "w", force_zip64=True) as member,
                 open_copy(connection, statement) as copy,
             ):
-                # Servers older than version 15 write no header.
                 member.write("\t".join(columns).encode() + b"\n")
                 member.writelines(copy)
         archive.writestr(_MANIFEST, manifest.model_dump_json(indent=2))
@@ -270,9 +270,9 @@ def _fill(connection: Connection, file: Path, manifest: Manifest, decoder: Path 
             try:
                 _copy_in(connection, file, name, rows_of(name))
             except DBAPIError as error:
-                if not sessions.sqlstate(error).startswith(_BAD_ROWS):
+                if not sqlstate(error).startswith(_BAD_ROWS):
                     raise
-                raise not_a_backup(file, f"table {name}: {sessions.first_line(error)}") from None
+                raise not_a_backup(file, f"table {name}: {first_line(error)}") from None
 
 
 def _copy_in(connection: Connection, file: Path, name: str, rows: Rows) -> None:

@@ -18,12 +18,11 @@ from sqlalchemy.exc import DBAPIError
 
 from starcast.stores import ROLE_NAMES
 from starcast.stores.database.models import Base
+from starcast.stores.database.server_errors import first_line, sqlstate
 from starcast.stores.database.sessions import (
     STORE_LOCK,
     execute_sql,
-    first_line,
     holds_store,
-    sqlstate,
     translated_errors,
     verify_store_lock,
     wait_for_lock,
@@ -38,13 +37,11 @@ if TYPE_CHECKING:
 
 VERSION_TABLE = "alembic_version"
 #: The oldest major version of PostgreSQL that supports the SQL of starcast.
-OLDEST_POSTGRES = 14
+OLDEST_POSTGRES = 15
 UPGRADE_SECONDS = 60
 #: The advisory lock that serializes migrations.
 UPGRADE_LOCK = "migration"
 
-#: SQLSTATEs of a lock that was not released in time, and of a deadlock.
-_LOCKED = {"55P03", "40P01"}
 #: SQLSTATEs of migrations that fail because of existing rows or other programs' views.
 _OBSTACLES = ("23", "2BP01", "0A000")
 #: Tables that only migrations change.
@@ -365,11 +362,6 @@ def migrating(engine: Engine) -> Iterator[Connection]:
             yield connection
             verify_store_lock(engine, connection)
     except DBAPIError as error:
-        if sqlstate(error) in _LOCKED:
-            raise BusyError(
-                f"another program is using the tables: {first_line(error)}",
-                hint="nothing was changed; end its transactions, then try again",
-            ) from None
         if not sqlstate(error).startswith(_OBSTACLES):
             raise
         # The message about a view does not name it; the detail does.

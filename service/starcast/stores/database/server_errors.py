@@ -7,7 +7,6 @@ word in a sentence decides nothing, because a name may contain every word.
 import re
 from itertools import zip_longest
 from typing import Any
-from typing import Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -23,6 +22,7 @@ from starcast.support.errors import (
     StarcastError,
     UnavailableError,
 )
+from starcast.support.log import redact
 
 LOCK_NOT_AVAILABLE = "55P03"
 TOO_MANY_CONNECTIONS = "53300"
@@ -61,7 +61,7 @@ _KINDS: tuple[tuple[str, type[StarcastError], str, str], ...] = (
      "name the primary server, or set default_transaction_read_only to off for the role"),
     (TOO_MANY_CONNECTIONS, UnavailableError, "has no free connection for '{user}'",
      "close connections, or raise max_connections or the role's or database's CONNECTION LIMIT"),
-    ("53100", UnavailableError, "has a full disk",
+    ("53100", LimitError, "has a full disk",
      "free some space on the disk of the server, then run the same command again"),
     ("53", LimitError, "ran out of memory", "ask for less, or give the server more memory"),
     ("54", LimitError, "refuses a statement that exceeds its limits", "ask for less"),
@@ -117,7 +117,7 @@ def describe_error(error: Exception, url: URL | None = None) -> StarcastError | 
             rights = (right for start, right in _RIGHTS.items() if reason.startswith(start))
             advice = next(rights, hint) if state == _NO_RIGHT else hint
             names = ROLE_NAMES | {"user": user, "database": database}
-            message = f"PostgreSQL at {place} {words.format(**names)}: {reason}"
+            message = f"PostgreSQL at {place} {words.format(**names)}: {redact(reason)}"
             return kind(message, hint=advice.format(**names))
     return None
 
@@ -157,6 +157,16 @@ def _name_target(url: URL | None, error: psycopg.Error) -> tuple[str, str, str]:
     if url is None:
         return "its address", "the user", "the database"
     return describe_address(url), str(url.username), str(url.database)
+
+
+def sqlstate(error: DBAPIError) -> str:
+    """Return the SQLSTATE of a server's error, or an empty text for an error of the driver."""
+    return getattr(error.orig, "sqlstate", None) or ""
+
+
+def first_line(error: DBAPIError) -> str:
+    """Return the first line of a server's error message."""
+    return str(error.orig).strip().partition("\n")[0]
 
 
 def conninfo(url: URL, **options: str | int) -> str:

@@ -26,6 +26,7 @@ from starcast.stores.database.server_errors import (
     describe_error,
     is_about_values,
     read_reason,
+    sqlstate,
 )
 from starcast.support.errors import BusyError, InputError, UnavailableError
 from starcast.support.progress import Reporter, caused_by_interrupt
@@ -500,13 +501,3 @@ def execute_sql(connection: Connection, statement: sql.Composable) -> CursorResu
     """Execute a statement without parameters, in which a percent sign is only itself."""
     options = {"no_parameters": True}
     return connection.exec_driver_sql(statement.as_string(), execution_options=options)
-
-
-def sqlstate(error: DBAPIError) -> str:
-    """Return the SQLSTATE of a server's error, or an empty text for an error of the driver."""
-    return getattr(error.orig, "sqlstate", None) or ""
-
-
-def first_line(error: DBAPIError) -> str:
-    """Return the first line of a server's error message."""
-    return str(error.orig).strip().partition("\n")[0]

@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from starcast.stores.failures import translate
 from starcast.support.errors import (
     BusyError,
     InputError,
@@ -27,7 +28,6 @@ from starcast.support.errors import (
     UncheckedError,
     clean_message,
 )
-from starcast.support.failures import translate
 from starcast.support.table import Row, Table
 from starcast.support.text import add_flags, to_json
 from starcast.support.vocabulary import Format

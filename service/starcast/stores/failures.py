@@ -97,12 +97,15 @@ def first_line(error: BaseException) -> str:
 
 
 def _from_driver(server: str, error: Exception) -> StarcastError:
+    if server == "PostgreSQL":
+        from starcast.stores.database.server_errors import describe_error  # noqa: PLC0415 - slow
+
+        if described := describe_error(error):
+            return described
     # SQLAlchemy's errors contain the statement with its values; the driver's own error does not.
     cause = getattr(error, "orig", None) or error
-    # SQLSTATE class 53: the server has too little memory, disk or connections.
-    is_limit = str(getattr(cause, "sqlstate", "")).startswith("53")
-    kind = LimitError if is_limit else UnavailableError
-    return kind(f"{server} failed: {type(cause).__name__}: {first_line(cause)}", hint=_DOCTOR)
+    text = f"{server} failed: {type(cause).__name__}: {first_line(cause)}"
+    return UnavailableError(text, hint=_DOCTOR)
 
 
 def _package(kind: type) -> str:
