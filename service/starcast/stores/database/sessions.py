@@ -87,12 +87,10 @@ _HOLDERS_OF = text(
 _HOLDER = "starcast: "
 #: Maximum length of an application name in PostgreSQL.
 _NAME_BYTES = 63
-# The transaction that waits for a lock or holds it is idle on purpose. Servers before version 17
-# have no transaction_timeout.
+# Servers before version 17 have no transaction_timeout.
 _NO_TIME_LIMITS = text(
     "select set_config(name, '0', true) from pg_settings"
-    " where name in ('idle_in_transaction_session_timeout', 'transaction_timeout',"
-    " 'statement_timeout', 'lock_timeout')"
+    " where name in ('transaction_timeout', 'statement_timeout', 'lock_timeout')"
 )
 #: The advisory lock of a store: every command that writes holds it shared, a restore exclusively.
 STORE_LOCK = "store"
@@ -438,8 +436,7 @@ def translated_errors(url: URL) -> Iterator[None]:
     Errors about values and rows pass unchanged, because callers know what was stored.
 
     Raises:
-        InputError: a text contains a character that PostgreSQL does not have.
-        StarcastError: see `describe_error`.
+        StarcastError: see `describe_error`; or a text has a character that PostgreSQL lacks.
         KeyboardInterrupt: the driver turned a Ctrl-C into an error of its own.
     """
     try:
