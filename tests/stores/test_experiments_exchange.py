@@ -161,14 +161,14 @@ def test_an_experiment_that_another_process_runs_is_busy(file: Path, colleague: 
 
 def test_many_experiments_of_a_file_are_stored_at_once(engine: Engine, tmp_path: Path) -> None:
     """Their locks need no connections of their own."""
-    names = [f"part {number}" for number in range(20)]
+    names = [f"part-{number}" for number in range(20)]
     for name in names:
         run_experiment(engine, name, SMALL, Silent(), jobs=1)
     export_experiments(engine, names, tmp_path / "all.json")
     for name in names[:10]:
         drop_experiment(engine, name)
     imported = import_experiments(engine, tmp_path / "all.json")
-    assert [each.created for each in imported] == [1] * 10 + [0] * 10
+    assert [each.created for each in imported] == [2] * 10 + [0] * 10
 
 
 def test_an_unknown_experiment_is_not_found(stored: Engine, tmp_path: Path) -> None:

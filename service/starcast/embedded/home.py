@@ -149,7 +149,8 @@ class Home:
         folder = self.root / "backups"
         with system.translate_os_errors(self.root):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return folder / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.backup"
+        # Two restores within a second must not write to the same file.
+        return folder / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}.backup"
 
     def _require_private(self) -> None:
         """Raise an error if another user could have replaced the home's passwords or data."""
