@@ -144,6 +144,13 @@ def test_an_answer_of_many_bytes_is_refused_with_bounded_memory(
     assert int(peak) * 1024 < 600 * 10**6
 
 
+def test_a_large_row_limit_does_not_allow_rows_of_any_size(graph: Graph) -> None:
+    with pytest.raises(LimitError, match="would take more than 200 MB"):
+        graph.run("RETURN range(1, 10000000) AS numbers", row_limit=100_000)
+    rows = "UNWIND range(1, 20000) AS i RETURN i, i * i AS square, toString(i) AS text"
+    assert len(graph.run(rows, row_limit=100_000).rows) == 20_000
+
+
 def test_a_statement_that_the_server_never_answers_ends_after_its_time_limit(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:

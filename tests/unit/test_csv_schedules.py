@@ -153,7 +153,7 @@ def test_columns_with_invalid_values_are_refused() -> None:
         (HEADER + "1,0,2,0\n\n1,0,2,0,7\n", "line 4 has 5 values"),
         (HEADER + "1,0,2,NaN\n", "line 2 has the invalid unit 'NaN'"),
         (HEADER + "1,0,2,-1\n", "line 2 has the invalid unit '-1'"),
-        (HEADER + "1,0,2,1.0\n", "line 2 has the invalid unit '1.0'"),
+        (HEADER + "1,0,2,1.5\n", "line 2 has the invalid unit '1.5'"),
         (HEADER + "1,0,2,\n", "line 2 has the invalid unit ''"),
         (HEADER + "1,0,2,\N{ARABIC-INDIC DIGIT ONE}\n", "line 2 has the invalid unit"),
         (HEADER + f"1,0,2,{'9' * 500}\n", "line 2 has the invalid unit '999"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import starcast
 from starcast import StarcastError, schedule_from_columns, simulate
 from starcast.experiments.design import read_design
-from starcast.formats import find_rows_format, read_schedule
+from starcast.formats import READERS, read_schedule
 from starcast.lab import Lab
 from starcast.queries.query import Query
 from starcast.support.limited import decode_text
@@ -78,7 +78,8 @@ def tags_by_receiver(first: int) -> str:
 @pytest.mark.parametrize(
     "text",
     [MPI, MPI.replace("42001", "4294967297"), MPI.replace(" tag 42001", ""), tags_by_receiver(-1),
-     tags_by_receiver(900), MPI.replace("\n", "\r\n"), "\ufeff" + MPI, MPI.replace("\n", "\r")],
+     tags_by_receiver(900), MPI.replace("\n", "\r\n"), "\ufeff" + MPI, MPI.replace("\n", "\r"),
+     MPI.replace("42001\n", "42001 // to a child\n")],
 )  # fmt: skip
 def test_a_broadcast_is_complete_whatever_its_tags_are(tmp_path: Path, text: str) -> None:
     file = tmp_path / "mpi.goal"
@@ -129,11 +130,15 @@ def test_a_reduce_of_another_program_is_complete(tmp_path: Path) -> None:
     ],
 )
 def test_the_content_of_a_schedule_file_decides_before_its_suffix(
-    tmp_path: Path, name: str, content: str, expected: str
+    tmp_path: Path, name: str, content: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    read_as: list[str] = []
+    for each in READERS:
+        monkeypatch.setitem(READERS, each, lambda *_, each=each: read_as.append(each))
     for encoding in ("utf-8", "utf-16"):
         (tmp_path / name).write_text(content, encoding)
-        assert find_rows_format(tmp_path / name) == (expected if content else "goal")
+        read_schedule(tmp_path / name, "Q3", "broadcast")
+    assert read_as == [expected, expected]
 
 
 @pytest.mark.whole
@@ -168,6 +173,10 @@ def test_the_format_can_be_chosen_and_an_error_names_the_assumed_one(tmp_path: P
         assert facts["complete"]
     with refused("sends, line 1 has no column 'step'") as refusal:
         lab.import_schedule(file, topology="Q3", collective="broadcast", file_format="csv")
+    assert "--from" not in refusal.value.hint
+    file.write_text("time,node")
+    with refused("sends, line 1 has no column 'step'") as refusal:
+        lab.import_schedule(file, topology="Q3", collective="broadcast")
     assert "was read as csv" in refusal.value.hint
     with refused("unknown format of a schedule file: 'xml'"):
         read_schedule(file, "Q3", "broadcast", file_format="xml")  # type: ignore[arg-type]
@@ -186,6 +195,7 @@ def test_the_format_can_be_chosen_and_an_error_names_the_assumed_one(tmp_path: P
         '\n\n"step", "sender", "port", "unit"\n"1","12","2","0"\n,,,\n\n',
         ",step,sender,port,unit\n0,1,12,2,0\n",
         CSV.upper(),
+        "step,sender,port,unit\n1.0,12,2.0,0.\n",
     ],
 )
 def test_csv_of_spreadsheets_and_data_frames_is_read(tmp_path: Path, content: str) -> None:
@@ -265,7 +275,7 @@ def test_text_files_are_read_in_the_encodings_of_other_systems(tmp_path: Path) -
     file.write_bytes(b"\xef\xbb\xbf" + grid.encode())
     assert read_design(str(file)) is not None
     file.write_bytes(f"{grid}# \N{LATIN SMALL LETTER E WITH ACUTE}".encode("latin-1"))
-    with refused("grid.toml is not TOML: line 5 is not UTF-8 text: convert the file to UTF-8"):
+    with refused("grid.toml cannot be read as TOML: line 5 is not UTF-8 text: convert"):
         read_design(str(file))
     query.write_bytes(b"// \xe9\nRETURN 1")
     with refused("one.cypher: line 1 is not UTF-8 text"):

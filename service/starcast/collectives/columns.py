@@ -234,6 +234,8 @@ CSV_COLUMNS = (*REQUIRED, *CSV_OPTIONAL)
 #: The maximum length of a line in bytes; valid lines are much shorter.
 _MAX_LINE = 4096
 _NUMBER = re.compile(r"\d{1,10}", re.ASCII)
+#: The end of a whole number in a data frame that had empty cells, which is 1.0 instead of 1.
+_DECIMALS = re.compile(r"(?<=[0-9])\.0*\Z")
 #: Truth values as spreadsheet programs and data frames write them.
 _TRUTH_VALUES = {"true": "1", "false": "0"}
 
@@ -377,6 +379,7 @@ class _Reader:
     def _number(self, name: str, text: str, allowed: Sequence[int]) -> int:
         if name == "combine":
             text = _TRUTH_VALUES.get(text.lower(), text)
+        text = _DECIMALS.sub("", text)
         if not _NUMBER.fullmatch(text):
             raise self._fail(
                 f"has the invalid {name} '{text}'", "write a whole number, without a sign"

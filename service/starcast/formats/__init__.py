@@ -370,9 +370,7 @@ _BEGINNINGS: dict[str, RowsFormat] = {
 }
 _OTHERS = {
     r"(?s)<.*<graphml\b|<graphml\b": "GraphML",
-    r"(?s)<.*<gexf\b|<gexf\b": "GEXF",
     r"<": "XML",
-    r'(?s)\{.*"traceEvents"': "a Chrome trace",
     r'(?s)\{.*"gpus"': "an MSCCL++ execution plan",
     r"[{\[]": "JSON",
     r"PAR1": "Parquet",
@@ -406,7 +404,8 @@ def read_schedule(
     Raises:
         InputError: the file cannot be read as this format, or has another format.
     """
-    name = find_rows_format(path) if file_format is None else file_format
+    recognized = file_format or _recognize(path)
+    name = recognized or _SUFFIXES.get(Path(path).suffix.lower(), "csv")
     if name not in READERS:
         raise InputError(
             f"unknown format of a schedule file: '{name}'", hint=f"use {', '.join(READERS)}"
@@ -414,35 +413,34 @@ def read_schedule(
     try:
         return READERS[name](path, topology, collective, ports, root)
     except (InputError, LimitError) as error:
-        if not Path(path).is_file():
+        if recognized or not Path(path).is_file():
             raise
         hint = f"{error.hint}; the file was read as {name}: {_FROM}"
         raise type(error)(error.message, hint=hint) from None
 
 
-def find_rows_format(path: str | Path) -> RowsFormat:
-    """Return the format of a schedule file, by its beginning or its suffix.
+def _recognize(path: str | Path) -> RowsFormat | None:
+    """Return the format of a schedule file by its beginning, or None if it is unknown.
 
     Raises:
         InputError: the beginning is that of another format, or the file cannot be read.
     """
-    default = _SUFFIXES.get(Path(path).suffix.lower(), "csv")
     if not Path(path).is_file():
-        return default  # reading the beginning of a pipe would remove it
+        return None  # reading the beginning of a pipe would remove it
     try:
         with open_lines(path) as file:
             beginning = file.read(_BEGINNING).lstrip()
     except OSError as error:
         raise unreadable(path, error) from None
     except UnicodeError:
-        return default
+        return None
     for pattern, name in _BEGINNINGS.items():
         if re.match(pattern, beginning):
             return name
     for pattern, noun in _OTHERS.items():
         if re.match(pattern, beginning):
             raise InputError(f"{path} seems to be {noun}; {_READABLE}", hint=_FROM)
-    return default
+    return None
 
 
 _READABLE = "schedules are read from CSV, GOAL and MSCCL XML"

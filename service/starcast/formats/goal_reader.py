@@ -206,6 +206,8 @@ class _Reader:
                     hint="give the text file, not the output of txt2bin",
                 )
             text = line.strip()
+            if not text.startswith("//"):
+                text = text.partition("//")[0].strip()
             while inside or text.startswith("/*"):
                 _, end, rest = text.partition("*/")
                 inside = not end

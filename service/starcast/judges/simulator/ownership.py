@@ -239,7 +239,7 @@ def check_size(postcondition: Postcondition, rows: int, sources: int = 1) -> Non
     hint = "use fewer segments or messages, or a smaller topology"
     # In a complete schedule, at least half of the pairs have a row of their own.
     if postcondition.multiplicity > 1 and pairs > 4 * rows:
-        limit, hint = _MAX_SPARSE_PAIRS, "number the units from 0, without gaps"
+        limit, hint = _MAX_SPARSE_PAIRS, f"number the units from 0, without gaps; {hint}"
     if pairs * sources > limit:
         raise LimitError(
             f"{postcondition.units:,} units on {postcondition.nodes:,} nodes are too many to "

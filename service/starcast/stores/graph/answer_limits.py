@@ -15,15 +15,17 @@ from starcast.stores.graph.driver import neo4j
 from starcast.support.errors import LimitError
 from starcast.support.limited import MB
 
-#: Memory in bytes that an answer with a row limit may take, and for each row of its limit. A single
-#: row can hold any number of values.
+#: Memory in bytes that an answer with a row limit may take, and for each row of a large limit. A
+#: single row can hold any number of values.
 _ANSWER_MEMORY = 200 * MB
-_ROW_MEMORY = 200_000
+_ROW_MEMORY = 2_000
 #: Bytes of Bolt that begin a text, list, map, structure or short integer. Python's object for each
 #: takes about `_OBJECT_MEMORY` bytes. Any other byte may be a number in a list: `_BYTE_MEMORY`.
 _MARKERS = bytes((*range(0x80, 0xC0), 0xC8, 0xC9, *range(0xCC, 0xDB)))
 _OBJECT_MEMORY = 72
 _BYTE_MEMORY = 8
+#: Length in bytes of the header before each part, which needs no memory of its own.
+_HEADER = 2
 #: Seconds after the time limit within which the server has to stop a statement. Its parser ignores
 #: the limit, and may end without an answer.
 _GRACE_SECONDS = 5.0
@@ -35,11 +37,11 @@ class _Answer:
 
     Attributes:
         memory: memory in bytes that its further values may take.
-        deadline: the value of `monotonic` at which it has to be complete.
+        patience: time in seconds to wait for its next part.
     """
 
     memory: int | None = None
-    deadline: float | None = None
+    patience: float | None = None
 
 
 _ANSWER: ContextVar[_Answer] = ContextVar("answer", default=_Answer())  # noqa: B039 - unlimited
@@ -54,7 +56,8 @@ class LimitedSocket:
 
     def __init__(self, socket: Any) -> None:
         self._socket = socket
-        self._patience = socket.get_read_timeout()
+        self._patience: float | None = socket.get_read_timeout()
+        self._answer = _ANSWER.get()
 
     def recv_into(self, buffer: memoryview, size: int) -> int:
         """Receive at most ``size`` bytes into a buffer, and return their number.
@@ -63,13 +66,13 @@ class LimitedSocket:
             OSError: the answer exceeds a limit; the driver then closes the connection.
         """
         answer = _ANSWER.get()
-        patience = self._patience
-        if answer.deadline is not None:
-            left = max(answer.deadline - monotonic(), 0.001)
-            patience = left if patience is None else min(left, patience)
-        self._socket.set_read_timeout(patience)
+        if answer is not self._answer:
+            # This is a system call, and an answer has several parts per row.
+            limits = (answer.patience, self._patience)
+            self._socket.set_read_timeout(min(filter(None, limits), default=None))
+            self._answer = answer
         received: int = self._socket.recv_into(buffer, size)
-        if answer.memory is not None:
+        if answer.memory is not None and received > _HEADER:
             others = len(bytes(buffer[:received]).translate(None, delete=_MARKERS))
             answer.memory -= _OBJECT_MEMORY * (received - others) + _BYTE_MEMORY * others
             if answer.memory < 0:
@@ -89,8 +92,9 @@ def limit_answer(row_limit: int | None, timeout: float | None) -> Iterator[None]
         LimitError: the answer exceeds a limit.
     """
     memory = None if row_limit is None else max(_ANSWER_MEMORY, _ROW_MEMORY * row_limit)
-    deadline = None if timeout is None else monotonic() + timeout + _GRACE_SECONDS
-    answer = _Answer(memory, deadline)
+    patience = None if timeout is None else timeout + _GRACE_SECONDS
+    answer = _Answer(memory, patience)
+    begin = monotonic()
     token = _ANSWER.set(answer)
     try:
         yield
@@ -100,7 +104,7 @@ def limit_answer(row_limit: int | None, timeout: float | None) -> Iterator[None]
                 f"the result would take more than {memory // MB:,} MB of memory",
                 hint="return fewer values in each row, or lower the row limit",
             ) from None
-        if deadline is not None and monotonic() >= deadline:
+        if patience is not None and monotonic() - begin >= patience:
             raise describe_timeout(timeout) from None
         raise
     finally:
