@@ -12,7 +12,9 @@ from sqlalchemy import URL, create_engine, text
 from campaign import commands
 from campaign.output import Outcome, find_problems
 from campaign.servers import Servers, finish
+from starcast.embedded.home import Home
 from starcast.stores import ROLE_NAMES
+from support.fix_servers import superuser_url, without_password
 
 _REDIRECTIONS = (
     "", "", "<&-", ">&-", "2>&-", "<&- >&- 2>&-", ">/dev/full", "2>/dev/full", "&>/dev/full",
@@ -104,16 +106,26 @@ def odd_session(servers: Servers, draw: Random) -> Outcome:
     """Run a command as a role of PostgreSQL with random settings and rights."""
     baseline = servers.snapshot()
     words = commands.change(draw) if draw.random() < 0.3 else commands.read(draw)
-    with _random_role(servers.url, draw) as (url, description):
-        own = {"STARCAST_POSTGRES_URI": url.set(password=None).render_as_string()}
+    with _random_role(_superuser_url(servers), draw) as (url, description):
         secret = servers.folder / "role-password"
         secret.touch(mode=0o600)
         secret.write_text(str(url.password), encoding="utf-8")
-        own["STARCAST_POSTGRES_PASSWORD_FILE"] = str(secret)
+        own = {
+            "STARCAST_POSTGRES_URI": without_password(url),
+            "STARCAST_POSTGRES_PASSWORD_FILE": str(secret),
+        }
         libpq = _some_of(draw, _LIBPQ) if draw.random() < 0.5 else {}
         done = servers.run(*words, environment={**servers.addresses(), **own, **libpq})
     problems = find_problems(done) + servers.check_recovery(baseline, [words])
     return f"{description} {libpq} {' '.join(words)}", done.result, problems
+
+
+def _superuser_url(servers: Servers) -> URL:
+    """Return the URL of a role that may create roles; starcast's own roles may not."""
+    if servers.home is None:
+        return servers.url
+    assert servers.url.port is not None
+    return superuser_url(Home(servers.home), servers.url.port)
 
 
 def _some_of(draw: Random, choices: dict[str, tuple[str, ...]]) -> dict[str, str]:

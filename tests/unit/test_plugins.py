@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -464,7 +465,6 @@ UNUSUAL = {
     "number": ("class E(Exception):\n    def __str__(self): return 5", "E, whose message"),
     "exits": ("class E(Exception):\n    def __str__(self): raise SystemExit", "E, whose message"),
     "base": ("class E(BaseException):\n    def __str__(self): return 1", "E, whose message"),
-    "starcast": ("def E(): return starcast.StarcastError(5)", "StarcastError, whose message"),
     "group": ("E = lambda: ExceptionGroup('two', [ValueError(1)])", "ExceptionGroup: two (1"),
     "recursion": ("def E(): return E()", "RecursionError: maximum"),
     "memory": ("E = MemoryError", "MemoryError: no message"),
@@ -691,3 +691,14 @@ def test_the_modules_of_a_plug_in_are_sent_to_workers(
         assert not origin.file.startswith(str(tmp_path))
         assert origin.sha256 == digest
         assert forest("S4", "f").parent_port.tolist() == forest("S4", name).parent_port.tolist()
+
+
+def test_an_algorithm_whose_name_cannot_be_shown_is_refused() -> None:
+    class Silent:
+        def __repr__(self) -> str:
+            raise ValueError
+
+    name: Any = Silent()
+    declare = starcast.algorithm("broadcast", name, source="x", families=["star"])
+    with refused("a value of type Silent is not a valid name"):
+        declare(lambda topology, root, ports: {})  # noqa: ARG005

@@ -1,5 +1,6 @@
 """Errors of PostgreSQL as errors of starcast: reasons, sentences, exit codes; and forms of URIs."""
 
+import socket
 from pathlib import Path
 
 import psycopg
@@ -11,8 +12,10 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 
 from starcast.embedded.endpoints import store_url
 from starcast.embedded.home import Home
+from starcast.stores import GraphAddress
 from starcast.stores.database.server_errors import conninfo, describe_address, describe_error
 from starcast.stores.database.sessions import connect, translated_errors
+from starcast.stores.graph.connection import Graph
 from starcast.support.errors import InputError, StarcastError, UnavailableError
 from starcast.support.settings import Settings
 
@@ -220,12 +223,16 @@ def test_a_uri_that_libpq_does_not_understand_is_refused_with_its_sentence(
             "postgresql:///?service=x",
             'PostgreSQL at localhost:5432 cannot be reached: definition of service "x" not found',
         ),
+        (
+            "postgresql://u@db..example/d",
+            "PostgreSQL at db..example:5432 cannot be reached: ",
+        ),
     ],
 )
 def test_a_connection_that_fails_is_described_with_libpqs_sentence(uri: str, sentence: str) -> None:
     with pytest.raises(UnavailableError) as failed:
         connect(store_url(Settings.load(postgres_uri=uri)))
-    assert failed.value.message == sentence
+    assert failed.value.message.startswith(sentence)
 
 
 def test_a_password_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
@@ -252,3 +259,12 @@ def test_a_password_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
             assert failed.value.message == f"the password file {file} {reason}"
     file.write_bytes(b"\xef\xbb\xbfpass\r\n")
     assert store_url(settings).password == home.password("postgres") == "pass"
+
+
+@pytest.mark.parametrize("host", ["127..0.1", "127.0.0.1\0"])
+def test_a_host_of_neo4j_that_python_cannot_use_is_an_invalid_uri(host: str) -> None:
+    # The driver would first connect, and then fail with a TypeError.
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        uri = f"bolt+s://{host}:{server.getsockname()[1]}"
+        with pytest.raises(InputError, match="is not the URI of a Neo4j server"):
+            Graph.open(GraphAddress(uri, "neo4j", "x"))

@@ -232,7 +232,7 @@ def algorithm(
     def decorate(function: Function) -> Function:
         origin = Origin.of(function)
         check_options(origin, "the algorithm", {"collective": collective})
-        with located(f"the algorithm '{name}'", origin):
+        with located("the collective of an algorithm", origin):
             check_collective(collective)
         check_declaration(
             f"{collective} algorithm", name, function, families, source=source, ports=ports,

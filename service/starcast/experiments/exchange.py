@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from pydantic import RootModel
 from sqlalchemy import Engine, select, tuple_
-from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
+from sqlalchemy.exc import DataError, IntegrityError
 from sqlalchemy.orm import Session
 
 from starcast.experiments import Point
@@ -41,6 +41,7 @@ from starcast.experiments.running import (
 )
 from starcast.judges.simulator.simulation import Profile
 from starcast.stores.database import models, repository
+from starcast.stores.database.server_errors import first_line
 from starcast.stores.database.sessions import open_session
 from starcast.support.atomic import atomic_write
 from starcast.support.errors import InputError, RejectedError
@@ -119,16 +120,12 @@ def import_experiments(engine: Engine, file: Path, name: str | None = None) -> l
     try:
         return _import(engine, experiments)
     except (DataError, IntegrityError) as error:  # for example, a text contains a NUL character
-        raise invalid(file, f"PostgreSQL rejected a value: {_first_line(error)}") from None
+        raise invalid(file, f"PostgreSQL rejected a value: {first_line(error)}") from None
 
 
 def record_run(run: models.Run, profile: Profile) -> dict[str, Any]:
     """Convert a new run and its step profile to the JSON values of a `RunRecord`."""
     return _record(run, list_steps(profile)).model_dump(mode="json")
-
-
-def _first_line(error: DBAPIError) -> str:
-    return str(error.orig).partition("\n")[0]
 
 
 def _import(engine: Engine, experiments: Sequence[ExperimentRecord]) -> list[Outcome]:
@@ -306,7 +303,7 @@ def merge_experiment(engine: Engine, files: Sequence[Path], name: str | None = N
         return _import(engine, [experiment])[0]
     except (DataError, IntegrityError) as error:
         raise InputError(
-            f"PostgreSQL rejected a value of '{experiment.name}': {_first_line(error)}",
+            f"PostgreSQL rejected a value of '{experiment.name}': {first_line(error)}",
             hint="run the shards again; nothing was stored",
         ) from None
 

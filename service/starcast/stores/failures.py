@@ -6,7 +6,6 @@ Everything else is a defect of starcast, and is reported as such.
 
 import csv
 import errno
-import os
 import subprocess
 import zipfile
 import zlib
@@ -18,8 +17,7 @@ from starcast.support.errors import InputError, LimitError, StarcastError, Unava
 from starcast.support.log import redact
 
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
-_NETWORK = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EADDRNOTAVAIL}
+_EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 #: Modules whose subclasses of OSError are about connections.
 _NETWORK_MODULES = {"socket", "ssl", "urllib", "http"}
 #: Exceptions of the decoders of files.
@@ -39,9 +37,9 @@ def translate(error: Exception, report: str) -> StarcastError:
         error: the exception.
         report: what to add to the report of a defect.
     """
-    text = first_line(error)
     if isinstance(error, StarcastError):
         return error
+    text = first_line(error)
     for kind in type(error).__mro__:
         if server := _SERVERS.get(_package(kind)):
             return _from_driver(server, error)
@@ -71,9 +69,7 @@ def from_os_error(error: OSError, place: str = "") -> StarcastError:
         error: the error.
         place: the file or stream (default: the file that the error names).
     """
-    if not place and error.filename is not None:
-        is_path = isinstance(error.filename, str | bytes)
-        place = os.fsdecode(error.filename) if is_path else str(error.filename)
+    place = place or str(error.filename or "")
     reason = error.strerror or first_line(error)
     text = f"{place or 'a file'} cannot be used: {reason}"
     if error.errno in _DISK_FULL:
@@ -81,7 +77,7 @@ def from_os_error(error: OSError, place: str = "") -> StarcastError:
         return LimitError(text, hint="free some space, or write elsewhere")
     if error.errno in _EXHAUSTED:
         return LimitError(text, hint="end other programs, or raise the limits of 'ulimit -a'")
-    is_network = isinstance(error, ConnectionError | TimeoutError) or error.errno in _NETWORK
+    is_network = isinstance(error, ConnectionError | TimeoutError)
     if not place and (is_network or _package(type(error)) in _NETWORK_MODULES):
         return UnavailableError(f"a connection failed: {reason}", hint=_DOCTOR)
     return InputError(text, hint="check the path, its permissions and its disk")

@@ -105,6 +105,12 @@ def describe_error(error: Exception, url: URL | None = None) -> StarcastError | 
         None for an error of another kind, such as a wrong statement of starcast.
     """
     cause = error.orig if isinstance(error, DBAPIError) else error
+    # Python resolves the host; its errors about a name have the encoding "idna", or none.
+    if url and isinstance(cause, UnicodeError) and getattr(cause, "encoding", "idna") == "idna":
+        return UnavailableError(
+            f"PostgreSQL at {describe_address(url)} cannot be reached: {cause}",
+            hint="check the host in the URI",
+        )
     if not isinstance(cause, psycopg.Error):
         return None
     state, reason = read_reason(cause)

@@ -444,7 +444,7 @@ def translated_errors(url: URL) -> Iterator[None]:
     except Exception as error:
         if caused_by_interrupt(error):
             raise KeyboardInterrupt from None
-        if isinstance(error, UnicodeEncodeError):
+        if isinstance(error, UnicodeEncodeError) and error.encoding != "idna":
             raise _unstorable(f"the text {error.object!r} contains an unpaired surrogate") from None
         # Only psycopg itself raises this error without a SQLSTATE.
         if isinstance(error, DataError) and not sqlstate(error) and "NUL" in str(error.orig):

@@ -264,12 +264,8 @@ class Graph:
 
     def _check_server(self) -> None:
         with self._translate_errors(None), self._interruptible():
-            try:
-                # Unlike a transaction, this is not retried, so a stopped server is reported at
-                # once.
-                self.driver.verify_connectivity()
-            except ValueError as error:  # Python cannot encode the name of the host
-                raise _malformed(self.uri, str(error)) from None
+            # Unlike a transaction, this is not retried, so a stopped server is reported at once.
+            self.driver.verify_connectivity()
         self.version = self._read_version()
         if not new_enough(self.version):
             raise RejectedError(
@@ -316,13 +312,10 @@ class Graph:
         except (neo4j.exceptions.DriverError, OSError) as error:
             raise describe_unreachable(self.uri, error) from None
         except (ValueError, OverflowError) as error:
-            # The driver resolves a host name when it first connects.
+            # The driver uses the host and the port when it first connects.
             if self.version:
                 raise
-            raise InputError(
-                f"Neo4j at {self.uri} cannot be reached: {error}",
-                hint="check host and port: bolt://HOST:7687",
-            ) from None
+            raise _malformed(self.uri, str(error)) from None
 
     def _translate_server_error(
         self, error: neo4j.exceptions.Neo4jError, timeout: float | None
@@ -463,6 +456,8 @@ def _fetch(result: neo4j.Result, limit: int) -> list[neo4j.Record]:
 def _create_driver(address: GraphAddress) -> neo4j.Driver:
     if not _SCHEME.fullmatch(address.uri):
         raise _malformed(address.uri, "its scheme is unknown")
+    if "\0" in address.uri:
+        raise _malformed(address.uri, "it contains the character NUL")
     try:
         return neo4j.GraphDatabase.driver(
             address.uri,
