@@ -79,11 +79,9 @@ def test_a_lock_is_held_across_transactions(pooled_engine: Engine, engine: Engin
     busy = BusyError("busy")
     with sessions.advisory_lock(pooled_engine, "experiment a", busy, "running a") as lock:
         for other in (pooled_engine, engine) * 3:
-            with pytest.raises(BusyError), sessions.advisory_lock(other, "experiment a", busy):
+            again = sessions.advisory_lock(other, "experiment a", None)
+            with pytest.raises(BusyError, match="running a"), again:
                 pytest.fail("the lock was acquired twice")
-            holder = sessions.read_lock_holder(other, "experiment a")
-            assert holder is not None
-            assert holder[0] == "running a"
             with sessions.open_session(other) as session:
                 lock.verify(session)
     for _ in range(6):

@@ -94,6 +94,25 @@ def test_a_backup_in_a_schema_of_its_own_is_not_restored_over_the_rows_of_anothe
     assert migrations.differences(second) == migrations.find_others(second) == []
 
 
+def test_the_names_of_role_and_schema_may_need_quotes(shared: URL, tmp_path: Path) -> None:
+    owner, schema = f'"{ROLES[2]}"', '"starcast_test Mine"'
+    database = shared.database
+    admin(
+        shared,
+        f"create schema {schema} authorization {owner}",
+        f"alter role {owner} in database {database} set search_path = missing, {schema}, public",
+    )
+    file = tmp_path / "quoted.backup"
+    with as_role(shared, ROLES[2]) as engine:
+        migrations.upgrade(engine, Silent(), ROLES[3])
+        migrations.check(engine)
+        rows = all_rows(engine)
+        backup.create(engine, file)
+        backup.restore(engine, file)
+        assert all_rows(engine) == rows
+        assert migrations.differences(engine) == migrations.find_others(engine) == []
+
+
 @pytest.mark.slow
 def test_each_of_two_stores_in_one_database_is_replaced_and_dropped_alone(
     first: Engine, second: Engine, tmp_path: Path

@@ -10,7 +10,6 @@ reason `REBUILDING`, until it has been recreated. After an interruption, the nex
 all remaining artifacts, and an ingest recreates those that it requests.
 """
 
-import dataclasses
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +28,7 @@ from starcast.ingest.planning import choose_method
 from starcast.ingest.stores import LoadState, Stores, lock_stores, open_engine, open_stores
 from starcast.stores.database import backup, models
 from starcast.stores.database.backup import REBUILDING, Manifest
-from starcast.stores.database.sessions import lock_store, share_lock
+from starcast.stores.database.sessions import lock_store
 from starcast.stores.graph import audit
 from starcast.stores.graph.connection import Graph
 from starcast.stores.graph.reader import read_artifact_nodes
@@ -287,11 +286,10 @@ def _check_graph(settings: Settings, *, replace: bool) -> None:
             )
 
 
-def _rebuild_restored(settings: Settings, holder: Engine, reporter: Reporter) -> None:
-    """Rebuild the graph from restored rows, under the lock that ``holder`` carries."""
+def _rebuild_restored(settings: Settings, engine: Engine, reporter: Reporter) -> None:
+    """Rebuild the graph from restored rows, under the lock that the engine carries."""
     reporter.say("rebuilding the graph")
-    with open_stores(settings) as opened:
-        stores = dataclasses.replace(opened, engine=share_lock(holder, opened.engine))
+    with open_stores(settings, engine) as stores:
         # The database now has the id from the backup; the graph may be paired with another id.
         if audit.read_owner(stores.graph) is not None:
             empty_graph(stores, reporter)

@@ -74,16 +74,21 @@ def open_engine(url: URL) -> Iterator[Engine]:
 
 
 @contextmanager
-def open_stores(settings: Settings) -> Iterator[Stores]:
+def open_stores(settings: Settings, engine: Engine | None = None) -> Iterator[Stores]:
     """Connect to both stores.
+
+    Args:
+        settings: the settings that name the stores.
+        engine: the relational store, if it is already connected and its schema is checked.
 
     Raises:
         UnavailableError: a server is not running or refuses the login.
         RejectedError: the relational schema is missing, too old, too new, or not starcast's.
     """
     with ExitStack() as stack:
-        engine = stack.enter_context(open_engine(store_url(settings)))
-        migrations.check(engine)
+        if engine is None:
+            engine = stack.enter_context(open_engine(store_url(settings)))
+            migrations.check(engine)
         graph = stack.enter_context(Graph.open(graph_address(settings)))
         embedded = settings if settings.neo4j_uri is None else None
         yield Stores(engine, graph, settings.batch, embedded)

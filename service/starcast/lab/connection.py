@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -196,15 +195,14 @@ class Connection:
         The lab's graph connection is closed, since an offline import may replace the graph store.
         """
         from starcast.ingest import open_stores
-        from starcast.stores.database.sessions import share_lock
 
         self._check_open()
         self._close_graph()
         with (
             self._writing(task, wait=wait) if task else nullcontext(self.engine) as engine,
-            open_stores(self.settings) as stores,
+            open_stores(self.settings, engine) as stores,
         ):
-            yield replace(stores, engine=share_lock(engine, stores.engine))
+            yield stores
 
     def _check_open(self) -> None:
         if self._is_closed:

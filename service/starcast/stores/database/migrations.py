@@ -53,7 +53,7 @@ _ENTER = text(
 )
 _TABLES = text(
     "select relname from pg_class where relkind in ('r', 'p')"
-    " and relnamespace = current_schema()::regnamespace"
+    " and relnamespace = quote_ident(current_schema())::regnamespace"
 )
 _REVISION = text("select version_num from alembic_version")
 _SERVER = text(
@@ -66,8 +66,8 @@ _ROLES = text(
 )
 # In a database of PostgreSQL 14 or older, every role may create tables in the schema public.
 _OWNS_SCHEMA = text(
-    "select nspowner = current_user::regrole"
-    " or nspowner = 'pg_database_owner'::regrole and datdba = current_user::regrole"
+    "select pg_get_userbyid(nspowner) = current_user"
+    " or nspowner = 'pg_database_owner'::regrole and pg_get_userbyid(datdba) = current_user"
     " from pg_namespace, pg_database"
     " where nspname = current_schema() and datname = current_database()"
 )
@@ -75,7 +75,7 @@ _OWNS_SCHEMA = text(
 _TOUCHING = text("""
     with own as (
         select oid from pg_class
-        where relnamespace = current_schema()::regnamespace and relname = any(:names)
+        where relnamespace = quote_ident(current_schema())::regnamespace and relname = any(:names)
     ), found (class, oid) as (
         select 'pg_trigger'::regclass, oid from pg_trigger
             where tgrelid in (table own) and not tgisinternal
@@ -96,10 +96,10 @@ _TOUCHING = text("""
 _OTHERS = text("""
     select type || ' ' || identity from (
         select 'pg_class'::regclass as class, oid from pg_class
-        where relnamespace = current_schema()::regnamespace and relname <> all(:names)
+        where relnamespace = quote_ident(current_schema())::regnamespace and relname <> all(:names)
             and relkind in ('r', 'p', 'v', 'm', 'f')
         union all select 'pg_proc'::regclass, oid from pg_proc
-        where pronamespace = current_schema()::regnamespace
+        where pronamespace = quote_ident(current_schema())::regnamespace
     ) as found, pg_identify_object(class, oid, 0)
     where not exists (select from pg_depend
         where classid = class and objid = oid and deptype = 'e')
@@ -147,17 +147,9 @@ def current(engine: Engine) -> str | None:
         UnavailableError: the connection was lost.
     """
     with translated_errors(engine.url), engine.connect() as connection:
-        return revision_of(connection)
-
-
-def known_revision(engine: Engine) -> str | None:
-    """Return the schema revision (or None) after checking that the tables are starcast's.
-
-    Raises:
-        RejectedError: the tables belong to another program, or to a newer or much older starcast.
-    """
-    with translated_errors(engine.url), engine.connect() as connection:
-        return check_owner(connection)
+        enter_schema(connection)
+        has_revision = VERSION_TABLE in connection.scalars(_TABLES)
+        return connection.scalar(_REVISION) if has_revision else None
 
 
 def check_known(revision: str, subject: str) -> None:
@@ -208,7 +200,8 @@ def check(engine: Engine) -> None:
     Raises:
         RejectedError: the schema is missing, older or newer, or belongs to another program.
     """
-    revision = known_revision(engine)
+    with translated_errors(engine.url), engine.connect() as connection:
+        revision = check_owner(connection)
     if revision is None:
         raise RejectedError("the database has no schema yet", hint="run 'starcast db upgrade'")
     if revision != head():
@@ -259,12 +252,6 @@ def check_owner(connection: Connection) -> str | None:
     if revision is not None:
         check_known(revision, f"the schema of the database ({revision})")
     return revision
-
-
-def revision_of(connection: Connection) -> str | None:
-    """Return the schema revision over an open connection, or None if there is no schema."""
-    enter_schema(connection)
-    return connection.scalar(_REVISION) if VERSION_TABLE in connection.scalars(_TABLES) else None
 
 
 def upgrade(engine: Engine, reporter: Reporter, writer: str | None = None) -> bool:

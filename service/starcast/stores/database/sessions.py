@@ -97,6 +97,8 @@ STORE_LOCK = "store"
 #: Execution option of an engine: the store's lock, which its sessions verify; or None if they may
 #: only read.
 _HELD = "starcast_store_lock"
+#: Execution option of a connection: whether its transactions only read.
+_READING = "starcast_reading"
 
 
 def is_pooled(connection: Connection) -> bool:
@@ -203,7 +205,9 @@ def connect(url: URL) -> Engine:
 
 def _set_up_transaction(connection: Connection) -> None:
     # All settings are sent at once; see `migrations.declare`.
-    connection.exec_driver_sql(_SETTINGS, execution_options={"no_parameters": True})
+    is_reading = connection.get_execution_options().get(_READING, False)
+    settings = f"{_SETTINGS}; set transaction read only" if is_reading else _SETTINGS
+    connection.exec_driver_sql(settings, execution_options={"no_parameters": True})
 
 
 @contextmanager
@@ -220,9 +224,10 @@ def open_session(engine: Engine) -> Iterator[Session]:
         Session(engine, expire_on_commit=False) as session,
         session.begin(),
     ):
+        # The transaction begins here, with the engine's option; see `_set_up_transaction`.
+        is_reading = engine.get_execution_options().get(_HELD, True) is None
+        session.connection(execution_options={_READING: is_reading})
         verify_store_lock(engine, session)
-        if engine.get_execution_options().get(_HELD, True) is None:
-            session.execute(text("set transaction read only"))
         yield session
 
 
@@ -243,11 +248,6 @@ def verify_store_lock(engine: Engine, session: Session | Connection) -> None:
     """Check that the store's lock is still held, if the engine carries it; see `Lock.verify`."""
     if lock := engine.get_execution_options().get(_HELD):
         lock.verify(session)
-
-
-def share_lock(holder: Engine, engine: Engine) -> Engine:
-    """Return another engine for the same store, which carries the lock of ``holder``, if any."""
-    return engine.execution_options(**{_HELD: holder.get_execution_options()[_HELD]})
 
 
 @contextmanager
@@ -325,7 +325,7 @@ def advisory_lock(
         engine: the database.
         name: the text that the lock's key is computed from.
         busy: the error to raise if another process holds the lock; None to name its activity.
-        task: the activity of this process while it holds the lock, for `read_lock_holder`.
+        task: the activity of this process while it holds the lock, which `BusyError` names.
         shared: let other processes hold the lock shared at the same time.
         waiting: receives the activity of the process that holds the lock, and makes this process
             wait for the lock instead of raising BusyError.
@@ -346,7 +346,7 @@ def advisory_lock(
             connection.execute(text("select set_config('application_name', :value, true)"), setting)
         # Another process may hold the lock for a long time, so do not wait for it silently.
         if not connection.scalar(text(f"select pg_try_{function}({_KEY})"), key):
-            activity = _describe_holder(connection, name, shared=shared)
+            activity = _describe_holders(connection, name, shared=shared)
             if waiting is None:
                 hint = "try again when it has finished, or add --wait"
                 raise busy or BusyError(activity, hint=hint)
@@ -376,32 +376,15 @@ def _release(connection: Connection) -> None:
             raise
 
 
-def read_lock_holder(engine: Engine, name: str) -> tuple[str, float | None] | None:
-    """Return the task of an advisory lock's holder, and for how many seconds it has held the lock.
-
-    Returns:
-        None if the lock is free or its holder stated no task. The seconds are None if the server
-        shows them only to the holder's role.
-    """
-    with translated_errors(engine.url), engine.connect() as connection:
-        holders = _list_holders(connection, name)
-    return holders[0] if holders else None
-
-
-def _list_holders(
-    connection: Connection, name: str, *, shared: bool = False
-) -> list[tuple[str, float | None]]:
-    """Return task and seconds of the processes that exclude others from a lock and state a task."""
-    return [
+def _describe_holders(connection: Connection, name: str, *, shared: bool) -> str:
+    """Describe the processes that exclude this one from a lock, as far as they state a task."""
+    # The server shows the times of a process only to its own role.
+    holders = [
         (row.application_name.removeprefix(_HOLDER), row.seconds)
         for row in connection.execute(_HOLDERS_OF, {"key": name})
         if str(row.application_name).startswith(_HOLDER)
         and not (shared and row.mode == "ShareLock")
-    ]
-
-
-def _describe_holder(connection: Connection, name: str, *, shared: bool) -> str:
-    holders = _list_holders(connection, name, shared=shared) or [("changing these stores", None)]
+    ] or [("changing these stores", None)]
     others = len(holders) - 1
     also = f" (and {pluralize(others, 'other process', 'other processes')})" if others else ""
     return describe_activity(*holders[0]) + also
