@@ -39,7 +39,8 @@ def test_db_upgrade_creates_the_schema_once_and_check_finds_changes_by_hand(
 ) -> None:
     name_store(monkeypatch, fresh_database)
     shown = starcast("db check -f json").json
-    assert shown == {"revision": None, "newest": migrations.head(), "differences": []}
+    missing = {"revision": None, "newest": migrations.head()}
+    assert shown == missing | {"differences": [], "others": []}
     assert "no schema" in refused(starcast("db check"), 6, remarks=True)[0]
     assert f"from nothing to {migrations.head()}" in starcast("db upgrade").err
     assert "up to date" in starcast("db upgrade").err

@@ -364,7 +364,7 @@ READERS: dict[RowsFormat, Callable[..., Schedule]] = {
 _SUFFIXES: dict[str, RowsFormat] = {".goal": "goal", ".xml": "msccl-xml"}
 #: The beginnings of schedule files, and of other files that users may take for schedules.
 _BEGINNINGS: dict[str, RowsFormat] = {
-    r"(?s)<.*<algo\s|<algo\s": "msccl-xml",
+    r"(?s)<.*<algo\b|<algo\b": "msccl-xml",
     r"//|/\*|num_ranks\s": "goal",
     r"[^\n]*\bstep\b[^\n]*\bsender\b|[^\n]*\bsender\b[^\n]*\bstep\b": "csv",
 }
