@@ -141,7 +141,7 @@ class Home:
         self._require_private()
 
     def backup_file(self, name: str) -> Path:
-        """Return the path of a new backup file, named after ``name`` and the time.
+        """Return the path of a new backup file, named after ``name`` and the time in microseconds.
 
         Raises:
             LimitError, UnavailableError: the folder cannot be created.
@@ -149,7 +149,7 @@ class Home:
         folder = self.root / "backups"
         with system.translate_os_errors(self.root):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return folder / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.backup"
+        return folder / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}.backup"
 
     def _require_private(self) -> None:
         """Raise an error if another user could have replaced the home's passwords or data."""
