@@ -126,7 +126,7 @@ class Connection:
     def engine(self) -> "Engine":
         """The SQLAlchemy engine for PostgreSQL, after a check of the schema.
 
-        Its sessions only read: operations that write use `_writing`.
+        starcast's own sessions on it only read; operations that write use `_writing`.
 
         Raises:
             UnavailableError: the lab is closed, or the server is not running.

@@ -49,6 +49,7 @@ _OWNED = ("store", VERSION_TABLE)
 # The temporary schema comes last, because PostgreSQL searches it first if it is not in the path.
 _ENTER = text(
     "select current_schema() as schema, current_setting('search_path') as path,"
+    " quote_ident(current_user) as role,"
     " set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true)"
 )
 _TABLES = text(
@@ -117,14 +118,13 @@ def enter_schema(connection: Connection) -> str:
     Raises:
         RejectedError: the search path names no schema that exists and that the role may use.
     """
-    schema, path, _ = connection.execute(_ENTER).one()
+    schema, path, role, _ = connection.execute(_ENTER).one()
     if schema is None:
-        user = connection.engine.url.username
         raise RejectedError(
-            f"the search path of the role '{user}' ({path}) names no schema that exists and that"
+            f"the search path of the role {role} ({path}) names no schema that exists and that"
             " it may use",
-            hint=f"as an administrator of the database: create schema NAME authorization {user};"
-            f" or: alter role {user} set search_path = NAME; grant usage on schema NAME to {user}",
+            hint=f"as an administrator of the database: create schema NAME authorization {role};"
+            f" or: alter role {role} set search_path = NAME; grant usage on schema NAME to {role}",
         )
     return str(schema)
 
@@ -298,11 +298,14 @@ def upgrade_to(connection: Connection, revision: str, writer: str | None = None)
     schema = enter_schema(connection)
     if not connection.scalar(_MAY_CREATE):
         url = connection.engine.url
+        right = sql.SQL("grant create on schema {} to {}").format(
+            sql.Identifier(schema), sql.Identifier(url.username or "")
+        )
         raise UnavailableError(
             f"the role '{url.username}' lacks the right CREATE on the schema {schema} of the"
             f" database '{url.database}'",
             hint="name the owner of the tables in STARCAST_POSTGRES_OWNER; or, as an administrator:"
-            f" grant create on schema {schema} to {url.username}",
+            f" {right.as_string()}",
         )
     command.upgrade(_config(connection, writer), revision)
 
