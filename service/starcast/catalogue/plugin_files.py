@@ -1,8 +1,7 @@
 """The files of a plug-in: its own module, and the modules of its author that it imports.
 
-These are modules below the folder of a plug-in that is a single file, modules of its package, or of
-its distribution if it is installed. Modules of Python, of starcast and of other distributions are
-not part of a plug-in.
+These are modules below the folder of a plug-in that is a single file, or modules of its package.
+Modules of Python, of starcast and of installed packages are not part of a plug-in.
 """
 
 import ast
@@ -11,9 +10,8 @@ import importlib.util
 import sys
 import warnings
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib.machinery import PathFinder
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 #: Folders in which packages of several authors are installed.
@@ -34,12 +32,12 @@ def find_modules(module: str, file: Path) -> dict[str, tuple[Path, bytes]]:
     # A plug-in that was loaded as a file may have dots in its name; it is not in a package.
     depth = module.count(".") + (file.stem == "__init__") if module != file.stem else 0
     root = file.parents[min(depth, len(file.parents) - 1)]
-    owned = _owned_names(module.partition(".")[0]) if root.name in _SHARED else None
+    top = module.partition(".")[0]
     found: dict[str, tuple[Path, bytes]] = {}
     waiting = _with_parents(module) if depth else [module]
     while waiting:
         name = waiting.pop()
-        if name in found or (owned is not None and name.partition(".")[0] not in owned):
+        if name in found or (root.name in _SHARED and name.partition(".")[0] != top):
             continue
         path = file if name == module else _locate(root, name)
         if path is not None:
@@ -77,7 +75,11 @@ def _locate(root: Path, name: str) -> Path | None:
     top, *parts = name.split(".")
     if top == "starcast" or top in sys.stdlib_module_names:
         return None
-    spec = PathFinder.find_spec(top)
+    # `sys.path` may name the root by another path, such as that of a symbolic link.
+    folders = [
+        str(root) if Path(entry).resolve() == root.resolve() else entry for entry in sys.path
+    ]
+    spec = PathFinder.find_spec(top, folders)
     if spec is None or spec.origin is None:  # a folder without __init__.py comes last
         spec = PathFinder.find_spec(top, [str(root)]) or spec
     for part in parts:
@@ -90,14 +92,6 @@ def _locate(root: Path, name: str) -> Path | None:
     # The packages of a virtual environment in the plug-in's folder belong to others.
     is_own = path.is_relative_to(root) and _SHARED.isdisjoint(path.relative_to(root).parts)
     return path if is_own else None
-
-
-@cache
-def _owned_names(name: str) -> set[str]:
-    """Return the top-level modules of the distributions that contain a top-level module."""
-    distributions = packages_distributions()
-    own = set(distributions.get(name, ()))
-    return {name, *(other for other, names in distributions.items() if own.intersection(names))}
 
 
 def _with_parents(name: str) -> list[str]:

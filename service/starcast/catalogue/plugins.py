@@ -16,7 +16,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -228,8 +228,7 @@ def describe(error: BaseException) -> str:
 def located(noun: str, origin: Origin) -> Iterator[None]:
     """Read a function's result in this context; its errors then name the plug-in's function."""
     try:
-        with nullcontext() if origin.is_shipped else _in_one_process():
-            yield
+        yield
     # A result that is computed while it is read may also raise SystemExit.
     except BaseException as error:
         if origin.is_shipped or isinstance(error, KeyboardInterrupt):
